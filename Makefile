@@ -1,0 +1,45 @@
+# Each target sets up what it needs. Another interpreter: make PYTHON=python3.12 test
+PYTHON ?= python3
+BIN := .venv/bin
+# The stamp carries the interpreter's name: choosing another one builds .venv anew.
+READY := .venv/ready-$(notdir $(PYTHON))
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+.PHONY: audit
+audit: $(READY) ## Audit a real broker's log (bundled) into Delta tables under out/
+	@$(BIN)/kip848 audit tests/captures/kafka-4.3.1/segments \
+		--topics tests/captures/kafka-4.3.1/topics.json --cluster demo --out out
+
+.PHONY: test
+test: lint ## Lint, then run all tests
+	$(BIN)/pytest
+
+.PHONY: lint
+lint: $(READY) ## Check style, types and layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: bench
+bench: $(READY) ## Measure the decoder against a loop over records
+	@$(BIN)/python tests/benchmarks/decoder.py
+
+.PHONY: clean
+clean: ## Remove the environment, outputs and caches
+	rm -rf .venv out spark-warehouse metastore_db derby.log dist
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+$(READY): pyproject.toml conf/constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "error: '$(PYTHON)' is not Python 3.10 or newer; install one and name it: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -m kip848_records.java
+	@echo "Setting up .venv from conf/constraints.txt: about a minute, once" >&2
+	@$(PYTHON) -m venv --clear .venv
+	@$(BIN)/pip install -q --disable-pip-version-check --use-pep517 -c conf/constraints.txt -e '.[dev]'
+	@touch $@

@@ -1,0 +1,12 @@
+"""The nightly audit as a Spark job; takes the arguments of ``kip848 audit``.
+
+spark-submit --properties-file conf/spark-defaults.conf jobs/nightly_audit.py SOURCE --out DIR ...
+"""
+
+import sys
+
+from kip848_records.cli import main
+
+if __name__ == "__main__":
+    # spark-submit ends with the exit code of its Python program.
+    sys.exit(main(["audit", *sys.argv[1:]]))

@@ -1,0 +1,85 @@
+"""Log rows -> typed records: one DataFrame per record type, and what did not decode.
+
+The JVM drops the rows that nobody asked for before Python sees them; Python workers get Arrow batches and decode them as
+columns. All of it is lazy: an action on one of the DataFrames reads the log once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from kip848_records.decode.schemas import (
+    FAILURE_SCHEMA,
+    JSON_SCHEMA,
+    OFFSET_COMMIT_TABLE,
+    PLACE,
+    UNKNOWN_SCHEMA,
+    record_schema,
+    records_of,
+)
+from kip848_records.decode.workers import failures, json_records, typed_records
+from kip848_records.protocol.messages import RECORDS
+from kip848_records.sources.log import is_record, key_of_types, key_of_unknown_type, without_offset_commits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+_PLACE = [field.name for field in PLACE]
+
+
+@dataclass(frozen=True)
+class DecodedLog:
+    """A log's records.
+
+    `records`: by table name, a DataFrame each with the columns of `record_schema`.
+    `quarantine`: the rows that did not decode (`FAILURE_SCHEMA`).
+    `unknown_record`: the rows whose key has a type that this version does not know (`UNKNOWN_SCHEMA`).
+    """
+
+    records: Mapping[str, DataFrame]
+    quarantine: DataFrame
+    unknown_record: DataFrame
+
+
+def decode(log: DataFrame, *, offset_commits: bool = False) -> DecodedLog:
+    """Decode log rows; offset commits only if asked for.
+
+    Control records and the records of aborted transactions are left out of all three.
+    """
+    kept = log if offset_commits else without_offset_commits(log)
+    tables = {record.table for record in RECORDS.values()}
+    wanted = tables if offset_commits else tables - {OFFSET_COMMIT_TABLE}
+    return DecodedLog({table: decode_record(kept, table) for table in sorted(wanted)}, _quarantine(kept), _unknown(kept))
+
+
+def decode_record(log: DataFrame, table: str) -> DataFrame:
+    """Return the records of one table (`record_schema`) out of log rows; rows that do not decode are left out."""
+    rows = log.filter(is_record() & key_of_types(record.key_type for record in records_of(table)))
+    transaction = ["transaction"] if table == OFFSET_COMMIT_TABLE else []
+    selected = rows.select(*_PLACE, *transaction, "key", "value")
+    return selected.mapInArrow(partial(typed_records, table), record_schema(table))
+
+
+def to_json(log: DataFrame) -> DataFrame:
+    """Return the records among log rows as the JSON that Kafka's tools print (`JSON_SCHEMA`), in no order."""
+    return log.filter(is_record()).select(*_PLACE, "transaction", "key", "value").mapInArrow(json_records, JSON_SCHEMA)
+
+
+def _quarantine(log: DataFrame) -> DataFrame:
+    unread = log.filter(F.col("error").isNotNull()).select(
+        *_PLACE, "key", "value", F.col("error").alias("reason"), F.lit(None).cast("int").alias("position")
+    )
+    readable = log.filter(is_record() & ~key_of_unknown_type()).select(*_PLACE, "key", "value")
+    return unread.unionByName(readable.mapInArrow(failures, FAILURE_SCHEMA))
+
+
+def _unknown(log: DataFrame) -> DataFrame:
+    unsigned = F.conv(F.hex(F.substring("key", 1, 2)), 16, 10).cast("int")
+    key_type = F.when(unsigned > 0x7FFF, unsigned - 0x10000).otherwise(unsigned).alias("key_type")  # noqa: PLR2004
+    return log.filter(is_record() & key_of_unknown_type()).select(*_PLACE, key_type, "key", "value").to(UNKNOWN_SCHEMA)

@@ -1,0 +1,135 @@
+"""What Python workers do with the Arrow batches that `mapInArrow` hands them: RecordBatch -> RecordBatch, no more.
+
+`typed_records` serves `decode_record`, `failures` the quarantine and `json_records` `to_json`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from kip848_records.decode.schemas import FAILURE_SCHEMA, JSON_SCHEMA, PLACE, key_columns, record_schema, value_columns
+from kip848_records.protocol.columnar import Error
+from kip848_records.protocol.kafka_json import key_json, value_json
+from kip848_records.protocol.records import DecodedBatch, RecordGroup, decode_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+_TYPE_BYTES = 2
+
+
+def typed_records(table: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that decode, with the columns of the table."""
+    for batch in batches:
+        for group in decode_records(batch["key"], batch["value"]).groups:
+            yield _table_columns(table, group, batch.take(pa.array(group.rows)))
+
+
+def failures(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that do not decode, with the reason."""
+    for batch in batches:
+        decoded = decode_records(batch["key"], batch["value"])
+        failed = np.flatnonzero(decoded.errors != Error.NONE)
+        if len(failed):
+            rows = batch.take(pa.array(failed))
+            reasons = pa.array([reason(decoded, row) for row in failed])
+            columns = [*rows.columns, reasons, pa.array(decoded.positions[failed])]
+            yield pa.RecordBatch.from_arrays(columns, FAILURE_SCHEMA.names)
+
+
+def json_records(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield every row as JSON."""
+    for batch in batches:
+        decoded = decode_records(batch["key"], batch["value"])
+        for group in decoded.groups:
+            yield _json_columns(batch, group.rows, group, value=value_json(group))
+        failed = np.flatnonzero(decoded.errors != Error.NONE)
+        if len(failed) or len(decoded.unknown):
+            yield from _undecoded(batch, decoded, failed)
+
+
+def reason(decoded: DecodedBatch, row: int) -> str:
+    """Return why a row did not decode, in words."""
+    return f"{'key' if decoded.in_key[row] else 'value'}: {Error(decoded.errors[row]).reason}"
+
+
+def _table_columns(table: str, group: RecordGroup, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Put a group's fields under the columns of its table, null where the group's layout does not have them."""
+    fields = {}
+    if group.layout is not None and group.value is not None:
+        fields = {f.column: child for f, child in zip(group.layout.struct.fields, group.value.flatten(), strict=True)}
+    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+    columns["is_tombstone"] = pa.repeat(group.layout is None, len(group.rows))
+    columns |= zip(key_columns(table), group.key.flatten(), strict=True)
+    for name, field in value_columns(table).items():
+        child = fields.get(field.column)
+        columns[name] = pa.nulls(len(group.rows), field.type.arrow) if child is None else child
+    return pa.RecordBatch.from_pydict({name: columns[name] for name in record_schema(table).names})
+
+
+def _undecoded(batch: pa.RecordBatch, decoded: DecodedBatch, failed: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that failed, those with a good key with its JSON, and the rows of unknown types."""
+    rest = np.sort(np.concatenate([failed, decoded.unknown]))
+    rows = batch.take(pa.array(rest))
+    keys_only = decode_records(rows["key"], pa.nulls(len(rest), rows["value"].type))
+    for group in keys_only.groups:
+        errors = [_error(decoded, row) for row in rest[group.rows]]
+        yield _json_columns(rows, group.rows, group, error=pa.array(errors, pa.string()))
+    opaque = np.flatnonzero(keys_only.errors != Error.NONE)
+    for row in np.sort(np.concatenate([opaque, keys_only.unknown])):
+        yield _opaque(rows.slice(row, 1), _error(decoded, rest[row]))
+
+
+def _error(decoded: DecodedBatch, row: int) -> str | None:
+    if decoded.errors[row] == Error.NONE:
+        return None
+    return f"{reason(decoded, row)} (byte {decoded.positions[row]})"
+
+
+def _opaque(row: pa.RecordBatch, error: str | None) -> pa.RecordBatch:
+    key, value = row["key"][0].as_py(), row["value"][0].as_py()
+    typed = key is not None and len(key) >= _TYPE_BYTES
+    known = {
+        "key_type": int.from_bytes(key[:_TYPE_BYTES], "big", signed=True) if typed else None,
+        "key": _base64(key),
+        "value": _base64(value) if error is None else None,
+        "error": error,
+    }
+    return _with_place(row, {name: pa.array([item]) for name, item in known.items()})
+
+
+def _base64(raw: bytes | None) -> str | None:
+    return None if raw is None else f'"{b64encode(raw).decode()}"'
+
+
+def _json_columns(
+    batch: pa.RecordBatch, rows: NDArray[np.int64], group: RecordGroup, **columns: pa.Array
+) -> pa.RecordBatch:
+    key = dict(zip(group.key.type.names, group.key.flatten(), strict=True))
+    known = {
+        "key_type": pa.repeat(group.record.key_type, len(rows)),
+        "record": pa.repeat(group.record.name, len(rows)),
+        "group_id": key.get("group_id", key.get("group")),
+        "member_id": key.get("member_id"),
+        "key": key_json(group),
+    }
+    return _with_place(batch.take(pa.array(rows)), known | columns)
+
+
+def _with_place(rows: pa.RecordBatch, columns: dict[str, pa.Array | None]) -> pa.RecordBatch:
+    for name in [*(field.name for field in PLACE), "transaction"]:
+        columns[name] = rows[name]
+    full = []
+    for field in JSON_SCHEMA:
+        column = columns.get(field.name)
+        text = pa.int32() if field.name == "key_type" else pa.string()
+        if column is None:
+            column = pa.nulls(rows.num_rows, text)
+        full.append(column.cast(text) if field.name == "key_type" or pa.types.is_null(column.type) else column)
+    return pa.RecordBatch.from_arrays(full, JSON_SCHEMA.names)

@@ -1,0 +1,159 @@
+"""What a user can put right: errors of one line each, ending in a hint.
+
+Bad rows are data (quarantine) and bugs are ordinary exceptions; only what the caller can mend is
+a `Kip848Error`. Each is built by a named constructor, so that a message is worded in one place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from typing_extensions import Self
+
+_JAVA_HINT = (
+    "install Java 17 or 21 (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; "
+    "macOS: brew install openjdk@17) or point JAVA_HOME at one"
+)
+
+_SOURCES = (
+    "a broker's data folder, a __consumer_offsets-<partition> folder, a segment file in one, "
+    "or rows of Spark's Kafka source saved as Parquet, Delta or JSON lines"
+)
+
+
+class Kip848Error(Exception):
+    """A problem that the user can solve.
+
+    `message` says what is wrong, `hint` what to do about it; `str()` joins both in one line.
+    """
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message, hint)
+        self.message = _one_line(message)
+        self.hint = _one_line(hint)
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}"
+
+
+class InputError(Kip848Error):
+    """An argument or an input that cannot be used."""
+
+    @classmethod
+    def path_not_found(cls, path: str) -> Self:
+        """Nothing is at `path`."""
+        return cls(f"there is nothing at {path}", f"expected {_SOURCES}")
+
+    @classmethod
+    def empty_folder(cls, path: str) -> Self:
+        """`path` holds no file of the format that is looked for."""
+        return cls(f"{path} holds no files to read", f"expected {_SOURCES}")
+
+    @classmethod
+    def not_a_source(cls, path: str, formats: Iterable[str]) -> Self:
+        """The files at `path` have names of no known kind."""
+        return cls(
+            f"{path} is no dump of __consumer_offsets by its file names",
+            f"expected {_SOURCES}; if it is one, name its format with --format {'|'.join(formats)}",
+        )
+
+    @classmethod
+    def unknown_format(cls, name: str, formats: Iterable[str]) -> Self:
+        """There is no format of that name."""
+        return cls(f"there is no format '{name}'", f"use one of {', '.join(formats)}")
+
+    @classmethod
+    def unreadable(cls, path: str, source_format: str, reason: str) -> Self:
+        """Spark could not read `path` as the format that it was taken for."""
+        return cls(f"{path} cannot be read as {source_format}: {reason}", "name another --format, or copy the file anew")
+
+    @classmethod
+    def missing_columns(cls, path: str, missing: Iterable[str], needed: Iterable[str]) -> Self:
+        """A dump lacks columns of the Kafka source."""
+        return cls(
+            f"{path} has no column {', '.join(missing)}",
+            f"a dump needs the Kafka source's columns {', '.join(needed)}",
+        )
+
+    @classmethod
+    def mistyped_column(cls, path: str, column: str, found: str, expected: str) -> Self:
+        """A column of a dump has a type that the Kafka source's does not have."""
+        return cls(
+            f"column {column} of {path} is {found}, not {expected}",
+            "save the rows as Spark's Kafka source gives them, without casts",
+        )
+
+    @classmethod
+    def no_partition_folder(cls, path: str) -> Self:
+        """A segment file lies outside a partition's folder, so its partition is not known."""
+        return cls(
+            f"{path} does not lie in a folder that names its partition",
+            "put it into one called __consumer_offsets-<partition>, as brokers do",
+        )
+
+    @classmethod
+    def no_rows(cls, path: str, reason: str | None) -> Self:
+        """Nothing could be read, or there was nothing to read."""
+        what = f"no record could be read from {path}" + (f": {reason}" if reason else "")
+        return cls(what, "pass --allow-empty if that is expected")
+
+
+class SetupError(Kip848Error):
+    """The machine cannot run Spark as this package needs it: Java, versions, jars, settings."""
+
+    @classmethod
+    def java_missing(cls, java: str) -> Self:
+        """No program answers at `java`, the command that Spark would run."""
+        return cls(f"Spark needs Java, and '{java}' does not run", _JAVA_HINT)
+
+    @classmethod
+    def java_unsupported(cls, java: str, found: str) -> Self:
+        """`java` runs, but Spark does not run on its version."""
+        return cls(f"Spark needs Java 17 or 21, and '{java}' is {found}", _JAVA_HINT)
+
+    @classmethod
+    def versions_disagree(cls, found: str, coordinate: str, wanted: Iterable[str]) -> Self:
+        """What is installed does not fit the jars that spark-defaults.conf names."""
+        install = " ".join(f"'{requirement}'" for requirement in wanted)
+        return cls(f"{found} does not fit {coordinate}", f"pip install {install}")
+
+    @classmethod
+    def other_spark_home(cls, home: str, pyspark: str) -> Self:
+        """SPARK_HOME names a Spark other than the one that came with pyspark."""
+        return cls(
+            f"SPARK_HOME={home} holds no Spark {pyspark}, the version of the installed pyspark",
+            "unset SPARK_HOME to run the Spark that came with pyspark",
+        )
+
+    @classmethod
+    def jars_not_fetched(cls, jars: Iterable[str], log: Path) -> Self:
+        """Ivy found no repository that has `jars` (organisation#name;version)."""
+        return cls(
+            f"Spark could not fetch {', '.join(jars)}",
+            "connect this machine to a Maven repository, or name a mirror with "
+            f"spark.jars.ivySettings or spark.jars.repositories (Ivy's report: {log})",
+        )
+
+    @classmethod
+    def spark_did_not_start(cls, log: Path) -> Self:
+        """The JVM ended before it opened its gateway, for a reason that only its log knows."""
+        return cls("Spark did not start", f"see why in {log}")
+
+    @classmethod
+    def session_without_delta(cls) -> Self:
+        """The session was started by someone else, and Delta's extension cannot be added later."""
+        return cls(
+            "this Spark session was started without Delta Lake's extension",
+            "pass --properties-file conf/spark-defaults.conf to spark-submit, "
+            "or put those settings into the session",
+        )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,52 @@
+"""The Java that Spark would run, and whether Spark runs on it.
+
+Imports the standard library only: `make` asks this module before anything is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from kip848_records.errors import SetupError
+
+_SUPPORTED = (17, 21)
+
+
+def check_java() -> None:
+    """Return if the Java that Spark would run is 17 or 21.
+
+    Raises SetupError if it does not run, or is of another version.
+    """
+    java = _command()
+    try:
+        # The command is the one that Spark itself is about to run.
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=True)  # noqa: S603
+    except (OSError, subprocess.CalledProcessError):
+        raise SetupError.java_missing(java) from None
+    if _major(answer.stderr) not in _SUPPORTED:
+        # A JVM may announce its options (JAVA_TOOL_OPTIONS) before its version.
+        found = [line for line in answer.stderr.splitlines() if "version" in line]
+        raise SetupError.java_unsupported(java, found[0] if found else "of unknown version")
+
+
+def _command() -> str:
+    """Where Spark's launcher looks: JAVA_HOME, believed without a check, else the PATH."""
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home) / "bin" / "java") if home else "java"
+
+
+def _major(text: str) -> int | None:
+    """17 of 'openjdk version "17.0.15" 2025-04-15', 8 of 'java version "1.8.0_292"'."""
+    version = re.search(r'version "(?:1\.)?(\d+)', text)
+    return int(version[1]) if version else None
+
+
+if __name__ == "__main__":
+    try:
+        check_java()
+    except SetupError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,140 @@
+"""The compression codecs of record batches, bounded: no block grows past a limit that the caller sets.
+
+Source: Kafka's `CompressionType` (codes 0-4) and the factories `GzipCompression`, `SnappyCompression`, `Lz4Compression`, `ZstdCompression`.
+"""
+
+import struct
+from typing import Final
+
+import pyarrow as pa
+
+NONE: Final = 0
+SNAPPY: Final = 2
+# pyarrow's names of the codecs that it can read as a stream, by Kafka's code.
+STREAMED: Final = {1: "gzip", 3: "lz4", 4: "zstd"}
+
+XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
+XERIAL_HEADER_SIZE: Final = 16
+# The densest element of the snappy format copies 64 bytes for 3: a block that claims more than this is lying.
+SNAPPY_MAX_RATIO: Final = 22
+FIRST_READ: Final = 64 * 1024
+
+
+class CompressionError(ValueError):
+    """A block that does not decompress, or not within the limit; its text says which."""
+
+
+class Decompressor:
+    """Decompresses blocks of any codec, each to at most `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._streams: dict[int, _FrameStream] = {}
+        self._snappy = pa.Codec("snappy")
+
+    def decompress(self, codec: int, block: bytes) -> bytes:
+        """Return the records of a block; raises `CompressionError`.
+
+        `codec` is Kafka's code: bits 0-2 of a batch's attributes.
+        """
+        try:
+            if codec == NONE:
+                return block
+            if codec == SNAPPY:
+                return self._unsnappy(block)
+            if codec in STREAMED:
+                return self._read_frame(codec, block)
+        except (OSError, pa.ArrowException, struct.error) as error:
+            raise CompressionError(f"{STREAMED.get(codec, 'snappy')} block does not decompress: {error}") from error
+        raise CompressionError(f"unknown compression codec {codec}")
+
+    def _read_frame(self, codec: int, frame: bytes) -> bytes:
+        stream = self._streams.pop(codec, None)
+        try:
+            records = stream.read(frame, self.limit) if stream else b""
+        except (OSError, pa.ArrowException):
+            records = b""
+        if not records:
+            # No stream yet, or one that does not go on after its last frame: only a new one can tell that the frame is bad.
+            stream = _FrameStream(STREAMED[codec])
+            records = stream.read(frame, self.limit)
+        if len(records) > self.limit:
+            raise _too_big(self.limit)
+        if stream is not None:
+            self._streams[codec] = stream
+        return records
+
+    def _unsnappy(self, block: bytes) -> bytes:
+        if not block.startswith(XERIAL_MAGIC):
+            return self._unsnappy_chunk(block, self.limit)
+        chunks: list[bytes] = []
+        size = 0
+        at = XERIAL_HEADER_SIZE
+        while at < len(block):
+            (length,) = struct.unpack_from(">i", block, at)
+            at += 4
+            if not 0 < length <= len(block) - at:
+                raise CompressionError(f"snappy block does not decompress: chunk of {length} bytes at byte {at} of {len(block)}")
+            chunks.append(self._unsnappy_chunk(block[at : at + length], self.limit - size))
+            size += len(chunks[-1])
+            at += length
+        return b"".join(chunks)
+
+    def _unsnappy_chunk(self, chunk: bytes, limit: int) -> bytes:
+        size = 0
+        for index, byte in enumerate(chunk[:5]):
+            size |= (byte & 0x7F) << 7 * index
+            if byte < 0x80:
+                break
+        if size > len(chunk) * SNAPPY_MAX_RATIO:
+            raise CompressionError(f"snappy block does not decompress: {len(chunk)} bytes claim to hold {size}")
+        if size > limit:
+            raise _too_big(self.limit)
+        return bytes(self._snappy.decompress(chunk, size, asbytes=True))
+
+
+class _FrameStream:
+    """One pyarrow stream that is fed frame after frame.
+
+    A new zstd context costs some 20 µs, many times the work that a batch of a few records is. Arrow's stream resets its context when it
+    meets data behind the end of a frame, and our source reports the end of the data after each frame; so every read gives one frame.
+    """
+
+    def __init__(self, codec: str) -> None:
+        self._source = _FrameSource()
+        self._stream = pa.CompressedInputStream(pa.PythonFile(self._source, "r"), codec)
+
+    def read(self, frame: bytes, limit: int) -> bytes:
+        """Return what the frame holds, or at most `limit` + 1 bytes of it: then the stream must not be used again."""
+        self._source.pending = frame
+        read_size = min(limit + 1, FIRST_READ)
+        data: bytes = self._stream.read(read_size)
+        if len(data) < read_size:
+            return data
+        pieces = [data]
+        size = len(data)
+        while data and size <= limit:
+            data = self._stream.read(min(limit + 1 - size, size))
+            pieces.append(data)
+            size += len(data)
+        return b"".join(pieces)
+
+
+class _FrameSource:
+    """A file-like object that ends after the frame it was given, and goes on when it is given the next."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.pending = b""
+
+    def read(self, size: int) -> bytes:
+        data, self.pending = self.pending[:size], self.pending[size:]
+        return data
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _too_big(limit: int) -> CompressionError:
+    return CompressionError(f"refused: decompresses to more than {limit} bytes")

@@ -1,0 +1,53 @@
+"""The present state that a log holds: the last value of every key, in offset order.
+
+That is what a coordinator keeps when it loads a partition, and the one thing about a log that compaction does not change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from kip848_records.decode import to_json
+from kip848_records.sources.log import is_record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from pyspark.sql import Column, DataFrame
+
+
+def replay(
+    log: DataFrame, *, offsets: Mapping[int, int] | None = None, until: datetime | None = None
+) -> DataFrame:
+    """Return the log rows that are the last of their key and not tombstones, one for each live key.
+
+    As of the end of the log; or, per partition, of the record at an offset, that record included (partitions not named:
+    their end); or of a time, records of that time included. Aborted and pending transactional records do not count.
+    """
+    counted = log.filter(is_record() & (F.col("transaction") != "pending"))
+    if offsets is not None:
+        counted = counted.filter(_not_after(offsets))
+    if until is not None:
+        counted = counted.filter(F.col("timestamp") <= F.lit(until))
+    rest = [name for name in log.columns if name not in {"partition", "key", "offset"}]
+    last = counted.groupBy("partition", "key").agg(F.max(F.struct("offset", *rest)).alias("last"))
+    live = last.filter(F.col("last.value").isNotNull())
+    return live.select("partition", "key", "last.*").select(*log.columns)
+
+
+def latest_state(log: DataFrame) -> DataFrame:
+    """Return the present state as JSON, one row for each live key of a type that is known (`JSON_SCHEMA`).
+
+    A key whose last value does not decode is left out, for what stood before it no longer holds: see the quarantine.
+    """
+    return replay(log).transform(to_json).filter(F.col("error").isNull() & F.col("record").isNotNull()).drop("error")
+
+
+def _not_after(offsets: Mapping[int, int]) -> Column:
+    condition = F.lit(None).cast("bigint")
+    for partition, offset in offsets.items():
+        condition = F.when(F.col("partition") == partition, F.lit(offset)).otherwise(condition)
+    return condition.isNull() | (F.col("offset") <= condition)

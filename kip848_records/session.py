@@ -1,0 +1,130 @@
+"""The Spark session: the caller's if there is one, else a local one set up for Delta.
+
+`conf/spark-defaults.conf` holds every setting. A session of our own gets it as Spark's
+configuration folder, spark-submit as its ``--properties-file``; nothing is set twice.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyspark
+from pyspark import SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
+
+from kip848_records.errors import SetupError
+from kip848_records.java import check_java
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+_TIME_ZONE = "spark.sql.session.timeZone"
+_DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+# What spark-submit and Spark Connect leave in the environment: a session waits to be picked up.
+_OFFERS = {"PYSPARK_GATEWAY_PORT", "SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"}
+
+
+def get_session(app_name: str = "kip848") -> SparkSession:
+    """Return the active session, the one spark-submit or Connect offers, or a new local one.
+
+    Its time zone is UTC: an active session in another zone is switched, because the tables'
+    times are read as UTC. A new session writes its log to a file, not to the terminal.
+
+    Raises SetupError where Java, the installed versions, the jars or the session's settings do
+    not allow Delta tables to be written.
+    """
+    # Workers start `python3` from the PATH unless told: in a virtual environment, the wrong one.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    spark = SparkSession.getActiveSession()
+    if spark is None:
+        # Another thread's session is not active in this one, but its context is there.
+        if _OFFERS.isdisjoint(os.environ) and SparkContext._active_spark_context is None:  # noqa: SLF001
+            _start_spark(app_name)
+        spark = SparkSession.builder.appName(app_name).getOrCreate()
+    _check_settings(spark)
+    return spark
+
+
+def conf_dir() -> Path:
+    """Return the folder of spark-defaults.conf: in the wheel, or beside a source checkout."""
+    package = Path(__file__).parent
+    packaged = package / "conf"
+    return packaged if packaged.is_dir() else package.parent / "conf"
+
+
+def _check_settings(spark: SparkSession) -> None:
+    """Mend the time zone, which can be set late, and refuse a session without Delta."""
+    if spark.conf.get(_TIME_ZONE) != "UTC":
+        spark.conf.set(_TIME_ZONE, "UTC")
+    # A Connect server and Databricks bring Delta in ways of their own.
+    if is_remote() or "DATABRICKS_RUNTIME_VERSION" in os.environ:
+        return
+    if _DELTA_EXTENSION not in (spark.conf.get("spark.sql.extensions", "") or ""):
+        raise SetupError.session_without_delta()
+
+
+def _start_spark(app_name: str) -> None:
+    """Start a JVM and its context, which the session builder then finds."""
+    check_java()
+    os.environ.setdefault("SPARK_CONF_DIR", str(conf_dir()))
+    _check_versions()
+    handle, name = tempfile.mkstemp(prefix="kip848-spark-", suffix=".log")
+    log = Path(name)
+    with os.fdopen(handle, "w") as output:
+        try:
+            gateway = launch_gateway(popen_kwargs={"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+        except PySparkRuntimeError:
+            raise _why_not_started(log) from None
+    atexit.register(_discard_log, log, gateway.proc)
+    SparkContext(appName=app_name, gateway=gateway)
+
+
+def _discard_log(log: Path, jvm: Popen[bytes]) -> None:
+    """Remove the log, unless the JVM died before us: then the log says why."""
+    if jvm.poll() is None:
+        log.unlink(missing_ok=True)
+
+
+def _why_not_started(log: Path) -> SetupError:
+    jars = re.findall(r"(?:unresolved dependency|download failed): ([^\s:!\]]+)", log.read_text())
+    if jars:
+        return SetupError.jars_not_fetched(dict.fromkeys(jars), log)
+    return SetupError.spark_did_not_start(log)
+
+
+def _check_versions() -> None:
+    """Compare what is installed with the jars that spark-defaults.conf names.
+
+    Delta's jar carries the Spark line it was built for in its name and Delta's release as its
+    version: ``io.delta:delta-spark_<Spark>_<Scala>:<Delta>``.
+    """
+    settings = Path(os.environ["SPARK_CONF_DIR"]) / "spark-defaults.conf"
+    text = settings.read_text() if settings.exists() else ""
+    jar = re.search(r"io\.delta:delta-spark_(\d+\.\d+)_[\d.]+:([\w.]+)", text)
+    if jar is None:  # the user's own configuration folder, with jars of its own
+        return
+    spark_line, delta = jar.groups()
+    if not pyspark.__version__.startswith(f"{spark_line}.") or _installed_delta() != delta:
+        found = f"pyspark {pyspark.__version__} with delta-spark {_installed_delta()}"
+        raise SetupError.versions_disagree(found, jar[0], (f"pyspark=={spark_line}.*", f"delta-spark=={delta}"))
+    home = os.environ.get("SPARK_HOME")
+    if home and not any(Path(home).glob(f"jars/spark-core_*-{pyspark.__version__}.jar")):
+        raise SetupError.other_spark_home(home, pyspark.__version__)
+
+
+def _installed_delta() -> str:
+    try:
+        return version("delta-spark")
+    except PackageNotFoundError:
+        return "missing"

@@ -1,0 +1,108 @@
+"""Rows of Spark's Kafka source that somebody saved: Parquet, Delta, or JSON lines with base64 bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    ByteType,
+    DataType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from kip848_records.errors import InputError
+from kip848_records.sources.log import KAFKA_SCHEMA, LOG_SCHEMA, is_offset_commit
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_INTEGER = (ByteType, ShortType, IntegerType, LongType)
+_COLUMN_TYPES: dict[str, tuple[type[DataType], ...]] = {
+    "key": (BinaryType,),
+    "value": (BinaryType,),
+    "partition": _INTEGER,
+    "offset": _INTEGER,
+    "timestamp": (TimestampType, TimestampNTZType, LongType),
+}
+_CORRUPT = "_corrupt_record"
+
+# What a column of plain numbers may count since 1970, told by its size: ms until the year 5138, µs until 5138 too.
+_END_OF_MILLIS, _END_OF_MICROS = 10**14, 10**17
+
+
+def read_columnar_dump(spark: SparkSession, path: str, source_format: str) -> DataFrame:
+    """Return the log rows of a `parquet` or `delta` dump; raises InputError where columns are missing or mistyped."""
+    rows = spark.read.format(source_format).load(path)
+    present = {field.name: field.dataType for field in rows.schema}
+    if missing := [name for name in _COLUMN_TYPES if name not in present]:
+        raise InputError.missing_columns(path, missing, list(_COLUMN_TYPES))
+    for name, accepted in _COLUMN_TYPES.items():
+        if not isinstance(present[name], accepted):
+            raise InputError.mistyped_column(path, name, present[name].simpleString(), accepted[0].typeName())
+    if isinstance(present["timestamp"], LongType):
+        rows = rows.withColumn("timestamp", _from_number(F.col("timestamp")))
+    return _log_rows(rows, F.lit(None))
+
+
+def read_json_dump(spark: SparkSession, path: str, files: list[str]) -> DataFrame:
+    """Return the log rows of files of JSON lines; a line that is not such a row becomes a row with an error.
+
+    Raises InputError where the first lines have none of the columns at all.
+    """
+    text = StructType([StructField(name, StringType()) for name in [*KAFKA_SCHEMA.names, _CORRUPT]])
+    rows = spark.read.schema(text).option("columnNameOfCorruptRecord", _CORRUPT).json(files)
+    _check_json_columns(rows, path)
+    decoded = {name: F.try_to_binary(F.col(name), F.lit("base64")) for name in ("key", "value")}
+    error = F.when(F.col(_CORRUPT).isNotNull(), F.lit("the line is not a JSON object"))
+    for name, bytes_ in decoded.items():
+        error = error.when(F.col(name).isNotNull() & bytes_.isNull(), F.lit(f"{name} is not base64"))
+    number = F.col("timestamp").try_cast("bigint")
+    timestamp = F.coalesce(_from_number(number), F.col("timestamp").try_cast("timestamp"))
+    kept = F.coalesce(F.col(_CORRUPT), F.to_json(F.struct(*KAFKA_SCHEMA.names))).cast("binary")
+    typed = rows.select(
+        decoded["key"].alias("key"),
+        F.when(error.isNull(), decoded["value"]).otherwise(kept).alias("value"),
+        "topic",
+        *(F.col(name).try_cast(KAFKA_SCHEMA[name].dataType).alias(name) for name in ("partition", "offset")),
+        timestamp.alias("timestamp"),
+        F.col("timestampType").try_cast("int").alias("timestampType"),
+        error.alias("error"),
+    )
+    return _log_rows(typed, F.col("error"))
+
+
+def _check_json_columns(rows: DataFrame, path: str) -> None:
+    needed = list(_COLUMN_TYPES)
+    sample = rows.limit(20).collect()  # a few lines, to tell a dump from any other JSON
+    present = {name for name in needed for row in sample if row[name] is not None}
+    # A tombstone has no value, and Spark's JSON writer leaves nulls out.
+    if sample and (missing := [name for name in needed if name not in {*present, "value"}]):
+        raise InputError.missing_columns(path, missing, needed)
+
+
+def _log_rows(rows: DataFrame, error: Column) -> DataFrame:
+    """Give rows with the Kafka source's columns all columns of a log row."""
+    for optional in ("topic", "timestampType"):
+        if optional not in rows.columns:
+            rows = rows.withColumn(optional, F.lit(None))
+    placed = F.col("partition").isNotNull() & F.col("offset").isNotNull() & F.col("timestamp").isNotNull()
+    # Only offset commits are ever written in transactions, and the Kafka source does not show how those ended.
+    transaction = F.when(is_offset_commit(), "unknown").otherwise("none")
+    reason = F.coalesce(error, F.when(~placed, F.lit("no partition, offset or timestamp")))
+    known = {name: F.col(name) for name in KAFKA_SCHEMA.names} | {"transaction": transaction, "error": reason}
+    return rows.select(*(known.get(f.name, F.lit(None)).cast(f.dataType).alias(f.name) for f in LOG_SCHEMA))
+
+
+def _from_number(number: Column) -> Column:
+    """Return the time that a count of ms, µs or ns since 1970 stands for."""
+    micros = F.when(F.abs(number) < _END_OF_MILLIS, number * 1000).when(F.abs(number) < _END_OF_MICROS, number)
+    return F.timestamp_micros(micros.otherwise(F.floor(number / 1000)))

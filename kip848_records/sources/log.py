@@ -1,0 +1,104 @@
+"""Log rows: what every source is turned into, and how their kind is told by the JVM alone."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import Column, DataFrame
+
+KAFKA_SCHEMA = StructType(
+    [
+        StructField("key", BinaryType()),
+        StructField("value", BinaryType()),
+        StructField("topic", StringType()),
+        StructField("partition", IntegerType()),
+        StructField("offset", LongType()),
+        StructField("timestamp", TimestampType()),
+        StructField("timestampType", IntegerType()),
+    ]
+)
+"""The columns of Spark's Kafka source, headers apart (no coordinator writes any)."""
+
+LOG_SCHEMA = StructType(
+    [
+        *KAFKA_SCHEMA.fields,
+        StructField("transaction", StringType()),
+        StructField("compaction_gap", BooleanType()),
+        StructField("producer_id", LongType()),
+        StructField("control", StringType()),
+        StructField("error", StringType()),
+    ]
+)
+"""A log row: Kafka's columns, then what a source may know besides.
+
+`transaction`: `none`, `committed`, `aborted`, `pending` (no marker so far), or `unknown` where the source does not tell.
+`compaction_gap`: whether compaction removed records directly before this one; null where the source does not tell.
+`producer_id`: the transactional or idempotent producer, -1 for none; null where the source does not tell.
+`control`: null for every record; `commit` and `abort` for a transaction's marker, `compacted` for the end of a file that
+has lost its last records. Such rows have no key, and say how far a copy reaches.
+`error`: why the source could not read what stands here, with the bytes in `value`; null for every readable row.
+"""
+
+
+def key_of_types(key_types: Iterable[int]) -> Column:
+    """Return whether `key` is of one of the record types; false, not null, without a key.
+
+    Types are compared as the key's first two bytes in order, which Spark pushes down to Parquet.
+    """
+    key = F.col("key")
+    of_types = [(key >= _prefix(first)) & (key < _prefix(last + 1)) for first, last in _ranges(key_types)]
+    return F.coalesce(reduce(or_, of_types), F.lit(False))  # noqa: FBT003
+
+
+def key_of_unknown_type() -> Column:
+    """Return whether `key` begins with a type that is not in `RECORDS`; false, not null, without a key."""
+    typed = F.coalesce(F.length("key"), F.lit(0)) >= 2  # noqa: PLR2004 - an int16
+    return typed & ~key_of_types(RECORDS)
+
+
+def is_offset_commit() -> Column:
+    """Return whether `key` is that of an offset commit, about 95 % of a real log."""
+    return key_of_types(OFFSET_COMMIT_TYPES)
+
+
+def without_offset_commits(log: DataFrame) -> DataFrame:
+    """Drop offset commits, in the JVM."""
+    return log.filter(~is_offset_commit())
+
+
+def is_record() -> Column:
+    """Return whether a row is a record that counts: readable, no control record, not of an aborted transaction."""
+    return F.col("error").isNull() & F.col("control").isNull() & (F.col("transaction") != "aborted")
+
+
+def _prefix(key_type: int) -> Column:
+    return F.lit(key_type.to_bytes(2, "big"))
+
+
+def _ranges(key_types: Iterable[int]) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    for key_type in sorted(set(key_types)):
+        if ranges and ranges[-1][1] == key_type - 1:
+            ranges[-1] = (ranges[-1][0], key_type)
+        else:
+            ranges.append((key_type, key_type))
+    return ranges

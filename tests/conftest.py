@@ -1,0 +1,35 @@
+"""What every test may ask for. Spark starts with the first test that asks for it."""
+
+from pathlib import Path
+
+import pytest
+
+from kip848_records.session import get_session
+
+_HERE = Path(__file__).parent
+_CAPTURES = sorted(path for path in (_HERE / "captures").iterdir() if path.is_dir())
+
+
+@pytest.fixture(scope="session")
+def spark():
+    session = get_session("kip848-tests")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def captures():
+    """The folder of the captures of real brokers; its README says what is in each."""
+    return _HERE / "captures"
+
+
+@pytest.fixture(params=_CAPTURES, ids=lambda path: path.name)
+def capture(request):
+    """One capture's folder: a test that asks for it runs on each."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def vectors():
+    """The folder of records that Kafka's own serializers encoded."""
+    return _HERE / "vectors"

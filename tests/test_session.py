@@ -1,0 +1,174 @@
+import os
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyspark
+import pytest
+from pyspark.sql import functions as F
+
+from kip848_records import session
+from kip848_records.errors import SetupError
+
+_ROOT = Path(__file__).parents[1]
+_DEFAULTS = _ROOT / "conf" / "spark-defaults.conf"
+_START = "from kip848_records.session import get_session; print(get_session().conf.get('spark.sql.shuffle.partitions'))"
+_START_AND_REPORT = f"""
+import sys
+from kip848_records.errors import SetupError
+try:
+    {_START}
+except SetupError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a program in a folder of its own, without the Spark that these tests may have started."""
+
+    def start(*command, **variables):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+        env = kept | {"PATH": path, "TMPDIR": str(tmp_path)} | variables
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+
+    return start
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "job.py"
+    path.write_text(_START_AND_REPORT)
+    return path
+
+
+def test_the_active_session_is_used(spark):
+    assert session.get_session() is spark
+
+
+def test_the_time_zone_is_made_utc(spark):
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    session.get_session()
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+def test_workers_run_the_session_s_interpreter(spark):
+    def interpreter(batches):
+        for batch in batches:
+            yield batch.from_pydict({"path": [sys.executable]})
+
+    assert spark.range(1).mapInArrow(interpreter, "path string").first().path == sys.executable
+
+
+def test_each_file_is_a_task(spark, tmp_path):
+    for name in "abc":
+        (tmp_path / name).write_bytes(b"small")
+    files = spark.read.format("binaryFile").load(str(tmp_path))
+    assert files.select(F.spark_partition_id()).distinct().count() == 3
+
+
+def test_a_session_without_delta_is_refused():
+    other = SimpleNamespace(conf={"spark.sql.session.timeZone": "UTC", "spark.sql.extensions": "a.B"})
+    with pytest.raises(SetupError, match="pass --properties-file"):
+        session._check_settings(other)
+
+
+def test_databricks_brings_delta_in_its_own_way(monkeypatch):
+    monkeypatch.setenv("DATABRICKS_RUNTIME_VERSION", "16.4")
+    session._check_settings(SimpleNamespace(conf={"spark.sql.session.timeZone": "UTC"}))
+
+
+def test_settings_come_with_the_package_or_from_the_checkout(tmp_path, monkeypatch):
+    assert session.conf_dir() == _ROOT / "conf"
+    (tmp_path / "conf").mkdir()
+    monkeypatch.setattr(session, "__file__", str(tmp_path / "session.py"))
+    assert session.conf_dir() == tmp_path / "conf"
+
+
+class TestVersions:
+    @pytest.fixture(autouse=True)
+    def our_settings(self, monkeypatch):
+        monkeypatch.setenv("SPARK_CONF_DIR", str(_DEFAULTS.parent))
+        monkeypatch.delenv("SPARK_HOME", raising=False)
+
+    def test_the_installed_ones_fit(self):
+        session._check_versions()
+
+    def test_another_spark(self, monkeypatch):
+        monkeypatch.setattr(pyspark, "__version__", "4.1.0")
+        with pytest.raises(SetupError, match=r"pyspark 4\.1\.0 .* does not fit .*; pip install 'pyspark==4\.0\.\*'"):
+            session._check_versions()
+
+    def test_another_delta(self, monkeypatch):
+        monkeypatch.setattr(session, "version", lambda _: "4.3.0")
+        with pytest.raises(SetupError, match=r"delta-spark 4\.3\.0 does not fit .*'delta-spark==4\.4\.0'"):
+            session._check_versions()
+
+    def test_no_delta(self, monkeypatch):
+        def absent(name):
+            raise PackageNotFoundError(name)
+
+        monkeypatch.setattr(session, "version", absent)
+        with pytest.raises(SetupError, match=r"delta-spark missing does not fit .*'delta-spark==4\.4\.0'"):
+            session._check_versions()
+
+    def test_a_spark_home_of_another_release(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+        with pytest.raises(SetupError, match="unset SPARK_HOME"):
+            session._check_versions()
+
+    def test_a_configuration_folder_of_the_user_s_own(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+        session._check_versions()
+
+    def test_pins_and_jars_agree(self):
+        pins = (_ROOT / "conf" / "constraints.txt").read_text().splitlines()
+        assert f"pyspark=={pyspark.__version__}" in pins
+        assert "delta-spark==4.4.0" in pins
+        assert "io.delta:delta-spark_4.0_2.13:4.4.0" in _DEFAULTS.read_text()
+
+
+def test_a_start_leaves_the_terminal_and_the_temp_folder_clean(run, tmp_path):
+    started = run(sys.executable, "-c", _START)
+    assert (started.returncode, started.stdout, started.stderr) == (0, "4\n", "")
+    assert not list(tmp_path.glob("kip848-spark-*.log"))
+
+
+def test_jars_that_cannot_be_fetched(run, script, tmp_path):
+    settings = tmp_path / "ivysettings.xml"
+    # Port 9 of this machine: nobody answers.
+    settings.write_text(
+        '<ivysettings><settings defaultResolver="closed"/><resolvers>'
+        '<ibiblio name="closed" m2compatible="true" root="http://127.0.0.1:9/"/></resolvers></ivysettings>'
+    )
+    arguments = f"--conf spark.jars.ivySettings={settings} --conf spark.jars.ivy={tmp_path} pyspark-shell"
+    started = run(sys.executable, str(script), PYSPARK_SUBMIT_ARGS=arguments)
+    (line,) = started.stderr.splitlines()
+    assert line.startswith("Spark could not fetch io.delta#delta-spark_4.0_2.13;4.4.0, org.apache.spark#")
+    log = next(tmp_path.glob("kip848-spark-*.log"))
+    assert str(log) in line
+    assert "unresolved dependency" in log.read_text()
+
+
+def test_a_jvm_that_does_not_start(run, script, tmp_path):
+    arguments = "--conf spark.driver.memory=1x pyspark-shell"
+    started = run(sys.executable, str(script), PYSPARK_SUBMIT_ARGS=arguments)
+    log = next(tmp_path.glob("kip848-spark-*.log"))
+    assert started.stderr == f"Spark did not start; see why in {log}\n"
+    assert "Invalid maximum heap size" in log.read_text()
+
+
+def test_spark_submit_with_our_settings(run, script):
+    started = run("spark-submit", "--properties-file", str(_DEFAULTS), str(script))
+    assert (started.returncode, started.stdout) == (0, "4\n"), started.stderr
+
+
+def test_spark_submit_without_our_settings_says_how_to_pass_them(run, script):
+    started = run("spark-submit", str(script))
+    assert started.returncode != 0
+    # spark-submit prints both streams of its program as one.
+    (line,) = started.stdout.splitlines()
+    assert line.endswith("or put those settings into the session")

@@ -1,0 +1,82 @@
+"""Record tables made of the dicts of `tests.dump_log`, and rows compared as plain Python values."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+CLUSTER = "test"
+_SCHEMA = pa.schema(
+    {
+        "cluster": pa.string(),
+        "partition": pa.int32(),
+        "offset": pa.int64(),
+        "timestamp": pa.timestamp("us", "UTC"),
+        "is_tombstone": pa.bool_(),
+        "type": pa.int32(),
+        "group_id": pa.string(),
+        "member_id": pa.string(),
+        "epoch": pa.int32(),
+        "assignment_epoch": pa.int32(),
+        "member_epoch": pa.int32(),
+        "state": pa.int8(),
+        "generation": pa.int32(),
+        "members": pa.list_(pa.struct({"member_id": pa.string()})),
+    }
+)
+_TABLES: dict[str, tuple[int, list[str]]] = {
+    "group_metadata": (2, ["group_id AS `group`", "generation", "members"]),
+    "consumer_group_metadata": (3, ["group_id", "epoch"]),
+    "consumer_group_partition_metadata": (4, ["group_id"]),
+    "consumer_group_member_metadata": (5, ["group_id", "member_id"]),
+    "consumer_group_target_assignment_metadata": (6, ["group_id", "assignment_epoch"]),
+    "consumer_group_target_assignment_member": (7, ["group_id", "member_id"]),
+    "consumer_group_current_member_assignment": (8, ["group_id", "member_id", "member_epoch", "state"]),
+    "consumer_group_regular_expression": (16, ["group_id"]),
+}
+
+
+def record_tables(spark: SparkSession, records: Iterable[Mapping[str, Any]]) -> dict[str, DataFrame]:
+    """Record table name -> DataFrame, with the columns that the timelines read."""
+    kinds = {kind for kind, _ in _TABLES.values()}
+    rows = [_row(record) for record in records if record["type"] in kinds]
+    every = spark.createDataFrame(pa.Table.from_pylist(rows, _SCHEMA))
+    common = ["cluster", "partition", "offset", "timestamp", "is_tombstone"]
+    return {
+        name: every.where(F.col("type") == kind).selectExpr(*common, *columns)
+        for name, (kind, columns) in _TABLES.items()
+    }
+
+
+def complete_from(spark: SparkSession, offsets: Mapping[int, int]) -> DataFrame:
+    rows = [(CLUSTER, partition, offset) for partition, offset in offsets.items()]
+    return spark.createDataFrame(rows, "cluster string, partition int, complete_from bigint")
+
+
+def plain_rows(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame with timestamps in ms, as the plain replay has them."""
+    in_ms = {name: F.unix_millis(name) for name, kind in frame.dtypes if kind == "timestamp"}
+    return [row.asDict() for row in frame.withColumns(in_ms).collect()]
+
+
+def _row(record: Mapping[str, Any]) -> dict[str, Any]:
+    key, value = record["key"], record["value"] or {}
+    members = value.get("members")
+    return {
+        "cluster": CLUSTER,
+        "partition": record["partition"],
+        "offset": record["offset"],
+        "timestamp": record["timestamp"] * 1000,
+        "is_tombstone": record["value"] is None,
+        "type": record["type"],
+        "group_id": key.get("groupId", key.get("group")),
+        "member_id": key.get("memberId"),
+        "epoch": value.get("epoch"),
+        "assignment_epoch": value.get("assignmentEpoch"),
+        "member_epoch": value.get("memberEpoch"),
+        "state": value.get("state"),
+        "generation": value.get("generation"),
+        "members": None if members is None else [{"member_id": member.get("memberId")} for member in members],
+    }
