@@ -98,10 +98,32 @@ class InputError(Kip848Error):
         )
 
     @classmethod
+    def bad_topics_file(cls, path: str, reason: str) -> Self:
+        """The topics file cannot be read."""
+        return cls(f"{path} is no topics file: {reason}", 'expected JSON: {"<topic id>": "<topic name>", ...}')
+
+    @classmethod
     def no_rows(cls, path: str, reason: str | None) -> Self:
         """Nothing could be read, or there was nothing to read."""
         what = f"no record could be read from {path}" + (f": {reason}" if reason else "")
         return cls(what, "pass --allow-empty if that is expected")
+
+    @classmethod
+    def no_records(cls, path: str, reason: str | None) -> Self:
+        """As `no_rows`, where there is no option to accept that."""
+        return cls(cls.no_rows(path, reason).message, f"expected {_SOURCES}")
+
+
+class UnexpectedError(Kip848Error):
+    """Anything that is not the user's to mend, as far as we know: Spark, the disk, a bug of ours."""
+
+    exit_code = 1
+
+    @classmethod
+    def of(cls, error: BaseException) -> Self:
+        """Wrap any exception; its first line says what happened."""
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        return cls(f"{type(error).__name__}: {lines[0] if lines else 'no message'}", "--debug shows where it happened")
 
 
 class SetupError(Kip848Error):

@@ -17,13 +17,13 @@ from kip848_records.decode.schemas import (
     JSON_SCHEMA,
     OFFSET_COMMIT_TABLE,
     PLACE,
-    UNKNOWN_SCHEMA,
     record_schema,
     records_of,
 )
 from kip848_records.decode.workers import failures, json_records, typed_records
 from kip848_records.protocol.messages import RECORDS
-from kip848_records.sources.log import is_record, key_of_types, key_of_unknown_type, without_offset_commits
+from kip848_records.sources import settle_transactions
+from kip848_records.sources.log import is_record, key_of_types, key_of_unknown_type, key_type, without_offset_commits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,14 +60,19 @@ def decode(log: DataFrame, *, offset_commits: bool = False) -> DecodedLog:
 
 def decode_record(log: DataFrame, table: str) -> DataFrame:
     """Return the records of one table (`record_schema`) out of log rows; rows that do not decode are left out."""
+    transaction = []
+    if table == OFFSET_COMMIT_TABLE:
+        log, transaction = settle_transactions(log), ["transaction"]
     rows = log.filter(is_record() & key_of_types(record.key_type for record in records_of(table)))
-    transaction = ["transaction"] if table == OFFSET_COMMIT_TABLE else []
     selected = rows.select(*_PLACE, *transaction, "key", "value")
     return selected.mapInArrow(partial(typed_records, table), record_schema(table))
 
 
 def to_json(log: DataFrame) -> DataFrame:
-    """Return the records among log rows as the JSON that Kafka's tools print (`JSON_SCHEMA`), in no order."""
+    """Return the records among log rows as the JSON that Kafka's tools print (`JSON_SCHEMA`), in no order.
+
+    Offset commits count as their `transaction` says: settle it first where files follow each other.
+    """
     return log.filter(is_record()).select(*_PLACE, "transaction", "key", "value").mapInArrow(json_records, JSON_SCHEMA)
 
 
@@ -80,6 +85,5 @@ def _quarantine(log: DataFrame) -> DataFrame:
 
 
 def _unknown(log: DataFrame) -> DataFrame:
-    unsigned = F.conv(F.hex(F.substring("key", 1, 2)), 16, 10).cast("int")
-    key_type = F.when(unsigned > 0x7FFF, unsigned - 0x10000).otherwise(unsigned).alias("key_type")  # noqa: PLR2004
-    return log.filter(is_record() & key_of_unknown_type()).select(*_PLACE, key_type, "key", "value").to(UNKNOWN_SCHEMA)
+    rows = log.filter(is_record() & key_of_unknown_type())
+    return rows.select(*_PLACE, key_type().alias("key_type"), "key", "value")

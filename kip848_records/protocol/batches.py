@@ -1,7 +1,8 @@
 """Log segments of record batches v2: the bytes of one `<base offset>.log` file -> Arrow rows.
 
-Batches are read in groups of a few MiB, a group column by column: `record_batch` finds the batches and reads their headers, `compression`
-gets at the bytes of their records, `record_fields` at the records, `transactions` says what became of them, `segment_rows` makes rows.
+Batches are read in groups of a few MiB, a group column by column: `record_batch` finds the batches and reads their
+headers, `compression` gets at the bytes of their records, `record_fields` at the records, `transactions` says what
+became of them, `segment_rows` makes rows.
 """
 
 from collections.abc import Iterator
@@ -48,21 +49,25 @@ def read_segment(
 ) -> Iterator[pa.RecordBatch]:
     """Read a segment into Arrow batches of `SEGMENT_SCHEMA`, at most `batch_rows` rows each, in file order.
 
-    `base_offset` is the offset in the file's name (None: not known), `max_batch_bytes` (at most 1 GiB) the bound on the records of one
-    batch, decompressed. There are four kinds of rows:
+    `base_offset` is the offset in the file's name (None: not known), `max_batch_bytes` (at most 1 GiB) the bound on the
+    records of one batch, decompressed. There are four kinds of rows:
 
-    - a record: `control` and `error` are null. `timestamp` is in ms since the epoch, `timestamp_type` 0 CreateTime or 1 LogAppendTime,
-      `transaction` one of none, committed, aborted, pending (no marker up to the end of this file), `producer_id` -1 for none;
-    - a transaction marker: `control` is commit or abort (unknown: a control record of another type), key and value are null;
-    - the end of a file whose last batch lost its last records to compaction: `control` is compacted, `offset` is the last one that the
-      batch covers. So the largest offset of the rows is the last offset that the file covers;
-    - a batch that cannot be read: `error` says why and where in the file, `value` has its bytes (the first MiB), `offset` its base offset
-      as the header gives it (-1: cut before it), `timestamp` is null. Which offsets it covers is not known.
+    - a record: `control` and `error` are null. `timestamp` is in ms since the epoch, `timestamp_type` 0 CreateTime or 1
+      LogAppendTime, `transaction` one of none, committed, aborted, pending (no marker up to the end of this file),
+      `producer_id` -1 for none;
+    - a transaction marker: `control` is commit or abort (unknown: a control record of another type), key and value are
+      null;
+    - the end of a file whose last batch lost its last records to compaction: `control` is compacted, `offset` is the
+      last one that the batch covers. So the largest offset of the rows is the last offset that the file covers;
+    - a batch that cannot be read: `error` says why and where in the file, `value` has its bytes (the first MiB),
+      `offset` its base offset as the header gives it (-1: cut before it), `timestamp` is null. Which offsets it covers
+      is not known.
 
-    `compaction_gap`: the offsets right before the row (of a compacted row: up to its own) are missing as only compaction makes them go
-    missing. The row behind an error never has it: what is missing there may be the error's.
+    `compaction_gap`: the offsets right before the row (of a compacted row: up to its own) are missing as only
+    compaction makes them go missing. The row behind an error never has it: what is missing there may be the error's.
 
-    Raises `UnsupportedMagicError` for magic 0 or 1 and `NotASegmentError` for a foreign file; both are `SegmentError`, with `position`.
+    Raises `UnsupportedMagicError` for magic 0 or 1 and `NotASegmentError` for a foreign file; both are `SegmentError`,
+    with `position`.
     """
     if not 0 < max_batch_bytes <= LARGEST_BATCH_BYTES:
         raise ValueError(f"max_batch_bytes is {max_batch_bytes}, not between 1 and {LARGEST_BATCH_BYTES}")
@@ -70,8 +75,9 @@ def read_segment(
     if not len(segment):
         return
     positions, tail = find_batches(segment)
-    reader = _SegmentReader(segment, BatchHeaders.read(segment, positions), batch_rows, Decompressor(max_batch_bytes))
-    for rows in reader.read(base_offset):
+    headers = BatchHeaders.read(segment, positions)
+    reader = _SegmentReader(segment, headers, base_offset, batch_rows, Decompressor(max_batch_bytes))
+    for rows in reader.read():
         for start in range(0, rows.num_rows, batch_rows):
             yield rows.slice(start, batch_rows)
     if tail.reason is not None:
@@ -79,17 +85,25 @@ def read_segment(
 
 
 class _SegmentReader:
-    def __init__(self, segment: memoryview, headers: BatchHeaders, batch_rows: int, decompressor: Decompressor) -> None:
+    def __init__(
+        self,
+        segment: memoryview,
+        headers: BatchHeaders,
+        base_offset: int | None,
+        batch_rows: int,
+        decompressor: Decompressor,
+    ) -> None:
         self.segment = segment
         self.headers = headers
+        self.base_offset = base_offset
         self.batch_rows = batch_rows
         self.decompressor = decompressor
-        self.faults = headers.faults()
+        self.faults = headers.faults(base_offset)
 
-    def read(self, base_offset: int | None) -> Iterator[pa.RecordBatch]:
+    def read(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the whole batches, some MiB at a time."""
         outcomes = self._outcomes()
-        expected = base_offset
+        expected = self.base_offset
         done = 0
         last_unread = True
         for group in self._groups(np.arange(len(self.headers))):
@@ -124,7 +138,7 @@ class _SegmentReader:
             yield _parse(self.headers[group[: len(pieces)]], pieces, errors)
 
     def _pieces(self, batches: npt.NDArray[np.int64]) -> tuple[list[bytes], dict[int, str]]:
-        """The records sections of these batches, as many as make up a group, and the reasons of those that cannot be had."""
+        """The records sections of these batches, as many as make up a group, and why some could not be had."""
         headers = self.headers[batches]
         columns = (batches, headers.position, headers.size, headers.crc, headers.attributes & CODEC_MASK)
         pieces: list[bytes] = []
@@ -162,6 +176,6 @@ def _parse(headers: BatchHeaders, pieces: list[bytes], errors: dict[int, str]) -
     counts = headers.count.astype(np.int64)
     counts[list(errors)] = 0
     buffer = b"".join([*pieces, bytes(PADDING)])
-    records, faults = parse_records(buffer, ends - sizes, ends, counts, headers.last_offset_delta)
+    records, faults = parse_records(buffer, ends - sizes, ends, counts, headers.last_offset_delta.astype(np.int64))
     located = {batch: f"batch at byte {headers.position[batch]}: {reason}" for batch, reason in faults.items()}
     return BatchGroup(headers, buffer, records, errors | located)

@@ -1,6 +1,7 @@
 """The compression codecs of record batches, bounded: no block grows past a limit that the caller sets.
 
-Source: Kafka's `CompressionType` (codes 0-4) and the factories `GzipCompression`, `SnappyCompression`, `Lz4Compression`, `ZstdCompression`.
+Source: Kafka's `CompressionType` (codes 0-4) and the factories `GzipCompression`, `SnappyCompression`,
+`Lz4Compression`, `ZstdCompression`.
 """
 
 import struct
@@ -17,6 +18,8 @@ XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 XERIAL_HEADER_SIZE: Final = 16
 # The densest element of the snappy format copies 64 bytes for 3: a block that claims more than this is lying.
 SNAPPY_MAX_RATIO: Final = 22
+# The bit of a varint's byte that says that another follows.
+MORE: Final = 0x80
 FIRST_READ: Final = 64 * 1024
 
 
@@ -55,7 +58,8 @@ class Decompressor:
         except (OSError, pa.ArrowException):
             records = b""
         if not records:
-            # No stream yet, or one that does not go on after its last frame: only a new one can tell that the frame is bad.
+            # No stream yet, or one that does not go on after its last frame: only a new one can tell that the frame is
+            # bad.
             stream = _FrameStream(STREAMED[codec])
             records = stream.read(frame, self.limit)
         if len(records) > self.limit:
@@ -74,7 +78,9 @@ class Decompressor:
             (length,) = struct.unpack_from(">i", block, at)
             at += 4
             if not 0 < length <= len(block) - at:
-                raise CompressionError(f"snappy block does not decompress: chunk of {length} bytes at byte {at} of {len(block)}")
+                raise CompressionError(
+                    f"snappy block does not decompress: chunk of {length} bytes at byte {at} of {len(block)}"
+                )
             chunks.append(self._unsnappy_chunk(block[at : at + length], self.limit - size))
             size += len(chunks[-1])
             at += length
@@ -84,7 +90,7 @@ class Decompressor:
         size = 0
         for index, byte in enumerate(chunk[:5]):
             size |= (byte & 0x7F) << 7 * index
-            if byte < 0x80:
+            if byte < MORE:
                 break
         if size > len(chunk) * SNAPPY_MAX_RATIO:
             raise CompressionError(f"snappy block does not decompress: {len(chunk)} bytes claim to hold {size}")
@@ -96,8 +102,9 @@ class Decompressor:
 class _FrameStream:
     """One pyarrow stream that is fed frame after frame.
 
-    A new zstd context costs some 20 µs, many times the work that a batch of a few records is. Arrow's stream resets its context when it
-    meets data behind the end of a frame, and our source reports the end of the data after each frame; so every read gives one frame.
+    A new zstd context costs some 20 µs, many times the work that a batch of a few records is. Arrow's stream resets its
+    context when it meets data behind the end of a frame, and our source reports the end of the data after each frame;
+    so every read gives one frame.
     """
 
     def __init__(self, codec: str) -> None:

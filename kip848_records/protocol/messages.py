@@ -382,3 +382,6 @@ RECORDS = {record.key_type: record for record in _RECORDS}
 """Record types by key type, as Kafka 3.8 and later write them. Type 18 is in no release."""
 
 OFFSET_COMMIT_TYPES = (0, 1)
+
+CONSUMER_MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS", 127: "UNKNOWN"}
+"""`ConsumerGroupCurrentMemberAssignment.state` in words (MemberState in the coordinator)."""

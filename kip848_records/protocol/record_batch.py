@@ -98,9 +98,9 @@ class BatchHeaders:
 
     def has(self, attribute: int) -> npt.NDArray[np.bool_]:
         """Which batches have this attribute bit."""
-        return (self.attributes & attribute) != 0
+        return np.not_equal(self.attributes & attribute, 0)
 
-    def faults(self) -> dict[int, str]:
+    def faults(self, base_offset: int | None) -> dict[int, str]:
         """The batches whose headers cannot be right, with the reason; what is left can be added and compared safely.
 
         The CRC does not cover the base offset, so a batch that breaks the order of offsets is a fault too.
@@ -114,22 +114,31 @@ class BatchHeaders:
         )
         found = {int(index): reason for mask, reason in reversed(checks) for index in np.flatnonzero(mask)}
         sound = np.setdiff1d(np.arange(len(self)), np.fromiter(found, np.int64, len(found)), assume_unique=True)
-        found.update((int(sound[index]), "offsets overlap the batch beside it") for index in self[sound].out_of_order())
+        found.update(
+            (int(sound[index]), "offsets overlap the batch beside it")
+            for index in self[sound]._out_of_order(base_offset)
+        )
         return found
 
-    def out_of_order(self) -> list[int]:
-        """The batches that break the ascending order of offsets: of a pair that overlaps, the one that fits in worse."""
+    def _out_of_order(self, base_offset: int | None) -> list[int]:
+        """The batches that break the ascending order of offsets.
+
+        Of two that overlap, the first is at fault if it left a gap behind the batch before it and the second fits
+        there, else the second.
+        """
         base, last = self.base_offset, self.last_offset
-        blamed = []
-        for index in np.flatnonzero(base[1:] <= last[:-1]) + 1:
-            fits_without_previous = index == 1 or base[index] > last[index - 2]
-            blamed.append(int(index) - 1 if fits_without_previous else int(index))
+        start = base[:1] - 1 if base_offset is None else np.array([base_offset - 1])
+        before = np.concatenate([start, last[:-1]])
+        second = np.flatnonzero(base[1:] <= last[:-1]) + 1
+        first = second - 1
+        first_at_fault = (base[first] > before[first] + 1) & (base[second] > before[first])
+        blamed: list[int] = np.where(first_at_fault, first, second).tolist()
         return blamed
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What follows the last whole batch of a file: `reason` is null for nothing, and for zeros that were preallocated."""
+    """What follows the last whole batch of a file; `reason` is None for nothing and for preallocated zeros."""
 
     position: int
     reason: str | None
@@ -138,7 +147,8 @@ class Tail:
 def find_batches(segment: memoryview) -> tuple[npt.NDArray[np.int64], Tail]:
     """Follow the batch lengths from the start of the file: the position of every whole batch, and what is behind them.
 
-    Raises `UnsupportedMagicError` for a message of magic 0 or 1 whose CRC holds, `NotASegmentError` for a file without any batch.
+    Raises `UnsupportedMagicError` for a message of magic 0 or 1 whose CRC holds, `NotASegmentError` for a file without
+    any batch.
     """
     positions = array("q")
     size = len(segment)
@@ -166,8 +176,15 @@ def _refuse_legacy(segment: memoryview, positions: list[int]) -> None:
             continue
         length, crc = struct.unpack_from(">iI", segment, position + 8)
         message_end = position + LOG_OVERHEAD + length
-        if length >= LEGACY_OVERHEAD and message_end <= len(segment) and zlib.crc32(segment[position + MAGIC_AT : message_end]) == crc:
-            raise UnsupportedMagicError(f"message of magic {segment[position + MAGIC_AT]} at byte {position}: only record batches of magic 2 are read", position)
+        if (
+            length >= LEGACY_OVERHEAD
+            and message_end <= len(segment)
+            and zlib.crc32(segment[position + MAGIC_AT : message_end]) == crc
+        ):
+            raise UnsupportedMagicError(
+                f"message of magic {segment[position + MAGIC_AT]} at byte {position}: only magic 2 is read",
+                position,
+            )
 
 
 def _tail(segment: memoryview, position: int) -> Tail:
@@ -181,7 +198,7 @@ def _tail(segment: memoryview, position: int) -> Tail:
 
 
 def _starts_like_batch(rest: memoryview) -> bool:
-    """Whether the first bytes, as far as they go, can be a batch of magic 2; an offset of 2^56 or more counts as none."""
+    """Whether the first bytes, as far as they go, can be a batch of magic 2, with an offset below 2^56."""
     return rest[0] == 0 and (len(rest) <= MAGIC_AT or rest[MAGIC_AT] == MAGIC)
 
 

@@ -1,6 +1,7 @@
 """The records inside record batches, field by field for all batches at once.
 
-Source: Kafka's `DefaultRecord`: zigzag varints length, attributes (1 byte), timestampDelta, offsetDelta, key, value, headers.
+Source: Kafka's `DefaultRecord`: zigzag varints length, attributes (1 byte), timestampDelta, offsetDelta, key, value,
+headers.
 """
 
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ MIN_RECORD_SIZE: Final = 7
 FEW_BATCHES: Final = 128
 INT_BYTES: Final = 5
 LONG_BYTES: Final = 10
+# The bit of a varint's byte that says that another follows.
+MORE: Final = 0x80
 # What a varint of too many bytes decodes to: outside every range that is checked.
 TOO_LONG: Final = -(2**63)
 MAX_LONG: Final = 2**63 - 1
@@ -47,12 +50,15 @@ def parse_records(
 ) -> tuple[RecordFields, dict[int, str]]:
     """Parse the records of batches that lie in `buffer` at [start, end), ascending, followed by `PADDING` bytes.
 
-    Returns the records of the batches in which every byte is accounted for, and for the others the reason. Memory follows from the
-    bytes: a count that cannot fit is a fault before anything is sized by it.
+    Returns the records of the batches in which every byte is accounted for, and for the others the reason. Memory
+    follows from the bytes: a count that cannot fit is a fault before anything is sized by it.
     """
     raw = np.frombuffer(buffer, np.uint8)
     fits = counts * MIN_RECORD_SIZE <= ends - starts
-    faults = {int(batch): f"{counts[batch]} records do not fit in {ends[batch] - starts[batch]} bytes" for batch in np.flatnonzero(~fits)}
+    faults = {
+        int(batch): f"{counts[batch]} records do not fit in {ends[batch] - starts[batch]} bytes"
+        for batch in np.flatnonzero(~fits)
+    }
     counts = np.where(fits, counts, 0)
     bounds = _RecordBounds(starts, counts)
     if faults:
@@ -115,10 +121,10 @@ class _RecordBounds:
         for index in range(record, int(self.counts[batch])):
             # Nearly every length takes one byte or two.
             first, second = buffer[start], buffer[start + 1]
-            if first < 0x80:
+            if first < MORE:
                 length = first >> 1 ^ -(first & 1)
                 start += 1
-            elif second < 0x80:
+            elif second < MORE:
                 length = (first & 0x7F | second << 7) >> 1 ^ -(first & 1)
                 start += 2
             else:
@@ -167,7 +173,7 @@ def _read_varint(raw: npt.NDArray[np.uint8], at: IntArray, max_bytes: int) -> tu
     byte = raw[at]
     value = (byte & 0x7F).astype(np.int64)
     at = at + 1
-    (more,) = (byte & 0x80).nonzero()
+    (more,) = (byte & MORE).nonzero()
     shift = 7
     while more.size:
         if shift == 7 * max_bytes:
@@ -176,7 +182,7 @@ def _read_varint(raw: npt.NDArray[np.uint8], at: IntArray, max_bytes: int) -> tu
         byte = raw[at[more]]
         value[more] |= (byte & 0x7F).astype(np.int64) << shift
         at[more] += 1
-        more = more[byte >= 0x80]
+        more = more[byte >= MORE]
         shift += 7
     return ((value >> 1) & MAX_LONG) ^ -(value & 1), at
 
@@ -185,7 +191,7 @@ def _varint_at(buffer: bytes, at: int) -> tuple[int, int]:
     byte = buffer[at]
     value = byte & 0x7F
     shift = 7
-    while byte >= 0x80:
+    while byte >= MORE:
         if shift == 7 * INT_BYTES:
             return TOO_LONG, at
         at += 1

@@ -28,6 +28,7 @@ SEGMENT_SCHEMA: Final = pa.schema(
 
 # What the row of an unreadable batch keeps of its bytes: a batch at Kafka's default message.max.bytes fits.
 ERROR_VALUE_BYTES: Final = 1024 * 1024 + 12
+OFFSET_SIZE: Final = 8
 NO_TIMESTAMP_TYPE: Final = -1
 NO_PRODUCER_ID: Final = -1
 
@@ -41,7 +42,7 @@ OUTCOME_NAMES: Final = pa.array(transactions.OUTCOMES)
 
 @dataclass(frozen=True, slots=True)
 class BatchGroup:
-    """Neighbouring batches: the records of those that could be read, and why the others (by index in `headers`) could not."""
+    """Neighbouring batches: the records of those that could be read, and the others' errors by index in `headers`."""
 
     headers: BatchHeaders
     buffer: bytes
@@ -94,7 +95,7 @@ def group_rows(
 
 def error_row(unread: memoryview, reason: str) -> pa.RecordBatch:
     """Return the one row that stands for bytes that could not be read as records."""
-    offset = int.from_bytes(unread[:8], "big", signed=True) if len(unread) >= 8 else -1
+    offset = int.from_bytes(unread[:OFFSET_SIZE], "big", signed=True) if len(unread) >= OFFSET_SIZE else -1
     return _row(offset=offset, value=bytes(unread[:ERROR_VALUE_BYTES]), timestamp_type=NO_TIMESTAMP_TYPE, error=reason)
 
 
@@ -110,7 +111,11 @@ def compacted_row(last_batch: BatchHeaders) -> pa.RecordBatch:
 
 
 def _row(**columns: object) -> pa.RecordBatch:
-    defaults = {"transaction": transactions.OUTCOMES[transactions.NONE], "compaction_gap": False, "producer_id": NO_PRODUCER_ID}
+    defaults = {
+        "transaction": transactions.OUTCOMES[transactions.NONE],
+        "compaction_gap": False,
+        "producer_id": NO_PRODUCER_ID,
+    }
     return pa.RecordBatch.from_pylist([defaults | columns], SEGMENT_SCHEMA)
 
 
@@ -121,7 +126,9 @@ def _record_rows(
     batch_of = records.batch
     log_append_time = headers.has(LOG_APPEND_TIME)[batch_of]
     # With a delete horizon baseTimestamp is the horizon, and the deltas count from there all the same.
-    timestamp = np.where(log_append_time, headers.max_timestamp[batch_of], headers.base_timestamp[batch_of] + records.timestamp_delta)
+    timestamp = np.where(
+        log_append_time, headers.max_timestamp[batch_of], headers.base_timestamp[batch_of] + records.timestamp_delta
+    )
     key_size, value_size = records.key_size, records.value_size
     control = pa.nulls(len(records), pa.string())
     is_control = headers.has(CONTROL)[batch_of]
@@ -147,7 +154,8 @@ def _record_rows(
 def _slices(buffer: pa.Buffer, start: npt.NDArray[np.int64], size: npt.NDArray[np.int64]) -> pa.BinaryArray:
     """Copy the slices of a buffer, in ascending order, into an array; a negative size is null.
 
-    The offsets start, end, start, end, … make an array of the slices and of what lies between them; `take` picks the slices.
+    The offsets start, end, start, end, … make an array of the slices and of what lies between them; `take` picks the
+    slices.
     """
     offsets = np.empty(2 * len(start), np.int32)
     offsets[::2] = start

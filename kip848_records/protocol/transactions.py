@@ -1,6 +1,7 @@
 """Which transactions of a segment were committed, which aborted, and which the segment does not decide.
 
-Source: Kafka's `ProducerStateManager`: a producer has one transaction at a time, and the next control batch of its producer id ends it.
+Source: Kafka's `ProducerStateManager`: a producer has one transaction at a time, and the next control batch of its
+producer id ends it.
 """
 
 from typing import Final
@@ -21,8 +22,9 @@ def transaction_outcomes(
 ) -> npt.NDArray[np.int8]:
     """Return the outcome code of each batch, in log order.
 
-    `marker` is what a control batch says: COMMITTED, ABORTED, or PENDING where it cannot be read (what it ended stays open, for a later
-    marker speaks of a later transaction); NONE for every other batch. A marker has the outcome that it decides.
+    `marker` is what a control batch says: COMMITTED, ABORTED, or PENDING where it cannot be read (what it ended stays
+    open, for a later marker speaks of a later transaction); NONE for every other batch. A marker has the outcome that
+    it decides.
     """
     outcomes = np.zeros(len(producer_id), np.int8)
     concerned = np.flatnonzero(transactional | (marker != NONE))

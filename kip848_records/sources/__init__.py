@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from kip848_records.sources.dump import read_columnar_dump, read_json_dump
 from kip848_records.sources.files import find_input
-from kip848_records.sources.segments import read_segments
+from kip848_records.sources.segments import read_segments, settle_transactions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["read_log", "settle_transactions"]
 
 
 def read_log(spark: SparkSession, path: str, source_format: str | None = None) -> DataFrame:

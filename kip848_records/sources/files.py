@@ -56,7 +56,7 @@ def find_input(spark: SparkSession, path: str, source_format: str | None = None)
 
 def escape_glob(path: str) -> str:
     r"""Return `path` so that Hadoop takes it literally, not as a pattern."""
-    return re.sub(r"([\\{}\[\]*?])", r"\\\1", path.rstrip("/") or "/")
+    return re.sub(r"([\\{}\[\]*?,^])", r"\\\1", path.rstrip("/") or "/")
 
 
 def _recognise(spark: SparkSession, pattern: str, files: list[str]) -> str | None:

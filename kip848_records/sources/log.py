@@ -50,7 +50,8 @@ LOG_SCHEMA = StructType(
 )
 """A log row: Kafka's columns, then what a source may know besides.
 
-`transaction`: `none`, `committed`, `aborted`, `pending` (no marker so far), or `unknown` where the source does not tell.
+`transaction`: `none`, `committed`, `aborted`, `pending` (no marker up to the end of the file), or `unknown` where the
+source does not tell. Only offset commits are ever written in transactions.
 `compaction_gap`: whether compaction removed records directly before this one; null where the source does not tell.
 `producer_id`: the transactional or idempotent producer, -1 for none; null where the source does not tell.
 `control`: null for every record; `commit` and `abort` for a transaction's marker, `compacted` for the end of a file that
@@ -73,6 +74,13 @@ def key_of_unknown_type() -> Column:
     """Return whether `key` begins with a type that is not in `RECORDS`; false, not null, without a key."""
     typed = F.coalesce(F.length("key"), F.lit(0)) >= 2  # noqa: PLR2004 - an int16
     return typed & ~key_of_types(RECORDS)
+
+
+def key_type() -> Column:
+    """Return the record type that `key` begins with; null without a key, or with one too short."""
+    unsigned = F.conv(F.hex(F.substring("key", 1, 2)), 16, 10).cast("int")
+    signed = F.when(unsigned >= 1 << 15, unsigned - (1 << 16)).otherwise(unsigned)
+    return F.when(F.length("key") >= 2, signed)  # noqa: PLR2004 - an int16
 
 
 def is_offset_commit() -> Column:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -30,12 +29,12 @@ _TIMESTAMP = pa.timestamp("us", "UTC")
 def read_segments(spark: SparkSession, files: list[str]) -> DataFrame:
     """Return the log rows of segment files, `<...>/__consumer_offsets-<partition>/<base offset>.log`.
 
-    A transaction that is open at the end of a file is settled by the partition's next file. What cannot be read becomes
-    a row with an error that names the file. Raises InputError for a file outside a partition's folder.
+    A transaction that is open at the end of its file is `pending`: `settle_transactions` looks into the next ones. What
+    cannot be read becomes a row with an error that names the file. Raises InputError for a file outside a partition's
+    folder.
     """
-    places = [_FILE.search(file) for file in files]
-    for file, place in zip(files, places, strict=True):
-        if place is None:
+    for file in files:
+        if not _FILE.search(file):
             raise InputError.no_partition_folder(file)
     contents = (
         spark.read.format("binaryFile")
@@ -47,13 +46,11 @@ def read_segments(spark: SparkSession, files: list[str]) -> DataFrame:
             "content",
         )
     )
-    rows = contents.mapInArrow(_read_files, LOG_SCHEMA)
-    per_partition = Counter(place[1] for place in places if place)
-    return resolve_transactions(rows) if max(per_partition.values()) > 1 else rows
+    return contents.mapInArrow(_read_files, LOG_SCHEMA)
 
 
-def resolve_transactions(log: DataFrame) -> DataFrame:
-    """Give rows that are pending at the end of their file the outcome that a later file's marker says.
+def settle_transactions(log: DataFrame) -> DataFrame:
+    """Give rows that are pending at the end of their file the outcome that a later file's marker tells.
 
     A transaction's records share the outcome of the next marker of their producer in the partition.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pyspark.sql.types import (
     BinaryType,
@@ -18,7 +17,6 @@ from pyspark.sql.types import (
 )
 
 from kip848_records.decode.schemas import (
-    OFFSET_COMMIT_TABLE,
     key_columns,
     record_schema,
     records_of,
@@ -26,9 +24,6 @@ from kip848_records.decode.schemas import (
     value_columns,
 )
 from kip848_records.protocol.messages import RECORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @dataclass(frozen=True)
@@ -167,6 +162,28 @@ EPOCH_TIMELINE = TableSpec(
     ),
 )
 
+GROUP_STATE = TableSpec(
+    "group_state",
+    "The present state of every consumer and classic group that was not deleted",
+    ("cluster", "group_id"),
+    (
+        CLUSTER,
+        GROUP_ID,
+        Column("incarnation", INT, "How often the group id had been deleted before", required=True),
+        Column("group_type", STRING, "consumer or classic", required=True),
+        PARTITION,
+        Column("offset", BIGINT, "Offset of the last record that was counted", required=True),
+        Column("state", STRING, "Empty, Assigning, Reconciling, Stable, or unknown: the log does not tell", required=True),
+        Column("since", TIMESTAMP, "Since when; Assigning and Reconciling count as one, not converged (UTC)"),
+        Column("group_epoch", INT, "Group epoch; null for classic groups, or where the log does not tell"),
+        Column("assignment_epoch", INT, "Epoch of the target assignment, likewise"),
+        Column("generation", INT, "Generation of a classic group"),
+        Column("members", INT, "Members"),
+        Column("converged_members", INT, "Members that own exactly their target at the assignment epoch"),
+        Column("members_away", INT, "Static members that went away and may come back (member epoch -2)"),
+    ),
+)
+
 TOPIC_NAME = TableSpec(
     "topic_name",
     "Names of the topics that assignments name by id",
@@ -180,9 +197,14 @@ TOPIC_NAME = TableSpec(
 )
 
 
-def table_specs(*, offset_commits: bool) -> dict[str, TableSpec]:
-    """Return all tables that an audit writes, by name, record tables first."""
-    tables: Iterable[str] = dict.fromkeys(record.table for record in RECORDS.values())
-    records = [record_spec(table) for table in tables if offset_commits or table != OFFSET_COMMIT_TABLE]
-    others = [LATEST_STATE, QUARANTINE, UNKNOWN_RECORD, TOPIC_NAME, EPOCH_TIMELINE]
-    return {spec.name: spec for spec in [*records, *others]}
+RECORD_TABLES = tuple(dict.fromkeys(record.table for record in RECORDS.values()))
+"""Names of the tables of record types."""
+
+TABLES = {
+    spec.name: spec
+    for spec in (
+        *(record_spec(table) for table in RECORD_TABLES),
+        *(LATEST_STATE, QUARANTINE, UNKNOWN_RECORD, TOPIC_NAME, EPOCH_TIMELINE, GROUP_STATE),
+    )
+}
+"""Every table, by name."""

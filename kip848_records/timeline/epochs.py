@@ -5,7 +5,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from kip848_records.timeline.operations import GROUP_EPOCH, INCARNATION, TARGET_ASSIGNMENT
+from kip848_records.timeline.operations import GROUP_EPOCH, INCARNATION, TARGET_ASSIGNMENT, holds
 from kip848_records.timeline.states import DEAD, EMPTY, STABLE, UNKNOWN
 
 _ENDINGS: Final = (DEAD, EMPTY, STABLE, UNKNOWN)
@@ -107,7 +107,7 @@ def _with_lags(epochs: DataFrame) -> DataFrame:
         "reconcile_lag_ms": _ms_between("assigned_at", "converged_at"),
         "rebalance_lag_ms": _ms_between("bumped_at", "converged_at"),
     }
-    return epochs.withColumns(lags).withColumn("clock_skew", F.coalesce(F.least(*lags) < 0, F.lit(False)))
+    return epochs.withColumns(lags).withColumn("clock_skew", holds(F.least(*lags) < 0))
 
 
 def _ms_between(start: str, end: str) -> Column:

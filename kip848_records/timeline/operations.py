@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Final
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 GROUP: Final = ("cluster", "partition", "group_id")
@@ -79,9 +79,9 @@ def _events_of(table: DataFrame, key_type: int, fields: Mapping[str, str]) -> Da
 
 def _with_completeness(events: DataFrame, complete_from: DataFrame | None) -> DataFrame:
     if complete_from is None:
-        return events.withColumn("is_complete", F.lit(False))
+        return events.withColumn("is_complete", F.expr("false"))
     known = events.join(F.broadcast(complete_from), ["cluster", "partition"], "left")
-    return known.withColumn("is_complete", F.coalesce(F.col("offset") >= F.col("complete_from"), F.lit(False)))
+    return known.withColumn("is_complete", holds(F.col("offset") >= F.col("complete_from"))).drop("complete_from")
 
 
 def with_operations(events: DataFrame) -> DataFrame:
@@ -100,17 +100,21 @@ def with_operations(events: DataFrame) -> DataFrame:
     continues = (F.col("offset") == F.lag("offset").over(in_order) + 1) & (
         F.col("timestamp") == F.lag("timestamp").over(in_order)
     )
+    first_offset = F.when(F.col("starts_operation"), F.col("offset"))
     deletes = (F.col("key_type") == GROUP_EPOCH) & F.col("is_tombstone")
     return (
-        events.withColumn("starts_operation", ~F.coalesce(continues, F.lit(False)))
+        events.withColumn("starts_operation", ~holds(continues))
         .withColumns(
             {
-                "operation": F.last(F.when(F.col("starts_operation"), F.col("offset")), ignorenulls=True).over(
-                    in_order
-                ),
-                "ends_operation": deletes | F.coalesce(F.lead("starts_operation").over(in_order), F.lit(True)),
+                "operation": F.last(first_offset, ignorenulls=True).over(in_order),
+                "ends_operation": deletes | F.lead("starts_operation", default=True).over(in_order),
                 "incarnation": F.coalesce(F.sum(deletes.cast("int")).over(before), F.lit(0)).cast("int"),
             }
         )
         .drop("starts_operation")
     )
+
+
+def holds(condition: Column) -> Column:
+    """Take a condition that is null for one that does not hold."""
+    return F.coalesce(condition, F.lit(False))  # noqa: FBT003

@@ -16,6 +16,7 @@ from kip848_records.timeline.operations import (
     INCARNATION,
     MEMBER,
     TARGET_ASSIGNMENT,
+    holds,
 )
 
 EMPTY: Final = "Empty"
@@ -115,13 +116,13 @@ def _with_member_changes(events: DataFrame) -> DataFrame:
     return (
         events.withColumns(
             {
-                "is_member": F.coalesce(F.last(is_member, ignorenulls=True).over(own), F.lit(False)),
+                "is_member": holds(F.last(is_member, ignorenulls=True).over(own)),
                 "current": F.last(current, ignorenulls=True).over(own),
             }
         )
         .withColumns(
             {
-                "is_away": F.coalesce(away, F.lit(False)),
+                "is_away": holds(away),
                 "settled_at": F.when(F.col("is_member") & stable, F.col("current.member_epoch")),
             }
         )
@@ -200,7 +201,7 @@ def _entry(epoch: Column, change: int) -> Column:
 
 
 def _is_classic() -> Column:
-    return F.coalesce(F.col("classic.is_live"), F.lit(False))
+    return holds(F.col("classic.is_live"))
 
 
 def _state() -> Column:

@@ -1,4 +1,4 @@
-"""Reads good log segments one record at a time, as the format's description goes: what the columnar reader is compared with."""
+"""Reads good log segments one record at a time: what the columnar reader is compared with."""
 
 import gzip
 import struct
@@ -14,7 +14,9 @@ def read_rows(segment: bytes, base_offset: int | None) -> list[dict]:
     last_offset = -1
     at = 0
     while at < len(segment):
-        base, length, _, magic, _, attributes, last_delta, base_time, max_time, producer, _, _, count = HEADER.unpack_from(segment, at)
+        base, length, _, magic, _, attributes, last_delta, base_time, max_time, producer, _, _, count = (
+            HEADER.unpack_from(segment, at)
+        )
         assert magic == 2
         data = decompress(attributes & 7, segment[at + HEADER.size : at + 12 + length])
         at += 12 + length

@@ -184,6 +184,20 @@ STORIES = (
         "consumer Reconciling 2/2, 2 members since 10",
     ),
     Story(
+        "the first assignment that reaches an epoch counts, whatever is written after it",
+        """
+        10: 5 a, 3 1
+        20: 5 b, 3 2
+        30: 7 a, 7 b, 6 2
+        40: 7 a, 6 1
+        """,
+        (
+            "0/1 bumped 10 assigned 30 converged - superseded by 2, 1 members",
+            "0/2 bumped 20 assigned 30 converged - open, 2 members",
+        ),
+        "consumer Assigning 2/1, 2 members since 10",
+    ),
+    Story(
         "of a repeated epoch and a repeated assignment the first counts",
         """
         10: 5 a, 3 1
@@ -275,6 +289,12 @@ STORIES = (
         10: 5 a, 8 a 1
         20: 8 a x, 5 a x, 5 b, 8 b 0, 8 b 1
         """,
+        (),
+        "consumer Stable 1/1, 1 members since 10",
+    ),
+    Story(
+        "the start epoch is the highest that a member has then",
+        "10: 5 b, 8 b 0, 8 b 1",
         (),
         "consumer Stable 1/1, 1 members since 10",
     ),

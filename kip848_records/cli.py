@@ -1,0 +1,170 @@
+"""The command line: `kip848 audit` and `kip848 inspect`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import traceback
+from datetime import datetime, timezone
+from importlib.metadata import version
+from time import monotonic
+from typing import TYPE_CHECKING, NoReturn
+
+from rich.console import Console
+
+from kip848_records.audit import AuditOptions, run_audit
+from kip848_records.errors import InputError, Kip848Error, UnexpectedError
+from kip848_records.inspection import inspect_log, json_line, text_line
+from kip848_records.session import get_session
+from kip848_records.sources import read_log
+from kip848_records.sources.files import FORMATS
+from kip848_records.summary import summary
+from kip848_records.topics import read_topics_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_INTERRUPTED = 130
+
+# Ids are never cut short or folded: a terminal may wrap a line, a file keeps it whole.
+_WIDE = 100_000
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit code: 0 done, 1 failed, 2 bad arguments or input, 130 interrupted."""
+    arguments = _parser().parse_args(argv)
+    try:
+        arguments.run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the last place to turn it into a line
+        if arguments.debug:
+            traceback.print_exc()
+        failure = error if isinstance(error, Kip848Error) else UnexpectedError.of(error)
+        print(f"error: {failure.message}\nhint: {failure.hint}", file=sys.stderr)
+        return failure.exit_code
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and the way out in another, as every other error does."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message}\nhint: see {self.prog} --help\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="kip848", description="Tells the story of consumer group rebalances from __consumer_offsets.")
+    parser.add_argument("--version", action="version", version=f"kip848-records {version('kip848-records')}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_audit(commands)
+    _add_inspect(commands)
+    return parser
+
+
+def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
+    audit = commands.add_parser(
+        "audit",
+        help="decode a copy of the log into Delta tables and sum up what they say",
+        description="Decodes a copy of __consumer_offsets into Delta tables and sums up what they say.",
+    )
+    _add_source(audit)
+    audit.add_argument("--out", required=True, metavar="DIR", help="folder of the Delta tables, one folder each")
+    audit.add_argument("--cluster", default="default", metavar="NAME", help="cluster column of every row (%(default)s)")
+    audit.add_argument("--topics", metavar="FILE", help='topic names, as JSON: {"<topic id>": "<name>", ...}')
+    audit.add_argument(
+        "--captured-at",
+        type=_time,
+        metavar="TIME",
+        help="when the log was copied, ISO 8601, UTC unless it says otherwise (default: the newest time in the log)",
+    )
+    audit.add_argument("--offset-commits", action="store_true", help="decode offset commits too, most of any log")
+    audit.add_argument("--allow-empty", action="store_true", help="accept a source without a single record")
+    audit.set_defaults(run=_audit)
+
+
+def _add_inspect(commands: argparse._SubParsersAction[_Parser]) -> None:
+    inspect = commands.add_parser(
+        "inspect",
+        help="print the decoded records of a copy of the log",
+        description="Prints the decoded records of a copy of __consumer_offsets, by partition and offset.",
+    )
+    _add_source(inspect)
+    inspect.add_argument("--group", metavar="G", help="only records of this group")
+    inspect.add_argument("--type", type=int, action="append", default=[], metavar="N", dest="types", help="only this record type; may be repeated")
+    inspect.add_argument("--limit", type=_count, metavar="N", help="only the first N records")
+    inspect.add_argument("--json", action="store_true", help="one JSON object a line, in the forms of kafka-dump-log")
+    inspect.set_defaults(run=_inspect)
+
+
+def _add_source(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="segment files (a file, a partition's folder, a broker's data folder), "
+        "or rows of Spark's Kafka source as Parquet, Delta or JSON lines",
+    )
+    command.add_argument("--format", choices=FORMATS, help="what SOURCE is, where its file names do not tell")
+    command.add_argument("--debug", action="store_true", help="show the stack trace of an error")
+
+
+def _audit(arguments: argparse.Namespace) -> None:
+    # Spark takes seconds to import and start: not before the arguments are known to be good.
+    topics = read_topics_file(arguments.topics) if arguments.topics else None
+    options = AuditOptions(
+        source=arguments.source,
+        out=arguments.out,
+        source_format=arguments.format,
+        cluster=arguments.cluster,
+        topics=topics,
+        captured_at=arguments.captured_at,
+        offset_commits=arguments.offset_commits,
+        allow_empty=arguments.allow_empty,
+    )
+    start = monotonic()
+
+    def progress(what: str) -> None:
+        print(f"[{monotonic() - start:5.1f} s] {what}", file=sys.stderr, flush=True)
+
+    progress("starting Spark")
+    spark = get_session()
+    audit = run_audit(spark, options, progress)
+    console = Console(width=_WIDE, highlight=False)
+    for part in summary(spark, audit):
+        console.print(part)
+
+
+def _inspect(arguments: argparse.Namespace) -> None:
+    spark = get_session()
+    log = read_log(spark, arguments.source, arguments.format)
+    rows = inspect_log(log, group=arguments.group, types=arguments.types, limit=arguments.limit)
+    line = json_line if arguments.json else text_line
+    decoded, first_error = 0, None
+    for row in rows.toLocalIterator():
+        print(line(row))
+        decoded += row.error is None
+        first_error = first_error or row.error
+    selected = arguments.group is not None or arguments.types
+    if not decoded and not selected:
+        raise InputError.no_records(arguments.source, first_error)
+
+
+def _time(text: str) -> datetime:
+    try:
+        time = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text))
+    except ValueError:
+        message = f"{text!r} is not a time such as 2026-11-21T08:00:00Z"
+        raise argparse.ArgumentTypeError(message) from None
+    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        message = f"{text!r} is not a number of records"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)

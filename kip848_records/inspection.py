@@ -1,0 +1,80 @@
+"""`kip848 inspect`: the records of a log, one line each, to read or to compare with Kafka's own tools."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from kip848_records.decode import to_json
+from kip848_records.decode.schemas import JSON_SCHEMA
+from kip848_records.sources import settle_transactions
+from kip848_records.sources.log import key_of_types
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, Row
+
+
+def inspect_log(
+    log: DataFrame, *, group: str | None = None, types: Sequence[int] = (), limit: int | None = None
+) -> DataFrame:
+    """Return the records of log rows as JSON (`JSON_SCHEMA`, and `timestamp_ms`), by partition and offset.
+
+    `group` and `types` select; without them, rows that the source could not read are there as well, as errors.
+    """
+    settled = settle_transactions(log)
+    if types:
+        settled = settled.filter(key_of_types(types))
+    rows = to_json(settled)
+    if group is not None:
+        rows = rows.filter(F.col("group_id") == group)
+    elif not types:
+        unread = log.filter(F.col("error").isNotNull())
+        columns = (f.name if f.name in {"partition", "offset", "timestamp", "error"} else F.lit(None) for f in JSON_SCHEMA)
+        rows = rows.union(unread.select(*columns))
+    ordered = rows.withColumn("timestamp_ms", F.unix_millis("timestamp")).orderBy("partition", "offset")
+    return ordered if limit is None else ordered.limit(limit)
+
+
+def json_line(row: Row) -> str:
+    """Return a row of `inspect_log` as one line of JSON.
+
+    `error` stands in the place of `value` where the record did not decode; `unknown` is true for a type that this version
+    does not know, whose key and value are the base64 of their bytes; `transaction` is there while it is pending.
+    """
+    fields = {
+        "partition": json.dumps(row.partition),
+        "offset": json.dumps(row.offset),
+        "timestamp": json.dumps(row.timestamp_ms),
+        "type": json.dumps(row.key_type),
+        "record": json.dumps(row.record),
+        "key": row.key or "null",
+    }
+    if row.error is None:
+        fields["value"] = row.value or "null"
+    else:
+        fields["error"] = json.dumps(row.error, ensure_ascii=False)
+    if _is_unknown(row):
+        fields["unknown"] = "true"
+    if row.transaction == "pending":
+        fields["transaction"] = '"pending"'
+    return "{" + ", ".join(f'"{name}": {text}' for name, text in fields.items()) + "}"
+
+
+def text_line(row: Row) -> str:
+    """Return a row of `inspect_log` as one line for people."""
+    what = "unknown record type" if _is_unknown(row) else "undecoded record" if row.record is None else row.record
+    kind = "" if row.key_type is None else f" {row.key_type}"
+    if row.error is not None:
+        value = f"ERROR {row.error}"
+    else:
+        value = "<tombstone>" if row.value is None else row.value
+    pending = " (transaction pending)" if row.transaction == "pending" else ""
+    return f"{row.partition}:{row.offset} {row.timestamp_ms}{kind} {what} {row.key or ''} {value}{pending}"
+
+
+def _is_unknown(row: Row) -> bool:
+    return row.record is None and row.error is None

@@ -1,0 +1,118 @@
+"""The log rows of one audit, read once from their source and kept beside the tables until the audit is done.
+
+Everything after this step reads the landed rows: control-plane records and, where asked for, offset commits, which is
+about a twentieth of a log. What the audit has to know of the rest is counted on the way past.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
+
+from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.sources.copies import drop_copies
+from kip848_records.sources.log import LOG_SCHEMA, is_record, key_of_types, key_type, without_offset_commits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What was landed, and what passed by.
+
+    `log`: the landed rows. `records`: readable records by key type, -1 for those without one; offset commits are
+    counted whether they were landed or not. `aborted`: records of aborted transactions. `errors`: rows that the source
+    could not read, `first_error` one of their reasons. `newest`: the highest timestamp of a record. `complete_from`: by
+    partition, the offset from which on no record is missing; partitions of which that is not known are not in it.
+    """
+
+    log: DataFrame
+    records: dict[int, int]
+    aborted: int
+    errors: int
+    first_error: str | None
+    newest: datetime | None
+    complete_from: dict[int, int]
+
+
+@contextmanager
+def landed(spark: SparkSession, log: DataFrame, out: str, *, offset_commits: bool) -> Iterator[Landed]:
+    """Land log rows below the folder `out`, and remove them when the block ends."""
+    path = f"{out.rstrip('/')}/_landing/{uuid.uuid4()}"
+    try:
+        yield _land(spark, log, path, offset_commits=offset_commits)
+    finally:
+        _remove(spark, path)
+
+
+def _land(spark: SparkSession, log: DataFrame, path: str, *, offset_commits: bool) -> Landed:
+    seen = Observation("log")
+    passing = log.observe(seen, *(count.alias(name) for name, count in _counts().items()))
+    kept = passing if offset_commits else without_offset_commits(passing).filter(F.col("control").isNull())
+    wanted = kept.filter((F.col("transaction") != "aborted") | F.col("error").isNotNull())
+    # In the order of keys, so that whoever reads one record type skips the pages of the others.
+    wanted.transform(drop_copies).sortWithinPartitions("key").write.parquet(path)
+    rows = spark.read.schema(LOG_SCHEMA).parquet(path)
+    per_type = rows.filter(is_record()).groupBy(F.coalesce(key_type(), F.lit(-1))).count().collect()
+    counts = seen.get
+    commits = {key_type: counts[f"type_{key_type}"] for key_type in OFFSET_COMMIT_TYPES if counts[f"type_{key_type}"]}
+    return Landed(
+        log=rows,
+        records={int(row[0]): int(row[1]) for row in per_type} | commits,
+        aborted=counts["aborted"],
+        errors=counts["errors"],
+        first_error=counts["first_error"],
+        newest=_utc(counts["newest_ms"]),
+        complete_from=dict.fromkeys(_numbers(counts["from_start"]) - _numbers(counts["with_gaps"]), 0),
+    )
+
+
+def _counts() -> dict[str, Column]:
+    """What is counted of all rows, before any is dropped."""
+    error, control = F.col("error"), F.col("control")
+    counts = {f"type_{key_type}": F.count_if(is_record() & key_of_types([key_type])) for key_type in OFFSET_COMMIT_TYPES}
+    # No gap by compaction is known where the source cannot tell one from a transaction marker.
+    gap = F.coalesce(F.col("compaction_gap"), error.isNull())
+    return counts | {
+        "aborted": F.count_if(error.isNull() & control.isNull() & (F.col("transaction") == "aborted")),
+        "errors": F.count_if(error.isNotNull()),
+        "first_error": F.min(error),
+        "newest_ms": F.max(F.when(control.isNull(), F.unix_millis("timestamp"))),
+        "from_start": _partitions_with(F.col("offset") == 0),
+        "with_gaps": _partitions_with(gap | error.isNotNull()),
+    }
+
+
+def _partitions_with(condition: Column) -> Column:
+    """Collect the partitions of the rows with a condition, as text: an observation hands over no arrays."""
+    return F.array_join(F.collect_set(F.when(condition, F.col("partition").cast("string"))), " ")
+
+
+def _numbers(text: str) -> set[int]:
+    return {int(number) for number in text.split()}
+
+
+def _utc(millis: int | None) -> datetime | None:
+    return None if millis is None else datetime.fromtimestamp(millis / 1000, timezone.utc)
+
+
+def _remove(spark: SparkSession, path: str) -> None:
+    """Remove what was landed; where files cannot be deleted from here, as on an object store, leave no rows of it."""
+    folder = Path(path.removeprefix("file:"))
+    if folder.is_dir():
+        shutil.rmtree(folder)
+        with suppress(OSError):
+            folder.parent.rmdir()  # another audit may be landing beside this one
+    else:
+        spark.createDataFrame([], LOG_SCHEMA).write.mode("overwrite").parquet(path)

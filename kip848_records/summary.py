@@ -1,0 +1,188 @@
+"""What an audit found, for a person to read in a terminal."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from kip848_records.protocol.messages import CONSUMER_MEMBER_STATES, OFFSET_COMMIT_TYPES, RECORDS
+from kip848_records.tables.delta import read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+    from rich.console import RenderableType
+
+    from kip848_records.audit import Audit
+
+_SHOWN = 10
+"""Rows of a list; a heading says how many there are in all."""
+
+_UNCONVERGED = ("Assigning", "Reconciling")
+
+
+def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
+    """Yield the parts of the summary, in order. Ids are printed in full, times are UTC."""
+    options = audit.options
+
+    def table(name: str) -> DataFrame:
+        return read_table(spark, options.out, name, options.cluster)
+
+    captured = _time(audit.captured_at) if audit.captured_at else "an unknown time"
+    yield Text(f"\nCluster {options.cluster}: {options.source}, captured at {captured}")
+    yield from _records(audit, table("quarantine").count())
+    states = table("group_state")
+    yield from _groups(states)
+    yield from _unconverged(audit, states, table)
+    yield from _slowest(table("epoch_timeline"))
+    yield Text(f"\nDelta tables are in {options.out.rstrip('/')}/")
+
+
+def _records(audit: Audit, quarantined: int) -> Iterator[RenderableType]:
+    known = {key_type: count for key_type, count in audit.records.items() if key_type in RECORDS}
+    unknown = sum(count for key_type, count in audit.records.items() if key_type not in RECORDS and key_type >= 0)
+    yield Text(
+        f"\n{sum(audit.records.values()):,} records read, {quarantined:,} rows quarantined, "
+        f"{unknown:,} of unknown type, {audit.aborted:,} of aborted transactions left out"
+    )
+    rows = []
+    for key_type, count in sorted(known.items()):
+        skipped = key_type in OFFSET_COMMIT_TYPES and not audit.options.offset_commits
+        name = "counted only: see --offset-commits" if skipped else RECORDS[key_type].table
+        rows.append((key_type, RECORDS[key_type].name, f"{count:,}", name))
+    yield _table("type", "record", "records", "table", rows=rows, right=("type", "records"))
+
+
+def _groups(states: DataFrame) -> Iterator[RenderableType]:
+    counted = states.groupBy("state", "group_type").count().orderBy("state", "group_type").collect()
+    yield Text(f"\n{sum(row['count'] for row in counted):,} consumer and classic groups")
+    rows = [(row.state, row.group_type, f"{row['count']:,}") for row in counted]
+    yield _table("state", "protocol", "groups", rows=rows, right=("groups",))
+
+
+def _unconverged(audit: Audit, states: DataFrame, table: Any) -> Iterator[RenderableType]:  # noqa: ANN401
+    waiting = states.filter(F.col("state").isin(*_UNCONVERGED))
+    only_away = F.col("converged_members") + F.col("members_away") == F.col("members")
+    is_away = (F.col("state") == "Reconciling") & (F.col("members_away") > 0) & only_away
+    yield from _list_groups(audit, "have not converged", waiting.filter(~is_away))
+    yield from _list_groups(audit, "wait for nobody but a static member that went away", waiting.filter(is_away))
+    yield from _waiting_members(waiting.filter(~is_away), table)
+
+
+def _list_groups(audit: Audit, what: str, groups: DataFrame) -> Iterator[RenderableType]:
+    count = groups.count()
+    if not count:
+        yield Text(f"\nNo groups {what}")
+        return
+    oldest = _with_ms(groups, "since").orderBy("since_ms", "group_id").limit(_SHOWN).collect()
+    yield Text(f"\n{count:,} groups {what}" + (f", the {_SHOWN} oldest:" if count > _SHOWN else ":"))
+    rows = []
+    for row in oldest:
+        since = _utc(row.since_ms)
+        age = _duration(audit.captured_at - since) if audit.captured_at else ""
+        converged = f"{row.converged_members} of {row.members}"
+        rows.append((row.group_id, row.state, _time(since), age, row.group_epoch, row.assignment_epoch, converged))
+    titles = ("group", "state", "since", "for", "epoch", "assignment epoch", "members converged")
+    yield _table(*titles, rows=rows, right=("for", "epoch", "assignment epoch"))
+
+
+def _waiting_members(groups: DataFrame, table: Any) -> Iterator[RenderableType]:  # noqa: ANN401
+    oldest = groups.orderBy("since", "group_id").limit(_SHOWN).select("group_id", "incarnation", "assignment_epoch")
+    members = _last_of_member(table("consumer_group_member_metadata"), oldest, "client_id", "client_host")
+    current = _last_of_member(table("consumer_group_current_member_assignment"), oldest, "member_epoch", "state")
+    behind = (
+        members.join(current.drop("assignment_epoch"), ["group_id", "member_id"], "left")
+        .filter(~F.coalesce((F.col("state") == 0) & (F.col("member_epoch") == F.col("assignment_epoch")), F.lit(False)))  # noqa: FBT003
+        .orderBy("group_id", "member_id")
+        .limit(_SHOWN * _SHOWN)
+        .collect()
+    )
+    if behind:
+        yield Text("\nTheir members that have not:")
+        rows = [
+            (
+                row.group_id,
+                row.member_id,
+                row.client_id,
+                row.client_host,
+                row.member_epoch,
+                CONSUMER_MEMBER_STATES.get(row.state, row.state),
+            )
+            for row in behind
+        ]
+        yield _table("group", "member", "client id", "host", "member epoch", "state", rows=rows, right=("member epoch",))
+
+
+def _last_of_member(records: DataFrame, groups: DataFrame, *columns: str) -> DataFrame:
+    """Return the last record of each member of `groups`, without those that were tombstoned."""
+    newest_first = Window.partitionBy("group_id", "member_id").orderBy(F.desc("offset"))
+    return (
+        records.join(F.broadcast(groups), "group_id")
+        .withColumn("nth", F.row_number().over(newest_first))
+        .filter((F.col("nth") == 1) & ~F.col("is_tombstone"))
+        .select("group_id", "member_id", "assignment_epoch", *columns)
+    )
+
+
+def _slowest(epochs: DataFrame) -> Iterator[RenderableType]:
+    slowest = (
+        _with_ms(epochs, "bumped_at")
+        .filter(F.col("rebalance_lag_ms").isNotNull() & ~F.col("clock_skew"))
+        .orderBy(F.desc("rebalance_lag_ms"), "group_id", "group_epoch")
+        .limit(_SHOWN)
+        .collect()
+    )
+    if slowest:
+        yield Text("\nSlowest rebalances, from epoch bump to Stable:")
+        rows = [
+            (
+                row.group_id,
+                row.group_epoch,
+                _time(_utc(row.bumped_at_ms)),
+                f"{row.rebalance_lag_ms:,} ms",
+                "" if row.assign_lag_ms is None else f"{row.assign_lag_ms:,} ms",
+                row.members,
+                row.status,
+            )
+            for row in slowest
+        ]
+        titles = ("group", "epoch", "bumped at", "to Stable", "to assignment", "members", "status")
+        yield _table(*titles, rows=rows, right=("epoch", "to Stable", "to assignment", "members"))
+
+
+def _table(*titles: str, rows: Iterable[tuple[object, ...]], right: tuple[str, ...] = ()) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="")
+    for title in titles:
+        table.add_column(title, justify="right" if title in right else "left", no_wrap=True, overflow="ignore")
+    for row in rows:
+        # Text, not str: a group id may look like markup.
+        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+    return table
+
+
+def _with_ms(rows: DataFrame, column: str) -> DataFrame:
+    """Add a time in ms since 1970: PySpark hands times to Python in the driver's own time zone."""
+    return rows.withColumn(f"{column}_ms", F.unix_millis(column))
+
+
+def _utc(millis: int) -> datetime:
+    return datetime.fromtimestamp(millis / 1000, timezone.utc)
+
+
+def _time(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03} UTC"
+
+
+def _duration(span: timedelta) -> str:
+    seconds = int(span.total_seconds())
+    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
+    parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds % 60, "s")]
+    shown = [f"{count} {unit}" for count, unit in parts if count][:2]
+    return " ".join(shown) or "0 s"

@@ -1,0 +1,1 @@
+"""The tables that an audit writes, and how they reach Delta."""

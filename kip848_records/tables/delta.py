@@ -1,0 +1,73 @@
+"""Writing Delta tables: each holds the rows of all clusters, partitioned by cluster, and a write replaces one cluster's."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from delta.tables import DeltaTable
+from pyspark.sql import functions as F
+
+from kip848_records.tables.specs import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kip848_records.tables.specs import TableSpec
+
+# Small tables cost round trips, not computation: several at once, but not so many that a driver feels it.
+_WRITERS = 4
+
+
+def location(out: str, name: str) -> str:
+    """Return where a table lies."""
+    return f"{out.rstrip('/')}/{name}"
+
+
+def read_table(spark: SparkSession, out: str, name: str, cluster: str) -> DataFrame:
+    """Return one cluster's rows of a table."""
+    return spark.read.format("delta").load(location(out, name)).filter(F.col("cluster") == cluster)
+
+
+def write_tables(
+    spark: SparkSession,
+    out: str,
+    cluster: str,
+    tables: Mapping[str, DataFrame | None],
+    done: Callable[[str], None],
+) -> None:
+    """Replace the cluster's rows in each table by those of its DataFrame, or by none, creating tables that are missing.
+
+    Each table changes in one commit: a reader sees the old rows or the new ones. `done` is told every finished table.
+    """
+
+    def write(item: tuple[str, DataFrame | None]) -> None:
+        name, rows = item
+        _replace(spark, out, cluster, TABLES[name], rows)
+        done(name)
+
+    with ThreadPoolExecutor(_WRITERS) as writers:
+        for _ in writers.map(write, tables.items()):
+            pass
+
+
+def _replace(spark: SparkSession, out: str, cluster: str, spec: TableSpec, rows: DataFrame | None) -> None:
+    path = location(out, spec.name)
+    exists = DeltaTable.isDeltaTable(spark, path)
+    if not exists:
+        # The builder keeps NOT NULL and comments; a writer would lose the one or the other.
+        new = DeltaTable.createIfNotExists(spark).location(path).comment(spec.comment)
+        new.addColumns(spec.schema).partitionedBy("cluster").execute()
+    of_cluster = f"cluster = {_sql_string(cluster)}"
+    if rows is not None:
+        shaped = rows.withColumn("cluster", F.lit(cluster)).select(*(F.col(c.name).cast(c.type) for c in spec.columns))
+        shaped.write.format("delta").mode("overwrite").option("replaceWhere", of_cluster).save(path)
+    elif exists:
+        DeltaTable.forPath(spark, path).delete(of_cluster)
+
+
+def _sql_string(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
