@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-
 from kip848_records.decode import decode
 from kip848_records.decode.schemas import OFFSET_COMMIT_TABLE
 from kip848_records.errors import InputError
@@ -65,7 +64,7 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[st
         progress(f"decoding {count:,} records")
         _write_records(spark, options, landing, progress)
         progress("judging groups")
-        _write_timelines(spark, options, landing.complete_from, progress)
+        _write_timelines(spark, options, landing, progress)
     return Audit(options, options.captured_at or landing.newest, landing.records, landing.aborted)
 
 
@@ -89,14 +88,14 @@ def _write_records(
 
 
 def _write_timelines(
-    spark: SparkSession, options: AuditOptions, complete_from: Mapping[int, int], progress: Callable[[str], None]
+    spark: SparkSession, options: AuditOptions, landing: Landed, progress: Callable[[str], None]
 ) -> None:
     names = [RECORDS[key_type].table for key_type in _TIMELINE_TYPES]
     tables = {name: read_table(spark, options.out, name, options.cluster) for name in names}
     known = spark.createDataFrame(
-        [(options.cluster, partition, offset) for partition, offset in complete_from.items()],
+        [(options.cluster, partition, offset) for partition, offset in landing.complete_from.items()],
         "cluster string, partition int, complete_from bigint",
     )
-    judged = group_events(tables, known).transform(judge)
+    judged = landing.keep(group_events(tables, known).transform(judge), "judged")
     timelines = {"epoch_timeline": epoch_timeline(judged), "group_state": last_states(judged)}
     write_tables(spark, options.out, options.cluster, timelines, lambda name: progress(f"wrote {name}"))

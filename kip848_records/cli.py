@@ -18,7 +18,7 @@ from kip848_records.audit import AuditOptions, run_audit
 from kip848_records.errors import InputError, Kip848Error, UnexpectedError
 from kip848_records.inspection import inspect_log, json_line, text_line
 from kip848_records.session import get_session
-from kip848_records.sources import read_log
+from kip848_records.sources import read_log, reading
 from kip848_records.sources.files import FORMATS
 from kip848_records.summary import summary
 from kip848_records.topics import read_topics_file
@@ -96,7 +96,15 @@ def _add_inspect(commands: argparse._SubParsersAction[_Parser]) -> None:
     )
     _add_source(inspect)
     inspect.add_argument("--group", metavar="G", help="only records of this group")
-    inspect.add_argument("--type", type=int, action="append", default=[], metavar="N", dest="types", help="only this record type; may be repeated")
+    inspect.add_argument(
+        "--type",
+        type=int,
+        action="append",
+        default=[],
+        metavar="N",
+        dest="types",
+        help="only records of this type; may be repeated",
+    )
     inspect.add_argument("--limit", type=_count, metavar="N", help="only the first N records")
     inspect.add_argument("--json", action="store_true", help="one JSON object a line, in the forms of kafka-dump-log")
     inspect.set_defaults(run=_inspect)
@@ -114,7 +122,6 @@ def _add_source(command: argparse.ArgumentParser) -> None:
 
 
 def _audit(arguments: argparse.Namespace) -> None:
-    # Spark takes seconds to import and start: not before the arguments are known to be good.
     topics = read_topics_file(arguments.topics) if arguments.topics else None
     options = AuditOptions(
         source=arguments.source,
@@ -136,7 +143,9 @@ def _audit(arguments: argparse.Namespace) -> None:
     audit = run_audit(spark, options, progress)
     console = Console(width=_WIDE, highlight=False)
     for part in summary(spark, audit):
-        console.print(part)
+        with console.capture() as printed:
+            console.print(part)
+        print("\n".join(line.rstrip() for line in printed.get().splitlines()))
 
 
 def _inspect(arguments: argparse.Namespace) -> None:
@@ -145,10 +154,11 @@ def _inspect(arguments: argparse.Namespace) -> None:
     rows = inspect_log(log, group=arguments.group, types=arguments.types, limit=arguments.limit)
     line = json_line if arguments.json else text_line
     decoded, first_error = 0, None
-    for row in rows.toLocalIterator():
-        print(line(row))
-        decoded += row.error is None
-        first_error = first_error or row.error
+    with reading():
+        for row in rows.toLocalIterator():
+            print(line(row))
+            decoded += row.error is None
+            first_error = first_error or row.error
     selected = arguments.group is not None or arguments.types
     if not decoded and not selected:
         raise InputError.no_records(arguments.source, first_error)

@@ -56,6 +56,19 @@ class InputError(Kip848Error):
         return cls(f"{path} holds no files to read", f"expected {_SOURCES}")
 
     @classmethod
+    def colon_in_path(cls, path: str) -> Self:
+        """Hadoop refuses to look for a pattern below a folder with a colon in its name."""
+        return cls(
+            f"{path} has a colon in it, below which Spark finds no __consumer_offsets-<partition> folders",
+            "rename the folder, or name one partition's folder",
+        )
+
+    @classmethod
+    def not_delta(cls, path: str) -> Self:
+        """There is no `_delta_log` at `path`."""
+        return cls(f"{path} is no Delta table", f"expected {_SOURCES}")
+
+    @classmethod
     def not_a_source(cls, path: str, formats: Iterable[str]) -> Self:
         """The files at `path` have names of no known kind."""
         return cls(
@@ -69,9 +82,12 @@ class InputError(Kip848Error):
         return cls(f"there is no format '{name}'", f"use one of {', '.join(formats)}")
 
     @classmethod
-    def unreadable(cls, path: str, source_format: str, reason: str) -> Self:
-        """Spark could not read `path` as the format that it was taken for."""
-        return cls(f"{path} cannot be read as {source_format}: {reason}", "name another --format, or copy the file anew")
+    def unreadable(cls, path: str) -> Self:
+        """A file has the right name, but Spark cannot read what is in it."""
+        return cls(
+            f"{path} cannot be read: it is damaged, cut short or of another format",
+            f"copy it anew; expected {_SOURCES}",
+        )
 
     @classmethod
     def missing_columns(cls, path: str, missing: Iterable[str], needed: Iterable[str]) -> Self:
@@ -90,11 +106,11 @@ class InputError(Kip848Error):
         )
 
     @classmethod
-    def no_partition_folder(cls, path: str) -> Self:
-        """A segment file lies outside a partition's folder, so its partition is not known."""
+    def not_a_segment(cls, path: str) -> Self:
+        """A file's name does not say which partition it is of, and from which offset on."""
         return cls(
-            f"{path} does not lie in a folder that names its partition",
-            "put it into one called __consumer_offsets-<partition>, as brokers do",
+            f"{path} is no segment of __consumer_offsets by its name",
+            "expected __consumer_offsets-<partition>/<base offset>.log, as brokers call them",
         )
 
     @classmethod
@@ -172,8 +188,7 @@ class SetupError(Kip848Error):
         """The session was started by someone else, and Delta's extension cannot be added later."""
         return cls(
             "this Spark session was started without Delta Lake's extension",
-            "pass --properties-file conf/spark-defaults.conf to spark-submit, "
-            "or put those settings into the session",
+            "pass --properties-file conf/spark-defaults.conf to spark-submit, or put those settings into the session",
         )
 
 

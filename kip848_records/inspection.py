@@ -11,6 +11,7 @@ from kip848_records.decode import to_json
 from kip848_records.decode.schemas import JSON_SCHEMA
 from kip848_records.sources import settle_transactions
 from kip848_records.sources.log import key_of_types
+from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +34,8 @@ def inspect_log(
         rows = rows.filter(F.col("group_id") == group)
     elif not types:
         unread = log.filter(F.col("error").isNotNull())
-        columns = (f.name if f.name in {"partition", "offset", "timestamp", "error"} else F.lit(None) for f in JSON_SCHEMA)
-        rows = rows.union(unread.select(*columns))
+        told = {"partition", "offset", "timestamp", "error"}
+        rows = rows.union(unread.select(*(F.col(n) if n in told else F.lit(None) for n in JSON_SCHEMA.names)))
     ordered = rows.withColumn("timestamp_ms", F.unix_millis("timestamp")).orderBy("partition", "offset")
     return ordered if limit is None else ordered.limit(limit)
 
@@ -42,8 +43,8 @@ def inspect_log(
 def json_line(row: Row) -> str:
     """Return a row of `inspect_log` as one line of JSON.
 
-    `error` stands in the place of `value` where the record did not decode; `unknown` is true for a type that this version
-    does not know, whose key and value are the base64 of their bytes; `transaction` is there while it is pending.
+    `error` stands in the place of `value` where the record did not decode; `unknown` is true for a type that this
+    version does not know, whose key and value are the base64 of their bytes; `transaction` is there if it is pending.
     """
     fields = {
         "partition": json.dumps(row.partition),
@@ -68,12 +69,10 @@ def text_line(row: Row) -> str:
     """Return a row of `inspect_log` as one line for people."""
     what = "unknown record type" if _is_unknown(row) else "undecoded record" if row.record is None else row.record
     kind = "" if row.key_type is None else f" {row.key_type}"
-    if row.error is not None:
-        value = f"ERROR {row.error}"
-    else:
-        value = "<tombstone>" if row.value is None else row.value
+    value = row.value or "<tombstone>" if row.error is None else f"ERROR {row.error}"
     pending = " (transaction pending)" if row.transaction == "pending" else ""
-    return f"{row.partition}:{row.offset} {row.timestamp_ms}{kind} {what} {row.key or ''} {value}{pending}"
+    at = "" if row.timestamp_ms is None else utc_text(utc(row.timestamp_ms))
+    return f"{row.partition}:{row.offset} {at}{kind} {what} {row.key or ''} {value}{pending}"
 
 
 def _is_unknown(row: Row) -> bool:

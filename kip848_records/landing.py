@@ -1,7 +1,7 @@
 """The log rows of one audit, read once from their source and kept beside the tables until the audit is done.
 
-Everything after this step reads the landed rows: control-plane records and, where asked for, offset commits, which is
-about a twentieth of a log. What the audit has to know of the rest is counted on the way past.
+Everything after this step reads the landed rows: without offset commits, which are left out unless asked for, about a
+twentieth of a log. What the audit has to know of the rest is counted on the way past.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import shutil
 import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +17,15 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.sources import reading
 from kip848_records.sources.copies import drop_copies
-from kip848_records.sources.log import LOG_SCHEMA, is_record, key_of_types, key_type, without_offset_commits
+from kip848_records.sources.files import escape_glob
+from kip848_records.sources.log import is_record, key_of_types, key_type, without_offset_commits
+from kip848_records.times import utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -37,6 +40,7 @@ class Landed:
     partition, the offset from which on no record is missing; partitions of which that is not known are not in it.
     """
 
+    path: str
     log: DataFrame
     records: dict[int, int]
     aborted: int
@@ -45,35 +49,41 @@ class Landed:
     newest: datetime | None
     complete_from: dict[int, int]
 
+    def keep(self, rows: DataFrame, name: str) -> DataFrame:
+        """Write `rows` beside the log and return what was written: for what several tables are made of."""
+        return _write_and_read(rows, f"{self.path}/{name}")
+
 
 @contextmanager
 def landed(spark: SparkSession, log: DataFrame, out: str, *, offset_commits: bool) -> Iterator[Landed]:
     """Land log rows below the folder `out`, and remove them when the block ends."""
     path = f"{out.rstrip('/')}/_landing/{uuid.uuid4()}"
     try:
-        yield _land(spark, log, path, offset_commits=offset_commits)
+        with reading():
+            landing = _land(log, path, offset_commits=offset_commits)
+        yield landing
     finally:
         _remove(spark, path)
 
 
-def _land(spark: SparkSession, log: DataFrame, path: str, *, offset_commits: bool) -> Landed:
+def _land(log: DataFrame, path: str, *, offset_commits: bool) -> Landed:
     seen = Observation("log")
     passing = log.observe(seen, *(count.alias(name) for name, count in _counts().items()))
     kept = passing if offset_commits else without_offset_commits(passing).filter(F.col("control").isNull())
     wanted = kept.filter((F.col("transaction") != "aborted") | F.col("error").isNotNull())
     # In the order of keys, so that whoever reads one record type skips the pages of the others.
-    wanted.transform(drop_copies).sortWithinPartitions("key").write.parquet(path)
-    rows = spark.read.schema(LOG_SCHEMA).parquet(path)
+    rows = _write_and_read(wanted.transform(drop_copies).sortWithinPartitions("key"), f"{path}/log")
     per_type = rows.filter(is_record()).groupBy(F.coalesce(key_type(), F.lit(-1))).count().collect()
     counts = seen.get
     commits = {key_type: counts[f"type_{key_type}"] for key_type in OFFSET_COMMIT_TYPES if counts[f"type_{key_type}"]}
     return Landed(
+        path=path,
         log=rows,
         records={int(row[0]): int(row[1]) for row in per_type} | commits,
         aborted=counts["aborted"],
         errors=counts["errors"],
         first_error=counts["first_error"],
-        newest=_utc(counts["newest_ms"]),
+        newest=None if counts["newest_ms"] is None else utc(counts["newest_ms"]),
         complete_from=dict.fromkeys(_numbers(counts["from_start"]) - _numbers(counts["with_gaps"]), 0),
     )
 
@@ -81,7 +91,7 @@ def _land(spark: SparkSession, log: DataFrame, path: str, *, offset_commits: boo
 def _counts() -> dict[str, Column]:
     """What is counted of all rows, before any is dropped."""
     error, control = F.col("error"), F.col("control")
-    counts = {f"type_{key_type}": F.count_if(is_record() & key_of_types([key_type])) for key_type in OFFSET_COMMIT_TYPES}
+    counts = {f"type_{commit}": F.count_if(is_record() & key_of_types([commit])) for commit in OFFSET_COMMIT_TYPES}
     # No gap by compaction is known where the source cannot tell one from a transaction marker.
     gap = F.coalesce(F.col("compaction_gap"), error.isNull())
     return counts | {
@@ -103,16 +113,17 @@ def _numbers(text: str) -> set[int]:
     return {int(number) for number in text.split()}
 
 
-def _utc(millis: int | None) -> datetime | None:
-    return None if millis is None else datetime.fromtimestamp(millis / 1000, timezone.utc)
+def _write_and_read(rows: DataFrame, path: str) -> DataFrame:
+    rows.write.parquet(path)
+    return rows.sparkSession.read.schema(rows.schema).parquet(escape_glob(path))
 
 
 def _remove(spark: SparkSession, path: str) -> None:
-    """Remove what was landed; where files cannot be deleted from here, as on an object store, leave no rows of it."""
+    """Remove what was landed; where files cannot be deleted from here, as on an object store, leave an empty table."""
     folder = Path(path.removeprefix("file:"))
     if folder.is_dir():
         shutil.rmtree(folder)
         with suppress(OSError):
             folder.parent.rmdir()  # another audit may be landing beside this one
     else:
-        spark.createDataFrame([], LOG_SCHEMA).write.mode("overwrite").parquet(path)
+        spark.createDataFrame([], "removed string").write.mode("overwrite").parquet(path)

@@ -1,6 +1,6 @@
 """The present state that a log holds: the last value of every key, in offset order.
 
-That is what a coordinator keeps when it loads a partition, and the one thing about a log that compaction does not change.
+That is what a coordinator holds once it has loaded a partition, and all that compaction promises to keep.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-def replay(
-    log: DataFrame, *, offsets: Mapping[int, int] | None = None, until: datetime | None = None
-) -> DataFrame:
+def replay(log: DataFrame, *, offsets: Mapping[int, int] | None = None, until: datetime | None = None) -> DataFrame:
     """Return the log rows that are the last of their key and not tombstones, one for each live key.
 
     As of the end of the log; or, per partition, of the record at an offset, that record included (partitions not named:

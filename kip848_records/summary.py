@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
@@ -13,14 +12,18 @@ from rich.text import Text
 
 from kip848_records.protocol.messages import CONSUMER_MEMBER_STATES, OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.tables.delta import read_table
+from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import timedelta
 
     from pyspark.sql import DataFrame, SparkSession
     from rich.console import RenderableType
 
     from kip848_records.audit import Audit
+
+    Tables = Callable[[str], DataFrame]
 
 _SHOWN = 10
 """Rows of a list; a heading says how many there are in all."""
@@ -35,7 +38,7 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
     def table(name: str) -> DataFrame:
         return read_table(spark, options.out, name, options.cluster)
 
-    captured = _time(audit.captured_at) if audit.captured_at else "an unknown time"
+    captured = utc_text(audit.captured_at) if audit.captured_at else "an unknown time"
     yield Text(f"\nCluster {options.cluster}: {options.source}, captured at {captured}")
     yield from _records(audit, table("quarantine").count())
     states = table("group_state")
@@ -62,38 +65,44 @@ def _records(audit: Audit, quarantined: int) -> Iterator[RenderableType]:
 
 def _groups(states: DataFrame) -> Iterator[RenderableType]:
     counted = states.groupBy("state", "group_type").count().orderBy("state", "group_type").collect()
-    yield Text(f"\n{sum(row['count'] for row in counted):,} consumer and classic groups")
+    yield Text(f"\n{_groups_text(sum(row['count'] for row in counted))} of consumers")
     rows = [(row.state, row.group_type, f"{row['count']:,}") for row in counted]
     yield _table("state", "protocol", "groups", rows=rows, right=("groups",))
 
 
-def _unconverged(audit: Audit, states: DataFrame, table: Any) -> Iterator[RenderableType]:  # noqa: ANN401
+def _unconverged(audit: Audit, states: DataFrame, table: Tables) -> Iterator[RenderableType]:
     waiting = states.filter(F.col("state").isin(*_UNCONVERGED))
     only_away = F.col("converged_members") + F.col("members_away") == F.col("members")
     is_away = (F.col("state") == "Reconciling") & (F.col("members_away") > 0) & only_away
-    yield from _list_groups(audit, "have not converged", waiting.filter(~is_away))
-    yield from _list_groups(audit, "wait for nobody but a static member that went away", waiting.filter(is_away))
-    yield from _waiting_members(waiting.filter(~is_away), table)
+    count, away = waiting.filter(~is_away).count(), waiting.filter(is_away).count()
+    if count:
+        yield from _list_groups(audit, f"{_groups_text(count)} not converged", waiting.filter(~is_away))
+        yield from _waiting_members(waiting.filter(~is_away), table)
+    else:
+        yield Text("\nEvery group has converged")
+    if away:
+        what = f"{_groups_text(away)} waiting only for a static member that went away"
+        yield from _list_groups(audit, what, waiting.filter(is_away))
 
 
 def _list_groups(audit: Audit, what: str, groups: DataFrame) -> Iterator[RenderableType]:
-    count = groups.count()
-    if not count:
-        yield Text(f"\nNo groups {what}")
-        return
     oldest = _with_ms(groups, "since").orderBy("since_ms", "group_id").limit(_SHOWN).collect()
-    yield Text(f"\n{count:,} groups {what}" + (f", the {_SHOWN} oldest:" if count > _SHOWN else ":"))
+    yield Text(f"\n{what}, the oldest first:")
     rows = []
     for row in oldest:
-        since = _utc(row.since_ms)
+        since = utc(row.since_ms)
         age = _duration(audit.captured_at - since) if audit.captured_at else ""
         converged = f"{row.converged_members} of {row.members}"
-        rows.append((row.group_id, row.state, _time(since), age, row.group_epoch, row.assignment_epoch, converged))
+        rows.append((row.group_id, row.state, utc_text(since), age, row.group_epoch, row.assignment_epoch, converged))
     titles = ("group", "state", "since", "for", "epoch", "assignment epoch", "members converged")
     yield _table(*titles, rows=rows, right=("for", "epoch", "assignment epoch"))
 
 
-def _waiting_members(groups: DataFrame, table: Any) -> Iterator[RenderableType]:  # noqa: ANN401
+def _groups_text(count: int) -> str:
+    return "1 group" if count == 1 else f"{count:,} groups"
+
+
+def _waiting_members(groups: DataFrame, table: Tables) -> Iterator[RenderableType]:
     oldest = groups.orderBy("since", "group_id").limit(_SHOWN).select("group_id", "incarnation", "assignment_epoch")
     members = _last_of_member(table("consumer_group_member_metadata"), oldest, "client_id", "client_host")
     current = _last_of_member(table("consumer_group_current_member_assignment"), oldest, "member_epoch", "state")
@@ -105,7 +114,7 @@ def _waiting_members(groups: DataFrame, table: Any) -> Iterator[RenderableType]:
         .collect()
     )
     if behind:
-        yield Text("\nTheir members that have not:")
+        yield Text("\nTheir members that have not reconciled:")
         rows = [
             (
                 row.group_id,
@@ -117,7 +126,9 @@ def _waiting_members(groups: DataFrame, table: Any) -> Iterator[RenderableType]:
             )
             for row in behind
         ]
-        yield _table("group", "member", "client id", "host", "member epoch", "state", rows=rows, right=("member epoch",))
+        yield _table(
+            "group", "member", "client id", "host", "member epoch", "state", rows=rows, right=("member epoch",)
+        )
 
 
 def _last_of_member(records: DataFrame, groups: DataFrame, *columns: str) -> DataFrame:
@@ -145,7 +156,7 @@ def _slowest(epochs: DataFrame) -> Iterator[RenderableType]:
             (
                 row.group_id,
                 row.group_epoch,
-                _time(_utc(row.bumped_at_ms)),
+                utc_text(utc(row.bumped_at_ms)),
                 f"{row.rebalance_lag_ms:,} ms",
                 "" if row.assign_lag_ms is None else f"{row.assign_lag_ms:,} ms",
                 row.members,
@@ -160,7 +171,7 @@ def _slowest(epochs: DataFrame) -> Iterator[RenderableType]:
 def _table(*titles: str, rows: Iterable[tuple[object, ...]], right: tuple[str, ...] = ()) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="")
     for title in titles:
-        table.add_column(title, justify="right" if title in right else "left", no_wrap=True, overflow="ignore")
+        table.add_column(title, justify="right" if title in right else "left", no_wrap=True)
     for row in rows:
         # Text, not str: a group id may look like markup.
         table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
@@ -170,14 +181,6 @@ def _table(*titles: str, rows: Iterable[tuple[object, ...]], right: tuple[str, .
 def _with_ms(rows: DataFrame, column: str) -> DataFrame:
     """Add a time in ms since 1970: PySpark hands times to Python in the driver's own time zone."""
     return rows.withColumn(f"{column}_ms", F.unix_millis(column))
-
-
-def _utc(millis: int) -> datetime:
-    return datetime.fromtimestamp(millis / 1000, timezone.utc)
-
-
-def _time(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03} UTC"
 
 
 def _duration(span: timedelta) -> str:

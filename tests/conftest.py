@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kip848_records.session import get_session
+from tests.audits import audit_captures
 
 _HERE = Path(__file__).parent
 _CAPTURES = sorted(path for path in (_HERE / "captures").iterdir() if path.is_dir())
@@ -21,6 +22,12 @@ def spark():
 def captures():
     """The folder of the captures of real brokers; its README says what is in each."""
     return _HERE / "captures"
+
+
+@pytest.fixture(scope="session")
+def audits(spark, tmp_path_factory):
+    """All captures, audited with everything on into one folder: clusters beside each other, with odd names."""
+    return audit_captures(spark, _CAPTURES, tmp_path_factory.mktemp("audits"))
 
 
 @pytest.fixture(params=_CAPTURES, ids=lambda path: path.name)

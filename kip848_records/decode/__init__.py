@@ -1,7 +1,7 @@
 """Log rows -> typed records: one DataFrame per record type, and what did not decode.
 
-The JVM drops the rows that nobody asked for before Python sees them; Python workers get Arrow batches and decode them as
-columns. All of it is lazy: an action on one of the DataFrames reads the log once.
+The JVM drops the rows that nobody asked for before Python sees them; Python workers get Arrow batches and decode them
+as columns. All of it is lazy: an action on one of the DataFrames reads the log once.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def decode(log: DataFrame, *, offset_commits: bool = False) -> DecodedLog:
     """
     kept = log if offset_commits else without_offset_commits(log)
     tables = {record.table for record in RECORDS.values()}
-    wanted = tables if offset_commits else tables - {OFFSET_COMMIT_TABLE}
-    return DecodedLog({table: decode_record(kept, table) for table in sorted(wanted)}, _quarantine(kept), _unknown(kept))
+    wanted = sorted(tables if offset_commits else tables - {OFFSET_COMMIT_TABLE})
+    return DecodedLog({table: decode_record(kept, table) for table in wanted}, _quarantine(kept), _unknown(kept))
 
 
 def decode_record(log: DataFrame, table: str) -> DataFrame:

@@ -75,8 +75,8 @@ JSON_SCHEMA = StructType(
 )
 """A record with key and value as the JSON that Kafka's tools print; `value` is null for a tombstone.
 
-`error` says why a record did not decode, and `value` is null then. Bytes that have no JSON form, those of a type that is
-not known (`record` null, `error` null) and of a key that does not decode, stand as a JSON string of their base64.
+`error` says why a record did not decode, and `value` is null then. Bytes that have no JSON form, those of a type that
+is not known (`record` null, `error` null) and of a key that does not decode, stand as a JSON string of their base64.
 """
 
 _SPARK_TYPES: dict[pa.DataType, DataType] = {

@@ -127,12 +127,13 @@ class _SegmentReader:
         return transactions.transaction_outcomes(self.headers.producer_id, self.headers.has(TRANSACTIONAL), marker)
 
     def _groups(self, chosen: npt.NDArray[np.int64]) -> Iterator[BatchGroup]:
-        """Cut these batches into groups of about `batch_rows` records and at most a few MiB, decompressed."""
-        records_before = np.cumsum(np.maximum(self.headers.count[chosen], 1, dtype=np.int64))
+        """Cut these batches into groups of at most `batch_rows` records and a few MiB, or of one batch."""
+        records_up_to = np.cumsum(np.maximum(self.headers.count[chosen], 1, dtype=np.int64))
         start = 0
         while start < len(chosen):
-            enough = records_before[start - 1] * (start > 0) + self.batch_rows
-            group = chosen[start : np.searchsorted(records_before, enough) + 1]
+            enough = records_up_to[start - 1] * (start > 0) + self.batch_rows
+            stop = max(int(np.searchsorted(records_up_to, enough, side="right")), start + 1)
+            group = chosen[start:stop]
             pieces, errors = self._pieces(group)
             start += len(pieces)
             yield _parse(self.headers[group[: len(pieces)]], pieces, errors)

@@ -20,7 +20,7 @@ XERIAL_HEADER_SIZE: Final = 16
 SNAPPY_MAX_RATIO: Final = 22
 # The bit of a varint's byte that says that another follows.
 MORE: Final = 0x80
-FIRST_READ: Final = 64 * 1024
+PIECE_SIZE: Final = 64 * 1024
 
 
 class CompressionError(ValueError):
@@ -110,20 +110,20 @@ class _FrameStream:
     def __init__(self, codec: str) -> None:
         self._source = _FrameSource()
         self._stream = pa.CompressedInputStream(pa.PythonFile(self._source, "r"), codec)
+        # `read` would lose the memory it allocates when the stream fails.
+        self._piece = memoryview(bytearray(PIECE_SIZE))
 
     def read(self, frame: bytes, limit: int) -> bytes:
-        """Return what the frame holds, or at most `limit` + 1 bytes of it: then the stream must not be used again."""
+        """Return what the frame holds; where that is more than `limit` bytes, the stream must not be used again."""
         self._source.pending = frame
-        read_size = min(limit + 1, FIRST_READ)
-        data: bytes = self._stream.read(read_size)
-        if len(data) < read_size:
-            return data
-        pieces = [data]
-        size = len(data)
-        while data and size <= limit:
-            data = self._stream.read(min(limit + 1 - size, size))
-            pieces.append(data)
-            size += len(data)
+        pieces: list[bytes] = []
+        size = 0
+        while size <= limit:
+            count = self._stream.readinto(self._piece)
+            pieces.append(bytes(self._piece[:count]))
+            size += count
+            if count < PIECE_SIZE:
+                break
         return b"".join(pieces)
 
 

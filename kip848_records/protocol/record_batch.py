@@ -98,7 +98,8 @@ class BatchHeaders:
 
     def has(self, attribute: int) -> npt.NDArray[np.bool_]:
         """Which batches have this attribute bit."""
-        return np.not_equal(self.attributes & attribute, 0)
+        having: npt.NDArray[np.bool_] = (self.attributes & attribute) != 0
+        return having
 
     def faults(self, base_offset: int | None) -> dict[int, str]:
         """The batches whose headers cannot be right, with the reason; what is left can be added and compared safely.
@@ -116,11 +117,11 @@ class BatchHeaders:
         sound = np.setdiff1d(np.arange(len(self)), np.fromiter(found, np.int64, len(found)), assume_unique=True)
         found.update(
             (int(sound[index]), "offsets overlap the batch beside it")
-            for index in self[sound]._out_of_order(base_offset)
+            for index in self[sound].out_of_order(base_offset)
         )
         return found
 
-    def _out_of_order(self, base_offset: int | None) -> list[int]:
+    def out_of_order(self, base_offset: int | None) -> list[int]:
         """The batches that break the ascending order of offsets.
 
         Of two that overlap, the first is at fault if it left a gap behind the batch before it and the second fits

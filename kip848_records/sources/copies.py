@@ -18,10 +18,11 @@ def drop_copies(log: DataFrame) -> DataFrame:
 
     Of equal rows the one stays that knows the transaction's outcome. Rows that have an error already stay as they are.
     """
-    place = ["partition", "offset", F.col("error").isNull()]
+    readable = F.col("error").isNull()
     outcome_known = F.col("transaction").isin("none", "committed", "aborted")
-    one_record = Window.partitionBy(*place, "key", "value", "control").orderBy(F.desc(outcome_known), "transaction")
-    one_place = Window.partitionBy(*place)
-    first = log.withColumn("copy", F.row_number().over(one_record)).filter((F.col("copy") == 1) | F.col("error").isNotNull())
-    conflict = (F.count("*").over(one_place) > 1) & F.col("error").isNull()
-    return first.withColumn("error", F.when(conflict, CONFLICT).otherwise(F.col("error"))).drop("copy")
+    one_place = Window.partitionBy("partition", "offset", readable)
+    one_record = Window.partitionBy("partition", "offset", readable, "key", "value", "control")
+    copy = F.row_number().over(one_record.orderBy(F.desc(outcome_known), "transaction"))
+    distinct = log.withColumn("copy", copy).filter((F.col("copy") == 1) | ~readable).drop("copy")
+    conflict = (F.count("*").over(one_place) > 1) & readable
+    return distinct.withColumn("error", F.when(conflict, CONFLICT).otherwise(F.col("error")))

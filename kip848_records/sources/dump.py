@@ -20,12 +20,13 @@ from pyspark.sql.types import (
 )
 
 from kip848_records.errors import InputError
+from kip848_records.sources.files import escape_glob
 from kip848_records.sources.log import KAFKA_SCHEMA, LOG_SCHEMA, is_offset_commit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_INTEGER = (ByteType, ShortType, IntegerType, LongType)
+_INTEGER = (IntegerType, LongType, ShortType, ByteType)
 _COLUMN_TYPES: dict[str, tuple[type[DataType], ...]] = {
     "key": (BinaryType,),
     "value": (BinaryType,),
@@ -41,7 +42,7 @@ _END_OF_MILLIS, _END_OF_MICROS = 10**14, 10**17
 
 def read_columnar_dump(spark: SparkSession, path: str, source_format: str) -> DataFrame:
     """Return the log rows of a `parquet` or `delta` dump; raises InputError where columns are missing or mistyped."""
-    rows = spark.read.format(source_format).load(path)
+    rows = spark.read.format(source_format).load(path if source_format == "delta" else escape_glob(path))
     present = {field.name: field.dataType for field in rows.schema}
     if missing := [name for name in _COLUMN_TYPES if name not in present]:
         raise InputError.missing_columns(path, missing, list(_COLUMN_TYPES))
@@ -53,13 +54,13 @@ def read_columnar_dump(spark: SparkSession, path: str, source_format: str) -> Da
     return _log_rows(rows, F.lit(None))
 
 
-def read_json_dump(spark: SparkSession, path: str, files: list[str]) -> DataFrame:
+def read_json_dump(spark: SparkSession, path: str) -> DataFrame:
     """Return the log rows of files of JSON lines; a line that is not such a row becomes a row with an error.
 
     Raises InputError where the first lines have none of the columns at all.
     """
     text = StructType([StructField(name, StringType()) for name in [*KAFKA_SCHEMA.names, _CORRUPT]])
-    rows = spark.read.schema(text).option("columnNameOfCorruptRecord", _CORRUPT).json(files)
+    rows = spark.read.schema(text).option("columnNameOfCorruptRecord", _CORRUPT).json(escape_glob(path))
     _check_json_columns(rows, path)
     decoded = {name: F.try_to_binary(F.col(name), F.lit("base64")) for name in ("key", "value")}
     error = F.when(F.col(_CORRUPT).isNotNull(), F.lit("the line is not a JSON object"))
@@ -104,5 +105,6 @@ def _log_rows(rows: DataFrame, error: Column) -> DataFrame:
 
 def _from_number(number: Column) -> Column:
     """Return the time that a count of ms, µs or ns since 1970 stands for."""
-    micros = F.when(F.abs(number) < _END_OF_MILLIS, number * 1000).when(F.abs(number) < _END_OF_MICROS, number)
-    return F.timestamp_micros(micros.otherwise(F.floor(number / 1000)))
+    is_millis, is_micros = (number.between(-end, end) for end in (_END_OF_MILLIS, _END_OF_MICROS))
+    micros = F.when(is_millis, number * 1000).when(is_micros, number)
+    return F.timestamp_micros(micros.otherwise(F.call_function("div", number, F.lit(1000))))

@@ -54,7 +54,7 @@ LOG_SCHEMA = StructType(
 source does not tell. Only offset commits are ever written in transactions.
 `compaction_gap`: whether compaction removed records directly before this one; null where the source does not tell.
 `producer_id`: the transactional or idempotent producer, -1 for none; null where the source does not tell.
-`control`: null for every record; `commit` and `abort` for a transaction's marker, `compacted` for the end of a file that
+`control`: null for every record; `commit` and `abort` for a marker, `compacted` for the end of a file that
 has lost its last records. Such rows have no key, and say how far a copy reaches.
 `error`: why the source could not read what stands here, with the bytes in `value`; null for every readable row.
 """

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 TOPIC = "__consumer_offsets"
-_FILE = re.compile(rf"{TOPIC}-(\d+)/(\d+)\.log$")
+# A partition is an int, an offset a long: the digits that always fit are enough.
+_FILE = re.compile(rf"{TOPIC}-(\d{{1,9}})/0*(\d{{1,18}})\.log$")
 _TIMESTAMP = pa.timestamp("us", "UTC")
 
 
@@ -30,12 +31,11 @@ def read_segments(spark: SparkSession, files: list[str]) -> DataFrame:
     """Return the log rows of segment files, `<...>/__consumer_offsets-<partition>/<base offset>.log`.
 
     A transaction that is open at the end of its file is `pending`: `settle_transactions` looks into the next ones. What
-    cannot be read becomes a row with an error that names the file. Raises InputError for a file outside a partition's
-    folder.
+    cannot be read becomes a row with an error that names the file. Raises InputError for a file that is not named so.
     """
     for file in files:
         if not _FILE.search(file):
-            raise InputError.no_partition_folder(file)
+            raise InputError.not_a_segment(file)
     contents = (
         spark.read.format("binaryFile")
         .load([escape_glob(file) for file in files])

@@ -1,8 +1,10 @@
-"""Writing Delta tables: each holds the rows of all clusters, partitioned by cluster, and a write replaces one cluster's."""
+"""Delta tables: each holds the rows of all clusters, and a write replaces those of one."""
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from delta.tables import DeltaTable
@@ -17,13 +19,16 @@ if TYPE_CHECKING:
 
     from kip848_records.tables.specs import TableSpec
 
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
 # Small tables cost round trips, not computation: several at once, but not so many that a driver feels it.
 _WRITERS = 4
 
 
 def location(out: str, name: str) -> str:
-    """Return where a table lies."""
-    return f"{out.rstrip('/')}/{name}"
+    """Return where a table lies. Delta takes a relative path for the name of a table, so there are none."""
+    folder = out if _URI.match(out) else str(Path(out).absolute())
+    return f"{folder.rstrip('/')}/{name}"
 
 
 def read_table(spark: SparkSession, out: str, name: str, cluster: str) -> DataFrame:

@@ -173,7 +173,7 @@ GROUP_STATE = TableSpec(
         Column("group_type", STRING, "consumer or classic", required=True),
         PARTITION,
         Column("offset", BIGINT, "Offset of the last record that was counted", required=True),
-        Column("state", STRING, "Empty, Assigning, Reconciling, Stable, or unknown: the log does not tell", required=True),
+        Column("state", STRING, "Empty, Assigning, Reconciling, Stable; unknown: the log does not tell", required=True),
         Column("since", TIMESTAMP, "Since when; Assigning and Reconciling count as one, not converged (UTC)"),
         Column("group_epoch", INT, "Group epoch; null for classic groups, or where the log does not tell"),
         Column("assignment_epoch", INT, "Epoch of the target assignment, likewise"),

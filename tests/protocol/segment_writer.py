@@ -20,6 +20,14 @@ class Record:
     headers: tuple[tuple[bytes, bytes | None], ...] = ()
 
 
+def plain_records(first: int, count: int, size: int = 20) -> list[Record]:
+    return [Record(offset, 1000 + offset, b"key %d" % offset, b"v" * size) for offset in range(first, first + count)]
+
+
+def plain_batch(first: int, count: int = 3, **options) -> bytes:
+    return write_batch(plain_records(first, count), **options)
+
+
 def write_batch(  # noqa: PLR0913
     records: list[Record],
     *,
@@ -106,6 +114,13 @@ def compress(codec: str, data: bytes) -> bytes:
         return b"\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01" + b"".join(
             struct.pack(">i", len(chunk)) + chunk for chunk in chunks
         )
+    if codec == "lz4":
+        # Kafka refuses the linked blocks that Arrow writes, and Java clients write independent ones of 64 KiB.
+        blocks = [
+            pa.Codec("lz4_raw").compress(data[at : at + 65536], asbytes=True) for at in range(0, len(data), 65536)
+        ]
+        framed = b"".join(struct.pack("<I", len(block)) + block for block in blocks)
+        return b"\x04\x22\x4d\x18\x60\x40\x82" + framed + bytes(4)
     # As a stream, like Java: the frame does not say how much it holds.
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, codec) as stream:

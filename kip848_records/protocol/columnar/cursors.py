@@ -1,0 +1,104 @@
+"""Cursors: where in a batch's bytes each value of one field is read, and what becomes of a row that fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kip848_records.protocol.columnar.encoded import PARKING_BYTES, Encoded
+from kip848_records.protocol.columnar.errors import Error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Offsets = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
+
+class Outcome:
+    """What is known about the rows of a batch: the first error of each, and where in the row it was found."""
+
+    def __init__(self, origins: Offsets) -> None:
+        self.origins = origins
+        self.errors = np.zeros(len(origins), np.int8)
+        self.positions = np.full(len(origins), -1, np.int32)
+        self.any_failed = False
+
+    def note(self, rows: Offsets, error: Error, at: Offsets) -> None:
+        """Give `rows`, of which several may be the same, an error at offsets `at`, unless they have one."""
+        self.any_failed = True
+        fresh = self.errors[rows] == Error.NONE
+        first, index = np.unique(rows[fresh], return_index=True)
+        self.errors[first] = error
+        self.positions[first] = at[fresh][index] - self.origins[first]
+
+
+class Cursors:
+    """A position per value, and the end that it may not pass.
+
+    A cursor never stands behind its end, but for the few bytes of a length that was read and not yet checked. The
+    arrays are replaced, never changed in place: whoever keeps `pos` keeps where the cursors were.
+    """
+
+    def __init__(
+        self, encoded: Encoded, outcome: Outcome, pos: Offsets, end: Offsets, rows: Callable[[], Offsets]
+    ) -> None:
+        """Take the rows that the cursors belong to as a function: only a failure asks for them."""
+        self.encoded = encoded
+        self.outcome = outcome
+        self.pos = pos
+        self.end = end
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.pos)
+
+    def at(self, index: Offsets) -> Cursors:
+        """Return the cursors of some of the values."""
+        return self.elsewhere(self.pos[index], self.end[index], lambda: self.rows()[index])
+
+    def elsewhere(self, pos: Offsets, end: Offsets, rows: Callable[[], Offsets]) -> Cursors:
+        """Return cursors at other places of the same batch."""
+        return Cursors(self.encoded, self.outcome, pos, end, rows)
+
+    def put(self, index: Offsets, moved: Cursors) -> None:
+        """Take over where the cursors of `at(index)` have moved to; the end moves with those that were parked."""
+        self.pos = self.pos.copy()
+        self.pos[index] = moved.pos
+        self.park_like(index, moved)
+
+    def park_like(self, index: Offsets, others: Cursors) -> None:
+        """Park the cursors at `index` whose counterparts in `others` are parked."""
+        if self.outcome.any_failed:
+            self.park(index[others.parked()])
+
+    def parked(self) -> Mask:
+        """Return which cursors belong to rows that have failed."""
+        return self.end > self.encoded.size
+
+    def park(self, index: Offsets | Mask) -> None:
+        """Move cursors to the zeros behind the data, where they harm nobody."""
+        self.pos, self.end = self.pos.copy(), self.end.copy()
+        self.pos[index] = self.encoded.size
+        self.end[index] = self.encoded.size + PARKING_BYTES
+
+    def fail(self, bad: Mask, error: Error, at: Offsets) -> None:
+        """Give the rows of the `bad` cursors an error at offsets `at`, unless they have one, and park the cursors."""
+        if bad.any():
+            self.outcome.note(self.rows()[bad], error, at[bad])
+            self.park(bad)
+
+    def claim(self, size: Offsets, start: Offsets) -> Offsets:
+        """Fail the fields, which began at `start`, that have fewer than `size` bytes left.
+
+        Returns `size`, 0 for parked cursors: the sizes that are safe to move by.
+        """
+        self.fail(self.pos + size > self.end, Error.TRUNCATED, start)
+        return self.unparked(size)
+
+    def unparked(self, size: Offsets) -> Offsets:
+        """Return `size`, 0 for parked cursors."""
+        return np.where(self.parked(), 0, size) if self.outcome.any_failed else size

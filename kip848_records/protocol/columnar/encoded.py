@@ -1,0 +1,49 @@
+"""The bytes of a binary column as the decoder wants them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PARKING_BYTES = 64
+"""How many zeros behind the data belong to rows that failed."""
+
+_MARGIN_BYTES = 8  # a length is read before it is known to lie inside its row
+
+
+class Encoded:
+    """The bytes of a binary column, with zeros behind them, and where each row starts and ends.
+
+    Takes a `binary` or `large_binary` array, sliced or not; raises ValueError if it holds 2 GiB or more.
+    """
+
+    def __init__(self, column: pa.Array) -> None:
+        """Copy the column's bytes once, which also drops what a slice leaves outside."""
+        wide = pa.types.is_large_binary(column.type)
+        _, offset_buffer, data_buffer = column.buffers()
+        offsets = np.zeros(1, np.int64)
+        if len(column):
+            raw = np.frombuffer(offset_buffer, np.int64 if wide else np.int32)
+            offsets = raw[column.offset : column.offset + len(column) + 1].astype(np.int64)
+        first, self.size = int(offsets[0]), int(offsets[-1] - offsets[0])
+        padding = PARKING_BYTES + _MARGIN_BYTES
+        if self.size > np.iinfo(np.int32).max - padding:
+            message = f"a batch holds {self.size} bytes, more than Arrow's 32-bit offsets can address"
+            raise ValueError(message)
+        self.data = np.empty(self.size + padding, np.uint8)
+        if self.size:
+            self.data[: self.size] = np.frombuffer(data_buffer, np.uint8, self.size, first)
+        self.data[self.size :] = 0
+        self.starts = offsets[:-1] - first
+        self.ends = offsets[1:] - first
+        self.buffer = pa.py_buffer(self.data)
+
+    def view(self, wire: str) -> NDArray[Any]:
+        """Return the values of dtype `wire` at every byte offset: unaligned, overlapping, without a copy."""
+        dtype = np.dtype(wire)
+        return np.ndarray((len(self.data) - dtype.itemsize + 1,), dtype, self.data, strides=(1,))

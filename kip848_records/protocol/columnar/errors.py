@@ -1,0 +1,48 @@
+"""What can be wrong with an encoded message."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Error(IntEnum):
+    """Why a row did not decode."""
+
+    NONE = 0
+    TRUNCATED = 1
+    TRAILING_BYTES = 2
+    UNEXPECTED_NULL = 3
+    INVALID_LENGTH = 4
+    INVALID_VARINT = 5
+    INVALID_UTF8 = 6
+    TAG_SIZE_MISMATCH = 7
+    UNKNOWN_VERSION = 8
+    MISSING_KEY = 9
+
+    @property
+    def reason(self) -> str:
+        """The error in words, for people."""
+        return _REASONS[self]
+
+
+_REASONS = {
+    Error.NONE: "",
+    Error.TRUNCATED: "a field runs past the end",
+    Error.TRAILING_BYTES: "bytes are left behind the last field",
+    Error.UNEXPECTED_NULL: "null in a field that may not be null",
+    Error.INVALID_LENGTH: "a string is longer than 32767 bytes",
+    Error.INVALID_VARINT: "a varint is longer than 5 bytes",
+    Error.INVALID_UTF8: "a string is not UTF-8",
+    Error.TAG_SIZE_MISMATCH: "a tagged field does not have the size it states",
+    Error.UNKNOWN_VERSION: "no such value version",
+    Error.MISSING_KEY: "no key, or one too short to hold a record type",
+}
+
+
+class Malformed(Exception):  # noqa: N818 - says what the bytes are
+    """What the walk over a single row raises: an `Error` and the offset at which the field starts that has it."""
+
+    def __init__(self, error: Error, position: int) -> None:
+        super().__init__(error, position)
+        self.error = error
+        self.position = position

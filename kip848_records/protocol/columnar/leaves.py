@@ -1,0 +1,187 @@
+"""Nodes that hold no others: numbers, uuids, strings, bytes and arrays of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from kip848_records.protocol.base64url import uuid_text
+from kip848_records.protocol.columnar.errors import Error, Malformed
+from kip848_records.protocol.columnar.slices import Slices, validity
+from kip848_records.protocol.schema import STRING, UUID, Fixed, Variable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kip848_records.protocol.columnar.cursors import Cursors, Mask, Offsets
+    from kip848_records.protocol.columnar.lengths import Count, Length
+
+MAX_STRING_BYTES = 0x7FFF
+"""Kafka's generated readers refuse a longer string."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Fields of fixed size that follow each other: one bounds check and one gather for all of them."""
+
+    kinds: tuple[Fixed, ...]
+
+    @cached_property
+    def block(self) -> np.dtype[np.void]:
+        """The fields as they lie side by side."""
+        return np.dtype([(str(place), kind.wire) for place, kind in enumerate(self.kinds)])
+
+    @cached_property
+    def smallest(self) -> int:
+        """Their size together."""
+        return self.block.itemsize
+
+    @cached_property
+    def field_offsets(self) -> Offsets:
+        """Where each field starts in the block."""
+        return np.cumsum([0, *(kind.size for kind in self.kinds[:-1])])
+
+    def read(self, cursors: Cursors) -> list[pa.Array]:
+        """As `Node.read`."""
+        start = self._move(cursors)
+        if cursors.outcome.any_failed:
+            start = np.where(cursors.parked(), cursors.encoded.size, start)
+        block = cursors.encoded.view(f"V{self.smallest}")[start].view(self.block)
+        return [fixed_array(kind, block[str(place)]) for place, kind in enumerate(self.kinds)]
+
+    def skip(self, cursors: Cursors) -> None:
+        """As `Node.skip`."""
+        self._move(cursors)
+
+    def _move(self, cursors: Cursors) -> Offsets:
+        start = cursors.pos
+        cursors.pos = start + self.smallest
+        bad = cursors.pos > cursors.end
+        if bad.any():
+            cut = np.searchsorted(self.field_offsets, cursors.end - start, side="right") - 1
+            cursors.fail(bad, Error.TRUNCATED, start + self.field_offsets[cut])
+        return start
+
+    def skip_one(self, data: memoryview, pos: int, end: int) -> int:  # noqa: ARG002 - a Node's signature
+        """As `Node.skip_one`."""
+        if pos + self.smallest > end:
+            cut = int(np.searchsorted(self.field_offsets, end - pos, side="right")) - 1
+            raise Malformed(Error.TRUNCATED, pos + int(self.field_offsets[cut]))
+        return pos + self.smallest
+
+
+@dataclass(frozen=True)
+class Span:
+    """A string or raw bytes: a length and what it counts."""
+
+    kind: Variable
+    length: Length
+    nullable: bool
+
+    @property
+    def smallest(self) -> int:
+        """That of an empty one."""
+        return self.length.size
+
+    def read(self, cursors: Cursors) -> list[pa.Array]:
+        """As `Node.read`; rows with a string that is not UTF-8 fail."""
+        starts, null = self._locate(cursors)
+        if null is not None and null.all():
+            return [pa.nulls(len(null), self.kind.arrow)]
+        slices = Slices.between(cursors, starts, cursors.pos)
+        if self.kind is not STRING or slices.is_ascii():
+            return [slices.array(self.kind.arrow, null)]
+        values = slices.array(pa.binary(), null)
+        try:
+            return [values.cast(pa.string())]
+        except pa.ArrowInvalid:
+            good = np.array([_is_utf8(value) for value in values.to_pylist()])
+            cursors.fail(~good, Error.INVALID_UTF8, starts)
+            return [pa.compute.if_else(pa.array(good), values, b"").cast(pa.string())]
+
+    def skip(self, cursors: Cursors) -> None:
+        """As `Node.skip`."""
+        self._locate(cursors)
+
+    def _locate(self, cursors: Cursors) -> tuple[Offsets, Mask | None]:
+        """Move past the values; return where their contents start, and which are null if any is."""
+        start, null = cursors.pos, None
+        length = self.length.read(cursors)
+        if length.min(initial=0) < 0:
+            null = length < 0
+            length = np.maximum(length, 0)
+        if self.kind is STRING and length.max(initial=0) > MAX_STRING_BYTES:
+            cursors.fail(length > MAX_STRING_BYTES, Error.INVALID_LENGTH, start)
+            length = cursors.unparked(length)
+        length = cursors.claim(length, start)
+        if null is not None and not self.nullable:
+            cursors.fail(null, Error.UNEXPECTED_NULL, start)
+            null = None
+        contents = cursors.pos
+        cursors.pos = contents + length
+        return contents, null
+
+    def skip_one(self, data: memoryview, pos: int, end: int) -> int:
+        """As `Node.skip_one`."""
+        length, contents = self.length.at(data, pos, end)
+        if length < 0 and not self.nullable:
+            raise Malformed(Error.UNEXPECTED_NULL, pos)
+        if self.kind is STRING and length > MAX_STRING_BYTES:
+            raise Malformed(Error.INVALID_LENGTH, pos)
+        if contents + length > end:
+            raise Malformed(Error.TRUNCATED, pos)
+        return contents + max(length, 0)
+
+
+@dataclass(frozen=True)
+class FixedList:
+    """An array of numbers."""
+
+    element: Fixed
+    count: Count
+
+    @property
+    def smallest(self) -> int:
+        """That of an empty one."""
+        return self.count.length.size
+
+    def read(self, cursors: Cursors) -> list[pa.Array]:
+        """As `Node.read`."""
+        count, null = self.count.read(cursors)
+        start = cursors.pos
+        cursors.pos = start + count * self.element.size
+        slices = Slices.between(cursors, start, cursors.pos)
+        elements = fixed_array(self.element, slices.content.view(self.element.wire))
+        return [list_array(slices.offsets // self.element.size, elements, null)]
+
+    def skip(self, cursors: Cursors) -> None:
+        """As `Node.skip`."""
+        count, _ = self.count.read(cursors)
+        cursors.pos = cursors.pos + count * self.element.size
+
+    def skip_one(self, data: memoryview, pos: int, end: int) -> int:
+        """As `Node.skip_one`."""
+        count, contents = self.count.at(data, pos, end)
+        return contents + count * self.element.size
+
+
+def fixed_array(kind: Fixed, raw: NDArray[Any]) -> pa.Array:
+    """Return values as they are on the wire as an Arrow array of the kind's type."""
+    return uuid_text(raw) if kind is UUID else pa.array(raw.astype(kind.native))
+
+
+def list_array(offsets: NDArray[np.int32], elements: pa.Array, null: Mask | None) -> pa.ListArray:
+    """Return the lists that start and end at `offsets` of `elements`."""
+    buffers = [validity(null), pa.py_buffer(offsets)]
+    return pa.Array.from_buffers(pa.list_(elements.type), len(offsets) - 1, buffers, children=[elements])
+
+
+def _is_utf8(value: bytes | None) -> bool:
+    try:
+        return value is None or value.decode() is not None
+    except UnicodeDecodeError:
+        return False

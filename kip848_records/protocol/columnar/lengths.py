@@ -1,0 +1,138 @@
+"""Lengths and counts in front of strings, bytes and arrays: varints in flexible versions, int16 or int32 in others.
+
+Each is read in two ways: for all cursors at once, and for a single row, whose bytes are a memoryview.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kip848_records.protocol.columnar.errors import Error, Malformed
+
+if TYPE_CHECKING:
+    from kip848_records.protocol.columnar.cursors import Cursors, Mask, Offsets
+
+_MORE = 0x80  # another byte of the varint follows
+_SHIFTS = (7, 14, 21, 28)
+
+
+def read_uvarint(cursors: Cursors) -> Offsets:
+    """Return unsigned varints and move past them.
+
+    Whether the first byte lies inside its row is left to the check of what it counts: nearly all varints have one byte,
+    and a comparison costs as much as reading it.
+    """
+    start = cursors.pos
+    first = cursors.encoded.data.take(start)
+    cursors.pos = start + 1
+    value = first.astype(np.int64)
+    if first.max(initial=0) >= _MORE:
+        long = np.flatnonzero(first >= _MORE)
+        part = cursors.at(long)
+        value[long] = _read_rest(part, value[long] & 0x7F, start[long])
+        cursors.put(long, part)
+    return value
+
+
+def _read_rest(cursors: Cursors, value: Offsets, start: Offsets) -> Offsets:
+    """Return the varints that began at `start` and of which `value` holds the first seven bits."""
+    going = np.arange(len(cursors))
+    for shift in _SHIFTS:
+        part = cursors.at(going)
+        part.fail(part.pos >= part.end, Error.TRUNCATED, start[going])
+        byte = cursors.encoded.data.take(part.pos)
+        part.pos = part.pos + 1
+        cursors.put(going, part)
+        value[going] |= (byte & 0x7F).astype(np.int64) << shift
+        going = going[byte >= _MORE]
+        if not len(going):
+            return cursors.unparked(value)
+    endless = np.zeros(len(cursors), bool)
+    endless[going] = True
+    cursors.fail(endless, Error.INVALID_VARINT, start)
+    return cursors.unparked(value)
+
+
+def uvarint_at(data: memoryview, start: int, end: int) -> tuple[int, int]:
+    """Return the varint at `start` and the offset after it."""
+    value = 0
+    for pos, shift in enumerate((0, *_SHIFTS), start):
+        if pos >= end:
+            raise Malformed(Error.TRUNCATED, start)
+        value |= (data[pos] & 0x7F) << shift
+        if data[pos] < _MORE:
+            return value, pos + 1
+    raise Malformed(Error.INVALID_VARINT, start)
+
+
+@dataclass(frozen=True)
+class CompactLength:
+    """A varint of the length plus one: 0 is null."""
+
+    size = 1
+
+    def read(self, cursors: Cursors) -> Offsets:
+        """Return lengths, -1 for null, and move past them; that they lie inside their rows is the caller's to check."""
+        return read_uvarint(cursors) - 1
+
+    def at(self, data: memoryview, start: int, end: int) -> tuple[int, int]:
+        """Return the length at `start` and the offset after it."""
+        value, pos = uvarint_at(data, start, end)
+        return value - 1, pos
+
+
+@dataclass(frozen=True)
+class FixedLength:
+    """An int16 or int32: negative is null."""
+
+    wire: str
+    size: int
+
+    def read(self, cursors: Cursors) -> Offsets:
+        """As `CompactLength.read`."""
+        length: Offsets = cursors.encoded.view(self.wire)[cursors.pos].astype(np.int64)
+        cursors.pos = cursors.pos + self.size
+        return length
+
+    def at(self, data: memoryview, start: int, end: int) -> tuple[int, int]:
+        """As `CompactLength.at`."""
+        if start + self.size > end:
+            raise Malformed(Error.TRUNCATED, start)
+        return int.from_bytes(data[start : start + self.size], "big", signed=True), start + self.size
+
+
+Length = CompactLength | FixedLength
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many elements of `element_size` bytes or more follow: never more than the bytes that are left can hold."""
+
+    length: Length
+    element_size: int
+    nullable: bool
+
+    def read(self, cursors: Cursors) -> tuple[Offsets, Mask | None]:
+        """Return counts, 0 for null and for cursors that failed, and which are null if any is."""
+        start, null = cursors.pos, None
+        count = self.length.read(cursors)
+        if count.min(initial=0) < 0:
+            null = count < 0
+            count = np.maximum(count, 0)
+        cursors.claim(count * self.element_size, start)
+        if null is not None and not self.nullable:
+            cursors.fail(null, Error.UNEXPECTED_NULL, start)
+            null = None
+        return cursors.unparked(count), null
+
+    def at(self, data: memoryview, start: int, end: int) -> tuple[int, int]:
+        """Return the count at `start`, 0 for null, and the offset after it."""
+        count, pos = self.length.at(data, start, end)
+        if count < 0 and not self.nullable:
+            raise Malformed(Error.UNEXPECTED_NULL, start)
+        if pos + count * self.element_size > end:
+            raise Malformed(Error.TRUNCATED, start)
+        return max(count, 0), pos

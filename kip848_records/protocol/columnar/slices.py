@@ -1,0 +1,62 @@
+"""Copies stretches of a batch's bytes into Arrow's layout, offsets and flat content, without a loop over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kip848_records.protocol.columnar.cursors import Cursors, Mask, Offsets
+
+_ASCII = 0x7F
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Stretches of bytes, one after the other in `content`: the i-th from `offsets[i]` to `offsets[i + 1]`."""
+
+    offsets: NDArray[np.int32]
+    content: NDArray[np.uint8]
+
+    @classmethod
+    def between(cls, cursors: Cursors, starts: Offsets, ends: Offsets) -> Slices:
+        """Copy the bytes from `starts` to `ends`, which ascend: a cursor's fields lie behind those of the one before.
+
+        Start, end, start, end … are then the offsets of a binary array over the batch's own bytes. Every second element
+        of it is wanted, and Arrow copies those in one go.
+        """
+        if not len(starts):
+            return cls(np.zeros(1, np.int32), np.empty(0, np.uint8))
+        bounds = np.empty(2 * len(starts), np.int32)
+        bounds[0::2] = starts
+        bounds[1::2] = ends
+        if cursors.outcome.any_failed:  # parked cursors stand behind the data: give them an empty stretch in order
+            bounds[np.repeat(cursors.parked(), 2)] = 0
+            np.maximum.accumulate(bounds, out=bounds)
+        buffers = [None, pa.py_buffer(bounds), cursors.encoded.buffer]
+        alternating = pa.Array.from_buffers(pa.binary(), len(bounds) - 1, buffers)
+        wanted = alternating.take(pa.array(np.arange(0, len(bounds), 2, dtype=np.int32)))
+        _, offset_buffer, content_buffer = wanted.buffers()
+        offsets = np.frombuffer(offset_buffer, np.int32, len(starts) + 1)
+        size = int(offsets[-1])
+        content = np.frombuffer(content_buffer, np.uint8, size) if size else np.empty(0, np.uint8)
+        return cls(offsets, content)
+
+    def is_ascii(self) -> bool:
+        """Whether the content is ASCII, and with it valid UTF-8 however it is cut."""
+        return int(self.content.max(initial=0)) <= _ASCII
+
+    def array(self, kind: pa.DataType, null: Mask | None) -> pa.Array:
+        """Return the stretches as binary or string values, null where `null` says so. The bytes are not looked at."""
+        buffers = [validity(null), pa.py_buffer(self.offsets), pa.py_buffer(self.content)]
+        return pa.Array.from_buffers(kind, len(self.offsets) - 1, buffers)
+
+
+def validity(null: Mask | None) -> pa.Buffer | None:
+    """Return the validity bitmap of an array with nulls at `null`."""
+    return None if null is None else pa.py_buffer(np.packbits(~null, bitorder="little"))

@@ -1,0 +1,60 @@
+"""The captures' audits that tests share, and tables as a Delta reader without Spark sees them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from kip848_records.audit import Audit, AuditOptions, run_audit
+from kip848_records.topics import read_topics_file
+from tests.dump_log import Record, read_dump_logs
+
+CLUSTERS = {
+    "kafka-4.0.0-zstd": "it's \"4.0\" = a/b\\c %2F",
+    "kafka-4.3.1": "\N{SNAKE} 4.3.1 [x]",
+    "kafka-4.3.1-all-types": "all-types",
+}
+
+
+@dataclass(frozen=True)
+class Audits:
+    """`out` holds the tables; `audits` has what each audit returned, by capture, and `said` what it told on the way."""
+
+    out: Path
+    audits: dict[str, Audit]
+    said: dict[str, list[str]]
+
+    def rows(self, capture: str, table: str) -> list[dict[str, Any]]:
+        """A capture's rows of a table, in log order if they have a place in the log."""
+        return table_rows(self.out, table, CLUSTERS[capture])
+
+
+def audit_captures(spark: SparkSession, captures: list[Path], out: Path) -> Audits:
+    audits, said = {}, {}
+    for capture in captures:
+        said[capture.name] = []
+        audits[capture.name] = run_audit(spark, capture_options(capture, out), said[capture.name].append)
+    return Audits(out, audits, said)
+
+
+def capture_options(capture: Path, out: Path) -> AuditOptions:
+    return AuditOptions(
+        source=str(capture / "segments"),
+        out=str(out),
+        cluster=CLUSTERS[capture.name],
+        topics=read_topics_file(str(capture / "topics.json")),
+        offset_commits=True,
+    )
+
+
+def table_rows(out: Path, table: str, cluster: str) -> list[dict[str, Any]]:
+    rows = DeltaTable(out / table).to_pyarrow_table()
+    found = rows.filter(pc.equal(rows["cluster"], cluster)).to_pylist()
+    return sorted(found, key=lambda row: (row["partition"], row["offset"])) if "offset" in rows.schema.names else found
+
+
+def dumped(capture: Path) -> list[Record]:
+    return read_dump_logs(capture / "oracle" / "dump-log")

@@ -1,0 +1,308 @@
+"""Segments that are damaged, cut, foreign or hostile: what can be read is read, and the rest is said."""
+
+import re
+import struct
+import tracemalloc
+import zlib
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kip848_records.protocol import record_fields
+from kip848_records.protocol.batches import (
+    SEGMENT_SCHEMA,
+    NotASegmentError,
+    SegmentError,
+    UnsupportedMagicError,
+    read_segment,
+)
+from tests.protocol.segment_writer import (
+    CODECS,
+    Record,
+    compress,
+    frame,
+    plain_batch,
+    plain_records,
+    varint,
+    write_batch,
+    write_marker,
+    write_record,
+)
+
+
+def read(segment: bytes, base_offset: int | None = 0, **options) -> list[dict]:
+    return pa.Table.from_batches(read_segment(segment, base_offset=base_offset, **options), SEGMENT_SCHEMA).to_pylist()
+
+
+def read_with_peak(segment: bytes, **options) -> tuple[list[dict], int]:
+    tracemalloc.start()
+    rows = read(segment, **options)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return rows, peak
+
+
+def with_flipped_bit(position: int, data: bytes) -> bytes:
+    return data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :]
+
+
+# --- files that are not whole ---
+
+
+@pytest.mark.parametrize("data", [b"", bytes(12), bytes(5000)])
+def test_empty_and_preallocated_files_have_no_rows(data: bytes):
+    assert read(data) == []
+    assert [row["error"] for row in read(plain_batch(0) + data)] == [None] * 3
+
+
+def test_a_file_cut_anywhere_keeps_what_is_before_the_cut():
+    whole = plain_batch(0, 2) + plain_batch(2, 2, codec="gzip")
+    last = plain_batch(4, 2)
+    for cut in range(1, len(last)):
+        *rows, error = read(whole + last[:cut])
+        assert rows == read(whole)
+        assert error["error"] == f"the file is cut inside the batch at byte {len(whole)}"
+        assert (error["offset"], error["value"]) == (4 if cut >= 8 else -1, last[:cut])
+        assert (error["key"], error["timestamp"], error["timestamp_type"], error["control"]) == (None, None, -1, None)
+        assert read(last[:cut])[0]["error"] == "the file is cut inside the batch at byte 0"
+
+
+def test_garbage_behind_the_last_batch_is_an_error_row():
+    garbage = b"\x07garbage" * 10
+    *rows, error = read(plain_batch(0) + garbage)
+    assert len(rows) == 3
+    assert (error["error"], error["value"]) == (f"no record batch at byte {len(plain_batch(0))}", garbage)
+
+
+def test_a_wrong_crc_costs_one_batch():
+    bad = with_flipped_bit(80, plain_batch(3))
+    rows = read(plain_batch(0) + bad + plain_batch(9))
+    assert [row["offset"] for row in rows] == [0, 1, 2, 3, 9, 10, 11]
+    assert rows[3]["value"] == bad
+    assert re.fullmatch(
+        rf"batch at byte {len(plain_batch(0))}: its CRC-32C is 0x\w{{8}}, the header says 0x\w{{8}}", rows[3]["error"]
+    )
+    for batch_rows in (1, 10_000):
+        assert not any(
+            row["compaction_gap"] for row in read(plain_batch(0) + bad + plain_batch(9), batch_rows=batch_rows)
+        )
+
+
+def test_an_unreadable_last_batch_covers_nothing():
+    rows = read(plain_batch(0) + with_flipped_bit(80, plain_batch(3, 1, last_offset=9)))
+    assert [(row["offset"], row["control"]) for row in rows] == [(0, None), (1, None), (2, None), (3, None)]
+
+
+@pytest.mark.parametrize("value_size", [2**20, 2**21])
+def test_an_error_keeps_a_mebibyte_of_the_batch(value_size: int):
+    bad = with_flipped_bit(80, write_batch(plain_records(0, 1, size=value_size)))
+    assert read(bad)[0]["value"] == bad[: 2**20 + 12]
+
+
+@pytest.mark.parametrize("wrong", [11 ^ 1 << 3, 11 ^ 1 << 30, 11 ^ 1 << 62, 12, 9])
+@pytest.mark.parametrize("base_offset", [8, None])
+def test_a_base_offset_out_of_order_costs_one_batch(wrong: int, base_offset: int | None):
+    # The CRC does not cover the base offset.
+    batches = [plain_batch(first) for first in (8, 11, 14, 17)]
+    batches[1] = struct.pack(">q", wrong) + batches[1][8:]
+    rows = read(b"".join(batches), base_offset)
+    assert [row["offset"] for row in rows if row["error"] is None] == [8, 9, 10, 14, 15, 16, 17, 18, 19]
+    errors = [row["error"] for row in rows if row["error"]]
+    assert errors == [f"batch at byte {len(batches[0])}: offsets overlap the batch beside it"]
+
+
+def test_a_first_base_offset_out_of_order_costs_one_batch():
+    rows = read(struct.pack(">q", 1 << 40) + plain_batch(0)[8:] + plain_batch(3), 0)
+    assert [(row["offset"], row["error"] is None) for row in rows] == [
+        (1 << 40, False),
+        (3, True),
+        (4, True),
+        (5, True),
+    ]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_bad_block_does_not_spoil_the_next_of_its_codec(codec: str):
+    good = [plain_batch(first, 3, codec=codec) for first in (0, 3, 6)]
+    bad = [good[1][21:cut] for cut in (62, len(good[1]) - 1)] + [good[1][21:] + b"x"]
+    for checked in bad:
+        rows = read(good[0] + frame(3, checked) + good[2])
+        assert [row["offset"] for row in rows] == [0, 1, 2, 3, 6, 7, 8]
+        assert [row["error"] is None for row in rows] == [True] * 3 + [False] + [True] * 3
+
+
+def test_an_unreadable_marker_leaves_its_transaction_pending():
+    segment = plain_batch(0, 1, producer_id=1, transactional=True) + with_flipped_bit(70, write_marker(1, 1, "abort"))
+    segment += plain_batch(2, 1, producer_id=1, transactional=True) + write_marker(3, 1, "commit")
+    assert [row["transaction"] for row in read(segment)] == ["pending", "none", "committed", "committed"]
+
+
+# --- files that are no segments ---
+
+
+def legacy_message(magic: int) -> bytes:
+    checked = bytes([magic, 0]) + bytes(8 * magic) + struct.pack(">i1si5s", 1, b"k", 5, b"value")
+    return struct.pack(">qiI", 0, 4 + len(checked), zlib.crc32(checked)) + checked
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_old_magic_is_named_with_its_position(magic: int):
+    for before in (b"", plain_batch(0)):
+        with pytest.raises(UnsupportedMagicError, match=f"magic {magic} at byte {len(before)}") as caught:
+            read(before + legacy_message(magic) * 3)
+        assert caught.value.position == len(before)
+
+
+@pytest.mark.parametrize(
+    "data", [b"PAR1" * 50, b"{}", bytes([0] * 11 + [60] + [0] * 4 + [3] + [0] * 99), b"\x00" * 16 + b"\x03"]
+)
+def test_a_foreign_file_is_named(data: bytes):
+    with pytest.raises(NotASegmentError, match="not a log segment") as caught:
+        read(data)
+    assert isinstance(caught.value, SegmentError)
+
+
+# --- hostile bytes ---
+
+
+def rewritten(body: bytes, *, count: int, last_delta: int = 10, codec: int = 0, first: int = 3) -> bytes:
+    """A batch with a right CRC around any body."""
+    return frame(first, struct.pack(">hiqqqhii", codec, last_delta, 0, 0, -1, -1, -1, count) + body)
+
+
+RECORD = write_record(Record(1, 0, b"key", b"value"), 0, 0)
+BROKEN = {
+    "more records than bytes": (RECORD, 2**31 - 1, "2147483647 records do not fit in 15 bytes"),
+    "one record too few": (RECORD * 2, 1, "15 bytes behind the last record"),
+    "one record too many": (RECORD + bytes(16), 2, "record 1 does not end inside the batch"),
+    "no records": (RECORD, 0, "15 bytes behind the last record"),
+    "negative count": (RECORD, -1, "negative record count"),
+    "length past the end": (varint(99) + RECORD[1:], 1, "record 0 does not end inside the batch"),
+    "negative length": (varint(-9) + RECORD[1:], 1, "record 0 does not end inside the batch"),
+    "endless varint": (b"\xff" * 16, 1, "record 0 does not end inside the batch"),
+    "endless varint in a record": (varint(15) + bytes(1) + b"\xff" * 14, 1, "record 0 does not parse"),
+    "key past the end": (varint(11) + bytes(3) + varint(2**30) + bytes(3), 1, "record 0 does not parse"),
+    "key size below null": (varint(7) + bytes(3) + varint(-2) + bytes(3), 1, "record 0 does not parse"),
+    "value past the end": (varint(11) + bytes(4) + varint(2**30) + bytes(2), 1, "record 0 does not parse"),
+    "bytes behind the headers": (varint(7) + bytes(7), 1, "record 0 does not parse"),
+    "negative header count": (varint(7) + bytes(5) + varint(-65), 1, "record 0 does not parse"),
+    "endless headers": (varint(10) + bytes(5) + b"\xfe\xff\xff\xff\x0f", 1, "record 0 does not parse"),
+    "null header key": (varint(8) + bytes(5) + varint(1) + varint(-1) + varint(0), 1, "record 0 does not parse"),
+    "offset outside the batch": (write_record(Record(11, 0, b"", b""), 0, 0), 1, "record 0 does not parse"),
+    "offset below the batch": (write_record(Record(-1, 0, b"", b""), 0, 0), 1, "record 0 does not parse"),
+    "offset twice": (RECORD * 2, 2, "record 1 does not parse"),
+}
+
+
+@pytest.mark.parametrize("few_batches", [1, 1000])
+@pytest.mark.parametrize("name", BROKEN)
+def test_records_that_do_not_parse_exactly_cost_one_batch(name: str, few_batches: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(record_fields, "FEW_BATCHES", few_batches)
+    body, count, reason = BROKEN[name]
+    bad = rewritten(body, count=count)
+    rows = read(plain_batch(0) + bad + plain_batch(14))
+    assert [row["offset"] for row in rows] == [0, 1, 2, 3, 14, 15, 16]
+    assert rows[3]["error"] == f"batch at byte {len(plain_batch(0))}: {reason}"
+    assert rows[3]["value"] == bad
+
+
+@pytest.mark.parametrize("header", [{"last_delta": -1}, {"first": -5}, {"first": 2**63 - 3}])
+def test_impossible_headers_cost_one_batch(header: dict):
+    rows = read(plain_batch(0) + rewritten(b"", count=0, **header) + plain_batch(3))
+    assert [row["error"] is None for row in rows] == [True] * 3 + [False] + [True] * 3
+
+
+def test_another_magic_costs_one_batch():
+    rows = read(plain_batch(0) + frame(3, plain_batch(3)[21:], magic=3) + plain_batch(6))
+    assert [row["error"] for row in rows if row["error"]] == [f"batch at byte {len(plain_batch(0))}: magic is not 2"]
+
+
+def test_unknown_codec_costs_one_batch():
+    assert "unknown compression codec 7" in read(rewritten(RECORD, count=1, codec=7))[0]["error"]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_decompression_bomb_is_refused_at_the_bound(codec: str):
+    bomb = write_batch([Record(3, 0, None, bytes(20_000_000))], codec=codec)
+    segment = plain_batch(0, codec=codec) + bomb + plain_batch(4, codec=codec)
+    rows, peak = read_with_peak(segment, max_batch_bytes=2_000_000)
+    assert [row["key"] for row in rows] == [b"key 0", b"key 1", b"key 2", None, b"key 4", b"key 5", b"key 6"]
+    assert "refused" in rows[3]["error"]
+    assert peak < 10_000_000
+    assert read(bomb)[0]["error"] is None
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_bad_blocks_leave_no_memory_behind(codec: str):
+    bad = plain_batch(0, 1, codec=codec)[21:-4]
+    rows, peak = read_with_peak(b"".join(frame(at, bad) for at in range(100)))
+    assert all(row["error"] for row in rows)
+    assert peak < 2_000_000
+
+
+@pytest.mark.parametrize("claim", [2**31 - 1, 2**35 - 1, 500])
+def test_a_snappy_block_that_claims_too_much_allocates_nothing(claim: int):
+    size = bytearray()
+    while claim >= 0x80:
+        size.append(claim & 0x7F | 0x80)
+        claim >>= 7
+    block = bytes([*size, claim]) + compress("snappy-raw", RECORD)[1:]
+    rows, peak = read_with_peak(rewritten(block, count=1, codec=2))
+    assert "snappy block does not decompress" in rows[0]["error"]
+    assert peak < 1_000_000
+
+
+@given(st.binary(max_size=300), st.integers(-1, 40), st.sampled_from([1, 3, 1000]), st.integers(0, 7))
+@settings(deadline=None)
+def test_any_bytes_under_a_right_crc_leave_the_neighbours_alone(body: bytes, count: int, few_batches: int, codec: int):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record_fields, "FEW_BATCHES", few_batches)
+        rows = read(plain_batch(0) + rewritten(body, count=count, codec=codec) + plain_batch(14))
+    assert_neighbours(rows)
+
+
+@given(st.data(), st.sampled_from(CODECS))
+@settings(deadline=None)
+def test_any_changed_bytes_under_a_right_crc_leave_the_neighbours_alone(data: st.DataObject, codec: str):
+    with_headers = [Record(at, at, b"k", b"v" * at, ((b"h", None),)) for at in range(3, 13)]
+    checked = bytearray(write_batch(with_headers, codec=codec)[21:])
+    for _ in range(data.draw(st.integers(1, 3))):
+        # Behind producerId: a mutated producer could own the neighbours' transactions.
+        at = data.draw(st.integers(36, len(checked) - 1))
+        checked[at] = data.draw(st.integers(0, 255))
+    assert_neighbours(read(plain_batch(0) + frame(3, bytes(checked)) + plain_batch(14)))
+
+
+def assert_neighbours(rows: list[dict]) -> None:
+    outside = [(row["offset"], row["key"], row["error"]) for row in rows if not 3 <= row["offset"] < 14]
+    assert outside == [(offset, b"key %d" % offset, None) for offset in (0, 1, 2, 14, 15, 16)]
+    inside = [row for row in rows if 3 <= row["offset"] < 14]
+    assert len([row for row in inside if row["error"]]) in (0, 1)
+    assert not any(row["error"] for row in inside) or len(inside) == 1
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_any_damage_gives_rows_or_a_segment_error(data: st.DataObject):
+    whole = (
+        plain_batch(0) + plain_batch(3, codec="zstd") + write_marker(6, 1, "commit") + plain_batch(7, codec="snappy")
+    )
+    segment = bytearray(whole)
+    for _ in range(data.draw(st.integers(1, 4))):
+        segment[data.draw(st.integers(0, len(segment) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        rows = read(bytes(segment[: data.draw(st.integers(0, len(segment)))]))
+    except SegmentError:
+        return
+    expected = {(row["key"], row["value"]) for row in read(whole)}
+    assert {(row["key"], row["value"]) for row in rows if row["error"] is None} <= expected
+
+
+@given(st.binary(max_size=400))
+def test_random_bytes_give_rows_or_a_segment_error(data: bytes):
+    try:
+        read(data)
+    except SegmentError:
+        return

@@ -1,0 +1,122 @@
+"""What cannot be a copy of the log is refused in one line that names it, and says what was expected."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kip848_records.errors import InputError
+from kip848_records.sources import read_log, reading
+
+_ROW = {"key": b"\x00\x03", "value": None, "partition": 0, "offset": 1, "timestamp": 1763712000123}
+
+
+def dump(path, **columns):
+    row = {name: value for name, value in (_ROW | columns).items() if value is not ...}
+    pq.write_table(pa.table({name: [value] for name, value in row.items()}), path)
+
+
+def refused(spark, path, source_format=None):
+    with pytest.raises(InputError) as caught:
+        read_log(spark, str(path), source_format)
+    return caught.value
+
+
+@pytest.mark.parametrize("source_format", [None, "segments", "parquet", "json", "delta"])
+def test_a_path_where_nothing_is(spark, tmp_path, source_format):
+    error = refused(spark, tmp_path / "nowhere", source_format)
+    assert error.message == f"there is nothing at {tmp_path}/nowhere"
+    assert "expected a broker's data folder" in error.hint
+
+
+@pytest.mark.parametrize("source_format", [None, "segments", "parquet", "json"])
+def test_an_empty_folder(spark, tmp_path, source_format):
+    assert refused(spark, tmp_path, source_format).message == f"{tmp_path} holds no files to read"
+
+
+def test_a_folder_of_other_files(spark, tmp_path):
+    (tmp_path / "README.md").write_text("Hello")
+    error = refused(spark, tmp_path)
+    assert error.message == f"{tmp_path} is no dump of __consumer_offsets by its file names"
+    assert error.hint.endswith("--format segments|parquet|delta|json")
+
+
+def test_a_readme_as_the_source(spark, tmp_path):
+    (tmp_path / "README.md").write_text("Hello")
+    assert "is no dump of __consumer_offsets" in refused(spark, tmp_path / "README.md").message
+
+
+def test_a_readme_called_json(spark, tmp_path):
+    (tmp_path / "README.md").write_text("Hello\nWorld\n")
+    error = refused(spark, tmp_path / "README.md", "json")
+    assert error.message == f"{tmp_path}/README.md has no column key, partition, offset, timestamp"
+
+
+def test_json_that_is_no_dump(spark, tmp_path):
+    (tmp_path / "package.json").write_text(json.dumps({"name": "x", "version": 1}))
+    error = refused(spark, tmp_path / "package.json")
+    assert "has no column key, partition, offset, timestamp" in error.message
+    assert error.hint == "a dump needs the Kafka source's columns key, value, partition, offset, timestamp"
+
+
+def test_a_format_that_does_not_exist(spark, tmp_path):
+    assert refused(spark, tmp_path, "csv").hint == "use one of segments, parquet, delta, json"
+
+
+def test_missing_columns_are_all_named(spark, tmp_path):
+    dump(tmp_path / "a.parquet", value=..., offset=...)
+    assert refused(spark, tmp_path / "a.parquet").message == f"{tmp_path}/a.parquet has no column value, offset"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "says"),
+    [
+        ("key", "text", "is string, not binary"),
+        ("value", "text", "is string, not binary"),
+        ("partition", "0", "is string, not integer"),
+        ("offset", 1.0, "is double, not"),
+        ("timestamp", "2025-11-21", "is string, not timestamp"),
+    ],
+)
+def test_a_column_of_another_type_is_named(spark, tmp_path, column, value, says):
+    path = tmp_path / "a.parquet"
+    dump(path, **{"value": b"", column: value})
+    error = refused(spark, path)
+    assert error.message.startswith(f"column {column} of {path} {says}")
+
+
+def test_a_truncated_parquet_file(spark, tmp_path):
+    path = tmp_path / "a b.parquet"
+    dump(path, value=b"")
+    path.write_bytes(path.read_bytes()[:-20])
+    error = refused(spark, path)
+    assert error.message == f"file:{path} cannot be read: it is damaged, cut short or of another format"
+
+
+def test_what_is_not_delta(spark, tmp_path):
+    dump(tmp_path / "a.parquet", value=b"")
+    assert refused(spark, tmp_path, "delta").message == f"{tmp_path} is no Delta table"
+
+
+def test_damage_that_shows_later_is_told_in_the_same_way(spark, tmp_path):
+    path = tmp_path / "a.parquet"
+    keys = pa.array([b"\x00\x03%d" % i for i in range(50_000)])
+    columns = {name: pa.repeat(pa.scalar(value), len(keys)) for name, value in (_ROW | {"value": b""}).items()}
+    pq.write_table(pa.table(columns | {"key": keys}), path, use_dictionary=False)
+    damaged = bytearray(path.read_bytes())
+    damaged[1000:3000] = b"\xff" * 2000
+    path.write_bytes(damaged)
+    log = read_log(spark, str(path))
+    with pytest.raises(InputError, match=f"{path} cannot be read"), reading():
+        log.collect()
+
+
+def test_a_cut_gzip_file(spark, tmp_path):
+    (tmp_path / "a.json.gz").write_bytes(b"\x1f\x8b\x08\x00\x00\x00\x00\x00")
+    assert "a.json.gz cannot be read" in refused(spark, tmp_path / "a.json.gz").message
+
+
+def test_other_errors_stay_what_they_are():
+    with pytest.raises(KeyError), reading():
+        raise KeyError

@@ -1,0 +1,139 @@
+"""Saved rows of Spark's Kafka source: every format gives the same log rows, whatever is around the columns."""
+
+import gzip
+import json
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import functions as F
+
+from kip848_records.sources import read_log
+from kip848_records.sources.log import LOG_SCHEMA
+from tests.log_rows import in_log_order
+
+_NEEDED = ["key", "value", "partition", "offset", "timestamp"]
+_TOLD_BY_SEGMENTS_ALONE = {"transaction", "compaction_gap", "producer_id"}
+
+
+@pytest.fixture(scope="module")
+def parquet(captures):
+    return captures / "kafka-4.3.1-all-types" / "kafka-source.parquet"
+
+
+@pytest.fixture(scope="module")
+def kafka_rows(spark, parquet):
+    return spark.read.parquet(str(parquet)).filter("partition in (1, 3)").coalesce(1)
+
+
+@pytest.fixture(scope="module")
+def expected(spark, parquet):
+    """The log rows of partitions 1 and 3."""
+    return in_log_order(read_log(spark, str(parquet)).filter("partition in (1, 3)"))
+
+
+def test_the_log_rows_of_a_dump_have_the_schema_of_a_log(spark, parquet):
+    assert read_log(spark, str(parquet)).dtypes == [(field.name, field.dataType.simpleString()) for field in LOG_SCHEMA]
+
+
+def test_a_dump_agrees_with_the_segments_record_by_record(spark, captures, parquet):
+    def records(log):
+        # The rows of the Kafka source hold no markers; segments tell of their records' transactions.
+        rows = [row for row in in_log_order(log) if row["control"] is None]
+        return [{name: row[name] for name in row.keys() - _TOLD_BY_SEGMENTS_ALONE} for row in rows]
+
+    from_dump = records(read_log(spark, str(parquet)))
+    from_segments = records(read_log(spark, str(captures / "kafka-4.3.1-all-types" / "segments")))
+    # The dump was taken a moment before the copy of the files, which have one record more.
+    assert len(from_dump) == 10108
+    assert len(from_segments) == 10109
+    places = {(row["partition"], row["offset"]) for row in from_dump}
+    assert from_dump == [row for row in from_segments if (row["partition"], row["offset"]) in places]
+
+
+def test_only_offset_commits_have_an_unknown_transaction(expected):
+    told = {(row["key"][:2] in (b"\x00\x00", b"\x00\x01"), row["transaction"]) for row in expected}
+    assert told == {(True, "unknown"), (False, "none")}
+
+
+@pytest.mark.parametrize("columns", [_NEEDED, [*_NEEDED, "topic"], [*_NEEDED, "topic", "timestampType", "headers"]])
+def test_parquet_with_and_without_optional_columns(spark, kafka_rows, expected, tmp_path, columns):
+    kafka_rows.select(*reversed(columns), F.lit("x").alias("ours")).write.parquet(str(tmp_path / "dump"))
+    absent = {"topic", "timestampType"} - set(columns)
+    without = [row | dict.fromkeys(absent) for row in expected]
+    assert in_log_order(read_log(spark, str(tmp_path / "dump"))) == without
+
+
+def test_one_parquet_file(spark, kafka_rows, expected, tmp_path):
+    kafka_rows.write.parquet(str(tmp_path / "dump"))
+    (file,) = (tmp_path / "dump").glob("*.parquet")
+    assert in_log_order(read_log(spark, str(file))) == expected
+
+
+@pytest.mark.parametrize("writer", ["parquet", "json"])
+def test_a_dump_partitioned_by_a_column(spark, kafka_rows, expected, tmp_path, writer):
+    kafka_rows.write.partitionBy("partition").format(writer).save(str(tmp_path / "dump"))
+    assert in_log_order(read_log(spark, str(tmp_path / "dump"))) == expected
+
+
+def test_delta(spark, kafka_rows, expected, tmp_path):
+    kafka_rows.write.format("delta").save(str(tmp_path / "dump"))
+    assert in_log_order(read_log(spark, str(tmp_path / "dump"))) == expected
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_json_lines_as_spark_writes_them(spark, kafka_rows, expected, tmp_path, compression):
+    kafka_rows.write.json(str(tmp_path / "dump"), compression=compression)
+    assert in_log_order(read_log(spark, str(tmp_path / "dump"))) == expected
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns", "s.f"])
+def test_json_times_may_be_numbers_of_any_unit(spark, tmp_path, unit):
+    times = {"ms": 1763712000123, "us": 1763712000123000, "ns": 1763712000123000000, "s.f": "2025-11-21T08:00:00.123Z"}
+    line = {"key": "AAM=", "partition": 0, "offset": 5, "timestamp": times[unit]}
+    (tmp_path / "dump.jsonl.gz").write_bytes(gzip.compress(json.dumps(line).encode()))
+    (row,) = in_log_order(read_log(spark, str(tmp_path / "dump.jsonl.gz")))
+    assert (row["error"], row["timestamp"], row["value"]) == (None, 1763712000123000, None)
+
+
+def test_parquet_that_pandas_wrote_with_nanoseconds(spark, parquet, kafka_rows, expected, tmp_path):
+    frame = pd.concat(pd.read_parquet(file, columns=_NEEDED) for file in sorted(parquet.glob("*.parquet")))
+    frame = frame[frame["partition"].isin([1, 3])]
+    frame["timestamp"] = frame["timestamp"].astype("datetime64[ns]")
+    frame.to_parquet(tmp_path / "dump.parquet", index=False)
+    assert "timestamp[ns" in str(pq.read_schema(tmp_path / "dump.parquet").field("timestamp").type)
+    without = [row | {"topic": None, "timestampType": None} for row in expected]
+    assert in_log_order(read_log(spark, str(tmp_path / "dump.parquet"))) == without
+
+
+def test_a_json_line_that_does_not_read_becomes_a_row_with_an_error(spark, tmp_path):
+    good = {"key": "AAM=", "value": "AAA=", "partition": 0, "offset": 1, "timestamp": "2025-11-21T08:00:00.123Z"}
+    lines = [
+        good,
+        "not json",
+        good | {"offset": 2, "key": "***"},
+        good | {"offset": 3, "value": "A"},
+        {k: v for k, v in good.items() if k != "offset"},
+        good | {"offset": 4, "timestamp": "yesterday"},
+        good | {"offset": "five"},
+        good | {"offset": 6, "timestamp": -(2**63)},
+        "[1, 2]",
+    ]
+    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    (tmp_path / "dump.json").write_text(text)
+    rows = read_log(spark, str(tmp_path / "dump.json")).collect()
+    errors = [row.error for row in rows]
+    nowhere = "no partition, offset or timestamp"
+    assert errors[:7] == [
+        None,
+        "the line is not a JSON object",
+        "key is not base64",
+        "value is not base64",
+        nowhere,
+        nowhere,
+        nowhere,
+    ]
+    assert len(rows) == 9
+    assert errors[8] is not None
+    assert bytes(rows[1].value) == b"not json"
+    assert json.loads(bytes(rows[2].value))["key"] == "***"

@@ -1,0 +1,167 @@
+"""A broker's segment files: wherever they lie, whatever lies beside them, their rows are the same."""
+
+import shutil
+import struct
+
+import pytest
+from pyspark.sql import functions as F
+
+from kip848_records.errors import InputError
+from kip848_records.sources import read_log, settle_transactions
+from tests.dump_log import read_dump_logs
+from tests.log_rows import in_log_order
+from tests.protocol.segment_writer import Record, write_batch, write_marker
+
+_ODD_NAMES = [
+    "with space, comma [and] {brackets}",
+    "'single' \"double\" `back`",
+    "50% of #1 = 100%25 & more",
+    "\N{SNAKE} ünïcode ^ $HOME ~ ; | \\back",
+    "star * and ? mark",
+]
+
+
+@pytest.fixture(scope="module")
+def partition(captures):
+    """The smallest partition's folder of a capture."""
+    return captures / "kafka-4.0.0-zstd" / "segments" / "__consumer_offsets-0"
+
+
+@pytest.fixture(scope="module")
+def expected(spark, partition):
+    return in_log_order(read_log(spark, str(partition)))
+
+
+def offset_commit(offset):
+    key = b"\x00\x01" + b"".join(struct.pack(">h", len(text)) + text for text in (b"g", b"t")) + struct.pack(">i", offset)
+    return Record(offset, 1000 + offset, key, b"\x00\x03")
+
+
+def outcomes(log):
+    return [row["transaction"] for row in in_log_order(settle_transactions(log)) if row["control"] is None]
+
+
+def segment(folder, base_offset, *batches):
+    folder.mkdir(exist_ok=True)
+    (folder / f"{base_offset:020}.log").write_bytes(b"".join(batches))
+
+
+def test_every_record_is_what_kafka_s_own_tool_says(spark, capture):
+    rows = [row for row in in_log_order(read_log(spark, str(capture / "segments"))) if row["control"] is None]
+    dumped = read_dump_logs(capture / "oracle" / "dump-log", aborted=True)
+    told = [(r["partition"], r["offset"], r["timestamp"] // 1000, r["transaction"], r["value"] is None) for r in rows]
+    assert told == [(r["partition"], r["offset"], r["timestamp"], r["transaction"], r["value"] is None) for r in dumped]
+
+
+def test_one_file(spark, partition, expected):
+    (file,) = partition.glob("*.log")
+    assert in_log_order(read_log(spark, str(file))) == expected
+
+
+def test_a_broker_s_data_folder(spark, partition, expected, tmp_path):
+    shutil.copytree(partition, tmp_path / "__consumer_offsets-0")
+    beside = tmp_path / "__consumer_offsets-0"
+    for name in ("0.index", "0.timeindex", "5.snapshot", "0.txnindex", "leader-epoch-checkpoint", "3.log.deleted"):
+        (beside / name).write_bytes(b"\x00" * 100)
+    (beside / "partition.metadata").write_text("version: 0\n")
+    (beside / "00000000000000009999.log").touch()
+    other = b"nothing of ours"
+    for folder in ("orders-0", "__consumer_offsets-1.8fd2-delete", "__consumer_offsets-2.8fd2-future", "__transaction_state-0"):
+        segment(tmp_path / folder, 0, other)
+    (tmp_path / "meta.properties").write_text("node.id=1\n")
+    (tmp_path / "notes.json").write_text("{}")
+    assert in_log_order(read_log(spark, str(tmp_path))) == expected
+
+
+@pytest.mark.parametrize("name", _ODD_NAMES)
+def test_paths_are_taken_as_they_are_written(spark, partition, expected, tmp_path, name):
+    shutil.copytree(partition, tmp_path / name / "__consumer_offsets-0")
+    assert read_log(spark, str(tmp_path / name)).count() == len(expected)
+
+
+@pytest.mark.parametrize("form", ["{}/", "file:{}", "file://{}"])
+def test_a_path_may_end_in_a_slash_or_be_a_uri(spark, partition, expected, form):
+    assert read_log(spark, form.format(partition)).count() == len(expected)
+
+
+def test_a_colon_in_a_path_needs_the_partition_s_own_folder(spark, partition, expected, tmp_path):
+    parent = tmp_path / "copied 2026-11-21T08:00:00"
+    shutil.copytree(partition, parent / "__consumer_offsets-0")
+    assert in_log_order(read_log(spark, str(parent / "__consumer_offsets-0"))) == expected
+    with pytest.raises(InputError, match="has a colon in it"):
+        read_log(spark, str(parent))
+
+
+def test_a_path_may_be_relative(spark, partition, expected):
+    # The JVM keeps the folder that it was started in.
+    cwd = spark.sparkContext._jvm.java.lang.System.getProperty("user.dir")
+    assert in_log_order(read_log(spark, str(partition.relative_to(cwd)))) == expected
+
+
+def test_each_segment_is_a_task_of_its_own(spark, captures):
+    log = read_log(spark, str(captures / "kafka-4.3.1" / "segments"))
+    tasks = log.select("partition", F.spark_partition_id().alias("task")).distinct().collect()
+    assert len(tasks) == len({row.task for row in tasks}) == 3
+
+
+def test_empty_segments_are_no_rows(spark, tmp_path):
+    segment(tmp_path / "__consumer_offsets-7", 0)
+    for path in (tmp_path, tmp_path / "__consumer_offsets-7", tmp_path / "__consumer_offsets-7" / f"{0:020}.log"):
+        assert read_log(spark, str(path)).collect() == []
+
+
+def test_what_is_no_segment_inside_becomes_an_error_row_that_names_its_file(spark, partition, expected, tmp_path):
+    shutil.copytree(partition, tmp_path / "__consumer_offsets-0")
+    segment(tmp_path / "__consumer_offsets-4", 17, b"garbage " * 50)
+    rows = in_log_order(read_log(spark, str(tmp_path)))
+    assert rows[: len(expected)] == expected
+    (error,) = rows[len(expected) :]
+    assert f"/__consumer_offsets-4/{17:020}.log: " in error["error"]
+    assert error["partition"] == 4
+
+
+@pytest.mark.parametrize("name", ["server.log", "__consumer_offsets-0/server.log", "orders-0/00000000000000000000.log"])
+def test_a_log_file_of_another_kind_is_refused(spark, tmp_path, name):
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("started\n")
+    with pytest.raises(InputError, match=rf"{name} is no segment .*<partition>/<base offset>\.log"):
+        read_log(spark, str(file))
+
+
+class TestTransactions:
+    def test_the_producer_s_own_next_marker_in_its_partition_decides(self, spark, tmp_path):
+        folder = tmp_path / "__consumer_offsets-0"
+        segment(folder, 0, write_batch([offset_commit(0), offset_commit(1)], producer_id=5, transactional=True))
+        segment(folder, 2, write_batch([offset_commit(2)]), write_marker(3, 6, "commit"))
+        segment(folder, 4, write_batch([offset_commit(4)], producer_id=5, transactional=True), write_marker(5, 5, "abort"))
+        segment(folder, 6, write_batch([offset_commit(6)], producer_id=5, transactional=True))
+        segment(folder, 7, write_marker(7, 5, "commit"), write_batch([offset_commit(8)], producer_id=6, transactional=True))
+        segment(tmp_path / "__consumer_offsets-1", 6, write_marker(9, 6, "commit"))
+        told = ["aborted", "aborted", "none", "aborted", "committed", "pending"]
+        assert outcomes(read_log(spark, str(tmp_path))) == told
+
+    def test_a_real_segment_cut_inside_an_open_transaction(self, spark, captures, tmp_path):
+        whole = captures / "kafka-4.3.1" / "segments" / "__consumer_offsets-1"
+        (file,) = whole.glob("*.log")
+        cut, base_offset = inside_a_transaction(file.read_bytes())
+        folder = tmp_path / "__consumer_offsets-1"
+        segment(folder, 0, file.read_bytes()[:cut])
+        segment(folder, base_offset, file.read_bytes()[cut:])
+        log = read_log(spark, str(tmp_path))
+        assert log.filter("transaction = 'pending'").count() > 0
+        expected = in_log_order(read_log(spark, str(whole)))
+        assert in_log_order(settle_transactions(log)) == expected
+
+
+def inside_a_transaction(log):
+    """Where, in bytes and as an offset, the batch after a transaction's first one begins."""
+    at, cut_next = 0, False
+    while at < len(log):
+        base_offset, length = struct.unpack_from(">qi", log, at)
+        if cut_next:
+            return at, base_offset
+        (attributes,) = struct.unpack_from(">h", log, at + 21)
+        cut_next = bool(attributes & 16) and not attributes & 32
+        at += 12 + length
+    raise AssertionError
