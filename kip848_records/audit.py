@@ -55,6 +55,8 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[st
     `progress` is told, in words, what is going on. Raises InputError where there is nothing to read; no table has been
     touched then.
     """
+    if not options.cluster:
+        raise InputError.empty_cluster()
     log = read_log(spark, options.source, options.source_format)
     progress(f"reading {options.source}")
     with landed(spark, log, options.out, offset_commits=options.offset_commits) as landing:

@@ -98,7 +98,7 @@ def _add_inspect(commands: argparse._SubParsersAction[_Parser]) -> None:
     inspect.add_argument("--group", metavar="G", help="only records of this group")
     inspect.add_argument(
         "--type",
-        type=int,
+        type=_key_type,
         action="append",
         default=[],
         metavar="N",
@@ -153,12 +153,16 @@ def _inspect(arguments: argparse.Namespace) -> None:
     log = read_log(spark, arguments.source, arguments.format)
     rows = inspect_log(log, group=arguments.group, types=arguments.types, limit=arguments.limit)
     line = json_line if arguments.json else text_line
-    decoded, first_error = 0, None
+    decoded, undecided, first_error = 0, 0, None
     with reading():
         for row in rows.toLocalIterator():
             print(line(row))
             decoded += row.error is None
+            undecided += row.transaction == "unknown"
             first_error = first_error or row.error
+    if undecided:
+        what = f"how transactions ended: {undecided:,} offset commits above may have been aborted"
+        print(f"note: {arguments.source} does not show {what}", file=sys.stderr)
     selected = arguments.group is not None or arguments.types
     if not decoded and not selected:
         raise InputError.no_records(arguments.source, first_error)
@@ -171,6 +175,13 @@ def _time(text: str) -> datetime:
         message = f"{text!r} is not a time such as 2026-11-21T08:00:00Z"
         raise argparse.ArgumentTypeError(message) from None
     return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+
+
+def _key_type(text: str) -> int:
+    if re.fullmatch(r"-?[0-9]{1,5}", text) and -(1 << 15) <= int(text) < 1 << 15:
+        return int(text)
+    message = f"{text!r} is not a record type, an int16"
+    raise argparse.ArgumentTypeError(message)
 
 
 def _count(text: str) -> int:

@@ -119,6 +119,16 @@ class InputError(Kip848Error):
         return cls(f"{path} is no topics file: {reason}", 'expected JSON: {"<topic id>": "<topic name>", ...}')
 
     @classmethod
+    def not_writable(cls, out: str, reason: str | None) -> Self:
+        """Nothing can be written below `out`."""
+        return cls(f"nothing can be written to {out}: {reason}", "name a folder that is yours with --out, new or not")
+
+    @classmethod
+    def empty_cluster(cls) -> Self:
+        """A cluster's name partitions the tables, and Delta takes an empty one for null."""
+        return cls("the name of the cluster is empty", "name it with --cluster, or leave that out")
+
+    @classmethod
     def no_rows(cls, path: str, reason: str | None) -> Self:
         """Nothing could be read, or there was nothing to read."""
         what = f"no record could be read from {path}" + (f": {reason}" if reason else "")

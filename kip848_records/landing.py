@@ -6,6 +6,7 @@ twentieth of a log. What the audit has to know of the rest is counted on the way
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from contextlib import contextmanager, suppress
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
+from kip848_records.errors import InputError
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.sources import reading
 from kip848_records.sources.copies import drop_copies
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pyspark.sql import Column, DataFrame, SparkSession
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,11 @@ class Landed:
 def landed(spark: SparkSession, log: DataFrame, out: str, *, offset_commits: bool) -> Iterator[Landed]:
     """Land log rows below the folder `out`, and remove them when the block ends."""
     path = f"{out.rstrip('/')}/_landing/{uuid.uuid4()}"
+    if (folder := _local(path)) is not None:
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise InputError.not_writable(out, error.strerror) from None
     try:
         with reading():
             landing = _land(log, path, offset_commits=offset_commits)
@@ -68,13 +77,15 @@ def landed(spark: SparkSession, log: DataFrame, out: str, *, offset_commits: boo
 
 def _land(log: DataFrame, path: str, *, offset_commits: bool) -> Landed:
     seen = Observation("log")
-    passing = log.observe(seen, *(count.alias(name) for name, count in _counts().items()))
+    counted = [count.alias(name) for name, count in _counts().items()]
+    passing = log.observe(seen, *counted)
     kept = passing if offset_commits else without_offset_commits(passing).filter(F.col("control").isNull())
     wanted = kept.filter((F.col("transaction") != "aborted") | F.col("error").isNotNull())
     # In the order of keys, so that whoever reads one record type skips the pages of the others.
     rows = _write_and_read(wanted.transform(drop_copies).sortWithinPartitions("key"), f"{path}/log")
     per_type = rows.filter(is_record()).groupBy(F.coalesce(key_type(), F.lit(-1))).count().collect()
-    counts = seen.get
+    # Where nothing is left of the rows, Spark drops the observation from its plan, and waiting for it never ends.
+    counts = log.agg(*counted).collect()[0].asDict() if rows.isEmpty() else seen.get
     commits = {key_type: counts[f"type_{key_type}"] for key_type in OFFSET_COMMIT_TYPES if counts[f"type_{key_type}"]}
     return Landed(
         path=path,
@@ -118,10 +129,15 @@ def _write_and_read(rows: DataFrame, path: str) -> DataFrame:
     return rows.sparkSession.read.schema(rows.schema).parquet(escape_glob(path))
 
 
+def _local(path: str) -> Path | None:
+    """Return a path of this machine; None for the address of an object store or another file system."""
+    on_machine = path.removeprefix("file:")
+    return None if _SCHEME.match(on_machine) else Path(on_machine)
+
+
 def _remove(spark: SparkSession, path: str) -> None:
     """Remove what was landed; where files cannot be deleted from here, as on an object store, leave an empty table."""
-    folder = Path(path.removeprefix("file:"))
-    if folder.is_dir():
+    if (folder := _local(path)) is not None:
         shutil.rmtree(folder)
         with suppress(OSError):
             folder.parent.rmdir()  # another audit may be landing beside this one

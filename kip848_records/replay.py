@@ -23,9 +23,10 @@ def replay(log: DataFrame, *, offsets: Mapping[int, int] | None = None, until: d
     """Return the log rows that are the last of their key and not tombstones, one for each live key.
 
     As of the end of the log; or, per partition, of the record at an offset, that record included (partitions not named:
-    their end); or of a time, records of that time included. Aborted and pending transactional records do not count.
+    their end); or of a time, records of that time included. Aborted and pending transactional records do not count,
+    by their outcome in the whole log: settle it first where files follow each other (`settle_transactions`).
     """
-    counted = log.filter(is_record() & (F.col("transaction") != "pending"))
+    counted = log.filter(is_record() & (F.col("transaction") != "pending") & F.col("key").isNotNull())
     if offsets is not None:
         counted = counted.filter(_not_after(offsets))
     if until is not None:

@@ -7,6 +7,7 @@ configuration folder, spark-submit as its ``--properties-file``; nothing is set 
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import sys
@@ -19,6 +20,7 @@ import pyspark
 from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
@@ -46,6 +48,8 @@ def get_session(app_name: str = "kip848") -> SparkSession:
     # Workers start `python3` from the PATH unless told: in a virtual environment, the wrong one.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    # PySpark prints some errors as JSON besides raising them.
+    PySparkLogger.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
     spark = SparkSession.getActiveSession()
     if spark is None:
         # Another thread's session is not active in this one, but its context is there.

@@ -174,8 +174,13 @@ def _table(*titles: str, rows: Iterable[tuple[object, ...]], right: tuple[str, .
         table.add_column(title, justify="right" if title in right else "left", no_wrap=True)
     for row in rows:
         # Text, not str: a group id may look like markup.
-        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+        table.add_row(*(Text("" if cell is None else _printable(str(cell))) for cell in row))
     return table
+
+
+def _printable(text: str) -> str:
+    """Escape what would move the cursor or break the line: a group id may hold anything."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _with_ms(rows: DataFrame, column: str) -> DataFrame:

@@ -13,7 +13,7 @@ from kip848_records.topics import read_topics_file
 from tests.dump_log import Record, read_dump_logs
 
 CLUSTERS = {
-    "kafka-4.0.0-zstd": "it's \"4.0\" = a/b\\c %2F",
+    "kafka-4.0.0-zstd": 'it\'s "4.0" = a/b\\c %2F',
     "kafka-4.3.1": "\N{SNAKE} 4.3.1 [x]",
     "kafka-4.3.1-all-types": "all-types",
 }

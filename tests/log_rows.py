@@ -20,5 +20,7 @@ def log_of(spark: SparkSession, rows: Iterable[dict[str, Any]]) -> DataFrame:
     defaults = {"topic": "__consumer_offsets", "partition": 0, "transaction": "none", "timestampType": 0}
     full = [{"offset": offset, "timestamp": 1_000_000 + offset, **defaults, **row} for offset, row in enumerate(rows)]
     tuples = [tuple(row.get(name) for name in LOG_SCHEMA.names) for row in full]
-    schema = ", ".join(f"{f.name} {'bigint' if f.name == 'timestamp' else f.dataType.simpleString()}" for f in LOG_SCHEMA)
+    schema = ", ".join(
+        f"{f.name} {'bigint' if f.name == 'timestamp' else f.dataType.simpleString()}" for f in LOG_SCHEMA
+    )
     return spark.createDataFrame(tuples, schema).withColumn("timestamp", F.timestamp_millis("timestamp"))

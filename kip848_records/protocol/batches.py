@@ -37,7 +37,7 @@ MAX_BATCH_BYTES: Final = 128 * 1024 * 1024
 LARGEST_BATCH_BYTES: Final = 1024 * 1024 * 1024
 GROUP_BYTES: Final = 4 * 1024 * 1024
 # What a control record of type abort, commit and any other says.
-MARKER_OUTCOMES: Final = np.array([transactions.ABORTED, transactions.COMMITTED, transactions.PENDING], np.int8)
+MARKER_OUTCOMES: Final = np.array([transactions.ABORTED, transactions.COMMITTED, transactions.UNKNOWN], np.int8)
 
 
 def read_segment(
@@ -53,8 +53,8 @@ def read_segment(
     records of one batch, decompressed. There are four kinds of rows:
 
     - a record: `control` and `error` are null. `timestamp` is in ms since the epoch, `timestamp_type` 0 CreateTime or 1
-      LogAppendTime, `transaction` one of none, committed, aborted, pending (no marker up to the end of this file),
-      `producer_id` -1 for none;
+      LogAppendTime, `transaction` one of none, committed, aborted, pending (no marker up to the end of this file) and
+      unknown (a marker that cannot be read), `producer_id` -1 for none;
     - a transaction marker: `control` is commit or abort (unknown: a control record of another type), key and value are
       null;
     - the end of a file whose last batch lost its last records to compaction: `control` is compacted, `offset` is the
@@ -119,7 +119,7 @@ class _SegmentReader:
         """The transaction outcome of each batch. Markers come after what they decide, so they are read first."""
         marker = np.zeros(len(self.headers), np.int8)
         control = np.flatnonzero(self.headers.has(CONTROL))
-        marker[control] = transactions.PENDING
+        marker[control] = transactions.UNKNOWN
         done = 0
         for group in self._groups(control):
             marker[control[done + group.records.batch]] = MARKER_OUTCOMES[group.control_types()]

@@ -27,7 +27,8 @@ def encode_key(record: Record, key: Mapping[str, Any]) -> bytes:
 def encode_message(layout: Layout, message: Mapping[str, Any]) -> bytes:
     """Return the bytes of a versioned message, a record's value for one: its version, then the message.
 
-    Tagged fields are written where `message` has them. Raises KeyError for any other field that it lacks.
+    Tagged fields are written where `message` has them and they are not at Kafka's default. Raises KeyError for any other
+    field that it lacks.
     """
     return struct.pack(">h", layout.version) + _Writer(layout).struct(layout.struct, message)
 
@@ -48,9 +49,10 @@ class _Writer:
     def struct(self, kind: Struct, value: Mapping[str, Any]) -> bytes:
         parts = [self.field(field, value[field.name]) for field in self.layout.positional(kind)]
         if self.layout.flexible:
-            present = {tag: f for tag, f in sorted(self.layout.tagged(kind).items()) if f.name in value}
+            fields = sorted(self.layout.tagged(kind).items())
+            present = [(tag, field) for tag, field in fields if value.get(field.name, field.default) != field.default]
             parts.append(uvarint(len(present)))
-            for tag, field in present.items():
+            for tag, field in present:
                 payload = self.tagged(field, value[field.name])
                 parts += [uvarint(tag), uvarint(len(payload)), payload]
         return b"".join(parts)

@@ -1,13 +1,12 @@
 """Decoded records as the JSON that Kafka's own tools print, a column at a time.
 
 Names and forms are those of the generated `*JsonConverter` classes: camelCase, uuids as URL-safe base64, bytes as
-base64. A tagged field that is absent is left out. Of classic groups of protocol type `consumer` the embedded
+base64. A tagged field that is null is left out, unless it is a struct. Of classic groups of protocol type `consumer` the embedded
 subscriptions and assignments are printed decoded where they parse, as `kafka-dump-log --offsets-decoder` does.
 """
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,14 @@ if TYPE_CHECKING:
     from kip848_records.protocol.records import RecordGroup
 
 _VERSION_BYTES = 2
-_CONTROL_CHARACTERS = [chr(code) for code in range(0x20)]
+_ESCAPES = {chr(code): f"\\u{code:04X}" for code in range(0x20)} | {
+    "\b": "\\b",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\f": "\\f",
+    "\r": "\\r",
+}
+"""Control characters as Kafka's JSON writer has them: hexadecimal digits are capitals."""
 
 
 def key_json(group: RecordGroup) -> pa.StringArray:
@@ -54,15 +60,17 @@ class _Printer:
         self.embedded = embedded
 
     def struct(self, kind: Struct, values: pa.StructArray) -> pa.StringArray:
-        children = dict(zip(kind.fields, values.flatten(), strict=True))
+        children = dict(zip((field.name for field in kind.fields), values.flatten(), strict=True))
         positional = self.layout.positional(kind)
         parts: list[pa.Array | str] = []
         for field in positional:
             lead = "{" if field is positional[0] else ","
-            parts += [f'{lead}"{field.name}":', pc.coalesce(self.field(field, children[field]), "null")]
+            parts += [f'{lead}"{field.name}":', pc.coalesce(self.field(field, children[field.name]), "null")]
         for field in self.layout.tagged(kind).values():
-            printed = pc.binary_join_element_wise(f',"{field.name}":', self.field(field, children[field]), "")
-            parts.append(pc.coalesce(printed, ""))
+            text = self.field(field, children[field.name])
+            if isinstance(field.type, Struct):  # Kafka writes these even where they are null
+                text = pc.coalesce(text, "null")
+            parts.append(pc.coalesce(pc.binary_join_element_wise(f',"{field.name}":', text, ""), ""))
         text = pc.binary_join_element_wise(*parts, "}", "")
         return pc.if_else(values.is_valid(), text, None) if values.null_count else text
 
@@ -97,9 +105,9 @@ def _escaped(text: pa.StringArray) -> pa.StringArray:
     if not pc.any(pc.match_substring_regex(text, r'[\x00-\x1f"\\]'), min_count=0).as_py():
         return text
     text = pc.replace_substring(pc.replace_substring(text, "\\", "\\\\"), '"', '\\"')
-    for character in _CONTROL_CHARACTERS:
+    for character, escape in _ESCAPES.items():
         if pc.any(pc.match_substring(text, character), min_count=0).as_py():
-            text = pc.replace_substring(text, character, json.dumps(character)[1:-1])
+            text = pc.replace_substring(text, character, escape)
     return text
 
 
@@ -108,16 +116,20 @@ def _base64(values: pa.BinaryArray) -> pa.StringArray:
 
 
 def _embedded(message: Message, values: pa.BinaryArray) -> pa.StringArray:
-    """Print bytes that hold an int16 version and a message; as base64 where they do not."""
+    """Print bytes that hold an int16 version and a message; as base64 where they do not.
+
+    As Kafka's tool does, take a negative version for 0 and do not look at bytes behind the message.
+    """
     text = _base64(values)
     encoded = Encoded(values)
     long = np.flatnonzero(encoded.ends - encoded.starts >= _VERSION_BYTES)
-    versions = encoded.view(">i2")[encoded.starts[long]]
+    versions = np.maximum(encoded.view(">i2")[encoded.starts[long]], 0)
     for version in np.unique(versions):
         if (layout := message.at(int(version))) is None:
             continue
         rows = long[versions == version]
-        decoded = decode_spans(layout, encoded, encoded.starts[rows] + _VERSION_BYTES, encoded.ends[rows])
+        starts, ends = encoded.starts[rows] + _VERSION_BYTES, encoded.ends[rows]
+        decoded = decode_spans(layout, encoded, starts, ends, exact=False)
         good = decoded.errors == Error.NONE
         mask = np.zeros(len(values), bool)
         mask[rows[good]] = True

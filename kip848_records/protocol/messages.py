@@ -16,6 +16,7 @@ from kip848_records.protocol.schema import (
     INT16,
     INT32,
     INT64,
+    NO_UUID,
     STRING,
     UINT16,
     UUID,
@@ -46,7 +47,7 @@ class Record:
         """The record's name in snake_case, the name of its table."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name).lower()
 
-    @property
+    @cached_property
     def key_layout(self) -> Layout:
         """The key's layout: never flexible, and without a version (the type stands where that would be)."""
         return Layout(self.key, 0, flexible=False)
@@ -65,7 +66,7 @@ OWNED_PARTITIONS = Array(
     struct(
         Field("topicId", UUID),
         Field("partitions", Array(INT32)),
-        Field("assignmentEpochs", Array(INT32), nullable="0+", tag=0),
+        Field("assignmentEpochs", Array(INT32), nullable="0+", tag=0, default=[]),
     )
 )
 TASKS = Array(struct(Field("subtopologyId", STRING), Field("partitions", Array(INT32))))
@@ -73,7 +74,7 @@ OWNED_TASKS = Array(
     struct(
         Field("subtopologyId", STRING),
         Field("partitions", Array(INT32)),
-        Field("assignmentEpochs", Array(INT32), nullable="0+", tag=0),
+        Field("assignmentEpochs", Array(INT32), nullable="0+", tag=0, default=[]),
     )
 )
 PARTITION_METADATA = Array(
@@ -157,7 +158,7 @@ OFFSET_COMMIT_VALUE = Message(
         Field("metadata", STRING),
         Field("commitTimestamp", INT64),
         Field("expireTimestamp", INT64, "1"),
-        Field("topicId", UUID, "4+", tag=0),
+        Field("topicId", UUID, "4+", tag=0, default=NO_UUID),
     ),
     versions="0-4",
     flexible="4+",
@@ -189,7 +190,7 @@ GROUP_METADATA_VALUE = Message(
     flexible="4+",
 )
 ASSIGNMENT_METADATA_VALUE = Message(
-    struct(Field("assignmentEpoch", INT32), Field("assignmentTimestamp", INT64, tag=0)),
+    struct(Field("assignmentEpoch", INT32), Field("assignmentTimestamp", INT64, tag=0, default=0)),
 )
 ASSIGNMENT_MEMBER_VALUE = Message(struct(Field("topicPartitions", TOPIC_PARTITIONS)))
 PARTITION_METADATA_VALUE = Message(struct(Field("topics", PARTITION_METADATA)))
@@ -207,7 +208,7 @@ _RECORDS = (
         3,
         "ConsumerGroupMetadata",
         GROUP_ID,
-        (Message(struct(Field("epoch", INT32), Field("metadataHash", INT64, tag=0))),),
+        (Message(struct(Field("epoch", INT32), Field("metadataHash", INT64, tag=0, default=0))),),
     ),
     Record(4, "ConsumerGroupPartitionMetadata", GROUP_ID, (PARTITION_METADATA_VALUE,)),
     Record(
@@ -225,7 +226,13 @@ _RECORDS = (
                     Field("subscribedTopicRegex", STRING, nullable="0+"),
                     Field("rebalanceTimeoutMs", INT32),
                     Field("serverAssignor", STRING, nullable="0+"),
-                    Field("classicMemberMetadata", CLASSIC_MEMBER_METADATA, nullable="0+", tag=0),
+                    Field(
+                        "classicMemberMetadata",
+                        CLASSIC_MEMBER_METADATA,
+                        nullable="0+",
+                        tag=0,
+                        default={"sessionTimeoutMs": 0, "supportedProtocols": []},
+                    ),
                 )
             ),
         ),
@@ -315,10 +322,10 @@ _RECORDS = (
                 struct(
                     Field("epoch", INT32),
                     Field("metadataHash", INT64),
-                    Field("validatedTopologyEpoch", INT32, tag=0),
-                    Field("lastAssignmentConfigs", KEY_VALUES, nullable="0+", tag=1),
-                    Field("storedDescriptionTopologyEpoch", INT32, tag=2),
-                    Field("failedDescriptionTopologyEpoch", INT32, tag=3),
+                    Field("validatedTopologyEpoch", INT32, tag=0, default=-1),
+                    Field("lastAssignmentConfigs", KEY_VALUES, nullable="0+", tag=1, default=[]),
+                    Field("storedDescriptionTopologyEpoch", INT32, tag=2, default=-1),
+                    Field("failedDescriptionTopologyEpoch", INT32, tag=3, default=-1),
                 )
             ),
         ),

@@ -8,8 +8,9 @@ resolves a definition for one version; everything that reads or writes bytes wor
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
@@ -43,6 +44,11 @@ class Fixed:
     size: int
     arrow: pa.DataType
 
+    @cached_property
+    def native(self) -> Any:  # noqa: ANN401 - so NumPy types it
+        """The NumPy type of an integer in memory."""
+        return self.arrow.to_pandas_dtype()
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -60,6 +66,9 @@ UINT16 = Fixed("uint16", ">u2", 2, pa.int32())  # Spark has no unsigned types
 UUID = Fixed("uuid", "V16", 16, pa.string())  # as text, the way Kafka prints it
 STRING = Variable("string", pa.string())
 BYTES = Variable("bytes", pa.binary())
+
+NO_UUID = "A" * 22
+"""The uuid of sixteen zeros, Kafka's default."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,12 @@ class Field:
     versions: str = "0+"
     nullable: str = "none"
     tag: int | None = None
+    default: Any = field(default=None, hash=False)
+    """What a tagged field that is absent means to Kafka, which does not write one at its default.
+
+    As in Kafka's generated classes: a definition's `"default": null`, without quotes, comes out there as empty.
+    """
+
     embeds: Message | None = None
     """What a bytes field holds in groups that speak the consumer protocol: an int16 version and this message."""
 
@@ -111,7 +126,7 @@ class Struct:
     @cached_property
     def arrow(self) -> pa.DataType:
         """The Arrow struct type over the fields of all versions; a field that a version lacks is null there."""
-        return pa.struct([pa.field(field.column, field.type.arrow) for field in self.fields])
+        return pa.struct([pa.field(f.column, f.type.arrow) for f in self.fields])
 
 
 Type = Fixed | Variable | Array | Struct
@@ -122,9 +137,9 @@ def struct(*fields: Field) -> Struct:
     return Struct(fields)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
-    """A message as one version of it lies on the wire.
+    """A message as one version of it lies on the wire; a message has one `Layout` per version, equal to itself alone.
 
     `flexible` versions have compact (uvarint) lengths and a section of tagged fields at the end of every struct.
     """
@@ -135,11 +150,11 @@ class Layout:
 
     def positional(self, of: Struct) -> list[Field]:
         """Return the fields of `of` that this version writes one after the other."""
-        return [field for field in of.fields if field.tag is None and self.version in field.exists_in]
+        return [f for f in of.fields if f.tag is None and self.version in f.exists_in]
 
     def tagged(self, of: Struct) -> dict[int, Field]:
         """Return the fields of `of` that this version may write in the tagged section, by tag."""
-        return {field.tag: field for field in of.fields if field.tag is not None and self.version in field.exists_in}
+        return {f.tag: f for f in of.fields if f.tag is not None and self.version in f.exists_in}
 
     def nullable(self, field: Field) -> bool:
         """Whether `field` may be null in this version."""
@@ -154,8 +169,15 @@ class Message:
     versions: str = "0"
     flexible: str = "0+"
 
+    @cached_property
+    def layouts(self) -> dict[int, Layout]:
+        """The layouts by version."""
+        versions, flexible = Versions.parse(self.versions), Versions.parse(self.flexible)
+        return {
+            version: Layout(self.struct, version, version in flexible)
+            for version in range(versions.low, versions.high + 1)
+        }
+
     def at(self, version: int) -> Layout | None:
         """Return the layout of `version`, or None where there is no such version."""
-        if version not in Versions.parse(self.versions):
-            return None
-        return Layout(self.struct, version, version in Versions.parse(self.flexible))
+        return self.layouts.get(version)

@@ -13,8 +13,9 @@ NONE: Final = 0
 COMMITTED: Final = 1
 ABORTED: Final = 2
 PENDING: Final = 3
+UNKNOWN: Final = 4
 # Outcomes by the codes above.
-OUTCOMES: Final = ("none", "committed", "aborted", "pending")
+OUTCOMES: Final = ("none", "committed", "aborted", "pending", "unknown")
 
 
 def transaction_outcomes(
@@ -22,9 +23,8 @@ def transaction_outcomes(
 ) -> npt.NDArray[np.int8]:
     """Return the outcome code of each batch, in log order.
 
-    `marker` is what a control batch says: COMMITTED, ABORTED, or PENDING where it cannot be read (what it ended stays
-    open, for a later marker speaks of a later transaction); NONE for every other batch. A marker has the outcome that
-    it decides.
+    `marker` is what a control batch says: COMMITTED, ABORTED, or UNKNOWN where it cannot be read, for a later marker
+    speaks of a later transaction; NONE for every other batch. A marker has the outcome that it decides.
     """
     outcomes = np.zeros(len(producer_id), np.int8)
     concerned = np.flatnonzero(transactional | (marker != NONE))

@@ -18,8 +18,8 @@ def read_log(spark: SparkSession, path: str, source_format: str | None = None) -
     """Return the log rows (`sources.log.LOG_SCHEMA`) of the dump or the segment files at `path`.
 
     `source_format` is `segments`, `parquet`, `delta` or `json`; it is recognised by file names unless given. Raises
-    InputError where there is nothing at `path` that could be a copy of `__consumer_offsets`. Files are read when an action
-    runs: within `reading()`, one that cannot be read is an InputError as well.
+    InputError where there is nothing at `path` that could be a copy of `__consumer_offsets`. Files are read when an
+    action runs: within `reading()`, one that cannot be read is an InputError as well.
     """
     found = find_input(spark, path, source_format)
     with reading():

@@ -25,7 +25,7 @@ _JSON = re.compile(r"\.(json|jsonl|ndjson)(\.(gz|bz2|zst|zstd|lz4|snappy|deflate
 _PARTITION_FOLDER = re.compile(r"__consumer_offsets-\d+/[^/]+$")
 # In a name, not in a scheme such as file: or s3a:
 _COLON = re.compile(r"/.*:")
-_UNREADABLE = re.compile(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (.*?)\.(?:\s|$)", re.MULTILINE)
+_UNREADABLE = re.compile(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (.*?)\.\s")
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+_TYPES = 1 << 16  # a type is an int16, negative ones after the others as bytes go
+
 KAFKA_SCHEMA = StructType(
     [
         StructField("key", BinaryType()),
@@ -66,7 +68,8 @@ def key_of_types(key_types: Iterable[int]) -> Column:
     Types are compared as the key's first two bytes in order, which Spark pushes down to Parquet.
     """
     key = F.col("key")
-    of_types = [(key >= _prefix(first)) & (key < _prefix(last + 1)) for first, last in _ranges(key_types)]
+    unsigned = (key_type % _TYPES for key_type in key_types)
+    of_types = [(key >= _prefix(first)) & _is_below(last + 1) for first, last in _ranges(unsigned)]
     return F.coalesce(reduce(or_, of_types), F.lit(False))  # noqa: FBT003
 
 
@@ -100,6 +103,10 @@ def is_record() -> Column:
 
 def _prefix(key_type: int) -> Column:
     return F.lit(key_type.to_bytes(2, "big"))
+
+
+def _is_below(key_type: int) -> Column:
+    return F.lit(True) if key_type == _TYPES else F.col("key") < _prefix(key_type)  # noqa: FBT003
 
 
 def _ranges(key_types: Iterable[int]) -> list[tuple[int, int]]:

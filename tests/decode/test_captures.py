@@ -66,5 +66,3 @@ def topics(decoded):
 
 def snake(name):
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
-
-

@@ -214,7 +214,7 @@ def test_a_control_record_of_another_type_decides_nothing():
     )
     cut_short = write_batch([Record(2, 0, b"\0", None)], producer_id=1, transactional=True, control=True)
     rows = read(plain_batch(0, 1, producer_id=1, transactional=True) + unknown + cut_short)
-    assert [(row["transaction"], row["control"]) for row in rows] == [("pending", None)] + [("pending", "unknown")] * 2
+    assert [(row["transaction"], row["control"]) for row in rows] == [("unknown", None)] + [("unknown", "unknown")] * 2
 
 
 # --- compaction ---

@@ -133,10 +133,10 @@ def test_a_bad_block_does_not_spoil_the_next_of_its_codec(codec: str):
         assert [row["error"] is None for row in rows] == [True] * 3 + [False] + [True] * 3
 
 
-def test_an_unreadable_marker_leaves_its_transaction_pending():
+def test_an_unreadable_marker_leaves_the_outcome_unknown():
     segment = plain_batch(0, 1, producer_id=1, transactional=True) + with_flipped_bit(70, write_marker(1, 1, "abort"))
     segment += plain_batch(2, 1, producer_id=1, transactional=True) + write_marker(3, 1, "commit")
-    assert [row["transaction"] for row in read(segment)] == ["pending", "none", "committed", "committed"]
+    assert [row["transaction"] for row in read(segment)] == ["unknown", "none", "committed", "committed"]
 
 
 # --- files that are no segments ---

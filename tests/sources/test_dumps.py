@@ -96,7 +96,7 @@ def test_json_times_may_be_numbers_of_any_unit(spark, tmp_path, unit):
     assert (row["error"], row["timestamp"], row["value"]) == (None, 1763712000123000, None)
 
 
-def test_parquet_that_pandas_wrote_with_nanoseconds(spark, parquet, kafka_rows, expected, tmp_path):
+def test_parquet_that_pandas_wrote_with_nanoseconds(spark, parquet, expected, tmp_path):
     frame = pd.concat(pd.read_parquet(file, columns=_NEEDED) for file in sorted(parquet.glob("*.parquet")))
     frame = frame[frame["partition"].isin([1, 3])]
     frame["timestamp"] = frame["timestamp"].astype("datetime64[ns]")

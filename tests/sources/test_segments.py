@@ -33,7 +33,9 @@ def expected(spark, partition):
 
 
 def offset_commit(offset):
-    key = b"\x00\x01" + b"".join(struct.pack(">h", len(text)) + text for text in (b"g", b"t")) + struct.pack(">i", offset)
+    key = (
+        b"\x00\x01" + b"".join(struct.pack(">h", len(text)) + text for text in (b"g", b"t")) + struct.pack(">i", offset)
+    )
     return Record(offset, 1000 + offset, key, b"\x00\x03")
 
 
@@ -66,7 +68,12 @@ def test_a_broker_s_data_folder(spark, partition, expected, tmp_path):
     (beside / "partition.metadata").write_text("version: 0\n")
     (beside / "00000000000000009999.log").touch()
     other = b"nothing of ours"
-    for folder in ("orders-0", "__consumer_offsets-1.8fd2-delete", "__consumer_offsets-2.8fd2-future", "__transaction_state-0"):
+    for folder in (
+        "orders-0",
+        "__consumer_offsets-1.8fd2-delete",
+        "__consumer_offsets-2.8fd2-future",
+        "__transaction_state-0",
+    ):
         segment(tmp_path / folder, 0, other)
     (tmp_path / "meta.properties").write_text("node.id=1\n")
     (tmp_path / "notes.json").write_text("{}")
@@ -134,9 +141,13 @@ class TestTransactions:
         folder = tmp_path / "__consumer_offsets-0"
         segment(folder, 0, write_batch([offset_commit(0), offset_commit(1)], producer_id=5, transactional=True))
         segment(folder, 2, write_batch([offset_commit(2)]), write_marker(3, 6, "commit"))
-        segment(folder, 4, write_batch([offset_commit(4)], producer_id=5, transactional=True), write_marker(5, 5, "abort"))
+        segment(
+            folder, 4, write_batch([offset_commit(4)], producer_id=5, transactional=True), write_marker(5, 5, "abort")
+        )
         segment(folder, 6, write_batch([offset_commit(6)], producer_id=5, transactional=True))
-        segment(folder, 7, write_marker(7, 5, "commit"), write_batch([offset_commit(8)], producer_id=6, transactional=True))
+        segment(
+            folder, 7, write_marker(7, 5, "commit"), write_batch([offset_commit(8)], producer_id=6, transactional=True)
+        )
         segment(tmp_path / "__consumer_offsets-1", 6, write_marker(9, 6, "commit"))
         told = ["aborted", "aborted", "none", "aborted", "committed", "pending"]
         assert outcomes(read_log(spark, str(tmp_path))) == told

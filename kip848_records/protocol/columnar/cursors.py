@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kip848_records.protocol.columnar.encoded import PARKING_BYTES, Encoded
-from kip848_records.protocol.columnar.errors import Error
+from kip848_records.protocol.columnar.errors import Error, Malformed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,9 @@ class Cursors:
         return len(self.pos)
 
     def at(self, index: Offsets) -> Cursors:
-        """Return the cursors of some of the values."""
+        """Return the cursors of some of the values, by ascending `index`."""
+        if len(index) == len(self):
+            return self.elsewhere(self.pos, self.end, self.rows)
         return self.elsewhere(self.pos[index], self.end[index], lambda: self.rows()[index])
 
     def elsewhere(self, pos: Offsets, end: Offsets, rows: Callable[[], Offsets]) -> Cursors:
@@ -66,9 +68,12 @@ class Cursors:
 
     def put(self, index: Offsets, moved: Cursors) -> None:
         """Take over where the cursors of `at(index)` have moved to; the end moves with those that were parked."""
-        self.pos = self.pos.copy()
-        self.pos[index] = moved.pos
-        self.park_like(index, moved)
+        if len(index) == len(self):
+            self.pos, self.end = moved.pos, moved.end
+        else:
+            self.pos = self.pos.copy()
+            self.pos[index] = moved.pos
+            self.park_like(index, moved)
 
     def park_like(self, index: Offsets, others: Cursors) -> None:
         """Park the cursors at `index` whose counterparts in `others` are parked."""
@@ -90,6 +95,11 @@ class Cursors:
         if bad.any():
             self.outcome.note(self.rows()[bad], error, at[bad])
             self.park(bad)
+
+    def fail_one(self, place: int, malformed: Malformed) -> None:
+        """Fail the cursor at `place`."""
+        bad = np.arange(len(self)) == place
+        self.fail(bad, malformed.error, np.full(len(self), malformed.position))
 
     def claim(self, size: Offsets, start: Offsets) -> Offsets:
         """Fail the fields, which began at `start`, that have fewer than `size` bytes left.

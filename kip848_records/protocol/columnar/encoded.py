@@ -42,6 +42,7 @@ class Encoded:
         self.starts = offsets[:-1] - first
         self.ends = offsets[1:] - first
         self.buffer = pa.py_buffer(self.data)
+        self.bytes = memoryview(self.data)
 
     def view(self, wire: str) -> NDArray[Any]:
         """Return the values of dtype `wire` at every byte offset: unaligned, overlapping, without a copy."""

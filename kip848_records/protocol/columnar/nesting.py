@@ -14,13 +14,10 @@ from kip848_records.protocol.columnar.leaves import list_array
 from kip848_records.protocol.columnar.lengths import read_uvarint, uvarint_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from kip848_records.protocol.columnar.cursors import Cursors, Mask, Offsets
     from kip848_records.protocol.columnar.lengths import Count
     from kip848_records.protocol.columnar.node import Node
+    from kip848_records.protocol.schema import Struct
 
 FEW_ROWS = 8
 """So few rows are walked one by one: a step on arrays costs what some ten steps on single rows do."""
@@ -43,13 +40,18 @@ class List:
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """As `Node.read`."""
         count, null = self.count.read(cursors)
+        most = int(count.max(initial=0))
         offsets = np.zeros(len(count) + 1, np.int64)
-        np.cumsum(count, out=offsets[1:])
-        if count.max(initial=0) > 1:
-            (elements,) = self.element.read(self._locate(count, offsets, cursors))
+        if most:
+            np.cumsum(count, out=offsets[1:])
+        held = np.flatnonzero(count > 0) if most else np.empty(0, np.int64)
+        if most > 1:
+            elements = self._locate(count, offsets[:-1], cursors)
+            (values,) = self.element.read(elements)
+            cursors.put(held, elements.at(offsets[1:][held] - 1))
         else:
-            (elements,) = read_some(self.element, np.flatnonzero(count), cursors)
-        return [list_array(offsets.astype(np.int32), elements, null)]
+            (values,) = read_some(self.element, held, cursors)
+        return [list_array(offsets.astype(np.int32), values, null)]
 
     def skip(self, cursors: Cursors) -> None:
         """As `Node.skip`."""
@@ -63,21 +65,23 @@ class List:
             pos = self.element.skip_one(data, pos, end)
         return pos
 
-    def _locate(self, count: Offsets, offsets: Offsets, cursors: Cursors) -> Cursors:
-        """Move past the elements and return a cursor for each, in order."""
-        starts = np.empty(int(offsets[-1]), np.int64)
-        self._walk(count, cursors, offsets[:-1], starts)
+    def _locate(self, count: Offsets, first: Offsets, cursors: Cursors) -> Cursors:
+        """Return a cursor for each element, in order; the cursors move to the last elements of their rows."""
+        starts = np.empty(int(count.sum()), np.int64)
+        self._walk(np.maximum(count - 1, 0), cursors, first, starts)
+        held = count > 0
+        starts[(first + count - 1)[held]] = cursors.pos[held]
         if cursors.outcome.any_failed:
             starts[np.repeat(cursors.parked(), count)] = cursors.encoded.size
         return cursors.elsewhere(starts, np.repeat(cursors.end, count), lambda: np.repeat(cursors.rows(), count))
 
     def _walk(self, count: Offsets, cursors: Cursors, first: Offsets, starts: Offsets | None) -> None:
-        """Move past the elements; note in `starts` where each starts, those of a row from slot `first` on.
+        """Move past `count` elements; note in `starts` where each starts, those of a row from slot `first` on.
 
         The walk goes over the element's index, each time with the rows that still have one.
         """
         index = 0
-        rows = np.flatnonzero(count)
+        rows = np.flatnonzero(count > 0)
         part = cursors.at(rows)
         while len(rows) > FEW_ROWS:
             if starts is not None:
@@ -88,7 +92,145 @@ class List:
             if len(more) < len(rows):
                 cursors.put(rows, part)
                 rows, part = rows[more], part.at(more)
-        for row in rows:
-            slots = slice(first[row] + index, first[row] + count[row])
-            self._walk_row(int(row), int(count[row]) - index, cursors, None if starts is None else starts[slots])
-"""
+        self._walk_singly(rows, index, count, cursors, first, starts)
+
+    def _walk_singly(  # noqa: PLR0913, PLR0917
+        self, rows: Offsets, index: int, count: Offsets, cursors: Cursors, first: Offsets, starts: Offsets | None
+    ) -> None:
+        part = cursors.at(rows)
+        data = cursors.encoded.bytes
+        for place, row in enumerate(rows):
+            pos, end, visited = int(part.pos[place]), int(part.end[place]), []
+            try:
+                for _ in range(int(count[row]) - index):
+                    visited.append(pos)
+                    pos = self.element.skip_one(data, pos, end)
+            except Malformed as malformed:
+                part.fail_one(place, malformed)
+            else:
+                part.pos[place] = pos
+                if starts is not None:
+                    starts[first[row] + index : first[row] + count[row]] = visited
+        if len(rows):
+            cursors.put(rows, part)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A struct: its nodes one after the other."""
+
+    kind: Struct
+    steps: tuple[tuple[Node, tuple[int, ...]], ...]
+    """The nodes, with the places in `kind` of the fields that each reads."""
+
+    @cached_property
+    def smallest(self) -> int:
+        """The sum of all nodes."""
+        return sum(node.smallest for node, _ in self.steps)
+
+    @cached_property
+    def arrow_fields(self) -> list[pa.Field]:
+        """The fields of the Arrow struct."""
+        return list(self.kind.arrow)
+
+    def read(self, cursors: Cursors) -> list[pa.Array]:
+        """As `Node.read`; fields that this version does not have are null."""
+        read: dict[int, pa.Array] = {}
+        for node, places in self.steps:
+            read.update(zip(places, node.read(cursors), strict=True))
+        columns = [
+            read[place] if place in read else pa.nulls(len(cursors), field.type)
+            for place, field in enumerate(self.arrow_fields)
+        ]
+        return [pa.StructArray.from_arrays(columns, fields=self.arrow_fields)]
+
+    def skip(self, cursors: Cursors) -> None:
+        """As `Node.skip`."""
+        for node, _ in self.steps:
+            node.skip(cursors)
+
+    def skip_one(self, data: memoryview, pos: int, end: int) -> int:
+        """As `Node.skip_one`."""
+        for node, _ in self.steps:
+            pos = node.skip_one(data, pos, end)
+        return pos
+
+
+@dataclass(frozen=True)
+class NullableRecord:
+    """A struct behind a marker that says whether it is there.
+
+    A field of its own has an int8, negative for null; a tagged one has a varint, 0 for null.
+    """
+
+    record: Record
+    tagged: bool
+    smallest: int = 1
+
+    def read(self, cursors: Cursors) -> list[pa.Array]:
+        """As `Node.read`."""
+        present = np.flatnonzero(self._exists(cursors))
+        (values,) = read_some(self.record, present, cursors)
+        return [scatter(values, present, len(cursors))]
+
+    def skip(self, cursors: Cursors) -> None:
+        """As `Node.skip`."""
+        present = np.flatnonzero(self._exists(cursors))
+        part = cursors.at(present)
+        self.record.skip(part)
+        cursors.put(present, part)
+
+    def _exists(self, cursors: Cursors) -> Mask:
+        start = cursors.pos
+        if self.tagged:
+            exists = read_uvarint(cursors) > 0
+        else:
+            exists = cursors.encoded.data.take(start) < _NEGATIVE
+            cursors.pos = start + 1
+        cursors.fail(cursors.pos > cursors.end, Error.TRUNCATED, start)
+        return exists
+
+    def skip_one(self, data: memoryview, pos: int, end: int) -> int:
+        """As `Node.skip_one`."""
+        if self.tagged:
+            marker, after = uvarint_at(data, pos, end)
+            exists = marker > 0
+        elif pos >= end:
+            raise Malformed(Error.TRUNCATED, pos)
+        else:
+            exists, after = data[pos] < _NEGATIVE, pos + 1
+        return self.record.skip_one(data, after, end) if exists else after
+
+
+def read_some(node: Node, index: Offsets, cursors: Cursors) -> list[pa.Array]:
+    """Read a node at some of the cursors, `index` ascending, and move those on."""
+    if len(index) == len(cursors):
+        return node.read(cursors)
+    part = cursors.at(index)
+    values = node.read(part)
+    cursors.put(index, part)
+    return values
+
+
+def scatter(values: pa.Array, at: Offsets, length: int) -> pa.Array:
+    """Return an array of `length` with `values` at the ascending places `at` and null elsewhere."""
+    if len(at) == length:
+        return values
+    if not len(at):
+        return pa.nulls(length, values.type)
+    if pa.types.is_list(values.type) and not values.null_count:
+        return _scatter_lists(values, at, length)
+    indices = np.full(length, -1, np.int32)
+    indices[at] = np.arange(len(at), dtype=np.int32)
+    return values.take(pa.array(indices, mask=indices < 0))
+
+
+def _scatter_lists(values: pa.ListArray, at: Offsets, length: int) -> pa.ListArray:
+    """Move the offsets alone: elements stay where they are."""
+    sizes = np.zeros(length, np.int64)
+    sizes[at] = np.diff(values.offsets.to_numpy())
+    offsets = np.zeros(length + 1, np.int32)
+    offsets[1:] = np.cumsum(sizes)
+    null = np.ones(length, bool)
+    null[at] = False
+    return list_array(offsets, values.values, null)

@@ -1,0 +1,247 @@
+"""The audit of every capture, against what Kafka's own tools said of the same groups; and what a run leaves behind."""
+
+import json
+import re
+import shutil
+from collections import Counter, defaultdict
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import functions as F
+
+from kip848_records import audit as audit_module
+from kip848_records.audit import AuditOptions, run_audit
+from kip848_records.errors import InputError
+from kip848_records.tables.specs import TABLES
+from tests.audits import CLUSTERS, capture_options, dumped, table_rows
+
+DESCRIBED = ["kafka-4.0.0-zstd", "kafka-4.3.1"]
+# Its assignment was finished between the copy and the description.
+CHANGED_AFTER_THE_COPY = {("kafka-4.0.0-zstd", "churn")}
+
+
+@pytest.mark.parametrize("capture", DESCRIBED)
+def test_group_states_are_what_kafka_described(audits, captures, capture):
+    described = {
+        row["GROUP"]: (row["STATE"], row["GROUP-EPOCH"], row["TARGET-ASSIGNMENT-EPOCH"], int(row["#MEMBERS"]))
+        for row in described_rows(captures / capture / "oracle" / "describe-state.txt")
+    }
+    ours = {
+        row["group_id"]: (row["state"], shown(row["group_epoch"]), shown(row["assignment_epoch"]), row["members"])
+        for row in audits.rows(capture, "group_state")
+    }
+    assert ours.keys() == described.keys()
+    compared = [group for group in ours if (capture, group) not in CHANGED_AFTER_THE_COPY]
+    assert len(compared) >= 8
+    assert {group: ours[group] for group in compared} == {group: described[group] for group in compared}
+
+
+@pytest.mark.parametrize("capture", DESCRIBED)
+def test_members_and_their_assignments_are_what_kafka_described(audits, captures, capture):
+    described = {
+        (row["GROUP"], row["CONSUMER-ID"]): {
+            "host": row["HOST"],
+            "client": row["CLIENT-ID"],
+            "instance": row.get("GROUP-INSTANCE-ID", ""),
+            "epochs": (row["CURRENT-EPOCH"], row["TARGET-EPOCH"]),
+            "current": partitions_of(row["CURRENT-ASSIGNMENT"]),
+            "target": partitions_of(row["TARGET-ASSIGNMENT"]),
+        }
+        for row in described_rows(captures / capture / "oracle" / "describe-members.txt")
+    }
+    names = json.loads((captures / capture / "topics.json").read_text())
+    ours = members_of(audits.rows(capture, "latest_state"), names)
+    in_play = {key for key in described.keys() | ours.keys() if (capture, key[0]) not in CHANGED_AFTER_THE_COPY}
+    assert len(in_play) > 10
+    assert {key: ours.get(key) for key in in_play} == {key: described.get(key) for key in in_play}
+
+
+def described_rows(path):
+    """The rows of a table that Kafka printed, by column; a header line begins each group's."""
+    for line in path.read_text().splitlines():
+        if line.startswith("GROUP "):
+            starts = [(match[0], match.start()) for match in re.finditer(r"\S+(?: \(ID\))?", line)]
+        elif line.strip():
+            ends = [start for _, start in starts[1:]] + [len(line)]
+            yield {name: line[start:end].strip() for (name, start), end in zip(starts, ends, strict=True)}
+
+
+def partitions_of(text):
+    """Of `a:0,1;b:2`, the set of (topic, partition)."""
+    topics = [topic.rpartition(":") for topic in text.split(";") if topic not in ("", "-")]
+    return {(name, int(number)) for name, _, numbers in topics for number in numbers.split(",")}
+
+
+def members_of(state, names):
+    records = defaultdict(dict)
+    for row in state:
+        records[row["key_type"]][row["group_id"], row["member_id"]] = json.loads(row["value"])
+
+    def partitions(topics):
+        return {(names[topic["topicId"]], number) for topic in topics for number in topic["partitions"]}
+
+    members = {}
+    for (group, member), value in records[5].items():
+        current, target = records[8].get((group, member)), records[7].get((group, member))
+        owned = current["assignedPartitions"] + current["partitionsPendingRevocation"]
+        members[group, member] = {
+            "host": value["clientHost"],
+            "client": value["clientId"],
+            "instance": value["instanceId"] or "",
+            "epochs": (str(current["memberEpoch"]), str(records[6][group, None]["assignmentEpoch"])),
+            "current": partitions(owned),
+            "target": partitions(target["topicPartitions"]) if target else set(),
+        }
+    for (group, _), value in records[2].items():
+        for member in value["members"]:
+            assigned = member["assignment"]["assignedPartitions"]
+            members[group, member["memberId"]] = {
+                "host": member["clientHost"],
+                "client": member["clientId"],
+                "instance": member["groupInstanceId"] or "",
+                "epochs": ("-", "-"),
+                "current": {(topic["topic"], number) for topic in assigned for number in topic["partitions"]},
+                "target": set(),
+            }
+    return members
+
+
+def shown(epoch):
+    return "-" if epoch is None else str(epoch)
+
+
+def test_records_are_counted_by_type_as_kafka_printed_them(audits, capture):
+    audit = audits.audits[capture.name]
+    assert audit.records == Counter(record["type"] for record in dumped(capture))
+    assert audit.aborted > 0
+
+
+def test_the_newest_time_of_the_log_is_its_capture(audits, capture):
+    newest = max(record["timestamp"] for record in dumped(capture))
+    assert audits.audits[capture.name].captured_at.timestamp() * 1000 == pytest.approx(newest, abs=0.5)
+
+
+def test_topic_names_come_from_the_file_first(audits, captures):
+    names = json.loads((captures / "kafka-4.0.0-zstd" / "topics.json").read_text())
+    rows = audits.rows("kafka-4.0.0-zstd", "topic_name")
+    assert {row["topic_id"]: row["topic"] for row in rows if row["source"] == "topics_file"} == names
+
+
+def test_progress_is_told_up_to_the_last_table(audits, capture):
+    said = audits.said[capture.name]
+    assert {line.removeprefix("wrote ") for line in said if line.startswith("wrote ")} == TABLES.keys()
+
+
+class TestRuns:
+    """Runs over tables that are there already; all of them work on one copy of the shared audits."""
+
+    @pytest.fixture(autouse=True)
+    def copy(self, audits, tmp_path):
+        self.out = tmp_path / "out"
+        shutil.copytree(audits.out, self.out)
+
+    def tables(self):
+        return {
+            (name, c): sorted(map(repr, table_rows(self.out, name, c))) for name in TABLES for c in CLUSTERS.values()
+        }
+
+    def versions(self):
+        return {name: DeltaTable(self.out / name).version() for name in TABLES}
+
+    def test_running_again_leaves_equal_tables_and_other_clusters_alone(self, spark, captures):
+        before, versions = self.tables(), self.versions()
+        run_audit(spark, capture_options(captures / "kafka-4.0.0-zstd", self.out), print)
+        assert self.tables() == before
+        assert self.versions() != versions
+        assert {path.name for path in self.out.iterdir()} == TABLES.keys()
+
+    def test_a_write_that_fails_leaves_every_table_readable_and_its_own_as_it_was(self, spark, captures, monkeypatch):
+        before = self.tables()
+        broken = audit_module.latest_state
+
+        def fails_half_way(log):
+            return broken(log).withColumn("value", F.when(F.col("offset") > 200, F.raise_error(F.lit("no space left"))))
+
+        monkeypatch.setattr(audit_module, "latest_state", fails_half_way)
+        with pytest.raises(Exception, match="no space left"):
+            run_audit(spark, capture_options(captures / "kafka-4.0.0-zstd", self.out), print)
+        assert self.tables() == before
+        assert {path.name for path in self.out.iterdir()} == TABLES.keys()
+
+    def test_a_source_that_fails_half_way_changes_nothing(self, spark, captures, tmp_path):
+        versions = self.versions()
+        dump = tmp_path / "dump"
+        shutil.copytree(captures / "kafka-4.3.1-all-types" / "kafka-source.parquet", dump)
+        files = sorted(dump.glob("*.parquet"))
+        files[-1].write_bytes(b"PAR1" + files[-1].read_bytes()[:1000])
+        options = AuditOptions(source=str(dump), out=str(self.out), cluster=CLUSTERS["kafka-4.3.1"])
+        with pytest.raises(InputError, match="cannot be read"):
+            run_audit(spark, options, print)
+        assert self.versions() == versions
+        assert {path.name for path in self.out.iterdir()} == TABLES.keys()
+
+
+@pytest.fixture
+def empty_source(tmp_path):
+    folder = tmp_path / "in" / "__consumer_offsets-0"
+    folder.mkdir(parents=True)
+    (folder / f"{0:020}.log").touch()
+    return str(tmp_path / "in")
+
+
+def test_no_rows_are_an_error(spark, tmp_path, empty_source):
+    out = tmp_path / "out"
+    with pytest.raises(InputError, match=r"no record could be read from .*; pass --allow-empty"):
+        run_audit(spark, AuditOptions(empty_source, str(out)), print)
+    assert list(out.iterdir()) == []
+
+
+def test_no_rows_can_be_allowed(spark, tmp_path, empty_source):
+    out = tmp_path / "a [b] 50% #1 \N{SNAKE}, c"
+    audit = run_audit(spark, AuditOptions(empty_source, str(out), allow_empty=True), print)
+    assert (audit.records, audit.captured_at) == ({}, None)
+    assert {path.name for path in out.iterdir()} == TABLES.keys()
+    assert all(table_rows(out, name, "default") == [] for name in TABLES)
+
+
+def test_only_errors_are_no_records_and_the_first_is_told(spark, tmp_path):
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(b"garbage " * 20)
+    with pytest.raises(InputError, match=rf"no record could be read from .*: .*{0:020}\.log: "):
+        run_audit(spark, AuditOptions(str(tmp_path), str(tmp_path / "out")), print)
+
+
+def test_a_garbage_file_beside_good_ones_is_quarantined_by_name(spark, captures, tmp_path, monkeypatch):
+    source = tmp_path / "in"
+    shutil.copytree(
+        captures / "kafka-4.0.0-zstd" / "segments" / "__consumer_offsets-0", source / "__consumer_offsets-0"
+    )
+    (source / "__consumer_offsets-1").mkdir()
+    (source / "__consumer_offsets-1" / f"{7:020}.log").write_bytes(b"garbage " * 20)
+    # Of all the tables, only the one that matters here.
+    written = {}
+    monkeypatch.setattr(audit_module, "write_tables", lambda *arguments: written.update(quarantine(arguments[3])))
+    monkeypatch.setattr(audit_module, "_write_timelines", lambda *_: None)
+    audit = run_audit(spark, AuditOptions(str(source), str(tmp_path / "out")), print)
+    assert sum(audit.records.values()) > 100
+    ((partition, reason),) = written["quarantine"]
+    assert partition == 1
+    assert f"/__consumer_offsets-1/{7:020}.log: " in reason
+
+
+def quarantine(tables):
+    return {"quarantine": [(row.partition, row.reason) for row in tables["quarantine"].collect()]}
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "/proc/kip848"])
+def test_an_output_folder_that_cannot_be_written_is_the_user_s_to_mend(spark, captures, tmp_path, place):
+    (tmp_path / "file").touch()
+    source = str(captures / "kafka-4.0.0-zstd" / "segments")
+    with pytest.raises(InputError, match=r"nothing can be written to .*; name a folder"):
+        run_audit(spark, AuditOptions(source, str(tmp_path / place)), print)
+
+
+def test_a_cluster_needs_a_name(spark, tmp_path):
+    with pytest.raises(InputError, match="name of the cluster is empty"):
+        run_audit(spark, AuditOptions(str(tmp_path), str(tmp_path), cluster=""), print)

@@ -1,0 +1,236 @@
+"""The command line as people and scripts meet it: what is printed where, and the exit code."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from kip848_records import cli
+from kip848_records.errors import UnexpectedError
+from tests.audits import dumped, table_rows
+from tests.protocol.segment_writer import Record, write_batch
+
+_ROOT = Path(__file__).parents[1]
+_SMALL = "kafka-4.0.0-zstd"
+# Of a consumer group: its epoch 1; a member with client id c and host h. Both of version 0, without tagged fields.
+_EPOCH = b"\x00\x00\x00\x00\x00\x01\x00"
+_MEMBER = b"\x00\x00\x00\x00\x02c\x02h\x01\x00\x00\x00\x03\xe8\x00\x00"
+
+
+@pytest.fixture
+def kip848(capsys):
+    """Run a command line in this process: exit code, lines of stdout, lines of stderr."""
+
+    def run(*arguments):
+        try:
+            code = cli.main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            code = end.code
+        printed = capsys.readouterr()
+        return code, printed.out.splitlines(), printed.err.splitlines()
+
+    return run
+
+
+@pytest.fixture
+def in_tokyo(tmp_path):
+    """Run a program with a Spark of its own, on a machine that is nine hours ahead of UTC."""
+
+    def run(command):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+        env = kept | {"PATH": path, "TZ": "Asia/Tokyo", "TMPDIR": str(tmp_path)}
+        return subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def refused(run, *arguments):
+    """The error and the hint of a command that ends with exit code 2, and with nothing else."""
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, [])
+    error, hint = err[-2:]
+    assert error.startswith("error: ")
+    assert hint.startswith("hint: ")
+    assert not any("Traceback" in line or '"level"' in line for line in err)
+    return error.removeprefix("error: "), hint.removeprefix("hint: ")
+
+
+class TestArguments:
+    @pytest.mark.parametrize(
+        ("arguments", "words"), [((), ["audit", "inspect"]), (("audit",), ["--out"]), (("inspect",), ["--json"])]
+    )
+    def test_help(self, kip848, arguments, words):
+        code, out, err = kip848(*arguments, "--help")
+        assert (code, err) == (0, [])
+        text = "\n".join(out)
+        assert all(word in text for word in ["usage: kip848", *words])
+
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            ([], "the following arguments are required: COMMAND"),
+            (["audit"], "the following arguments are required: SOURCE, --out"),
+            (["audit", "x"], "the following arguments are required: --out"),
+            (["inspect"], "the following arguments are required: SOURCE"),
+            (["report"], "argument COMMAND: invalid choice: 'report'"),
+            (["audit", "x", "--out", "y", "--format", "csv"], "argument --format: invalid choice: 'csv'"),
+            (["audit", "x", "--out", "y", "--wrong"], "unrecognized arguments: --wrong"),
+            (
+                ["audit", "x", "--out", "y", "--captured-at", "noon"],
+                "argument --captured-at: 'noon' is not a time such as",
+            ),
+            (["inspect", "x", "--limit", "-1"], "argument --limit: '-1' is not a number of records"),
+            (["inspect", "x", "--type", "eight"], "argument --type: 'eight' is not a record type"),
+            (["inspect", "x", "--type", "40000"], "argument --type: '40000' is not a record type"),
+        ],
+    )
+    def test_what_is_wrong_is_said_in_one_line_with_a_hint_in_another(self, kip848, arguments, says):
+        error, hint = refused(kip848, *arguments)
+        assert error.startswith(says)
+        assert hint in {f"see kip848 {command}--help" for command in ("", "audit ", "inspect ")}
+
+    @pytest.mark.parametrize(
+        ("text", "time"),
+        [
+            ("2026-11-21T08:00:00Z", "2026-11-21T08:00:00+00:00"),
+            ("2026-11-21 08:00", "2026-11-21T08:00:00+00:00"),
+            ("2026-11-21T08:00:00+09:00", "2026-11-21T08:00:00+09:00"),
+        ],
+    )
+    def test_a_time_is_utc_unless_it_says_otherwise(self, text, time):
+        assert cli._time(text).isoformat() == time
+
+    def test_a_bad_topics_file(self, kip848, tmp_path):
+        (tmp_path / "topics.json").write_text("{")
+        error, hint = refused(kip848, "audit", tmp_path, "--out", tmp_path, "--topics", tmp_path / "topics.json")
+        assert error.startswith(f"{tmp_path}/topics.json is no topics file: ")
+        assert hint.startswith("expected JSON: ")
+
+
+@pytest.mark.usefixtures("spark")
+class TestErrors:
+    def test_a_source_that_is_not_there(self, kip848, tmp_path):
+        error, hint = refused(kip848, "audit", tmp_path / "nowhere", "--out", tmp_path / "out")
+        assert error == f"there is nothing at {tmp_path}/nowhere"
+        assert hint.startswith("expected a broker's data folder")
+        assert not (tmp_path / "out").exists()
+
+    def test_a_damaged_file_shows_no_stack_trace(self, kip848, tmp_path):
+        (tmp_path / "a.parquet").write_bytes(b"PAR1 and more")
+        for command in (["inspect", tmp_path], ["audit", tmp_path, "--out", tmp_path / "out"]):
+            error, _ = refused(kip848, *command)
+            assert error.startswith(f"file:{tmp_path}/a.parquet cannot be read")
+
+    def test_no_record_at_all(self, kip848, tmp_path):
+        (tmp_path / "__consumer_offsets-0").mkdir()
+        (tmp_path / "__consumer_offsets-0" / f"{0:020}.log").touch()
+        error, hint = refused(kip848, "inspect", tmp_path)
+        assert error == f"no record could be read from {tmp_path}"
+        assert hint.startswith("expected ")
+
+    def test_an_unexpected_error_is_a_line_and_exit_code_1(self, kip848, monkeypatch):
+        def fails():
+            raise RuntimeError("first\nsecond")
+
+        monkeypatch.setattr(cli, "get_session", fails)
+        code, out, err = kip848("inspect", "x")
+        assert (code, out) == (1, [])
+        assert err == ["error: RuntimeError: first", f"hint: {UnexpectedError.of(ValueError()).hint}"]
+
+    def test_debug_shows_where_it_happened(self, kip848, tmp_path):
+        code, _, err = kip848("inspect", tmp_path, "--debug")
+        assert code == 2
+        assert err[0] == "Traceback (most recent call last):"
+        assert err[-2].startswith("error: ")
+
+    def test_an_interrupted_run_is_quiet(self, kip848, monkeypatch):
+        def interrupted():
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(cli, "get_session", interrupted)
+        assert kip848("inspect", "x") == (130, [], [])
+
+    def test_spark_s_own_error_log_is_silent(self, spark, capfd):
+        with pytest.raises(Exception, match="UNRESOLVED_COLUMN"):
+            spark.range(1).select("nope")
+        assert capfd.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("spark")
+class TestInspect:
+    def test_outcomes_that_the_source_does_not_show_are_said_to_be_unknown(self, kip848, captures):
+        source = captures / "kafka-4.3.1-all-types" / "kafka-source.parquet"
+        code, out, err = kip848("inspect", source, "--limit", "5", "--json")
+        assert (code, len(out)) == (0, 5)
+        (note,) = err
+        assert note.startswith(f"note: {source} does not show how transactions ended: ")
+
+    def test_there_is_no_such_note_for_segments(self, kip848, captures):
+        source = captures / _SMALL / "segments" / "__consumer_offsets-0"
+        code, out, err = kip848("inspect", source, "--type", "1", "--type", "3", "--limit", "30", "--json")
+        assert (code, len(out), err) == (0, 30, [])
+        assert {json.loads(line)["type"] for line in out} == {1, 3}
+
+    def test_a_group_that_is_not_there_is_no_error(self, kip848, captures):
+        source = captures / _SMALL / "segments" / "__consumer_offsets-0"
+        assert kip848("inspect", source, "--group", "nobody") == (0, [], [])
+
+    def test_who_reads_may_stop(self, in_tokyo, captures):
+        source = captures / _SMALL / "segments" / "__consumer_offsets-0"
+        run = in_tokyo(f"kip848 inspect {source} | head -1")
+        assert (run.returncode, run.stderr) == (0, "")
+        first = dumped(captures / _SMALL)[0]
+        at = datetime.fromtimestamp(first["timestamp"] / 1000, timezone.utc)
+        assert run.stdout.startswith(f"0:{first['offset']} {at:%Y-%m-%d %H:%M:%S}.{first['timestamp'] % 1000:03} UTC ")
+
+
+class TestAudit:
+    @pytest.mark.usefixtures("spark")
+    def test_ids_are_printed_in_full_and_as_they_are(self, kip848, tmp_path):
+        ids = ["[bold]x[/bold]", "x" * 249, 'it\'s "quoted"', "two\nlines\x1b[31m", "\N{SNAKE}"]
+        records = []
+        for at, name in enumerate(ids):
+            group = len(name.encode()).to_bytes(2, "big") + name.encode()
+            records.append(Record(2 * at, 1000 * at, b"\x00\x05" + group + b"\x00\x01m", _MEMBER))
+            records.append(Record(2 * at + 1, 1000 * at, b"\x00\x03" + group, _EPOCH))
+        folder = tmp_path / "__consumer_offsets-0"
+        folder.mkdir()
+        (folder / f"{0:020}.log").write_bytes(write_batch(records))
+        code, out, _ = kip848("audit", folder, "--out", tmp_path / "out", "--cluster", "[red]c[/red]")
+        text = "\n".join(out)
+        assert code == 0
+        assert "[red]c[/red]" in text
+        for name in ["[bold]x[/bold]", "x" * 249, 'it\'s "quoted"', r"two\nlines\x1b[31m", "\N{SNAKE}"]:
+            assert name in text
+        groups = {row["group_id"] for row in table_rows(tmp_path / "out", "group_state", "[red]c[/red]")}
+        assert groups == set(ids)
+
+    def test_the_nightly_job_in_another_time_zone_writes_the_same_tables(self, in_tokyo, audits, captures, tmp_path):
+        capture, out = captures / _SMALL, tmp_path / "out"
+        settings = f"--properties-file '{_ROOT}/conf/spark-defaults.conf'"
+        arguments = f"'{capture}/segments' --out '{out}' --topics '{capture}/topics.json' --offset-commits"
+        run = in_tokyo(f"spark-submit {settings} '{_ROOT}/jobs/nightly_audit.py' {arguments} --cluster nightly")
+        assert run.returncode == 0, run.stdout
+        assert "Slowest rebalances" in run.stdout
+        for table in ("consumer_group_metadata", "latest_state", "epoch_timeline", "group_state", "topic_name"):
+            expected = [row | {"cluster": "nightly"} for row in audits.rows(_SMALL, table)]
+            assert sorted(map(repr, table_rows(out, table, "nightly"))) == sorted(map(repr, expected))
+        first = min(row["bumped_at"] for row in audits.rows(_SMALL, "epoch_timeline"))
+        assert f"{first:%Y-%m-%d %H:}" in run.stdout
+
+    def test_the_nightly_job_passes_its_exit_code_on(self, in_tokyo):
+        run = in_tokyo(f"spark-submit '{_ROOT}/jobs/nightly_audit.py' nowhere")
+        assert run.returncode == 2
+        assert "the following arguments are required: --out" in run.stdout + run.stderr

@@ -1,0 +1,131 @@
+"""`kip848 inspect --json` against what Kafka's own tool printed, line by line; and its other forms."""
+
+import json
+from base64 import b64encode
+
+import pytest
+
+from kip848_records.inspection import inspect_log, json_line, text_line
+from kip848_records.sources import read_log
+from tests.audits import dumped
+from tests.log_rows import log_of
+from tests.test_replay import assert_json_equal
+
+GROUP = b"\x00\x01g"
+EPOCH = b"\x00\x03" + GROUP
+EPOCH_1 = b"\x00\x00\x00\x00\x00\x01\x00"
+COMMIT = b"\x00\x01" + GROUP + b"\x00\x01t\x00\x00\x00\x00"
+COMMITTED = b"\x00\x03" + b"\x00" * 8 + b"\xff\xff\xff\xff" + b"\x00\x00" + b"\x00" * 8
+ROWS = [
+    {"key": EPOCH, "value": EPOCH_1},
+    {"key": EPOCH, "value": None},
+    {"key": COMMIT, "value": COMMITTED, "transaction": "pending", "producer_id": 1},
+    {"key": COMMIT, "value": COMMITTED, "transaction": "aborted", "producer_id": 1},
+    {"control": "abort", "producer_id": 2},
+    {"key": EPOCH, "value": b"\x00"},
+    {"key": b"\x00", "value": EPOCH_1},
+    {"key": b"\x00\x18" + GROUP, "value": b"\xff\xfe"},
+    {"key": b"\xff\xff", "value": None},
+    {"key": None, "value": b"x", "error": "file: not a batch", "timestamp": None},
+    {"key": b'\x00\x03\x00\x0b[b]a\n"\\\t\xf0\x9f\x90\x8d', "value": EPOCH_1},
+]
+
+
+def inspected(log, **selected):
+    return [json.loads(json_line(row)) for row in inspect_log(log, **selected).collect()]
+
+
+@pytest.fixture(scope="module")
+def rows(spark):
+    return log_of(spark, ROWS).repartition(3)
+
+
+@pytest.fixture(scope="module")
+def lines(rows):
+    return {line["offset"]: line for line in inspected(rows)}
+
+
+def test_every_line_equals_what_kafka_printed(spark, capture):
+    ours = inspected(read_log(spark, str(capture / "segments")))
+    kafka = dumped(capture)
+    assert len(ours) == len(kafka)
+    for line, record in zip(ours, kafka, strict=True):
+        expected = {name: record[name] for name in ("partition", "offset", "timestamp", "type", "key")}
+        assert {name: line[name] for name in expected} == expected
+        assert_json_equal(line["value"], record["value"])
+        assert line.get("transaction", "decided") == ("pending" if record["transaction"] == "pending" else "decided")
+        assert line.keys() <= {*expected, "record", "value", "transaction"}
+
+
+def test_a_record(lines):
+    assert lines[0] == {
+        "partition": 0,
+        "offset": 0,
+        "timestamp": 1_000_000,
+        "type": 3,
+        "record": "ConsumerGroupMetadata",
+        "key": {"groupId": "g"},
+        "value": {"epoch": 1},
+    }
+
+
+def test_a_tombstone_has_a_null_value(lines):
+    assert lines[1]["value"] is None
+
+
+def test_a_pending_record_says_so(lines):
+    assert lines[2]["transaction"] == "pending"
+    assert all("transaction" not in line for offset, line in lines.items() if offset != 2)
+
+
+def test_aborted_records_and_control_records_are_not_there(lines):
+    assert lines.keys() == set(range(len(ROWS))) - {3, 4}
+
+
+def test_an_error_stands_in_place_of_the_value(lines):
+    assert lines[5]["key"] == {"groupId": "g"}
+    assert lines[5]["error"].startswith("value: ")
+    assert (lines[6]["type"], lines[6]["record"], lines[6]["key"]) == (None, None, "AA==")
+    assert lines[6]["error"].startswith("key: ")
+    assert (lines[9]["error"], lines[9]["timestamp"]) == ("file: not a batch", None)
+    assert [offset for offset, line in lines.items() if "error" in line] == [5, 6, 9]
+    assert not any("value" in lines[offset] for offset in (5, 6, 9))
+
+
+def test_an_unknown_type_keeps_its_bytes(lines):
+    key, value = (b64encode(ROWS[7][side]).decode() for side in ("key", "value"))
+    assert (lines[7]["type"], lines[7]["key"], lines[7]["value"]) == (24, key, value)
+    assert (lines[8]["type"], lines[8]["value"]) == (-1, None)
+    assert [offset for offset, line in lines.items() if "unknown" in line] == [7, 8]
+    assert lines[7]["unknown"] is True
+
+
+def test_a_group_id_may_hold_anything(lines):
+    assert lines[10]["key"] == {"groupId": '[b]a\n"\\\t\N{SNAKE}'}
+
+
+def test_lines_come_in_log_order(rows):
+    assert [line["offset"] for line in inspected(rows)] == sorted(set(range(len(ROWS))) - {3, 4})
+
+
+def test_a_group_is_selected_with_its_undecodable_records(rows):
+    assert [line["offset"] for line in inspected(rows, group="g")] == [0, 1, 2, 5]
+
+
+@pytest.mark.parametrize(("types", "offsets"), [([3], [0, 1, 5, 10]), ([24, -1], [7, 8]), ([1, 3], [0, 1, 2, 5, 10])])
+def test_types_are_selected(rows, types, offsets):
+    assert [line["offset"] for line in inspected(rows, types=types)] == offsets
+
+
+def test_the_first_records_of_a_selection(rows):
+    assert [line["offset"] for line in inspected(rows, types=[3], group="g", limit=2)] == [0, 1]
+
+
+def test_text_is_one_line_a_record(rows):
+    texts = [text_line(row) for row in inspect_log(rows).collect()]
+    assert not any("\n" in text for text in texts)
+    assert texts[0] == '0:0 1970-01-01 00:16:40.000 UTC 3 ConsumerGroupMetadata {"groupId":"g"} {"epoch":1}'
+    assert texts[1].endswith('{"groupId":"g"} <tombstone>')
+    assert texts[2].endswith(" (transaction pending)")
+    assert " ERROR value: " in texts[3]
+    assert " 24 unknown record type " in texts[5]

@@ -1,0 +1,87 @@
+"""What an audit lands, what it counts of the rows that pass by, and that nothing of it stays."""
+
+import pytest
+
+from kip848_records.landing import landed
+from tests.log_rows import in_log_order, log_of
+
+GROUP = b"\x00\x01g"
+EPOCH, COMMIT, OLD_COMMIT, UNKNOWN = (
+    key_type + GROUP for key_type in (b"\x00\x03", b"\x00\x01", b"\x00\x00", b"\x00\x18")
+)
+ROWS = [
+    {"key": EPOCH, "value": b"v", "compaction_gap": False},
+    {"key": COMMIT, "value": b"v", "compaction_gap": False},
+    {"key": COMMIT, "value": b"v", "transaction": "pending", "compaction_gap": False},
+    {"key": COMMIT, "value": b"v", "transaction": "aborted", "timestamp": 9_000_000, "compaction_gap": False},
+    {"control": "abort", "timestamp": 10_000_000, "compaction_gap": False},
+    {"key": OLD_COMMIT, "value": b"v", "compaction_gap": False},
+    {"key": UNKNOWN, "value": b"v", "compaction_gap": False},
+    {"key": None, "value": b"v", "compaction_gap": False},
+    {"value": b"junk", "error": "b: unread", "timestamp": None, "partition": 1},
+    {"value": b"junk", "error": "a: unread", "timestamp": None, "partition": 1},
+    # Partition 1 begins at 0, but is damaged; 2 has a gap; 3 does not begin at 0; of 4 nothing is known.
+    {"key": EPOCH, "partition": 1, "offset": 0, "compaction_gap": False},
+    {"key": EPOCH, "partition": 2, "offset": 0, "compaction_gap": False},
+    {"key": EPOCH, "partition": 2, "offset": 5, "compaction_gap": True},
+    {"key": EPOCH, "partition": 3, "offset": 1, "compaction_gap": False},
+    {"key": EPOCH, "partition": 4, "offset": 0, "compaction_gap": None},
+]
+
+
+def places(log):
+    return {(row["partition"], row["offset"]) for row in in_log_order(log)}
+
+
+@pytest.fixture(scope="module")
+def log(spark):
+    return log_of(spark, ROWS)
+
+
+def test_without_offset_commits(spark, log, tmp_path):
+    with landed(spark, log, str(tmp_path), offset_commits=False) as landing:
+        kept = [row for row in ROWS if row.get("key") not in (COMMIT, OLD_COMMIT) and "control" not in row]
+        assert landing.log.count() == len(kept)
+        assert (0, 1) not in places(landing.log)
+        assert landing.records == {0: 1, 1: 2, 3: 6, 24: 1, -1: 1}
+        assert (landing.aborted, landing.errors, landing.first_error) == (1, 2, "a: unread")
+        assert landing.newest.timestamp() == 9000
+        assert landing.complete_from == {0: 0}
+
+
+def test_with_offset_commits_markers_stay_to_settle_transactions(spark, log, tmp_path):
+    with landed(spark, log, str(tmp_path), offset_commits=True) as landing:
+        assert {row["control"] for row in in_log_order(landing.log)} == {None, "abort"}
+        assert {(0, 1), (0, 2), (0, 4), (0, 5)} <= places(landing.log)
+        assert (0, 3) not in places(landing.log)
+        assert landing.records == {0: 1, 1: 2, 3: 6, 24: 1, -1: 1}
+
+
+def test_what_was_landed_is_removed(spark, log, tmp_path):
+    out = tmp_path / "a [b] 50%, c"
+    with landed(spark, log, str(out), offset_commits=False) as landing:
+        assert landing.keep(landing.log.select("key"), "more").count() == landing.log.count()
+        assert [path.name for path in out.iterdir()] == ["_landing"]
+    assert list(out.iterdir()) == []
+
+
+def test_it_is_removed_after_a_failure_as_well(spark, log, tmp_path):
+    with pytest.raises(KeyError), landed(spark, log, str(tmp_path), offset_commits=False):
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_audit_s_landing_is_left_alone(spark, log, tmp_path):
+    (tmp_path / "_landing" / "other").mkdir(parents=True)
+    with landed(spark, log, str(tmp_path), offset_commits=False):
+        pass
+    assert [path.name for path in (tmp_path / "_landing").iterdir()] == ["other"]
+
+
+def test_a_log_of_nothing_but_offset_commits_is_counted(spark, tmp_path):
+    # Nothing of it is left to land: Spark would never report what it saw.
+    log = log_of(spark, [{"key": COMMIT, "value": b"v", "compaction_gap": False}] * 3)
+    with landed(spark, log, str(tmp_path), offset_commits=False) as landing:
+        assert landing.records == {1: 3}
+        assert landing.complete_from == {0: 0}
+        assert landing.log.isEmpty()

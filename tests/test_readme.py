@@ -1,0 +1,104 @@
+"""Every example of the README runs, and what the README says it prints is what it prints.
+
+What the examples write to `out` goes to a temporary folder.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from kip848_records.cli import main
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+
+
+def block(mark):
+    """The first code block behind a mark such as `<!-- test: ci -->`."""
+    return re.search(rf"<!-- {mark} -->\n```\w+\n(.*?)```", TEXT, re.DOTALL)[1]
+
+
+def run(command, out):
+    """Run a `kip848` command line in this process; return what it prints, with `out` where the folder was."""
+    program, *arguments = shlex.split(command.replace("--out out", f"--out {shlex.quote(str(out))}"))
+    assert Path(program).name == "kip848"
+    with redirect_stdout(StringIO()) as printed:
+        assert main(arguments) == 0
+    return printed.getvalue().replace(str(out), "out")
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    return tmp_path_factory.mktemp("readme") / "out"
+
+
+@pytest.fixture(scope="module")
+def summary(spark, out):
+    """What `make audit` prints, set-up apart."""
+    recipe = subprocess.run(["make", "-n", "audit"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return run(re.search(r"\S*kip848 audit(?:\\\n|.)*", recipe)[0].replace("\\\n", " "), out)
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root():
+    assert Path.cwd() == ROOT, "run pytest in the project's folder: the README's paths are relative, also to the JVM"
+
+
+def test_summary_is_what_make_audit_prints(summary):
+    assert summary.strip() == block("output: summary").strip()
+
+
+@pytest.mark.usefixtures("summary")
+def test_sql_reads_what_make_audit_wrote(spark, out):
+    rows = spark.sql(block("test: sql").replace("`out/", f"`{out}/")).collect()
+    assert [(row.group_id, row.rebalance_lag_ms) for row in rows[:2]] == [("slow-revoke", 7008), ("slow-revoke", 6006)]
+
+
+def test_inspect_prints_what_it_says(out):
+    command, _, printed = block("output: inspect").removeprefix("$ ").partition("\n")
+    assert run(command, out) == printed
+
+
+def test_inspect_command_beside_make_audit_runs(out):
+    command = re.search(r"^\.venv/bin/kip848 inspect .*$", TEXT, re.MULTILINE)[0]
+    assert "ConsumerGroupMetadata" in run(command, out)
+
+
+def test_python_example_shows_records(spark, capsys):
+    exec(block("test: python"), {})  # noqa: S102 - our own README
+    assert "UNREVOKED" not in capsys.readouterr().out
+
+
+def test_ci_example_fails_only_for_groups_that_did_not_converge(spark, tmp_path, capsys):
+    source = block("test: ci").replace('"out-ci', f'"{tmp_path}')
+    with pytest.raises(SystemExit, match="did not converge"):
+        exec(source, {})  # noqa: S102 - our own README
+    assert "churn" in capsys.readouterr().out
+    settled = source.replace("state not in ('Stable', 'Empty')", "state = 'Dead'")
+    exec(settled, {})  # noqa: S102 - our own README
+
+
+def test_databricks_example_reads_a_dump(spark, captures, capsys):
+    source = re.search(r"## On Databricks.*?```python\n(.*?)```", TEXT, re.DOTALL)[1]
+    dump = captures / "kafka-4.3.1-all-types" / "kafka-source.parquet"
+    exec(  # noqa: S102 - our own README
+        source.replace("/Volumes/ops/kafka/consumer_offsets_dump", str(dump)),
+        {"spark": spark, "display": lambda frame: frame.show()},
+    )
+    assert "metadata_hash" in capsys.readouterr().out
+
+
+def test_nightly_job_runs_under_spark_submit(tmp_path):
+    script = block("test: nightly").replace("--out out", f"--out {shlex.quote(str(tmp_path / 'out'))}")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
+    done = subprocess.run(["bash", "-ec", script], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 group not converged" in done.stdout
+    assert (tmp_path / "out" / "epoch_timeline" / "_delta_log").is_dir()

@@ -1,0 +1,43 @@
+"""The tables as other readers see them: plain Delta, with the columns, comments and keys of their specs."""
+
+import json
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql.types import StructType
+
+from kip848_records.tables.specs import TABLES
+from tests.audits import CLUSTERS
+
+
+@pytest.mark.parametrize("spec", TABLES.values(), ids=lambda spec: spec.name)
+class TestEveryTable:
+    def test_columns_their_order_nulls_and_comments_are_those_of_the_spec(self, audits, spec):
+        schema = StructType.fromJson(json.loads(DeltaTable(audits.out / spec.name).schema().to_json()))
+        assert schema == spec.schema
+        assert [field.metadata["comment"] for field in schema] == [column.comment for column in spec.columns]
+
+    def test_any_delta_reader_can_read_it(self, audits, spec):
+        table = DeltaTable(audits.out / spec.name)
+        protocol = table.protocol()
+        assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
+        assert not protocol.reader_features
+        assert table.metadata().configuration == {}
+        assert table.metadata().partition_columns == ["cluster"]
+        assert table.metadata().description == spec.comment
+
+    def test_its_key_is_unique_and_required(self, audits, spec):
+        rows = DeltaTable(audits.out / spec.name).to_pyarrow_table(columns=list(spec.key)).to_pylist()
+        keys = [tuple(row.values()) for row in rows]
+        assert len(set(keys)) == len(keys)
+        if spec.name != "quarantine":
+            assert {column.name for column in spec.columns if column.required} >= set(spec.key)
+
+    def test_it_holds_rows_of_the_audited_clusters_alone(self, audits, spec):
+        rows = DeltaTable(audits.out / spec.name).to_pyarrow_table(columns=["cluster"])
+        assert set(rows["cluster"].to_pylist()) <= set(CLUSTERS.values())
+
+
+def test_most_tables_have_rows(audits):
+    filled = {name for name in TABLES if DeltaTable(audits.out / name).to_pyarrow_table().num_rows}
+    assert TABLES.keys() - filled == {"quarantine", "unknown_record", "share_group_partition_metadata"}
