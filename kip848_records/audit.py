@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F
+
 from kip848_records.decode import decode
 from kip848_records.decode.schemas import OFFSET_COMMIT_TABLE
 from kip848_records.errors import InputError
+from kip848_records.history import known_history
 from kip848_records.landing import Landed, landed
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.replay import latest_state
@@ -45,7 +48,7 @@ class Audit:
 
     options: AuditOptions
     captured_at: datetime | None
-    records: Mapping[int, int]
+    records: Mapping[int | None, int]
     aborted: int
 
 
@@ -94,10 +97,7 @@ def _write_timelines(
 ) -> None:
     names = [RECORDS[key_type].table for key_type in _TIMELINE_TYPES]
     tables = {name: read_table(spark, options.out, name, options.cluster) for name in names}
-    known = spark.createDataFrame(
-        [(options.cluster, partition, offset) for partition, offset in landing.complete_from.items()],
-        "cluster string, partition int, complete_from bigint",
-    )
-    judged = landing.keep(group_events(tables, known).transform(judge), "judged")
+    history = known_history(landing.log).withColumn("cluster", F.lit(options.cluster))
+    judged = landing.keep(group_events(tables, history).transform(judge), "judged")
     timelines = {"epoch_timeline": epoch_timeline(judged), "group_state": last_states(judged)}
     write_tables(spark, options.out, options.cluster, timelines, lambda name: progress(f"wrote {name}"))

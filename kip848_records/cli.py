@@ -8,12 +8,12 @@ import re
 import sys
 import traceback
 from datetime import datetime, timezone
-from importlib.metadata import version
 from time import monotonic
 from typing import TYPE_CHECKING, NoReturn
 
 from rich.console import Console
 
+from kip848_records import __version__
 from kip848_records.audit import AuditOptions, run_audit
 from kip848_records.errors import InputError, Kip848Error, UnexpectedError
 from kip848_records.inspection import inspect_log, json_line, text_line
@@ -60,7 +60,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="kip848", description="Tells the story of consumer group rebalances from __consumer_offsets.")
-    parser.add_argument("--version", action="version", version=f"kip848-records {version('kip848-records')}")
+    parser.add_argument("--version", action="version", version=f"kip848-records {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_audit(commands)
     _add_inspect(commands)
@@ -164,7 +164,7 @@ def _inspect(arguments: argparse.Namespace) -> None:
         what = f"how transactions ended: {undecided:,} offset commits above may have been aborted"
         print(f"note: {arguments.source} does not show {what}", file=sys.stderr)
     selected = arguments.group is not None or arguments.types
-    if not decoded and not selected:
+    if not decoded and not selected and arguments.limit is None:
         raise InputError.no_records(arguments.source, first_error)
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from kip848_records.decode import to_json
 from kip848_records.decode.schemas import JSON_SCHEMA
 from kip848_records.sources import settle_transactions
+from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.log import key_of_types
 from kip848_records.times import utc, utc_text
 
@@ -26,6 +27,7 @@ def inspect_log(
 
     `group` and `types` select; without them, rows that the source could not read are there as well, as errors.
     """
+    log = drop_copies(log)
     settled = settle_transactions(log)
     if types:
         settled = settled.filter(key_of_types(types))

@@ -49,7 +49,8 @@ def get_session(app_name: str = "kip848") -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     # PySpark prints some errors as JSON besides raising them.
-    PySparkLogger.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
     spark = SparkSession.getActiveSession()
     if spark is None:
         # Another thread's session is not active in this one, but its context is there.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Tables = Callable[[str], DataFrame]
 
 _SHOWN = 10
-"""Rows of a list; a heading says how many there are in all."""
+_MEMBERS_SHOWN = 100
 
 _UNCONVERGED = ("Assigning", "Reconciling")
 
@@ -49,8 +49,8 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
 
 
 def _records(audit: Audit, quarantined: int) -> Iterator[RenderableType]:
-    known = {key_type: count for key_type, count in audit.records.items() if key_type in RECORDS}
-    unknown = sum(count for key_type, count in audit.records.items() if key_type not in RECORDS and key_type >= 0)
+    known = {kind: count for kind, count in audit.records.items() if kind is not None and kind in RECORDS}
+    unknown = sum(count for kind, count in audit.records.items() if kind is not None and kind not in RECORDS)
     yield Text(
         f"\n{sum(audit.records.values()):,} records read, {quarantined:,} rows quarantined, "
         f"{unknown:,} of unknown type, {audit.aborted:,} of aborted transactions left out"
@@ -103,18 +103,19 @@ def _groups_text(count: int) -> str:
 
 
 def _waiting_members(groups: DataFrame, table: Tables) -> Iterator[RenderableType]:
-    oldest = groups.orderBy("since", "group_id").limit(_SHOWN).select("group_id", "incarnation", "assignment_epoch")
+    oldest = groups.orderBy("since", "group_id").limit(_SHOWN).select("group_id", "since", "assignment_epoch")
     members = _last_of_member(table("consumer_group_member_metadata"), oldest, "client_id", "client_host")
     current = _last_of_member(table("consumer_group_current_member_assignment"), oldest, "member_epoch", "state")
     behind = (
-        members.join(current.drop("assignment_epoch"), ["group_id", "member_id"], "left")
+        members.join(current.drop("assignment_epoch", "since"), ["group_id", "member_id"], "left")
         .filter(~F.coalesce((F.col("state") == 0) & (F.col("member_epoch") == F.col("assignment_epoch")), F.lit(False)))  # noqa: FBT003
-        .orderBy("group_id", "member_id")
-        .limit(_SHOWN * _SHOWN)
+        .orderBy("since", "group_id", "member_id")
+        .limit(_MEMBERS_SHOWN + 1)
         .collect()
     )
     if behind:
-        yield Text("\nTheir members that have not reconciled:")
+        cut = f", the first {_MEMBERS_SHOWN}" if len(behind) > _MEMBERS_SHOWN else ""
+        yield Text(f"\nTheir members that have not reconciled{cut}:")
         rows = [
             (
                 row.group_id,
@@ -124,7 +125,7 @@ def _waiting_members(groups: DataFrame, table: Tables) -> Iterator[RenderableTyp
                 row.member_epoch,
                 CONSUMER_MEMBER_STATES.get(row.state, row.state),
             )
-            for row in behind
+            for row in behind[:_MEMBERS_SHOWN]
         ]
         yield _table(
             "group", "member", "client id", "host", "member epoch", "state", rows=rows, right=("member epoch",)
@@ -138,7 +139,7 @@ def _last_of_member(records: DataFrame, groups: DataFrame, *columns: str) -> Dat
         records.join(F.broadcast(groups), "group_id")
         .withColumn("nth", F.row_number().over(newest_first))
         .filter((F.col("nth") == 1) & ~F.col("is_tombstone"))
-        .select("group_id", "member_id", "assignment_epoch", *columns)
+        .select("group_id", "member_id", "assignment_epoch", "since", *columns)
     )
 
 
@@ -190,6 +191,8 @@ def _with_ms(rows: DataFrame, column: str) -> DataFrame:
 
 def _duration(span: timedelta) -> str:
     seconds = int(span.total_seconds())
+    if seconds < 0:  # clocks differ, or the log was copied before the time that was given
+        return ""
     days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
     parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds % 60, "s")]
     shown = [f"{count} {unit}" for count, unit in parts if count][:2]

@@ -10,6 +10,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
+from kip848_records.protocol.schema import NO_UUID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _TOPICS_FILE = "topics_file"
-_NO_ID = "A" * 22
 _COLUMNS = "topic_id string, topic string, source string, rank int, partition int, offset bigint"
 
 
@@ -51,7 +51,7 @@ def topic_names(spark: SparkSession, tables: Mapping[str, DataFrame], topics: Ma
             found = topic.select("topic.topic_id", "topic.topic_name", F.lit(table), F.lit(rank), "partition", "offset")
             names = names.union(found)
     if (commits := tables.get("offset_commit")) is not None:
-        named = commits.filter(F.col("topic_id").isNotNull() & (F.col("topic_id") != _NO_ID))
+        named = commits.filter(F.col("topic_id").isNotNull() & (F.col("topic_id") != NO_UUID))
         names = names.union(named.select("topic_id", "topic", F.lit("offset_commit"), F.lit(3), "partition", "offset"))
     best = Window.partitionBy("topic_id").orderBy("rank", F.desc("offset"), "partition")
     return names.withColumn("nth", F.row_number().over(best)).filter("nth = 1").select("topic_id", "topic", "source")

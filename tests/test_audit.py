@@ -14,6 +14,7 @@ from kip848_records.audit import AuditOptions, run_audit
 from kip848_records.errors import InputError
 from kip848_records.tables.specs import TABLES
 from tests.audits import CLUSTERS, capture_options, dumped, table_rows
+from tests.dump_log import read_dump_logs
 
 DESCRIBED = ["kafka-4.0.0-zstd", "kafka-4.3.1"]
 # Its assignment was finished between the copy and the description.
@@ -50,7 +51,9 @@ def test_members_and_their_assignments_are_what_kafka_described(audits, captures
         for row in described_rows(captures / capture / "oracle" / "describe-members.txt")
     }
     names = json.loads((captures / capture / "topics.json").read_text())
-    ours = members_of(audits.rows(capture, "latest_state"), names)
+    # A 4.0 broker describes a member without the partitions that it has yet to give up.
+    pending_too = capture != "kafka-4.0.0-zstd"
+    ours = members_of(audits.rows(capture, "latest_state"), names, pending_too=pending_too)
     in_play = {key for key in described.keys() | ours.keys() if (capture, key[0]) not in CHANGED_AFTER_THE_COPY}
     assert len(in_play) > 10
     assert {key: ours.get(key) for key in in_play} == {key: described.get(key) for key in in_play}
@@ -72,7 +75,7 @@ def partitions_of(text):
     return {(name, int(number)) for name, _, numbers in topics for number in numbers.split(",")}
 
 
-def members_of(state, names):
+def members_of(state, names, *, pending_too):
     records = defaultdict(dict)
     for row in state:
         records[row["key_type"]][row["group_id"], row["member_id"]] = json.loads(row["value"])
@@ -83,7 +86,7 @@ def members_of(state, names):
     members = {}
     for (group, member), value in records[5].items():
         current, target = records[8].get((group, member)), records[7].get((group, member))
-        owned = current["assignedPartitions"] + current["partitionsPendingRevocation"]
+        owned = current["assignedPartitions"] + (current["partitionsPendingRevocation"] if pending_too else [])
         members[group, member] = {
             "host": value["clientHost"],
             "client": value["clientId"],
@@ -117,7 +120,8 @@ def test_records_are_counted_by_type_as_kafka_printed_them(audits, capture):
 
 
 def test_the_newest_time_of_the_log_is_its_capture(audits, capture):
-    newest = max(record["timestamp"] for record in dumped(capture))
+    # Those of aborted transactions included.
+    newest = max(record["timestamp"] for record in read_dump_logs(capture / "oracle" / "dump-log", aborted=True))
     assert audits.audits[capture.name].captured_at.timestamp() * 1000 == pytest.approx(newest, abs=0.5)
 
 

@@ -27,7 +27,7 @@ ROWS = [
     {"key": b"\x00\x18" + GROUP, "value": b"\xff\xfe"},
     {"key": b"\xff\xff", "value": None},
     {"key": None, "value": b"x", "error": "file: not a batch", "timestamp": None},
-    {"key": b'\x00\x03\x00\x0b[b]a\n"\\\t\xf0\x9f\x90\x8d', "value": EPOCH_1},
+    {"key": b'\x00\x03\x00\x0c[b]a\n"\\\t\xf0\x9f\x90\x8d', "value": EPOCH_1},
 ]
 
 

@@ -14,13 +14,12 @@ ROWS = [
     {"key": COMMIT, "value": b"v", "compaction_gap": False},
     {"key": COMMIT, "value": b"v", "transaction": "pending", "compaction_gap": False},
     {"key": COMMIT, "value": b"v", "transaction": "aborted", "timestamp": 9_000_000, "compaction_gap": False},
-    {"control": "abort", "timestamp": 10_000_000, "compaction_gap": False},
+    {"control": "abort", "transaction": "aborted", "timestamp": 10_000_000, "compaction_gap": False},
     {"key": OLD_COMMIT, "value": b"v", "compaction_gap": False},
     {"key": UNKNOWN, "value": b"v", "compaction_gap": False},
     {"key": None, "value": b"v", "compaction_gap": False},
     {"value": b"junk", "error": "b: unread", "timestamp": None, "partition": 1},
     {"value": b"junk", "error": "a: unread", "timestamp": None, "partition": 1},
-    # Partition 1 begins at 0, but is damaged; 2 has a gap; 3 does not begin at 0; of 4 nothing is known.
     {"key": EPOCH, "partition": 1, "offset": 0, "compaction_gap": False},
     {"key": EPOCH, "partition": 2, "offset": 0, "compaction_gap": False},
     {"key": EPOCH, "partition": 2, "offset": 5, "compaction_gap": True},
@@ -43,10 +42,9 @@ def test_without_offset_commits(spark, log, tmp_path):
         kept = [row for row in ROWS if row.get("key") not in (COMMIT, OLD_COMMIT) and "control" not in row]
         assert landing.log.count() == len(kept)
         assert (0, 1) not in places(landing.log)
-        assert landing.records == {0: 1, 1: 2, 3: 6, 24: 1, -1: 1}
-        assert (landing.aborted, landing.errors, landing.first_error) == (1, 2, "a: unread")
+        assert landing.records == {0: 1, 1: 2, 3: 6, 24: 1, None: 1}
+        assert (landing.aborted, landing.first_error) == (1, "a: unread")
         assert landing.newest.timestamp() == 9000
-        assert landing.complete_from == {0: 0}
 
 
 def test_with_offset_commits_markers_stay_to_settle_transactions(spark, log, tmp_path):
@@ -54,7 +52,7 @@ def test_with_offset_commits_markers_stay_to_settle_transactions(spark, log, tmp
         assert {row["control"] for row in in_log_order(landing.log)} == {None, "abort"}
         assert {(0, 1), (0, 2), (0, 4), (0, 5)} <= places(landing.log)
         assert (0, 3) not in places(landing.log)
-        assert landing.records == {0: 1, 1: 2, 3: 6, 24: 1, -1: 1}
+        assert landing.records == {0: 1, 1: 2, 3: 6, 24: 1, None: 1}
 
 
 def test_what_was_landed_is_removed(spark, log, tmp_path):
@@ -83,5 +81,4 @@ def test_a_log_of_nothing_but_offset_commits_is_counted(spark, tmp_path):
     log = log_of(spark, [{"key": COMMIT, "value": b"v", "compaction_gap": False}] * 3)
     with landed(spark, log, str(tmp_path), offset_commits=False) as landing:
         assert landing.records == {1: 3}
-        assert landing.complete_from == {0: 0}
         assert landing.log.isEmpty()

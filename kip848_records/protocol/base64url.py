@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 UUID_BYTES = 16
 UUID_CHARACTERS = 22
 
+_FEW = 500  # so few are encoded before their distinct ones are found
 _ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", np.uint8)
 
 
@@ -21,8 +22,12 @@ def uuid_text(raw: NDArray[Any]) -> pa.StringArray:
 
     The ids of a few topics recur in every record, so the distinct ones are encoded and then copied.
     """
-    distinct, places = _distinct(np.ascontiguousarray(raw))
-    text = _encode(distinct).take(places)
+    ids = np.ascontiguousarray(raw)
+    if len(ids) < _FEW:
+        text = _encode(ids)
+    else:
+        distinct, places = _distinct(ids)
+        text = _encode(distinct).take(places)
     offsets = np.arange(0, (len(text) + 1) * UUID_CHARACTERS, UUID_CHARACTERS, dtype=np.int32)
     return pa.StringArray.from_buffers(len(text), pa.py_buffer(offsets), pa.py_buffer(text))
 

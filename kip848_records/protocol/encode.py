@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from kip848_records.protocol.messages import Record
 
+_MORE = 0x80  # another byte of the varint follows
 _FORMATS = {"int8": ">b", "int16": ">h", "int32": ">i", "int64": ">q", "uint16": ">H"}
 
 
@@ -27,8 +28,8 @@ def encode_key(record: Record, key: Mapping[str, Any]) -> bytes:
 def encode_message(layout: Layout, message: Mapping[str, Any]) -> bytes:
     """Return the bytes of a versioned message, a record's value for one: its version, then the message.
 
-    Tagged fields are written where `message` has them and they are not at Kafka's default. Raises KeyError for any other
-    field that it lacks.
+    Tagged fields are written where `message` has them and they are not at Kafka's default. Raises KeyError for any
+    other field that it lacks.
     """
     return struct.pack(">h", layout.version) + _Writer(layout).struct(layout.struct, message)
 
@@ -36,8 +37,8 @@ def encode_message(layout: Layout, message: Mapping[str, Any]) -> bytes:
 def uvarint(value: int) -> bytes:
     """Return an unsigned varint: seven bits a byte, the lowest first."""
     encoded = bytearray()
-    while value >= 0x80:
-        encoded.append(value & 0x7F | 0x80)
+    while value >= _MORE:
+        encoded.append(value & 0x7F | _MORE)
         value >>= 7
     return bytes([*encoded, value])
 

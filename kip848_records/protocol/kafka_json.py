@@ -1,8 +1,9 @@
 """Decoded records as the JSON that Kafka's own tools print, a column at a time.
 
 Names and forms are those of the generated `*JsonConverter` classes: camelCase, uuids as URL-safe base64, bytes as
-base64. A tagged field that is null is left out, unless it is a struct. Of classic groups of protocol type `consumer` the embedded
-subscriptions and assignments are printed decoded where they parse, as `kafka-dump-log --offsets-decoder` does.
+base64. A tagged field that is null is left out, unless it is a struct. Of classic groups of protocol type `consumer`
+the embedded subscriptions and assignments are printed decoded where they parse, as `kafka-dump-log --offsets-decoder`
+does.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ def value_json(group: RecordGroup) -> pa.StringArray:
     if "protocol_type" not in names:
         return plain.struct(kind, group.value)
     consumer = pc.equal(group.value.flatten()[names.index("protocol_type")], CONSUMER_PROTOCOL_TYPE)
-    texts = [embedding.struct(kind, group.value.filter(consumer)), plain.struct(kind, group.value.filter(pc.invert(consumer)))]
+    texts = [
+        embedding.struct(kind, group.value.filter(consumer)),
+        plain.struct(kind, group.value.filter(pc.invert(consumer))),
+    ]
     order = np.argsort(np.argsort(~consumer.to_numpy(zero_copy_only=False), kind="stable"))
     return pa.concat_arrays(texts).take(pa.array(order))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from kip848_records.protocol.schema import (
     BYTES,
@@ -27,6 +27,11 @@ from kip848_records.protocol.schema import (
     Struct,
     struct,
 )
+
+
+@cache
+def _key_layout(key: Struct) -> Layout:
+    return Layout(key, 0, flexible=False)
 
 
 @dataclass(frozen=True)
@@ -49,8 +54,11 @@ class Record:
 
     @cached_property
     def key_layout(self) -> Layout:
-        """The key's layout: never flexible, and without a version (the type stands where that would be)."""
-        return Layout(self.key, 0, flexible=False)
+        """The key's layout: never flexible, and without a version (the type stands where that would be).
+
+        Records with equal keys share it.
+        """
+        return _key_layout(self.key)
 
     def value_layouts(self, version: int) -> list[Layout]:
         """Return the layouts that a value of `version` may have, newest first; none if the version is unknown."""

@@ -1,14 +1,16 @@
 """From the keys and values of log rows to typed records: which type, which version, which layout.
 
-The rows of a batch are grouped by record type and value version, and every group is decoded as columns.
+The rows of a batch are sorted by record type, then every type and value version is decoded as columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from kip848_records.protocol.columnar import Decoded, Encoded, Error, decode_spans
 from kip848_records.protocol.messages import RECORDS, Record
@@ -16,7 +18,6 @@ from kip848_records.protocol.messages import RECORDS, Record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from kip848_records.protocol.schema import Layout
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
 
 _TYPE_BYTES = 2
 _VERSION_BYTES = 2
+
+_SORTED = sorted(RECORDS.values(), key=lambda record: (id(record.key_layout), record.key_type))
+"""Records in the order in which a batch is decoded: those of one key layout follow each other."""
+
+_UNKNOWN, _NO_TYPE = len(_SORTED), len(_SORTED) + 1
+_RANK = np.full(1 << 16, _UNKNOWN, np.int8)
+"""Place in that order by key type."""
+for _rank, _record in enumerate(_SORTED):
+    _RANK[_record.key_type] = _rank
 
 
 @dataclass(frozen=True)
@@ -62,45 +72,63 @@ def decode_records(key: pa.Array, value: pa.Array) -> DecodedBatch:
 
 
 class _BatchDecoder:
+    """Decodes a batch whose rows are sorted; `order` has the place that each row has in the batch that was given."""
+
     def __init__(self, key: pa.Array, value: pa.Array) -> None:
-        self.key, self.value = Encoded(key), Encoded(value)
+        self.key = Encoded(key)
+        ranks = _ranks(self.key)
+        self.order = np.argsort(ranks, kind="stable")
+        if (ranks[1:] < ranks[:-1]).any():
+            order = pa.array(self.order)
+            key, value = key.take(order), value.take(order)
+            self.key = Encoded(key)
+        self.bounds = np.concatenate([[0], np.cumsum(np.bincount(ranks, minlength=_NO_TYPE + 1))])
+        self.value = Encoded(value)
         self.tombstone = value.is_null().to_numpy(zero_copy_only=False)
         self.errors = np.zeros(len(key), np.int8)
         self.positions = np.full(len(key), -1, np.int32)
         self.in_key = np.zeros(len(key), bool)
 
     def run(self) -> DecodedBatch:
-        starts, ends = self.key.starts, self.key.ends
-        typed = np.flatnonzero(ends - starts >= _TYPE_BYTES)
-        self.fail(np.flatnonzero(ends - starts < _TYPE_BYTES), Error.MISSING_KEY, in_key=True)
-        key_types = self.key.view(">i2")[starts[typed]]
         groups: list[RecordGroup] = []
-        unknown: list[Indices] = []
-        for key_type in np.unique(key_types):
-            rows = typed[key_types == key_type]
-            if (record := RECORDS.get(int(key_type))) is None:
-                unknown.append(rows)
-            else:
-                groups += self.of_type(record, rows)
-        places = np.sort(np.concatenate(unknown)) if unknown else np.empty(0, np.int64)
-        return DecodedBatch(groups, places, self.errors, self.positions, self.in_key)
+        for layout, ranks in groupby(range(_UNKNOWN), lambda rank: _SORTED[rank].key_layout):
+            groups += self.of_key_layout(layout, list(ranks))
+        self.fail(self.rows(_NO_TYPE), Error.MISSING_KEY, in_key=True)
+        back = np.empty_like(self.order)
+        back[self.order] = np.arange(len(self.order))
+        found = self.errors[back], self.positions[back], self.in_key[back]
+        return DecodedBatch(groups, self.order[self.rows(_UNKNOWN)], *found)
 
-    def of_type(self, record: Record, rows: Indices) -> Iterator[RecordGroup]:
-        decoded = decode_spans(record.key_layout, self.key, self.key.starts[rows] + _TYPE_BYTES, self.key.ends[rows])
-        good = self.keep_errors(rows, decoded, in_key=True)
-        rows, keys = (rows, decoded.values) if good.all() else (rows[good], decoded.values.filter(good))
+    def rows(self, rank: int) -> Indices:
+        return np.arange(self.bounds[rank], self.bounds[rank + 1])
+
+    def of_key_layout(self, layout: Layout, ranks: list[int]) -> Iterator[RecordGroup]:
+        """Decode the keys of all types that share a layout, then the values of each type."""
+        first, end = int(self.bounds[ranks[0]]), int(self.bounds[ranks[-1] + 1])
+        if first == end:
+            return
+        starts, ends = self.key.starts[first:end] + _TYPE_BYTES, self.key.ends[first:end]
+        decoded = decode_spans(layout, self.key, starts, ends)
+        good = self.keep_errors(np.arange(first, end), decoded, in_key=True)
+        for rank in ranks:
+            if len(rows := self.rows(rank)):
+                keys = decoded.values.slice(int(rows[0]) - first, len(rows))
+                yield from self.of_type(_SORTED[rank], *_select(good[rows - first], rows, keys))
+
+    def of_type(self, record: Record, rows: Indices, keys: pa.StructArray) -> Iterator[RecordGroup]:
         dead = self.tombstone[rows]
         if dead.any():
-            yield RecordGroup(record, None, rows[dead], keys.filter(dead), None)
-            rows, keys = rows[~dead], keys.filter(~dead)
+            yield RecordGroup(record, None, self.order[rows[dead]], keys.filter(pa.array(dead)), None)
+            rows, keys = _select(~dead, rows, keys)
         short = self.value.ends[rows] - self.value.starts[rows] < _VERSION_BYTES
         if short.any():
             self.fail(rows[short], Error.TRUNCATED)
-            rows, keys = rows[~short], keys.filter(~short)
+            rows, keys = _select(~short, rows, keys)
+        if not len(rows):
+            return
         versions = self.value.view(">i2")[self.value.starts[rows]]
-        for version in np.unique(versions):
-            chosen = versions == version
-            yield from self.of_version(record, int(version), rows[chosen], keys if chosen.all() else keys.filter(chosen))
+        for version in np.unique(versions) if np.ptp(versions) else versions[:1]:
+            yield from self.of_version(record, int(version), *_select(versions == version, rows, keys))
 
     def of_version(self, record: Record, version: int, rows: Indices, keys: pa.StructArray) -> Iterator[RecordGroup]:
         """Decode with each layout in turn what the layouts before it left; the newest one's error is the one kept."""
@@ -108,19 +136,24 @@ class _BatchDecoder:
         if not layouts:
             self.fail(rows, Error.UNKNOWN_VERSION)
         for layout in layouts:
-            decoded = decode_spans(layout, self.value, self.value.starts[rows] + _VERSION_BYTES, self.value.ends[rows])
+            starts, ends = self.value.starts[rows] + _VERSION_BYTES, self.value.ends[rows]
+            decoded = decode_spans(layout, self.value, starts, ends)
             good = self.keep_errors(rows, decoded)
-            if good.all():
-                yield RecordGroup(record, layout, rows, keys, decoded.values)
-                return
             if good.any():
-                yield RecordGroup(record, layout, rows[good], keys.filter(good), decoded.values.filter(good))
-            rows, keys = rows[~good], keys.filter(~good)
+                values = decoded.values if good.all() else decoded.values.filter(pa.array(good))
+                fitting, their_keys = _select(good, rows, keys)
+                yield RecordGroup(record, layout, self.order[fitting], their_keys, values)
+            if good.all():
+                return
+            rows, keys = _select(~good, rows, keys)
 
     def keep_errors(self, rows: Indices, decoded: Decoded, *, in_key: bool = False) -> NDArray[np.bool_]:
         """Note the errors of `rows`, clear those of rows that decode after all; return which rows are good."""
-        good = decoded.errors == Error.NONE
-        first = good | (self.errors[rows] == Error.NONE)
+        good: NDArray[np.bool_] = decoded.errors == Error.NONE
+        noted = self.errors[rows] != Error.NONE
+        if good.all() and not noted.any():
+            return good
+        first = good | ~noted
         self.errors[rows[first]] = decoded.errors[first]
         self.positions[rows[first]] = np.where(good, -1, decoded.positions + _VERSION_BYTES)[first]
         self.in_key[rows] = in_key & ~good
@@ -130,3 +163,15 @@ class _BatchDecoder:
         self.errors[rows] = error
         self.positions[rows] = 0
         self.in_key[rows] = in_key
+
+
+def _ranks(key: Encoded) -> NDArray[np.int8]:
+    """Return where in `_SORTED` the type of each key is."""
+    ranks = np.full(len(key.starts), _NO_TYPE, np.int8)
+    typed = key.ends - key.starts >= _TYPE_BYTES
+    ranks[typed] = _RANK[key.view(">u2")[key.starts[typed]]]
+    return ranks
+
+
+def _select(mask: NDArray[np.bool_], rows: Indices, keys: pa.StructArray) -> tuple[Indices, pa.StructArray]:
+    return (rows, keys) if mask.all() else (rows[mask], keys.filter(pa.array(mask)))

@@ -1,7 +1,7 @@
 """The vocabulary in which record layouts are written down as data.
 
-It mirrors the JSON message definitions inside Kafka's jars (`common/message/*.json`): a struct has fields, a field has a
-type, the versions that carry it, the versions in which it may be null and, in the tagged section, a tag. `Message.at`
+It mirrors the JSON message definitions inside Kafka's jars (`common/message/*.json`): a struct has fields, a field has
+a type, the versions that carry it, the versions in which it may be null and, in the tagged section, a tag. `Message.at`
 resolves a definition for one version; everything that reads or writes bytes works on that `Layout`.
 """
 

@@ -18,10 +18,10 @@ def drop_copies(log: DataFrame) -> DataFrame:
 
     Of equal rows the one stays that knows the transaction's outcome. Rows that have an error already stay as they are.
     """
-    readable = F.col("error").isNull()
+    readable = F.col("error").isNull() & F.col("control").isNull()
     outcome_known = F.col("transaction").isin("none", "committed", "aborted")
     one_place = Window.partitionBy("partition", "offset", readable)
-    one_record = Window.partitionBy("partition", "offset", readable, "key", "value", "control")
+    one_record = Window.partitionBy("partition", "offset", readable, "key", "value")
     copy = F.row_number().over(one_record.orderBy(F.desc(outcome_known), "transaction"))
     distinct = log.withColumn("copy", copy).filter((F.col("copy") == 1) | ~readable).drop("copy")
     conflict = (F.count("*").over(one_place) > 1) & readable

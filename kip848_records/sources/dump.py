@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 from kip848_records.errors import InputError
 from kip848_records.sources.files import escape_glob
-from kip848_records.sources.log import KAFKA_SCHEMA, LOG_SCHEMA, is_offset_commit
+from kip848_records.sources.log import KAFKA_SCHEMA, LOG_SCHEMA, TOPIC, is_offset_commit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -85,8 +85,10 @@ def _check_json_columns(rows: DataFrame, path: str) -> None:
     needed = list(_COLUMN_TYPES)
     sample = rows.limit(20).collect()  # a few lines, to tell a dump from any other JSON
     present = {name for name in needed for row in sample if row[name] is not None}
-    # A tombstone has no value, and Spark's JSON writer leaves nulls out.
-    if sample and (missing := [name for name in needed if name not in {*present, "value"}]):
+    # A tombstone has no value, and Spark's JSON writer leaves nulls out: a few lines without one say little.
+    if sample and "value" not in present and not rows.filter(F.col("value").isNotNull()).isEmpty():
+        present.add("value")
+    if sample and (missing := [name for name in needed if name not in present]):
         raise InputError.missing_columns(path, missing, needed)
 
 
@@ -98,7 +100,13 @@ def _log_rows(rows: DataFrame, error: Column) -> DataFrame:
     placed = F.col("partition").isNotNull() & F.col("offset").isNotNull() & F.col("timestamp").isNotNull()
     # Only offset commits are ever written in transactions, and the Kafka source does not show how those ended.
     transaction = F.when(is_offset_commit(), "unknown").otherwise("none")
-    reason = F.coalesce(error, F.when(~placed, F.lit("no partition, offset or timestamp")))
+    foreign = ~F.col("topic").endswith(TOPIC)
+    reason = F.coalesce(
+        error,
+        F.when(~placed, F.lit("no partition, offset or timestamp")),
+        F.when(~F.year("timestamp").between(1, 9999), F.lit("timestamp out of range")),
+        F.when(foreign, F.concat(F.lit("a row of topic "), F.col("topic"))),
+    )
     known = {name: F.col(name) for name in KAFKA_SCHEMA.names} | {"transaction": transaction, "error": reason}
     return rows.select(*(known.get(f.name, F.lit(None)).cast(f.dataType).alias(f.name) for f in LOG_SCHEMA))
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("segments", "parquet", "delta", "json")
 
+URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""How a path begins that names its file system."""
+
 _SEGMENT = re.compile(r"\.log$")
 _PARQUET = re.compile(r"\.parquet$")
 _JSON = re.compile(r"\.(json|jsonl|ndjson)(\.(gz|bz2|zst|zstd|lz4|snappy|deflate))?$")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _TYPES = 1 << 16  # a type is an int16, negative ones after the others as bytes go
 
+TOPIC = "__consumer_offsets"
+
 KAFKA_SCHEMA = StructType(
     [
         StructField("key", BinaryType()),
@@ -56,8 +58,9 @@ LOG_SCHEMA = StructType(
 source does not tell. Only offset commits are ever written in transactions.
 `compaction_gap`: whether compaction removed records directly before this one; null where the source does not tell.
 `producer_id`: the transactional or idempotent producer, -1 for none; null where the source does not tell.
-`control`: null for every record; `commit` and `abort` for a marker, `compacted` for the end of a file that
-has lost its last records. Such rows have no key, and say how far a copy reaches.
+`control`: null for every record. `commit` and `abort`: a transaction's marker. `compacted`: the last offset of a file
+that has lost its last records. `gap`: where the last gap in a file ends. `truncated`: where a copy starts that nothing
+leads up to. Such rows have no key.
 `error`: why the source could not read what stands here, with the bytes in `value`; null for every readable row.
 """
 
@@ -92,8 +95,8 @@ def is_offset_commit() -> Column:
 
 
 def without_offset_commits(log: DataFrame) -> DataFrame:
-    """Drop offset commits, in the JVM."""
-    return log.filter(~is_offset_commit())
+    """Drop offset commits, in the JVM; rows that could not be read stay, whatever their key."""
+    return log.filter(~is_offset_commit() | F.col("error").isNotNull())
 
 
 def is_record() -> Column:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
+from kip848_records.sources.files import URI
 from kip848_records.tables.specs import TABLES
 
 if TYPE_CHECKING:
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kip848_records.tables.specs import TableSpec
-
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+from kip848_records.tables.specs import TableSpec
 
 # Small tables cost round trips, not computation: several at once, but not so many that a driver feels it.
 _WRITERS = 4
@@ -27,7 +25,7 @@ _WRITERS = 4
 
 def location(out: str, name: str) -> str:
     """Return where a table lies. Delta takes a relative path for the name of a table, so there are none."""
-    folder = out if _URI.match(out) else str(Path(out).absolute())
+    folder = out if URI.match(out) else str(Path(out).absolute())
     return f"{folder.rstrip('/')}/{name}"
 
 

@@ -149,8 +149,7 @@ EPOCH_TIMELINE = TableSpec(
         Column(
             "status",
             STRING,
-            "converged; superseded: Stable or still open at a later epoch; emptied; deleted; open; "
-            "unknown: the log does not tell",
+            "converged; superseded: Stable or still open at a later epoch; emptied; deleted; open",
             required=True,
         ),
         Column("superseded_by", INT, "The group's epoch when it became Stable without this one, or at the end"),

@@ -2,7 +2,7 @@
 
 Pure ``DataFrame -> DataFrame`` steps; each takes what the one before it returns::
 
-    events = group_events(tables, complete_from)
+    events = group_events(tables, history)
     judged = judge(events)
     epoch_timeline(judged), last_states(judged)
 """

@@ -6,16 +6,16 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from kip848_records.timeline.operations import GROUP_EPOCH, INCARNATION, TARGET_ASSIGNMENT, holds
-from kip848_records.timeline.states import DEAD, EMPTY, STABLE, UNKNOWN
+from kip848_records.timeline.states import DEAD, EMPTY, STABLE
 
-_ENDINGS: Final = (DEAD, EMPTY, STABLE, UNKNOWN)
+_ENDINGS: Final = (DEAD, EMPTY, STABLE)
 
 
 def epoch_timeline(judged: DataFrame) -> DataFrame:
     """Tell the life of every group epoch, from its first type-3 record to the operation that ended it.
 
     An epoch ends with the first operation, at or after its bump, at whose end the group was deleted, Empty or Stable.
-    A state that the log does not tell ends what can be said of the epoch: its status is ``unknown`` from there on.
+    A state that the log does not tell ends nothing: of a log with holes this is what is left to see.
 
     Args:
         judged: the rows of `judge`.
@@ -23,7 +23,7 @@ def epoch_timeline(judged: DataFrame) -> DataFrame:
     Returns:
         One row per (cluster, group_id, incarnation, group_epoch), with ``partition``, ``group_type``;
         ``bumped_at, bump_offset``; ``assigned_at``, of the first type 6 that reaches this epoch before it ends;
-        ``converged_at``; ``status`` (converged, superseded, emptied, deleted, open, unknown); ``superseded_by``, the
+        ``converged_at``; ``status`` (converged, superseded, emptied, deleted, open); ``superseded_by``, the
         group's epoch when it converged without this one, or at the end of the log; ``members`` at the bump;
         ``assign_lag_ms, reconcile_lag_ms, rebalance_lag_ms`` (bump to assigned, assigned to converged, bump to
         converged, in ms, negative where two brokers' clocks differ: then ``clock_skew`` is true).
@@ -80,12 +80,11 @@ def _with_assignment(written: DataFrame) -> DataFrame:
 def _with_outcome(bumps: DataFrame) -> DataFrame:
     """Add assigned_at, converged_at, status and superseded_by."""
     ended_in = F.col("end.state")
-    in_time = (ended_in != UNKNOWN) & (F.col("assignment.offset") <= F.col("end.offset"))
+    in_time = F.col("assignment.offset") <= F.col("end.offset")
     epoch_then = F.coalesce(F.col("end.group_epoch"), F.col("last_epoch"))
     status = (
         F.when(ended_in == DEAD, "deleted")
         .when(ended_in == EMPTY, "emptied")
-        .when(ended_in == UNKNOWN, "unknown")
         .when(epoch_then > F.col("group_epoch"), "superseded")
         .when(ended_in == STABLE, "converged")
         .otherwise("open")

@@ -50,23 +50,24 @@ _EVENT_COLUMNS: Final[Mapping[str, str]] = {
 }
 
 
-def group_events(tables: Mapping[str, DataFrame], complete_from: DataFrame | None = None) -> DataFrame:
+def group_events(tables: Mapping[str, DataFrame], history: DataFrame | None = None) -> DataFrame:
     """Make every record that tells of a group's state one narrow row, with its operation and incarnation.
 
     Args:
         tables: record table name -> its rows, for the record types 2-8 and 16; one row per (partition, offset).
-        complete_from: ``cluster, partition, complete_from bigint``, one row per partition: the offset from which on
-            no record is missing. Without it, or where it is null, no history counts as complete.
+        history: ``cluster, partition, complete_from bigint, head_missing boolean``, one row per partition, as
+            `history.known_history` tells it. Without it, or where it is null, no history counts as complete.
 
     Returns:
         One row per record: ``cluster, partition, offset, timestamp, key_type int, is_tombstone, group_id``; of the
         record's own fields ``member_id``, ``group_epoch`` (type 3), ``assignment_epoch`` (6), ``member_epoch`` and
         ``member_state`` (8), ``generation`` and ``classic_members`` (2), null on other types and on tombstones;
-        ``is_complete`` (no record is missing at this offset or after it); and the columns of `with_operations`.
+        the columns of `with_operations`; ``is_complete``: whether no record is missing at this offset or after it;
+        ``is_headless``: whether what came before this group's first deletion is missing altogether.
     """
     records = [_events_of(tables[name], key_type, fields) for name, (key_type, fields) in _RECORDS.items()]
     events = reduce(DataFrame.unionByName, records)
-    return events.transform(_with_completeness, complete_from).transform(with_operations)
+    return events.transform(with_operations).transform(_with_history, history)
 
 
 def _events_of(table: DataFrame, key_type: int, fields: Mapping[str, str]) -> DataFrame:
@@ -75,13 +76,6 @@ def _events_of(table: DataFrame, key_type: int, fields: Mapping[str, str]) -> Da
         *("cluster", "partition", "offset", "timestamp", f"{key_type} AS key_type", "is_tombstone"),
         *(f"CAST({sources.get(name, 'NULL')} AS {kind}) AS {name}" for name, kind in _EVENT_COLUMNS.items()),
     )
-
-
-def _with_completeness(events: DataFrame, complete_from: DataFrame | None) -> DataFrame:
-    if complete_from is None:
-        return events.withColumn("is_complete", F.expr("false"))
-    known = events.join(F.broadcast(complete_from), ["cluster", "partition"], "left")
-    return known.withColumn("is_complete", holds(F.col("offset") >= F.col("complete_from"))).drop("complete_from")
 
 
 def with_operations(events: DataFrame) -> DataFrame:
@@ -113,6 +107,16 @@ def with_operations(events: DataFrame) -> DataFrame:
         )
         .drop("starts_operation")
     )
+
+
+def _with_history(events: DataFrame, history: DataFrame | None) -> DataFrame:
+    if history is None:
+        return events.withColumns({"is_complete": F.expr("false"), "is_headless": F.expr("false")})
+    known = events.join(F.broadcast(history), ["cluster", "partition"], "left")
+    is_headless = holds(F.col("head_missing")) & (F.col("incarnation") == 0)
+    is_complete = holds(F.col("offset") >= F.col("complete_from")) & ~is_headless
+    columns = {"is_complete": is_complete, "is_headless": is_headless}
+    return known.withColumns(columns).drop("complete_from", "head_missing")
 
 
 def holds(condition: Column) -> Column:

@@ -169,7 +169,8 @@ def _with_group_totals(events: DataFrame) -> DataFrame:
             "group_epoch": F.coalesce(bumped, start),
             "assignment_epoch": F.coalesce(assigned, start),
             "is_unassigned": bumped.isNotNull() & (assigned.isNull() | (bumped > assigned)),
-            "is_known": F.when(assigned.isNull(), F.col("is_complete")).otherwise(bumped.isNotNull()),
+            "is_known": F.when(assigned.isNull(), F.col("is_complete")).otherwise(bumped.isNotNull())
+            & ~F.col("is_headless"),
         }
     )
 

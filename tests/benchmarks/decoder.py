@@ -1,12 +1,11 @@
 """The columnar decoder against a loop over records, per record type, on real records: `make bench`.
 
-Values of the captures, repeated to batches of Spark's default size. Both decoders take turns and each is given its best
+Values of a capture, repeated to batches of Spark's default size. Both decoders take turns and each is given its best
 time, so that other work on the machine counts little. Run it as `python tests/benchmarks/decoder.py [record type …]`.
 """
 
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.protocol.records import decode_records
 from tests.benchmarks.record_loop import record_loop
-from tests.protocol.samples import captured_records, messages_by_layout
+from tests.protocol.samples import captured_records
 
 ROWS = 10_000
 LOOP_ROWS = 1_000
@@ -30,7 +29,7 @@ SECONDS = 0.5
 def main() -> None:
     chosen = {int(argument) for argument in sys.argv[1:]}
     captured = captured_values()
-    print(f"{'type':>4} {'record':38} {'bytes':>5} {'loop/s':>9} {'columnar/s':>11} {'MB/s':>6} {'ratio':>6} {'of a copy':>9}")
+    print("type record                                 bytes    loop/s  columnar/s   MB/s  ratio of a copy")
     for key_type, values in sorted(captured.items()):
         if not chosen or key_type in chosen:
             bench_type(key_type, values)
@@ -40,15 +39,16 @@ def main() -> None:
 
 
 def captured_values() -> dict[int, list[tuple[bytes, bytes]]]:
-    """Keys and values by record type, of the value version that most records of the type have."""
-    by_type: dict[int, list[tuple[bytes, bytes]]] = {}
-    for key, value in captured_records():
-        if value is not None:
-            by_type.setdefault(int.from_bytes(key[:2], "big"), []).append((key, value))
-    for key_type, records in by_type.items():
-        ((version, _),) = Counter(value[:2] for _, value in records).most_common(1)
-        by_type[key_type] = [(key, value) for key, value in records if value[:2] == version]
-    return by_type
+    """Keys and values by record type: of one broker, that with most records of the type, and of one value version."""
+    found: dict[int, list[tuple[bytes, bytes]]] = {}
+    for capture in captured_records().values():
+        versions: dict[tuple[int, bytes], list[tuple[bytes, bytes]]] = {}
+        for key, value in capture:
+            if value is not None:
+                versions.setdefault((int.from_bytes(key[:2], "big"), value[:2]), []).append((key, value))
+        for (key_type, _), records in versions.items():
+            found[key_type] = max(found.get(key_type, []), records, key=len)
+    return found
 
 
 def bench_type(key_type: int, records: list[tuple[bytes, bytes]]) -> None:

@@ -1,7 +1,9 @@
 """Rows that are no good records: each is somewhere, once, with its bytes and the reason."""
 
+import pyarrow as pa
 import pytest
 
+from kip848_records import decode as decode_module
 from kip848_records.decode import decode
 from kip848_records.decode.schemas import FAILURE_SCHEMA, UNKNOWN_SCHEMA, record_schema
 from tests.log_rows import in_log_order, log_of
@@ -150,6 +152,15 @@ def test_the_jvm_reads_a_record_table_s_own_type_alone(saved):
     assert "0x0003" in before
 
 
-def test_the_jvm_drops_offset_commits_before_the_quarantine(saved):
-    before = before_python(decode(saved).quarantine)
-    assert "0x0000" in before
+def test_the_jvm_drops_offset_commits_before_the_quarantine(saved, monkeypatch):
+    def everything(batches):
+        for batch in batches:
+            seen = [pa.repeat("seen", batch.num_rows), pa.repeat(pa.scalar(0, pa.int32()), batch.num_rows)]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *seen], [*batch.schema.names, "reason", "position"])
+
+    monkeypatch.setattr(decode_module, "failures", everything)
+    seen = {named(row) for row in in_log_order(decode(saved).quarantine.filter("reason = 'seen'"))}
+    assert {"good", "no key", "one byte of key"} <= seen
+    assert "commit" not in seen
+    seen_if_asked_for = in_log_order(decode(saved, offset_commits=True).quarantine.filter("reason = 'seen'"))
+    assert {named(row) for row in seen_if_asked_for} == seen | {"commit"}

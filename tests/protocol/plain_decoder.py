@@ -11,12 +11,12 @@ from kip848_records.protocol.schema import STRING, UUID, Array, Fixed, Layout, S
 FORMATS = {"int8": ">b", "int16": ">h", "int32": ">i", "int64": ">q", "uint16": ">H"}
 
 
-class BadMessage(Exception):
+class BadMessageError(Exception):
     pass
 
 
 def plain_decode(layout: Layout, data: bytes):
-    """The message in all of `data`; raises BadMessage."""
+    """The message in all of `data`; raises BadMessageError."""
     decoder = PlainDecoder(layout, data)
     value = decoder.struct(layout.struct)
     decoder.expect(decoder.pos == len(data))
@@ -31,7 +31,7 @@ class PlainDecoder:
 
     def expect(self, fact):
         if not fact:
-            raise BadMessage
+            raise BadMessageError
 
     def take(self, size):
         self.expect(self.pos + size <= len(self.data))
@@ -48,14 +48,14 @@ class PlainDecoder:
             value += (byte % 128) << (7 * place)
             if byte < 128:
                 return value
-        raise BadMessage
+        raise BadMessageError
 
     def length(self, form, nullable):
         length = self.uvarint() - 1 if self.layout.flexible else self.number(form)
         self.expect(length >= 0 or nullable)
         return length if length >= 0 else None
 
-    def value(self, kind, nullable=False):
+    def value(self, kind, *, nullable=False):
         if isinstance(kind, Struct):
             return self.struct(kind)
         if isinstance(kind, Array):
@@ -72,14 +72,14 @@ class PlainDecoder:
         try:
             return self.take(length).decode()
         except UnicodeDecodeError:
-            raise BadMessage from None
+            raise BadMessageError from None
 
     def struct(self, kind):
         values = {field.column: None for field in kind.fields}
         for field in self.layout.positional(kind):
             nullable = self.layout.nullable(field)
             absent = isinstance(field.type, Struct) and nullable and self.number(">b") < 0
-            values[field.column] = None if absent else self.value(field.type, nullable)
+            values[field.column] = None if absent else self.value(field.type, nullable=nullable)
         if self.layout.flexible:
             payloads = {tag: self.take(size) for tag, size in self.tags()}
             for tag, field in self.layout.tagged(kind).items():
@@ -95,6 +95,6 @@ class PlainDecoder:
         inner = PlainDecoder(self.layout, data)
         nullable = self.layout.nullable(field)
         absent = isinstance(field.type, Struct) and nullable and inner.uvarint() == 0
-        value = None if absent else inner.value(field.type, nullable)
+        value = None if absent else inner.value(field.type, nullable=nullable)
         inner.expect(inner.pos == len(data))
         return value

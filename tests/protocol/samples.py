@@ -4,12 +4,13 @@ import gzip
 import json
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from kip848_records.protocol.batches import read_segment
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.protocol.schema import Layout
-from tests.protocol.plain_decoder import BadMessage, plain_decode
+from tests.protocol.plain_decoder import BadMessageError, plain_decode
 
 TESTS = Path(__file__).parent.parent
 VECTOR_RELEASES = ("4.0.0", "4.4.0")
@@ -32,10 +33,10 @@ def read_capture(capture: Path) -> Iterator[dict]:
 
 
 @cache
-def captured_records() -> list[tuple[bytes, bytes | None]]:
-    """Keys and values of all captures."""
+def captured_records() -> dict[str, list[tuple[bytes, bytes | None]]]:
+    """Keys and values of each capture."""
     captures = sorted(path for path in (TESTS / "captures").iterdir() if path.is_dir())
-    return [(row["key"], row["value"]) for capture in captures for row in read_capture(capture)]
+    return {capture.name: [(row["key"], row["value"]) for row in read_capture(capture)] for capture in captures}
 
 
 def vector_records() -> list[tuple[bytes, bytes | None]]:
@@ -51,7 +52,7 @@ def vector_records() -> list[tuple[bytes, bytes | None]]:
 def messages_by_layout() -> dict[Layout, list[bytes]]:
     """All different messages, without type and version, under the layout that decodes them; values and keys."""
     found: dict[Layout, dict[bytes, None]] = {}
-    for key, value in [*vector_records(), *captured_records()]:
+    for key, value in chain(vector_records(), *captured_records().values()):
         record = RECORDS[int.from_bytes(key[:2], "big")]
         found.setdefault(record.key_layout, {})[key[2:]] = None
         if value is not None:
@@ -64,6 +65,6 @@ def messages_by_layout() -> dict[Layout, list[bytes]]:
 def decodes(layout: Layout, message: bytes) -> bool:
     try:
         plain_decode(layout, message)
-    except BadMessage:
+    except BadMessageError:
         return False
     return True

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pyarrow as pa
 
 from kip848_records.protocol.kafka_json import key_json, value_json
@@ -17,7 +16,9 @@ def test_json_equals_the_dump_of_kafkas_tool(capture):
     batch = decode_records(pa.array([row["key"] for row in rows]), pa.array([row["value"] for row in rows]))
     assert not batch.errors.any()
     assert not len(batch.unknown)
-    printed = {(row["partition"], row["offset"]): row for row in read_dump_logs(capture / "oracle" / "dump-log", aborted=True)}
+    printed = {
+        (row["partition"], row["offset"]): row for row in read_dump_logs(capture / "oracle" / "dump-log", aborted=True)
+    }
     assert len(printed) == len(rows)
     for group in batch.groups:
         for row, key, value in zip(group.rows, key_json(group).to_pylist(), value_json(group).to_pylist(), strict=True):

@@ -86,12 +86,10 @@ class Group:
             later = epoch_then is not None and epoch_then > epoch
             stable = "superseded" if later else "converged"
             left = "superseded" if later else "open"
-            row["status"] = {"Dead": "deleted", "Empty": "emptied", "Stable": stable, "unknown": "unknown", None: left}[
-                state
-            ]
+            row["status"] = {"Dead": "deleted", "Empty": "emptied", "Stable": stable, None: left}[state]
             row["superseded_by"] = epoch_then if row["status"] == "superseded" else None
             answers = [a["timestamp"] for a in self.assignments if a["value"]["assignmentEpoch"] >= epoch]
-            row["assigned_at"] = answers[0] if answers and state != "unknown" else None
+            row["assigned_at"] = answers[0] if answers else None
             row["converged_at"] = at if state == "Stable" else None
             lags = {
                 "assign_lag_ms": _minus(row["assigned_at"], row["bumped_at"]),
@@ -128,7 +126,7 @@ def _replay_group(key: Row, log: list[Record], complete_from: int | None) -> tup
         now = (group.key["incarnation"], row.get("group_type"), phase)
         run, since = now, (since if now == run else record["timestamp"])
         judged.append({**group.key, **row, "offset": record["offset"], "since": since})
-        if row["state"] in {"Dead", "Empty", "Stable", "unknown"}:
+        if row["state"] in {"Dead", "Empty", "Stable"}:
             group.end_epochs(row["state"], record["timestamp"], row.get("group_epoch"))
 
     for record, following in zip(log, [*log[1:], None], strict=True):

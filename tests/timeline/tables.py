@@ -51,8 +51,8 @@ def record_tables(spark: SparkSession, records: Iterable[Mapping[str, Any]]) -> 
 
 
 def complete_from(spark: SparkSession, offsets: Mapping[int, int]) -> DataFrame:
-    rows = [(CLUSTER, partition, offset) for partition, offset in offsets.items()]
-    return spark.createDataFrame(rows, "cluster string, partition int, complete_from bigint")
+    rows = [(CLUSTER, partition, offset, False) for partition, offset in offsets.items()]
+    return spark.createDataFrame(rows, "cluster string, partition int, complete_from bigint, head_missing boolean")
 
 
 def plain_rows(frame: DataFrame) -> list[dict[str, Any]]:

@@ -306,7 +306,7 @@ STORIES = (
         30: 5 b, 3 2
         """,
         (
-            "0/1 bumped 10 assigned - converged - unknown, 1 members",
+            "0/1 bumped 10 assigned 20 converged 20 converged, 1 members",
             "0/2 bumped 30 assigned - converged - open, 2 members",
         ),
         "consumer Assigning 2/1, 2 members since 30",
@@ -324,12 +324,12 @@ STORIES = (
         "nor does an assignment alone", "10: 5 a, 6 1, 8 a 1", (), "consumer unknown -/1, 1 members since 10", PARTIAL
     ),
     Story(
-        "an epoch may have ended where the state was unknown",
+        "a state that is unknown ends no epoch",
         """
         10: 5 a, 3 1
         20: 6 x, 5 a x, 3 x
         """,
-        ("0/1 bumped 10 assigned - converged - unknown, 1 members",),
+        ("0/1 bumped 10 assigned - converged - deleted, 1 members",),
         history=PARTIAL,
     ),
     Story(

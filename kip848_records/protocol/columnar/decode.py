@@ -11,8 +11,8 @@ import pyarrow as pa
 from kip848_records.protocol.columnar.cursors import Cursors, Outcome
 from kip848_records.protocol.columnar.encoded import Encoded
 from kip848_records.protocol.columnar.errors import Error
-from kip848_records.protocol.columnar.nesting import scatter
 from kip848_records.protocol.columnar.plan import plan
+from kip848_records.protocol.columnar.scatter import scatter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Decoded:
     """A decoded column: `values` has a struct per row, null where the row is null or failed.
 
-    `errors` holds an `Error` per row and `positions` the byte of the row at which the field starts that has it (-1 where
-    there is none).
+    `errors` holds an `Error` per row. `positions` holds the byte of the row at which the field that has it starts, with
+    its length (but where the text of a string is wrong, the text); -1 in good rows.
     """
 
     values: pa.StructArray
@@ -46,9 +46,7 @@ def decode(layout: Layout, column: pa.Array) -> Decoded:
     return Decoded(scatter(decoded.values, present, len(column)), errors, positions)
 
 
-def decode_spans(
-    layout: Layout, encoded: Encoded, starts: Offsets, ends: Offsets, *, exact: bool = True
-) -> Decoded:
+def decode_spans(layout: Layout, encoded: Encoded, starts: Offsets, ends: Offsets, *, exact: bool = True) -> Decoded:
     """Decode the rows of `encoded` that span `starts` to `ends`, which ascend and do not overlap.
 
     With `exact`, bytes that are left behind the last field are an error.

@@ -26,7 +26,7 @@ class Encoded:
         """Copy the column's bytes once, which also drops what a slice leaves outside."""
         wide = pa.types.is_large_binary(column.type)
         _, offset_buffer, data_buffer = column.buffers()
-        offsets = np.zeros(1, np.int64)
+        offsets: NDArray[np.int64] = np.zeros(1, np.int64)
         if len(column):
             raw = np.frombuffer(offset_buffer, np.int64 if wide else np.int32)
             offsets = raw[column.offset : column.offset + len(column) + 1].astype(np.int64)
@@ -35,14 +35,15 @@ class Encoded:
         if self.size > np.iinfo(np.int32).max - padding:
             message = f"a batch holds {self.size} bytes, more than Arrow's 32-bit offsets can address"
             raise ValueError(message)
-        self.data = np.empty(self.size + padding, np.uint8)
+        self.data: NDArray[np.uint8] = np.empty(self.size + padding, np.uint8)
         if self.size:
             self.data[: self.size] = np.frombuffer(data_buffer, np.uint8, self.size, first)
         self.data[self.size :] = 0
         self.starts = offsets[:-1] - first
         self.ends = offsets[1:] - first
+        self.longest = int((self.ends - self.starts).max(initial=0))
         self.buffer = pa.py_buffer(self.data)
-        self.bytes = memoryview(self.data)
+        self.bytes = self.data.data
 
     def view(self, wire: str) -> NDArray[Any]:
         """Return the values of dtype `wire` at every byte offset: unaligned, overlapping, without a copy."""

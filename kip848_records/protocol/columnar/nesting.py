@@ -12,6 +12,7 @@ import pyarrow as pa
 from kip848_records.protocol.columnar.errors import Error, Malformed
 from kip848_records.protocol.columnar.leaves import list_array
 from kip848_records.protocol.columnar.lengths import read_uvarint, uvarint_at
+from kip848_records.protocol.columnar.scatter import scatter
 
 if TYPE_CHECKING:
     from kip848_records.protocol.columnar.cursors import Cursors, Mask, Offsets
@@ -40,17 +41,19 @@ class List:
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """As `Node.read`."""
         count, null = self.count.read(cursors)
-        most = int(count.max(initial=0))
         offsets = np.zeros(len(count) + 1, np.int64)
-        if most:
-            np.cumsum(count, out=offsets[1:])
-        held = np.flatnonzero(count > 0) if most else np.empty(0, np.int64)
-        if most > 1:
-            elements = self._locate(count, offsets[:-1], cursors)
-            (values,) = self.element.read(elements)
-            cursors.put(held, elements.at(offsets[1:][held] - 1))
-        else:
+        most = int(count.max(initial=0))
+        if not most:
+            (values,) = self.element.read(cursors.at(offsets[:0]))
+            return [list_array(offsets.astype(np.int32), values, null)]
+        np.cumsum(count, out=offsets[1:])
+        (held,) = (count > 0).nonzero()
+        if most == 1:
             (values,) = read_some(self.element, held, cursors)
+        else:
+            elements = self._locate(count, offsets, held, cursors)
+            (values,) = self.element.read(elements)
+            cursors.put(held, elements.at(offsets[held + 1] - 1))
         return [list_array(offsets.astype(np.int32), values, null)]
 
     def skip(self, cursors: Cursors) -> None:
@@ -65,30 +68,32 @@ class List:
             pos = self.element.skip_one(data, pos, end)
         return pos
 
-    def _locate(self, count: Offsets, first: Offsets, cursors: Cursors) -> Cursors:
-        """Return a cursor for each element, in order; the cursors move to the last elements of their rows."""
-        starts = np.empty(int(count.sum()), np.int64)
-        self._walk(np.maximum(count - 1, 0), cursors, first, starts)
-        held = count > 0
-        starts[(first + count - 1)[held]] = cursors.pos[held]
+    def _locate(self, count: Offsets, offsets: Offsets, held: Offsets, cursors: Cursors) -> Cursors:
+        """Return a cursor for each element, in order; the cursors move to the last elements of their rows.
+
+        What is behind a last element is known when the elements have been read, so it need not be walked past.
+        """
+        starts = np.empty(int(offsets[-1]), np.int64)
+        self._walk(count - 1, cursors, offsets, starts)
+        starts[offsets[held + 1] - 1] = cursors.pos[held]
         if cursors.outcome.any_failed:
             starts[np.repeat(cursors.parked(), count)] = cursors.encoded.size
         return cursors.elsewhere(starts, np.repeat(cursors.end, count), lambda: np.repeat(cursors.rows(), count))
 
     def _walk(self, count: Offsets, cursors: Cursors, first: Offsets, starts: Offsets | None) -> None:
-        """Move past `count` elements; note in `starts` where each starts, those of a row from slot `first` on.
+        """Move past `count` elements, if any; note where each starts in `starts`, those of a row from `first` on.
 
         The walk goes over the element's index, each time with the rows that still have one.
         """
         index = 0
-        rows = np.flatnonzero(count > 0)
+        (rows,) = (count > 0).nonzero()
         part = cursors.at(rows)
         while len(rows) > FEW_ROWS:
             if starts is not None:
                 starts[first[rows] + index] = part.pos
             self.element.skip(part)
             index += 1
-            more = np.flatnonzero(part.unparked(count[rows]) > index)
+            (more,) = (part.unparked(count[rows]) > index).nonzero()
             if len(more) < len(rows):
                 cursors.put(rows, part)
                 rows, part = rows[more], part.at(more)
@@ -97,7 +102,7 @@ class List:
     def _walk_singly(  # noqa: PLR0913, PLR0917
         self, rows: Offsets, index: int, count: Offsets, cursors: Cursors, first: Offsets, starts: Offsets | None
     ) -> None:
-        part = cursors.at(rows)
+        part = cursors.apart(rows)
         data = cursors.encoded.bytes
         for place, row in enumerate(rows):
             pos, end, visited = int(part.pos[place]), int(part.end[place]), []
@@ -169,13 +174,13 @@ class NullableRecord:
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """As `Node.read`."""
-        present = np.flatnonzero(self._exists(cursors))
+        (present,) = self._exists(cursors).nonzero()
         (values,) = read_some(self.record, present, cursors)
         return [scatter(values, present, len(cursors))]
 
     def skip(self, cursors: Cursors) -> None:
         """As `Node.skip`."""
-        present = np.flatnonzero(self._exists(cursors))
+        (present,) = self._exists(cursors).nonzero()
         part = cursors.at(present)
         self.record.skip(part)
         cursors.put(present, part)
@@ -210,27 +215,3 @@ def read_some(node: Node, index: Offsets, cursors: Cursors) -> list[pa.Array]:
     values = node.read(part)
     cursors.put(index, part)
     return values
-
-
-def scatter(values: pa.Array, at: Offsets, length: int) -> pa.Array:
-    """Return an array of `length` with `values` at the ascending places `at` and null elsewhere."""
-    if len(at) == length:
-        return values
-    if not len(at):
-        return pa.nulls(length, values.type)
-    if pa.types.is_list(values.type) and not values.null_count:
-        return _scatter_lists(values, at, length)
-    indices = np.full(length, -1, np.int32)
-    indices[at] = np.arange(len(at), dtype=np.int32)
-    return values.take(pa.array(indices, mask=indices < 0))
-
-
-def _scatter_lists(values: pa.ListArray, at: Offsets, length: int) -> pa.ListArray:
-    """Move the offsets alone: elements stay where they are."""
-    sizes = np.zeros(length, np.int64)
-    sizes[at] = np.diff(values.offsets.to_numpy())
-    offsets = np.zeros(length + 1, np.int32)
-    offsets[1:] = np.cumsum(sizes)
-    null = np.ones(length, bool)
-    null[at] = False
-    return list_array(offsets, values.values, null)

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 class Node(Protocol):
     """A piece of a layout: one field, or several of fixed size that follow each other."""
 
-    smallest: int
-    """The fewest bytes that a value takes."""
+    @property
+    def smallest(self) -> int:
+        """The fewest bytes that a value takes."""
+        ...
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """Read at the cursors and move them on; return per field an array of one value per cursor."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from kip848_records.protocol.columnar.leaves import FixedList, Run, Span
 from kip848_records.protocol.columnar.lengths import CompactLength, Count, FixedLength, Length
 from kip848_records.protocol.columnar.nesting import List, NullableRecord, Record
-from kip848_records.protocol.columnar.node import Node
 from kip848_records.protocol.columnar.tags import Tags
 from kip848_records.protocol.schema import INT16, INT32, STRING, Array, Field, Fixed, Layout, Struct, Type, Variable
+
+if TYPE_CHECKING:
+    from kip848_records.protocol.columnar.node import Node
 
 
 @cache

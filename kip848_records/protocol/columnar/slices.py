@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kip848_records.protocol.columnar.cursors import Cursors, Mask, Offsets
 
 _ASCII = 0x7F
+_EVEN_NUMBERS = pa.array(np.arange(0, 1 << 16, 2, dtype=np.int32))
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Slices:
             np.maximum.accumulate(bounds, out=bounds)
         buffers = [None, pa.py_buffer(bounds), cursors.encoded.buffer]
         alternating = pa.Array.from_buffers(pa.binary(), len(bounds) - 1, buffers)
-        wanted = alternating.take(pa.array(np.arange(0, len(bounds), 2, dtype=np.int32)))
+        wanted = alternating.take(_even_numbers(len(starts)))
         _, offset_buffer, content_buffer = wanted.buffers()
         offsets = np.frombuffer(offset_buffer, np.int32, len(starts) + 1)
         size = int(offsets[-1])
@@ -60,3 +61,9 @@ class Slices:
 def validity(null: Mask | None) -> pa.Buffer | None:
     """Return the validity bitmap of an array with nulls at `null`."""
     return None if null is None else pa.py_buffer(np.packbits(~null, bitorder="little"))
+
+
+def _even_numbers(count: int) -> pa.Int32Array:
+    if count > len(_EVEN_NUMBERS):
+        return pa.array(np.arange(0, 2 * count, 2, dtype=np.int32))
+    return _EVEN_NUMBERS.slice(0, count)

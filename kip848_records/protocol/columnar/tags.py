@@ -10,15 +10,31 @@ import pyarrow as pa
 
 from kip848_records.protocol.columnar.errors import Error, Malformed
 from kip848_records.protocol.columnar.lengths import read_uvarint, uvarint_at
-from kip848_records.protocol.columnar.nesting import FEW_ROWS, scatter
+from kip848_records.protocol.columnar.nesting import FEW_ROWS
+from kip848_records.protocol.columnar.scatter import scatter
 
 if TYPE_CHECKING:
     from kip848_records.protocol.columnar.cursors import Cursors, Offsets
     from kip848_records.protocol.columnar.node import Node
 
-    Payloads = dict[int, tuple[Offsets, Offsets]]
-
 _SMALLEST_FIELD = 2  # a tag and a size of 0
+
+
+@dataclass
+class _Payloads:
+    """Where the payloads of one tag start and end, and which cursors, ascending, have one."""
+
+    index: Offsets
+    starts: Offsets
+    ends: Offsets
+
+    def overridden(self, later: _Payloads, length: int) -> _Payloads:
+        """Return these payloads, or the later ones where a cursor has both."""
+        merged = np.full((2, length), -1)
+        for payloads in (self, later):
+            merged[:, payloads.index] = payloads.starts, payloads.ends
+        index = np.flatnonzero(merged[0] >= 0)
+        return _Payloads(index, *merged[:, index])
 
 
 @dataclass(frozen=True)
@@ -33,15 +49,15 @@ class Tags:
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """As `Node.read`, for the known tags in order; a field is null where the section does not have it."""
-        payloads = self._locate(cursors, note=True)
+        found = self._locate(cursors, tuple(self.known))
         return [
-            self._payload(node, payloads[tag], cursors) if tag in payloads else pa.nulls(len(cursors), kind)
+            self._read_payloads(node, found[tag], cursors) if tag in found else pa.nulls(len(cursors), kind)
             for tag, (node, kind) in self.known.items()
         ]
 
     def skip(self, cursors: Cursors) -> None:
         """As `Node.skip`; the payloads of known tags are passed over as well."""
-        self._locate(cursors, note=False)
+        self._locate(cursors, ())
 
     def skip_one(self, data: memoryview, pos: int, end: int) -> int:
         """As `Node.skip_one`."""
@@ -52,46 +68,46 @@ class Tags:
             _, _, after = _field_at(data, after, end)
         return after
 
-    def _locate(self, cursors: Cursors, *, note: bool) -> Payloads:
-        """Move past the section; return by tag where its payload starts and ends, -1 where it is absent."""
+    def _locate(self, cursors: Cursors, wanted: tuple[int, ...]) -> dict[int, _Payloads]:
+        """Move past the section; return the payloads of the tags that are wanted, if any cursor has them."""
+        found: dict[int, _Payloads] = {}
         start = cursors.pos
         left = read_uvarint(cursors)
         cursors.claim(left * _SMALLEST_FIELD, start)
         left = cursors.unparked(left)
-        found: Payloads = {}
-        while left.any():
-            rows = np.flatnonzero(left > 0)
+        while np.count_nonzero(left):
+            (rows,) = (left > 0).nonzero()
             if len(rows) <= FEW_ROWS:
-                self._locate_singly(rows, left, cursors, found if note else None)
+                self._locate_singly(rows, left, cursors, wanted, found)
                 break
             part = cursors.at(rows)
             start = part.pos
             tag = read_uvarint(part)
-            part.fail(part.pos >= part.end, Error.TRUNCATED, start)
+            part.fail(part.pos >= part.end, Error.TRUNCATED, np.minimum(part.pos, part.end))
             size = part.claim(read_uvarint(part), start)
-            payload = part.pos
-            part.pos = payload + size
-            if note:
-                self._note(found, rows, tag, (payload, part.pos), len(left))
+            contents = part.pos
+            part.pos = contents + size
             cursors.put(rows, part)
             left[rows] -= 1
             left = cursors.unparked(left)
+            for known in wanted:
+                (hit,) = ((tag == known) & ~part.parked()).nonzero()
+                if len(hit):
+                    self._note(found, known, _Payloads(rows[hit], contents[hit], part.pos[hit]), len(left))
         return found
 
-    def _note(self, found: Payloads, rows: Offsets, tag: Offsets, span: tuple[Offsets, Offsets], length: int) -> None:
-        for known in self.known:
-            hit = tag == known
-            if not hit.any():
-                continue
-            if len(rows) == length and hit.all():
-                found[known] = span
-                continue
-            starts, ends = found.get(known) or (np.full(length, -1), np.full(length, -1))
-            found[known] = starts, ends = starts.copy(), ends.copy()
-            starts[rows[hit]], ends[rows[hit]] = span[0][hit], span[1][hit]
+    def _note(self, found: dict[int, _Payloads], tag: int, payloads: _Payloads, length: int) -> None:
+        found[tag] = found[tag].overridden(payloads, length) if tag in found else payloads
 
-    def _locate_singly(self, rows: Offsets, left: Offsets, cursors: Cursors, found: Payloads | None) -> None:
-        part = cursors.at(rows)
+    def _locate_singly(
+        self,
+        rows: Offsets,
+        left: Offsets,
+        cursors: Cursors,
+        wanted: tuple[int, ...],
+        found: dict[int, _Payloads],
+    ) -> None:
+        part = cursors.apart(rows)
         for place, row in enumerate(rows):
             pos, end = int(part.pos[place]), int(part.end[place])
             spans: dict[int, tuple[int, int]] = {}
@@ -103,21 +119,19 @@ class Tags:
                 part.fail_one(place, malformed)
                 continue
             part.pos[place] = pos
-            if found is not None:
-                for tag in spans.keys() & self.known.keys():
-                    starts, ends = found.setdefault(tag, (np.full(len(left), -1), np.full(len(left), -1)))
-                    starts[row], ends[row] = spans[tag]
+            for known in spans.keys() & set(wanted):
+                payload = _Payloads(rows[place : place + 1], *np.array(spans[known])[:, None])
+                self._note(found, known, payload, len(left))
         cursors.put(rows, part)
 
-    def _payload(self, node: Node, span: tuple[Offsets, Offsets], cursors: Cursors) -> pa.Array:
+    def _read_payloads(self, node: Node, payloads: _Payloads, cursors: Cursors) -> pa.Array:
         """Read a tagged field where it is present; it must fill its payload exactly."""
-        starts, ends = span
-        present = np.flatnonzero((starts >= 0) & ~cursors.parked())
-        part = cursors.elsewhere(starts[present], ends[present], lambda: cursors.rows()[present])
+        index = payloads.index
+        part = cursors.elsewhere(payloads.starts, payloads.ends, lambda: cursors.rows()[index])
         (values,) = node.read(part)
-        part.fail(part.pos != part.end, Error.TAG_SIZE_MISMATCH, starts[present])
-        cursors.park_like(present, part)
-        return scatter(values, present, len(cursors))
+        part.fail(part.pos != part.end, Error.TAG_SIZE_MISMATCH, payloads.starts)
+        cursors.park_like(index, part)
+        return scatter(values, index, len(cursors))
 
 
 def _field_at(data: memoryview, start: int, end: int) -> tuple[int, int, int]:

@@ -1,0 +1,86 @@
+"""The encoder is the decoder's inverse, for every record type, version and layout."""
+
+import struct
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kip848_records.protocol.columnar import decode
+from kip848_records.protocol.encode import encode_key, encode_message, uvarint
+from kip848_records.protocol.messages import (
+    CONSUMER_PROTOCOL_ASSIGNMENT,
+    CONSUMER_PROTOCOL_SUBSCRIPTION,
+    RECORDS,
+)
+from kip848_records.protocol.schema import BYTES, Array, Struct
+from tests.protocol.message_strategies import messages
+from tests.protocol.plain_decoder import plain_decode
+
+MESSAGES = [
+    *(
+        (f"{record.key_type}-{place}", message)
+        for record in RECORDS.values()
+        for place, message in enumerate(record.values)
+    ),
+    ("subscription", CONSUMER_PROTOCOL_SUBSCRIPTION),
+    ("assignment", CONSUMER_PROTOCOL_ASSIGNMENT),
+]
+LAYOUTS = [
+    pytest.param(layout, id=f"{name}-v{version}")
+    for name, message in MESSAGES
+    for version, layout in message.layouts.items()
+]
+
+
+def columns(kind, value):
+    """A message under the names of columns; what it lacks is null."""
+    if value is None:
+        return None
+    if isinstance(kind, Array):
+        return [columns(kind.element, element) for element in value]
+    if isinstance(kind, Struct):
+        return {field.column: columns(field.type, value.get(field.name)) for field in kind.fields}
+    return value
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_values(layout, data):
+    drawn = data.draw(st.lists(messages(layout), min_size=1, max_size=12))
+    encoded = [encode_message(layout, message) for message in drawn]
+    assert {message[:2] for message in encoded} == {struct.pack(">h", layout.version)}
+    decoded = decode(layout, pa.array([message[2:] for message in encoded]))
+    assert not decoded.errors.any()
+    assert decoded.values.to_pylist() == [columns(layout.struct, message) for message in drawn]
+
+
+@pytest.mark.parametrize("record", RECORDS.values(), ids=lambda record: record.key_type)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_keys(record, data):
+    key = data.draw(messages(record.key_layout))
+    encoded = encode_key(record, key)
+    assert encoded[:2] == struct.pack(">h", record.key_type)
+    assert plain_decode(record.key_layout, encoded[2:]) == columns(record.key, key)
+
+
+def test_bytes_may_be_base64():
+    layout = CONSUMER_PROTOCOL_ASSIGNMENT.at(0)
+    texts, raw = ({"assignedPartitions": [], "userData": data} for data in ("//8=", b"\xff\xff"))
+    assert encode_message(layout, texts) == encode_message(layout, raw)
+    assert layout.struct.fields[1].type is BYTES
+
+
+def test_a_missing_field_is_named():
+    with pytest.raises(KeyError, match="epoch"):
+        encode_message(RECORDS[3].value_layouts(0)[0], {"metadataHash": 1})
+
+
+@pytest.mark.parametrize(
+    ("value", "encoded"), [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02"), (2**32 - 1, "ffffffff0f")]
+)
+def test_uvarint(value, encoded):
+    assert uvarint(value).hex() == encoded
