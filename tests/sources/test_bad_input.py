@@ -50,13 +50,13 @@ def test_a_readme_as_the_source(spark, tmp_path):
 def test_a_readme_called_json(spark, tmp_path):
     (tmp_path / "README.md").write_text("Hello\nWorld\n")
     error = refused(spark, tmp_path / "README.md", "json")
-    assert error.message == f"{tmp_path}/README.md has no column key, partition, offset, timestamp"
+    assert error.message == f"{tmp_path}/README.md has no column key, value, partition, offset, timestamp"
 
 
 def test_json_that_is_no_dump(spark, tmp_path):
     (tmp_path / "package.json").write_text(json.dumps({"name": "x", "version": 1}))
     error = refused(spark, tmp_path / "package.json")
-    assert "has no column key, partition, offset, timestamp" in error.message
+    assert "has no column key, value, partition, offset, timestamp" in error.message
     assert error.hint == "a dump needs the Kafka source's columns key, value, partition, offset, timestamp"
 
 

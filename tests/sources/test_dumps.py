@@ -90,10 +90,10 @@ def test_json_lines_as_spark_writes_them(spark, kafka_rows, expected, tmp_path, 
 @pytest.mark.parametrize("unit", ["ms", "us", "ns", "s.f"])
 def test_json_times_may_be_numbers_of_any_unit(spark, tmp_path, unit):
     times = {"ms": 1763712000123, "us": 1763712000123000, "ns": 1763712000123000000, "s.f": "2025-11-21T08:00:00.123Z"}
-    line = {"key": "AAM=", "partition": 0, "offset": 5, "timestamp": times[unit]}
+    line = {"key": "AAM=", "value": "AA==", "partition": 0, "offset": 5, "timestamp": times[unit]}
     (tmp_path / "dump.jsonl.gz").write_bytes(gzip.compress(json.dumps(line).encode()))
     (row,) = in_log_order(read_log(spark, str(tmp_path / "dump.jsonl.gz")))
-    assert (row["error"], row["timestamp"], row["value"]) == (None, 1763712000123000, None)
+    assert (row["error"], row["timestamp"], row["value"]) == (None, 1763712000123000, b"\x00")
 
 
 def test_parquet_that_pandas_wrote_with_nanoseconds(spark, parquet, expected, tmp_path):

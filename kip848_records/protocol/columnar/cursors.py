@@ -105,13 +105,16 @@ class Cursors:
         bad = np.arange(len(self)) == place
         self.fail(bad, malformed.error, np.full(len(self), malformed.position))
 
-    def claim(self, size: Offsets, start: Offsets) -> Offsets:
-        """Fail the fields, which began at `start`, that have fewer than `size` bytes left.
+    def advance(self, size: Offsets, start: Offsets) -> Offsets:
+        """Move on by `size` bytes and return where they begin; fail the fields, begun at `start`, that lack them."""
+        begin = self.pos
+        self.pos = begin + size
+        self.fail(self.pos > self.end, Error.TRUNCATED, start)
+        return np.minimum(begin, self.pos) if self.outcome.any_failed else begin
 
-        Returns `size`, 0 for parked cursors: the sizes that are safe to move by.
-        """
+    def claim(self, size: Offsets, start: Offsets) -> None:
+        """Fail the fields, which began at `start`, that have fewer than `size` bytes left."""
         self.fail(self.pos + size > self.end, Error.TRUNCATED, start)
-        return self.unparked(size)
 
     def unparked(self, size: Offsets) -> Offsets:
         """Return `size`, 0 for parked cursors."""

@@ -119,15 +119,12 @@ class Span:
         if length.min(initial=0) < 0:
             null = length < 0
             length = np.maximum(length, 0)
-        length = cursors.claim(length, start)
+        contents = cursors.advance(length, start)
         if self.kind is STRING and cursors.encoded.longest > MAX_STRING_BYTES:
             cursors.fail(length > MAX_STRING_BYTES, Error.INVALID_LENGTH, start)
-            length = cursors.unparked(length)
         if null is not None and not self.nullable:
             cursors.fail(null, Error.UNEXPECTED_NULL, start)
             null = None
-        contents = cursors.pos
-        cursors.pos = contents + length
         return contents, null
 
     def skip_one(self, data: memoryview, pos: int, end: int) -> int:

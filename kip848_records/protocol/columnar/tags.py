@@ -84,9 +84,7 @@ class Tags:
             start = part.pos
             tag = read_uvarint(part)
             part.fail(part.pos >= part.end, Error.TRUNCATED, np.minimum(part.pos, part.end))
-            size = part.claim(read_uvarint(part), start)
-            contents = part.pos
-            part.pos = contents + size
+            contents = part.advance(read_uvarint(part), start)
             cursors.put(rows, part)
             left[rows] -= 1
             left = cursors.unparked(left)
