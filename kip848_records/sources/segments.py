@@ -14,7 +14,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
-from kip848_records.protocol.batches import SEGMENT_SCHEMA, SegmentError, read_segment
+from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, SegmentError, read_segment
 from kip848_records.sources.files import escape_glob
 from kip848_records.sources.log import LOG_SCHEMA, TOPIC
 

@@ -7,9 +7,9 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
-from kip848_records.protocol.batches import read_segment
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.protocol.schema import Layout
+from kip848_records.protocol.segments.reader import read_segment
 from tests.protocol.plain_decoder import BadMessageError, plain_decode
 
 TESTS = Path(__file__).parent.parent

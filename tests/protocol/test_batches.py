@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kip848_records.protocol import record_fields
-from kip848_records.protocol.batches import SEGMENT_SCHEMA, read_segment
+from kip848_records.protocol.segments import record_fields
+from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, read_segment
 from tests.dump_log import read_dump_logs
 from tests.protocol.segment_reference import read_rows
 from tests.protocol.segment_writer import CODECS, Record, plain_batch, plain_records, write_batch, write_marker

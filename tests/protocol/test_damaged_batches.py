@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kip848_records.protocol import record_fields
-from kip848_records.protocol.batches import (
+from kip848_records.protocol.segments import record_fields
+from kip848_records.protocol.segments.reader import (
     SEGMENT_SCHEMA,
     NotASegmentError,
     SegmentError,

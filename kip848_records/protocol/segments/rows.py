@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kip848_records.protocol import transactions
-from kip848_records.protocol.record_batch import CONTROL, LOG_APPEND_TIME, BatchHeaders
-from kip848_records.protocol.record_fields import RecordFields
+from kip848_records.protocol.segments import transactions
+from kip848_records.protocol.segments.record_batch import CONTROL, LOG_APPEND_TIME, BatchHeaders
+from kip848_records.protocol.segments.record_fields import RecordFields
 
 SEGMENT_SCHEMA: Final = pa.schema(
     [

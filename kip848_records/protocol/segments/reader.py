@@ -2,7 +2,7 @@
 
 Batches are read in groups of a few MiB, a group column by column: `record_batch` finds the batches and reads their
 headers, `compression` gets at the bytes of their records, `record_fields` at the records, `transactions` says what
-became of them, `segment_rows` makes rows.
+became of them, `rows` makes rows.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kip848_records.protocol import transactions
-from kip848_records.protocol.compression import CompressionError, Decompressor
-from kip848_records.protocol.record_batch import (
+from kip848_records.protocol.segments import transactions
+from kip848_records.protocol.segments.compression import CompressionError, Decompressor
+from kip848_records.protocol.segments.record_batch import (
     ATTRIBUTES_AT,
     CODEC_MASK,
     CONTROL,
@@ -27,8 +27,8 @@ from kip848_records.protocol.record_batch import (
     UnsupportedMagicError,
     find_batches,
 )
-from kip848_records.protocol.record_fields import PADDING, parse_records
-from kip848_records.protocol.segment_rows import SEGMENT_SCHEMA, BatchGroup, compacted_row, error_row, group_rows
+from kip848_records.protocol.segments.record_fields import PADDING, parse_records
+from kip848_records.protocol.segments.rows import SEGMENT_SCHEMA, BatchGroup, compacted_row, error_row, group_rows
 
 __all__ = ["SEGMENT_SCHEMA", "NotASegmentError", "SegmentError", "UnsupportedMagicError", "read_segment"]
 
