@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kip848_records.protocol.columnar import Encoded, Error, decode_spans
-from kip848_records.protocol.messages import CONSUMER_PROTOCOL_TYPE
+from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
 from kip848_records.protocol.schema import STRING, UUID, Array, Field, Fixed, Layout, Message, Struct, Type
 
 if TYPE_CHECKING:

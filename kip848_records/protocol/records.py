@@ -6,6 +6,7 @@ The rows of a batch are sorted by record type, then every type and value version
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from kip848_records.protocol.columnar import Decoded, Encoded, Error, decode_spans
-from kip848_records.protocol.messages import RECORDS, Record
+from kip848_records.protocol.messages import KAFKA, Dialect, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,14 +28,46 @@ if TYPE_CHECKING:
 _TYPE_BYTES = 2
 _VERSION_BYTES = 2
 
-_SORTED = sorted(RECORDS.values(), key=lambda record: (id(record.key_layout), record.key_type))
-"""Records in the order in which a batch is decoded: those of one key layout follow each other."""
 
-_UNKNOWN, _NO_TYPE = len(_SORTED), len(_SORTED) + 1
-_RANK = np.full(1 << 16, _UNKNOWN, np.int8)
-"""Place in that order by key type."""
-for _rank, _record in enumerate(_SORTED):
-    _RANK[_record.key_type] = _rank
+@dataclass(frozen=True, eq=False)
+class _Order:
+    """In what order the rows of a batch are decoded: those of one record type together, and so those of one key layout.
+
+    A rank is a place in `records`; unknown types and rows without a type have the two ranks behind those.
+    """
+
+    dialect: Dialect
+
+    @cached_property
+    def records(self) -> list[Record]:
+        usual = (records[0] for records in self.dialect.by_type.values())
+        return sorted(usual, key=lambda record: (id(record.key_layout), record.key_type))
+
+    @property
+    def unknown(self) -> int:
+        return len(self.records)
+
+    @property
+    def no_type(self) -> int:
+        return self.unknown + 1
+
+    @cached_property
+    def rank_of_type(self) -> NDArray[np.int8]:
+        ranks = np.full(1 << 16, self.unknown, np.int8)
+        for rank, record in enumerate(self.records):
+            ranks[record.key_type] = rank
+        return ranks
+
+    def ranks(self, key: Encoded) -> NDArray[np.int8]:
+        ranks = np.full(len(key.starts), self.no_type, np.int8)
+        typed = key.ends - key.starts >= _TYPE_BYTES
+        ranks[typed] = self.rank_of_type[key.view(">u2")[key.starts[typed]]]
+        return ranks
+
+
+@cache
+def _order(dialect: Dialect) -> _Order:
+    return _Order(dialect)
 
 
 @dataclass(frozen=True)
@@ -66,23 +99,24 @@ class DecodedBatch:
     in_key: NDArray[np.bool_]
 
 
-def decode_records(key: pa.Array, value: pa.Array) -> DecodedBatch:
+def decode_records(key: pa.Array, value: pa.Array, dialect: Dialect = KAFKA) -> DecodedBatch:
     """Decode the keys and values (binary arrays of one length) of log rows."""
-    return _BatchDecoder(key, value).run()
+    return _BatchDecoder(key, value, _order(dialect)).run()
 
 
 class _BatchDecoder:
     """Decodes a batch whose rows are sorted; `order` has the place that each row has in the batch that was given."""
 
-    def __init__(self, key: pa.Array, value: pa.Array) -> None:
+    def __init__(self, key: pa.Array, value: pa.Array, decoding: _Order) -> None:
+        self.decoding = decoding
         self.key = Encoded(key)
-        ranks = _ranks(self.key)
+        ranks = decoding.ranks(self.key)
         self.order = np.argsort(ranks, kind="stable")
         if (ranks[1:] < ranks[:-1]).any():
             order = pa.array(self.order)
             key, value = key.take(order), value.take(order)
             self.key = Encoded(key)
-        self.bounds = np.concatenate([[0], np.cumsum(np.bincount(ranks, minlength=_NO_TYPE + 1))])
+        self.bounds = np.concatenate([[0], np.cumsum(np.bincount(ranks, minlength=decoding.no_type + 1))])
         self.value = Encoded(value)
         self.tombstone = value.is_null().to_numpy(zero_copy_only=False)
         self.errors = np.zeros(len(key), np.int8)
@@ -90,14 +124,15 @@ class _BatchDecoder:
         self.in_key = np.zeros(len(key), bool)
 
     def run(self) -> DecodedBatch:
+        records = self.decoding.records
         groups: list[RecordGroup] = []
-        for layout, ranks in groupby(range(_UNKNOWN), lambda rank: _SORTED[rank].key_layout):
+        for layout, ranks in groupby(range(len(records)), lambda rank: records[rank].key_layout):
             groups += self.of_key_layout(layout, list(ranks))
-        self.fail(self.rows(_NO_TYPE), Error.MISSING_KEY, in_key=True)
+        self.fail(self.rows(self.decoding.no_type), Error.MISSING_KEY, in_key=True)
         back = np.empty_like(self.order)
         back[self.order] = np.arange(len(self.order))
         found = self.errors[back], self.positions[back], self.in_key[back]
-        return DecodedBatch(groups, self.order[self.rows(_UNKNOWN)], *found)
+        return DecodedBatch(groups, self.order[self.rows(self.decoding.unknown)], *found)
 
     def rows(self, rank: int) -> Indices:
         return np.arange(self.bounds[rank], self.bounds[rank + 1])
@@ -107,13 +142,26 @@ class _BatchDecoder:
         first, end = int(self.bounds[ranks[0]]), int(self.bounds[ranks[-1] + 1])
         if first == end:
             return
-        starts, ends = self.key.starts[first:end] + _TYPE_BYTES, self.key.ends[first:end]
-        decoded = decode_spans(layout, self.key, starts, ends)
+        decoded = self.keys(layout, np.arange(first, end))
         good = self.keep_errors(np.arange(first, end), decoded, in_key=True)
         for rank in ranks:
             if len(rows := self.rows(rank)):
-                keys = decoded.values.slice(int(rows[0]) - first, len(rows))
-                yield from self.of_type(_SORTED[rank], *_select(good[rows - first], rows, keys))
+                record, keys = self.decoding.records[rank], decoded.values.slice(int(rows[0]) - first, len(rows))
+                theirs = good[rows - first]
+                yield from self.of_type(record, *_select(theirs, rows, keys))
+                for other in self.decoding.dialect.by_type[record.key_type][1:]:
+                    yield from self.of_other_record(other, rows[~theirs])
+
+    def of_other_record(self, record: Record, rows: Indices) -> Iterator[RecordGroup]:
+        """Decode the rows whose keys do not end where those of their type usually do, but where this record's do."""
+        if not len(rows):
+            return
+        decoded = self.keys(record.key_layout, rows)
+        good = self.keep_errors(rows, decoded, in_key=True)
+        yield from self.of_type(record, *_select(good, rows, decoded.values))
+
+    def keys(self, layout: Layout, rows: Indices) -> Decoded:
+        return decode_spans(layout, self.key, self.key.starts[rows] + _TYPE_BYTES, self.key.ends[rows])
 
     def of_type(self, record: Record, rows: Indices, keys: pa.StructArray) -> Iterator[RecordGroup]:
         dead = self.tombstone[rows]
@@ -163,14 +211,6 @@ class _BatchDecoder:
         self.errors[rows] = error
         self.positions[rows] = 0
         self.in_key[rows] = in_key
-
-
-def _ranks(key: Encoded) -> NDArray[np.int8]:
-    """Return where in `_SORTED` the type of each key is."""
-    ranks = np.full(len(key.starts), _NO_TYPE, np.int8)
-    typed = key.ends - key.starts >= _TYPE_BYTES
-    ranks[typed] = _RANK[key.view(">u2")[key.starts[typed]]]
-    return ranks
 
 
 def _select(mask: NDArray[np.bool_], rows: Indices, keys: pa.StructArray) -> tuple[Indices, pa.StructArray]:

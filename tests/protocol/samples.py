@@ -7,13 +7,14 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
-from kip848_records.protocol.messages import RECORDS
+from kip848_records.protocol.messages import DIALECTS, KAFKA, Record
 from kip848_records.protocol.schema import Layout
 from kip848_records.protocol.segments.reader import read_segment
 from tests.protocol.plain_decoder import BadMessageError, plain_decode
 
 TESTS = Path(__file__).parent.parent
-VECTOR_RELEASES = ("4.0.0", "4.4.0")
+VECTOR_RELEASES = {"3.5.2": "kip-848", "3.7.2": "kafka-3.7", "4.0.0": "kafka", "4.4.0": "kafka"}
+"""Releases whose serializers wrote the vectors, and their dialects."""
 
 
 def read_vectors(release: str) -> list[dict]:
@@ -39,11 +40,10 @@ def captured_records() -> dict[str, list[tuple[bytes, bytes | None]]]:
     return {capture.name: [(row["key"], row["value"]) for row in read_capture(capture)] for capture in captures}
 
 
-def vector_records() -> list[tuple[bytes, bytes | None]]:
-    """Keys and values of all vectors."""
+def vector_records(release: str) -> list[tuple[bytes, bytes | None]]:
+    """Keys and values of a release's vectors."""
     return [
         (bytes.fromhex(vector["key_hex"]), None if vector["value_hex"] is None else bytes.fromhex(vector["value_hex"]))
-        for release in VECTOR_RELEASES
         for vector in read_vectors(release)
     ]
 
@@ -52,14 +52,20 @@ def vector_records() -> list[tuple[bytes, bytes | None]]:
 def messages_by_layout() -> dict[Layout, list[bytes]]:
     """All different messages, without type and version, under the layout that decodes them; values and keys."""
     found: dict[Layout, dict[bytes, None]] = {}
-    for key, value in chain(vector_records(), *captured_records().values()):
-        record = RECORDS[int.from_bytes(key[:2], "big")]
+    of_vectors = ([(dialect, *record) for record in vector_records(r)] for r, dialect in VECTOR_RELEASES.items())
+    captured = ([(KAFKA.name, *record) for record in records] for records in captured_records().values())
+    for dialect, key, value in chain(*of_vectors, *captured):
+        record = usual_record(key, dialect)
         found.setdefault(record.key_layout, {})[key[2:]] = None
         if value is not None:
             layouts = record.value_layouts(int.from_bytes(value[:2], "big"))
             layout = next(layout for layout in layouts if decodes(layout, value[2:]))
             found.setdefault(layout, {})[value[2:]] = None
     return {layout: list(messages) for layout, messages in found.items()}
+
+
+def usual_record(key: bytes, dialect: str = KAFKA.name) -> Record:
+    return DIALECTS[dialect].by_type[int.from_bytes(key[:2], "big")][0]
 
 
 def decodes(layout: Layout, message: bytes) -> bool:

@@ -9,29 +9,25 @@ from hypothesis import strategies as st
 
 from kip848_records.protocol.columnar import decode
 from kip848_records.protocol.encode import encode_key, encode_message, uvarint
-from kip848_records.protocol.messages import (
-    CONSUMER_PROTOCOL_ASSIGNMENT,
-    CONSUMER_PROTOCOL_SUBSCRIPTION,
-    RECORDS,
-)
+from kip848_records.protocol.messages import DIALECTS, RECORDS
+from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
 from kip848_records.protocol.schema import BYTES, Array, Struct
 from tests.protocol.message_strategies import messages
 from tests.protocol.plain_decoder import plain_decode
 
 MESSAGES = [
     *(
-        (f"{record.key_type}-{place}", message)
-        for record in RECORDS.values()
+        (f"{dialect.name}-{record.name}-{record.key_type}-{place}", message)
+        for dialect in DIALECTS.values()
+        for record in dialect.records
         for place, message in enumerate(record.values)
     ),
     ("subscription", CONSUMER_PROTOCOL_SUBSCRIPTION),
     ("assignment", CONSUMER_PROTOCOL_ASSIGNMENT),
 ]
-LAYOUTS = [
-    pytest.param(layout, id=f"{name}-v{version}")
-    for name, message in MESSAGES
-    for version, layout in message.layouts.items()
-]
+LAYOUTS = {
+    layout: f"{name}-v{version}" for name, message in MESSAGES[::-1] for version, layout in message.layouts.items()
+}
 
 
 def columns(kind, value):
@@ -45,7 +41,7 @@ def columns(kind, value):
     return value
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", LAYOUTS, ids=LAYOUTS.values())
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_values(layout, data):

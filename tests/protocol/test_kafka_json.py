@@ -11,11 +11,8 @@ import pytest
 
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.kafka_json import key_json, value_json
-from kip848_records.protocol.messages import (
-    CONSUMER_PROTOCOL_ASSIGNMENT,
-    CONSUMER_PROTOCOL_SUBSCRIPTION,
-    RECORDS,
-)
+from kip848_records.protocol.messages import RECORDS
+from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
 from kip848_records.protocol.records import decode_records
 
 UUID = "AAECAwQFBgcICQoLDA0O_w"

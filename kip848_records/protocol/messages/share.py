@@ -1,0 +1,78 @@
+"""Share groups of KIP-932: record types 9 to 15."""
+
+from kip848_records.protocol.messages.common import (
+    ASSIGNMENT_MEMBER_VALUE,
+    ASSIGNMENT_METADATA_VALUE,
+    GROUP_ID,
+    GROUP_MEMBER,
+    PARTITION_METADATA_VALUE,
+    TOPIC_PARTITIONS,
+)
+from kip848_records.protocol.messages.record import Record
+from kip848_records.protocol.schema import INT8, INT32, INT64, STRING, UUID, Array, Field, Message, struct
+
+SHARE_TOPIC_PARTITIONS = Array(
+    struct(Field("topicId", UUID), Field("topicName", STRING), Field("partitions", Array(INT32)))
+)
+SHARE_TOPICS = Array(struct(Field("topicId", UUID), Field("topicName", STRING)))
+SHARE_STATE_FIELDS = (
+    Field("initializedTopics", SHARE_TOPIC_PARTITIONS),
+    Field("deletingTopics", SHARE_TOPICS),
+)
+SHARE_STATE_4_0_VALUE = Message(struct(*SHARE_STATE_FIELDS))
+
+
+SHARE_RECORDS = (
+    # 3.9 wrote type 9 with the layout that 4.0 moved to type 15.
+    Record(9, "ShareGroupPartitionMetadata", GROUP_ID, (PARTITION_METADATA_VALUE, SHARE_STATE_4_0_VALUE)),
+    Record(
+        10,
+        "ShareGroupMemberMetadata",
+        GROUP_MEMBER,
+        (
+            Message(
+                struct(
+                    Field("rackId", STRING, nullable="0+"),
+                    Field("clientId", STRING),
+                    Field("clientHost", STRING),
+                    Field("subscribedTopicNames", Array(STRING)),
+                )
+            ),
+        ),
+    ),
+    Record(
+        11,
+        "ShareGroupMetadata",
+        GROUP_ID,
+        (
+            Message(struct(Field("epoch", INT32), Field("metadataHash", INT64))),
+            Message(struct(Field("epoch", INT32))),
+        ),
+    ),
+    Record(12, "ShareGroupTargetAssignmentMetadata", GROUP_ID, (ASSIGNMENT_METADATA_VALUE,)),
+    Record(13, "ShareGroupTargetAssignmentMember", GROUP_MEMBER, (ASSIGNMENT_MEMBER_VALUE,)),
+    Record(
+        14,
+        "ShareGroupCurrentMemberAssignment",
+        GROUP_MEMBER,
+        (
+            Message(
+                struct(
+                    Field("memberEpoch", INT32),
+                    Field("previousMemberEpoch", INT32),
+                    Field("state", INT8),
+                    Field("assignedPartitions", TOPIC_PARTITIONS),
+                )
+            ),
+        ),
+    ),
+    Record(
+        15,
+        "ShareGroupStatePartitionMetadata",
+        GROUP_ID,
+        (
+            Message(struct(Field("initializingTopics", SHARE_TOPIC_PARTITIONS), *SHARE_STATE_FIELDS)),
+            SHARE_STATE_4_0_VALUE,
+        ),
+    ),
+)
