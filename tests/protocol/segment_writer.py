@@ -105,7 +105,7 @@ def compress(codec: str, data: bytes) -> bytes:
     if codec == "none":
         return data
     if codec == "gzip":
-        return gzip.compress(data)
+        return gzip.compress(data, mtime=0)
     if codec == "snappy-raw":
         return pa.Codec("snappy").compress(data, asbytes=True)
     if codec == "snappy":

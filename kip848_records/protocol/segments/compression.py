@@ -5,6 +5,7 @@ Source: Kafka's `CompressionType` (codes 0-4) and the factories `GzipCompression
 """
 
 import struct
+from io import BytesIO
 from typing import Final
 
 import pyarrow as pa
@@ -41,7 +42,7 @@ class Decompressor:
         `codec` is Kafka's code: bits 0-2 of a batch's attributes.
         """
         try:
-            if codec == NONE:
+            if codec == NONE or not block:
                 return block
             if codec == SNAPPY:
                 return self._unsnappy(block)
@@ -71,8 +72,7 @@ class Decompressor:
     def _unsnappy(self, block: bytes) -> bytes:
         if not block.startswith(XERIAL_MAGIC):
             return self._unsnappy_chunk(block, self.limit)
-        chunks: list[bytes] = []
-        size = 0
+        whole = BytesIO()
         at = XERIAL_HEADER_SIZE
         while at < len(block):
             (length,) = struct.unpack_from(">i", block, at)
@@ -81,10 +81,9 @@ class Decompressor:
                 raise CompressionError(
                     f"snappy block does not decompress: chunk of {length} bytes at byte {at} of {len(block)}"
                 )
-            chunks.append(self._unsnappy_chunk(block[at : at + length], self.limit - size))
-            size += len(chunks[-1])
+            whole.write(self._unsnappy_chunk(block[at : at + length], self.limit - whole.tell()))
             at += length
-        return b"".join(chunks)
+        return whole.getvalue()
 
     def _unsnappy_chunk(self, chunk: bytes, limit: int) -> bytes:
         size = 0
@@ -116,15 +115,15 @@ class _FrameStream:
     def read(self, frame: bytes, limit: int) -> bytes:
         """Return what the frame holds; where that is more than `limit` bytes, the stream must not be used again."""
         self._source.pending = frame
-        pieces: list[bytes] = []
-        size = 0
-        while size <= limit:
+        count = self._stream.readinto(self._piece)
+        if count < PIECE_SIZE:
+            return bytes(self._piece[:count])
+        # Grows in place: a list of pieces would need the memory twice when it is joined.
+        whole = BytesIO()
+        while count and whole.tell() <= limit:
+            whole.write(self._piece[:count])
             count = self._stream.readinto(self._piece)
-            pieces.append(bytes(self._piece[:count]))
-            size += count
-            if count < PIECE_SIZE:
-                break
-        return b"".join(pieces)
+        return whole.getvalue()
 
 
 class _FrameSource:

@@ -1,43 +1,36 @@
 """Log segments of record batches v2: the bytes of one `<base offset>.log` file -> Arrow rows.
 
-Batches are read in groups of a few MiB, a group column by column: `record_batch` finds the batches and reads their
-headers, `compression` gets at the bytes of their records, `record_fields` at the records, `transactions` says what
-became of them, `rows` makes rows.
+The file is looked through once (`survey`), then read in windows of some thousand batches, each window in groups of a
+few MiB, a group column by column: `record_batch` reads the batches' headers, `compression` gets at the bytes of their
+records, `record_fields` at the records, `transactions` says what became of them, `rows` makes rows.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
-import google_crc32c
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kip848_records.protocol.segments import transactions
-from kip848_records.protocol.segments.compression import CompressionError, Decompressor
-from kip848_records.protocol.segments.record_batch import (
-    ATTRIBUTES_AT,
-    CODEC_MASK,
-    CONTROL,
-    HEADER_SIZE,
-    TRANSACTIONAL,
-    BatchHeaders,
+from kip848_records.protocol.segments.compression import Decompressor
+from kip848_records.protocol.segments.record_batch import TRANSACTIONAL
+from kip848_records.protocol.segments.rows import SEGMENT_SCHEMA, compacted_row, error_rows, group_rows
+from kip848_records.protocol.segments.survey import (
     NotASegmentError,
     SegmentError,
     UnsupportedMagicError,
-    find_batches,
+    read_window,
+    survey_segment,
 )
-from kip848_records.protocol.segments.record_fields import PADDING, parse_records
-from kip848_records.protocol.segments.rows import SEGMENT_SCHEMA, BatchGroup, compacted_row, error_row, group_rows
+from kip848_records.protocol.segments.transactions import Transactions
+from kip848_records.protocol.segments.window import Window
 
 __all__ = ["SEGMENT_SCHEMA", "NotASegmentError", "SegmentError", "UnsupportedMagicError", "read_segment"]
 
-MAX_BATCH_BYTES: Final = 128 * 1024 * 1024
+MAX_BATCH_BYTES: Final = 64 * 1024 * 1024
 # Arrow's binary arrays count in int32.
 LARGEST_BATCH_BYTES: Final = 1024 * 1024 * 1024
-GROUP_BYTES: Final = 4 * 1024 * 1024
-# What a control record of type abort, commit and any other says.
-MARKER_OUTCOMES: Final = np.array([transactions.ABORTED, transactions.COMMITTED, transactions.UNKNOWN], np.int8)
 
 
 def read_segment(
@@ -72,111 +65,62 @@ def read_segment(
     if not 0 < max_batch_bytes <= LARGEST_BATCH_BYTES:
         raise ValueError(f"max_batch_bytes is {max_batch_bytes}, not between 1 and {LARGEST_BATCH_BYTES}")
     segment = memoryview(data).cast("B")
-    if not len(segment):
-        return
-    positions, tail = find_batches(segment)
-    headers = BatchHeaders.read(segment, positions)
-    reader = _SegmentReader(segment, headers, base_offset, batch_rows, Decompressor(max_batch_bytes))
-    for rows in reader.read():
-        for start in range(0, rows.num_rows, batch_rows):
-            yield rows.slice(start, batch_rows)
-    if tail.reason is not None:
-        yield error_row(segment[tail.position :], tail.reason)
+    if len(segment):
+        yield from _SegmentReader(segment, base_offset, batch_rows, Decompressor(max_batch_bytes)).read()
 
 
 class _SegmentReader:
     def __init__(
-        self,
-        segment: memoryview,
-        headers: BatchHeaders,
-        base_offset: int | None,
-        batch_rows: int,
-        decompressor: Decompressor,
+        self, segment: memoryview, base_offset: int | None, batch_rows: int, decompressor: Decompressor
     ) -> None:
         self.segment = segment
-        self.headers = headers
         self.base_offset = base_offset
         self.batch_rows = batch_rows
         self.decompressor = decompressor
-        self.faults = headers.faults(base_offset)
+        self.survey = survey_segment(segment, base_offset)
 
     def read(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the whole batches, some MiB at a time."""
-        outcomes = self._outcomes()
         expected = self.base_offset
-        done = 0
-        last_unread = True
-        for group in self._groups(np.arange(len(self.headers))):
-            size = len(group.headers)
-            rows, expected = group_rows(self.segment, group, outcomes[done : done + size], expected)
-            yield rows
-            done += size
-            last_unread = size - 1 in group.errors
-        if not last_unread and (expected is None or expected <= self.headers.last_offset[-1]):
-            yield compacted_row(self.headers[-1:])
+        unread = True
+        for start, outcomes in zip(self.survey.windows, self._outcomes(), strict=True):
+            window = self._window(start)
+            done = 0
+            for group in window.groups(np.arange(len(window.headers))):
+                size = len(group.headers)
+                theirs = np.zeros(size, np.int8) if outcomes is None else outcomes[done : done + size]
+                # Only a batch that is a group of its own has more.
+                for first in range(0, max(len(group.records), 1), self.batch_rows):
+                    part = replace(group, records=group.records[first : first + self.batch_rows])
+                    rows, expected = group_rows(self.segment, part, theirs, expected)
+                    yield rows
+                done += size
+                unread = size - 1 in group.errors
+                # The next may be as large.
+                del group, part, rows
+            last_batch = window.headers[-1:]
+        if not unread and (expected is None or expected <= last_batch.last_offset[0]):
+            yield compacted_row(last_batch)
+        if (reason := self.survey.tail.reason) is not None:
+            yield error_rows([self.segment[self.survey.tail.position :]], [reason])
 
-    def _outcomes(self) -> npt.NDArray[np.int8]:
-        """The transaction outcome of each batch. Markers come after what they decide, so they are read first."""
-        marker = np.zeros(len(self.headers), np.int8)
-        control = np.flatnonzero(self.headers.has(CONTROL))
-        marker[control] = transactions.UNKNOWN
-        done = 0
-        for group in self._groups(control):
-            marker[control[done + group.records.batch]] = MARKER_OUTCOMES[group.control_types()]
-            done += len(group.headers)
-        return transactions.transaction_outcomes(self.headers.producer_id, self.headers.has(TRANSACTIONAL), marker)
+    def _outcomes(self) -> list[npt.NDArray[np.int8] | None]:
+        """The transaction outcomes of each window's batches, None for a window without transactions."""
+        outcomes: list[npt.NDArray[np.int8] | None] = []
+        transactions = Transactions()
+        for start, transactional in zip(self.survey.windows[::-1], self.survey.transactional[::-1], strict=True):
+            if not transactional:
+                outcomes.append(None)
+                continue
+            window = self._window(start)
+            headers = window.headers
+            outcomes.append(
+                transactions.outcomes_before(headers.producer_id, headers.has(TRANSACTIONAL), window.markers())
+            )
+        return outcomes[::-1]
 
-    def _groups(self, chosen: npt.NDArray[np.int64]) -> Iterator[BatchGroup]:
-        """Cut these batches into groups of at most `batch_rows` records and a few MiB, or of one batch."""
-        records_up_to = np.cumsum(np.maximum(self.headers.count[chosen], 1, dtype=np.int64))
-        start = 0
-        while start < len(chosen):
-            enough = records_up_to[start - 1] * (start > 0) + self.batch_rows
-            stop = max(int(np.searchsorted(records_up_to, enough, side="right")), start + 1)
-            group = chosen[start:stop]
-            pieces, errors = self._pieces(group)
-            start += len(pieces)
-            yield _parse(self.headers[group[: len(pieces)]], pieces, errors)
-
-    def _pieces(self, batches: npt.NDArray[np.int64]) -> tuple[list[bytes], dict[int, str]]:
-        """The records sections of these batches, as many as make up a group, and why some could not be had."""
-        headers = self.headers[batches]
-        columns = (batches, headers.position, headers.size, headers.crc, headers.attributes & CODEC_MASK)
-        pieces: list[bytes] = []
-        errors: dict[int, str] = {}
-        size = 0
-        for batch, position, batch_size, crc, codec in zip(*(column.tolist() for column in columns), strict=True):
-            try:
-                if batch in self.faults:
-                    raise ValueError(self.faults[batch])  # noqa: TRY301
-                records = self._records(position, batch_size, crc, codec)
-            except ValueError as error:
-                errors[len(pieces)] = f"batch at byte {position}: {error}"
-                records = b""
-            pieces.append(records)
-            size += len(records)
-            if size >= GROUP_BYTES:
-                break
-        return pieces, errors
-
-    def _records(self, position: int, size: int, crc: int, codec: int) -> bytes:
-        """Return the records section of one batch, decompressed; raises ValueError with the reason."""
-        if size - HEADER_SIZE > self.decompressor.limit:
-            raise CompressionError(f"refused: more than {self.decompressor.limit} bytes of records")
-        checked = bytes(self.segment[position + ATTRIBUTES_AT : position + size])
-        actual = google_crc32c.value(checked)
-        if actual != crc:
-            raise ValueError(f"its CRC-32C is {actual:#010x}, the header says {crc:#010x}")
-        records = checked[HEADER_SIZE - ATTRIBUTES_AT :]
-        return self.decompressor.decompress(codec, records) if codec and records else records
-
-
-def _parse(headers: BatchHeaders, pieces: list[bytes], errors: dict[int, str]) -> BatchGroup:
-    sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
-    ends = np.cumsum(sizes)
-    counts = headers.count.astype(np.int64)
-    counts[list(errors)] = 0
-    buffer = b"".join([*pieces, bytes(PADDING)])
-    records, faults = parse_records(buffer, ends - sizes, ends, counts, headers.last_offset_delta.astype(np.int64))
-    located = {batch: f"batch at byte {headers.position[batch]}: {reason}" for batch, reason in faults.items()}
-    return BatchGroup(headers, buffer, records, errors | located)
+    def _window(self, start: int) -> Window:
+        headers, end = read_window(self.segment, start)
+        first, last = np.searchsorted(self.survey.out_of_order, [start, end])
+        overlapping = np.searchsorted(headers.position, self.survey.out_of_order[first:last])
+        faults = headers.faults() | dict.fromkeys(overlapping.tolist(), "offsets overlap the batch beside it")
+        return Window(self.segment, headers, faults, self.decompressor, self.batch_rows)

@@ -15,6 +15,9 @@ IntArray = npt.NDArray[np.int64]
 # A cursor runs past its record by at most the varints of one fixed run of fields before it is checked.
 PADDING: Final = 64
 MIN_RECORD_SIZE: Final = 7
+# Some 100 bytes of arrays are needed for each record. A broker's limit for a batch, message.max.bytes, is 1 MiB unless
+# someone raised it.
+MAX_RECORDS: Final = 1024 * 1024
 # Below this number of batches a NumPy step costs more than following the lengths one by one.
 FEW_BATCHES: Final = 128
 INT_BYTES: Final = 5
@@ -41,7 +44,7 @@ class RecordFields:
     def __len__(self) -> int:
         return len(self.batch)
 
-    def __getitem__(self, selection: npt.NDArray[Any]) -> "RecordFields":
+    def __getitem__(self, selection: slice | npt.NDArray[Any]) -> "RecordFields":
         return RecordFields(*(getattr(self, name)[selection] for name in self.__slots__))
 
 
@@ -59,6 +62,9 @@ def parse_records(
         int(batch): f"{counts[batch]} records do not fit in {ends[batch] - starts[batch]} bytes"
         for batch in np.flatnonzero(~fits)
     }
+    for batch in np.flatnonzero(fits & (counts > MAX_RECORDS)).tolist():
+        faults[batch] = f"refused: more than {MAX_RECORDS} records"
+        fits[batch] = False
     counts = np.where(fits, counts, 0)
     bounds = _RecordBounds(starts, counts)
     if faults:
@@ -72,29 +78,26 @@ def parse_records(
 
     batch_of = np.repeat(np.arange(len(counts)), counts)
     whole = bounds.broken[batch_of] < 0
-    start, stop, batch_of = bounds.start[whole], bounds.stop[whole], batch_of[whole]
-    fields, wrong = _fields(buffer, raw, start, stop, batch_of)
+    fields, wrong = _fields(buffer, raw, bounds.start[whole], batch_of[whole])
     wrong |= _offsets_wrong(fields, last_offset_deltas)
     if wrong.any():
         first_of = np.cumsum(counts) - counts
         rows = np.flatnonzero(whole)
         for row in np.flatnonzero(wrong)[::-1].tolist():
-            batch = int(batch_of[row])
+            batch = int(fields.batch[row])
             faults[batch] = f"record {rows[row] - first_of[batch]} does not parse"
-        fields = fields[~np.isin(batch_of, batch_of[wrong])]
+        fields = fields[~np.isin(fields.batch, fields.batch[wrong])]
     return fields, faults
 
 
 class _RecordBounds:
-    """Where each record's fields start and stop, found by following the lengths with one cursor a batch."""
+    """Where each record starts, found by following the lengths with one cursor a batch."""
 
     def __init__(self, starts: IntArray, counts: IntArray) -> None:
-        total = int(counts.sum())
         self.counts = counts
         self.first = np.cumsum(counts) - counts
         self.cursor = starts.copy()
-        self.start = np.zeros(total, np.int64)
-        self.stop = np.zeros(total, np.int64)
+        self.start = np.zeros(int(counts.sum()), np.int64)
         # The record at which a batch stopped making sense, -1 for none.
         self.broken = np.full(len(starts), -1, np.int64)
 
@@ -102,48 +105,47 @@ class _RecordBounds:
         active = np.flatnonzero(self.counts > 0)
         record = 0
         while active.size >= FEW_BATCHES:
-            length, start = _read_varint(raw, self.cursor[active], INT_BYTES)
-            inside = (length >= MIN_RECORD_SIZE - 1) & (length <= ends[active] - start)
+            length, at = _read_varint(raw, self.cursor[active], INT_BYTES)
+            inside = (length >= MIN_RECORD_SIZE - 1) & (length <= ends[active] - at)
             if not inside.all():
                 self.broken[active[~inside]] = record
-                active, length, start = active[inside], length[inside], start[inside]
-            row = self.first[active] + record
-            self.start[row] = start
-            self.cursor[active] = self.stop[row] = start + length
+                active, length, at = active[inside], length[inside], at[inside]
+            self.start[self.first[active] + record] = self.cursor[active]
+            self.cursor[active] = at + length
             record += 1
             active = active[self.counts[active] > record]
         for batch in active.tolist():
             self._follow(buffer, batch, record, int(ends[batch]))
 
     def _follow(self, buffer: bytes, batch: int, record: int, end: int) -> None:
-        start = int(self.cursor[batch])
-        starts, stops = [], []
+        at = int(self.cursor[batch])
+        starts = []
         for index in range(record, int(self.counts[batch])):
+            starts.append(at)
             # Nearly every length takes one byte or two.
-            first, second = buffer[start], buffer[start + 1]
+            first, second = buffer[at], buffer[at + 1]
             if first < MORE:
                 length = first >> 1 ^ -(first & 1)
-                start += 1
+                at += 1
             elif second < MORE:
                 length = (first & 0x7F | second << 7) >> 1 ^ -(first & 1)
-                start += 2
+                at += 2
             else:
-                length, start = _varint_at(buffer, start)
-            if length < MIN_RECORD_SIZE - 1 or length > end - start:
+                length, at = _varint_at(buffer, at)
+            if length < MIN_RECORD_SIZE - 1 or length > end - at:
                 self.broken[batch] = index
                 return
-            starts.append(start)
-            start += length
-            stops.append(start)
-        self.cursor[batch] = start
+            at += length
+        self.cursor[batch] = at
         row = int(self.first[batch]) + record
         self.start[row : row + len(starts)] = starts
-        self.stop[row : row + len(stops)] = stops
 
 
 def _fields(
-    buffer: bytes, raw: npt.NDArray[np.uint8], start: IntArray, stop: IntArray, batch_of: IntArray
+    buffer: bytes, raw: npt.NDArray[np.uint8], start: IntArray, batch_of: IntArray
 ) -> tuple[RecordFields, npt.NDArray[np.bool_]]:
+    length, start = _read_varint(raw, start, INT_BYTES)
+    stop = start + length
     timestamp_delta, at = _read_varint(raw, start + 1, LONG_BYTES)
     offset_delta, at = _read_varint(raw, at, INT_BYTES)
     key_size, key_start = _read_varint(raw, at, INT_BYTES)

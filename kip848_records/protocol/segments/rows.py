@@ -1,5 +1,6 @@
 """The rows that a log segment becomes: their schema, and how a group of parsed batches fills it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -83,40 +84,50 @@ def group_rows(
 
     if error_at[-1] == len(offset):
         expected = None
-    rows = _record_rows(group, offset, gap, outcomes)
-    pieces = []
-    done = 0
-    for batch, at in zip(error_batches, error_at.tolist(), strict=True):
-        position, size = int(group.headers.position[batch]), int(group.headers.size[batch])
-        pieces += [rows.slice(done, at - done), error_row(segment[position : position + size], group.errors[batch])]
-        done = at
-    return pa.concat_batches([*pieces, rows.slice(done)]), expected
+    order = np.argsort(np.concatenate([batch_of, error_batches]), kind="stable")
+    rows = [_record_rows(group, offset, gap, outcomes), _error_rows(segment, group, error_batches)]
+    return pa.concat_batches(rows).take(pa.array(order)), expected
 
 
-def error_row(unread: memoryview, reason: str) -> pa.RecordBatch:
-    """Return the one row that stands for bytes that could not be read as records."""
-    offset = int.from_bytes(unread[:OFFSET_SIZE], "big", signed=True) if len(unread) >= OFFSET_SIZE else -1
-    return _row(offset=offset, value=bytes(unread[:ERROR_VALUE_BYTES]), timestamp_type=NO_TIMESTAMP_TYPE, error=reason)
+def _error_rows(segment: memoryview, group: BatchGroup, batches: list[int]) -> pa.RecordBatch:
+    batch_ends = group.headers.position + group.headers.size
+    spans = zip(group.headers.position[batches].tolist(), batch_ends[batches].tolist(), strict=True)
+    unread = [segment[start:end] for start, end in spans]
+    return error_rows(unread, [group.errors[batch] for batch in batches])
+
+
+def error_rows(unread: list[memoryview], reasons: list[str]) -> pa.RecordBatch:
+    """Return a row for each stretch of bytes that could not be read as records."""
+    return _rows(
+        {
+            "offset": int.from_bytes(data[:OFFSET_SIZE], "big", signed=True) if len(data) >= OFFSET_SIZE else -1,
+            "value": bytes(data[:ERROR_VALUE_BYTES]),
+            "timestamp_type": NO_TIMESTAMP_TYPE,
+            "error": reason,
+        }
+        for data, reason in zip(unread, reasons, strict=True)
+    )
 
 
 def compacted_row(last_batch: BatchHeaders) -> pa.RecordBatch:
     """Return the row that says how far a file reaches whose last batch has lost its last records."""
-    return _row(
-        offset=int(last_batch.last_offset[0]),
-        timestamp=int(last_batch.max_timestamp[0]),
-        timestamp_type=int(last_batch.has(LOG_APPEND_TIME)[0]),
-        compaction_gap=True,
-        control=COMPACTED,
-    )
+    row = {
+        "offset": int(last_batch.last_offset[0]),
+        "timestamp": int(last_batch.max_timestamp[0]),
+        "timestamp_type": int(last_batch.has(LOG_APPEND_TIME)[0]),
+        "compaction_gap": True,
+        "control": COMPACTED,
+    }
+    return _rows([row])
 
 
-def _row(**columns: object) -> pa.RecordBatch:
+def _rows(rows: Iterable[dict[str, object]]) -> pa.RecordBatch:
     defaults = {
         "transaction": transactions.OUTCOMES[transactions.NONE],
         "compaction_gap": False,
         "producer_id": NO_PRODUCER_ID,
     }
-    return pa.RecordBatch.from_pylist([defaults | columns], SEGMENT_SCHEMA)
+    return pa.RecordBatch.from_pylist([defaults | row for row in rows], SEGMENT_SCHEMA)
 
 
 def _record_rows(

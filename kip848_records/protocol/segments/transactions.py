@@ -18,14 +18,34 @@ UNKNOWN: Final = 4
 OUTCOMES: Final = ("none", "committed", "aborted", "pending", "unknown")
 
 
-def transaction_outcomes(
+class Transactions:
+    """Decides the transactions of a segment from its end to its start: a marker comes after what it decides."""
+
+    def __init__(self) -> None:
+        # What the next marker of each producer says.
+        self._next_marker: dict[int, int] = {}
+
+    def outcomes_before(
+        self, producer_id: npt.NDArray[np.int64], transactional: npt.NDArray[np.bool_], marker: npt.NDArray[np.int8]
+    ) -> npt.NDArray[np.int8]:
+        """Return the outcome code of each of the batches, in log order, that lie before those that were given last.
+
+        `marker` is what a control batch says: COMMITTED, ABORTED, or UNKNOWN where it cannot be read, for a later
+        marker speaks of a later transaction; NONE for every other batch. A marker has the outcome that it decides.
+        """
+        outcomes = _outcomes(producer_id, transactional, marker)
+        open_ended = np.flatnonzero(outcomes == PENDING)
+        outcomes[open_ended] = [
+            self._next_marker.get(producer, PENDING) for producer in producer_id[open_ended].tolist()
+        ]
+        markers = np.flatnonzero(marker)[::-1]
+        self._next_marker.update(zip(producer_id[markers].tolist(), marker[markers].tolist(), strict=True))
+        return outcomes
+
+
+def _outcomes(
     producer_id: npt.NDArray[np.int64], transactional: npt.NDArray[np.bool_], marker: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.int8]:
-    """Return the outcome code of each batch, in log order.
-
-    `marker` is what a control batch says: COMMITTED, ABORTED, or UNKNOWN where it cannot be read, for a later marker
-    speaks of a later transaction; NONE for every other batch. A marker has the outcome that it decides.
-    """
     outcomes = np.zeros(len(producer_id), np.int8)
     concerned = np.flatnonzero(transactional | (marker != NONE))
     # By producer, and in log order within each.

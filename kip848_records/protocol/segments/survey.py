@@ -1,0 +1,150 @@
+"""A first look at a whole segment: where its batches lie, in windows of some thousands, and whether it is a segment.
+
+A file may be larger than memory, and its batches smaller than 100 bytes: nothing is kept of a single good batch.
+
+Source: Kafka's `DefaultRecordBatch` (magic 2) and `LegacyRecord` (magic 0 and 1).
+"""
+
+import contextlib
+import struct
+import zlib
+from array import array
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from kip848_records.protocol.segments.offset_order import OffsetOrder
+from kip848_records.protocol.segments.record_batch import (
+    CONTROL,
+    HEADER_SIZE,
+    LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_AT,
+    TRANSACTIONAL,
+    BatchHeaders,
+)
+
+WINDOW_BATCHES = 32_768
+LEGACY_OVERHEAD: Final = 14
+
+
+class SegmentError(ValueError):
+    """A file that cannot be read as a log segment; `position` is the byte that says so."""
+
+    def __init__(self, message: str, position: int = 0) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+class NotASegmentError(SegmentError):
+    """The file holds no record batch of any magic."""
+
+
+class UnsupportedMagicError(SegmentError):
+    """The file holds messages of magic 0 or 1, which Kafka wrote before 0.11."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What follows the last whole batch of a file; `reason` is None for nothing and for preallocated zeros."""
+
+    position: int
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What must be known of a whole segment before its first row.
+
+    `windows` are the positions at which windows of whole batches start, `transactional` says which of them have a batch
+    of a transaction or a control batch, `out_of_order` are the positions of batches that break the order of offsets.
+    """
+
+    windows: list[int]
+    transactional: list[bool]
+    out_of_order: npt.NDArray[np.int64]
+    tail: Tail
+
+
+def survey_segment(segment: memoryview, base_offset: int | None) -> Survey:
+    """Follow the batch lengths from the start of the file to the last whole batch.
+
+    Raises `UnsupportedMagicError` for a message of magic 0 or 1 whose CRC holds, `NotASegmentError` for a file without
+    any batch.
+    """
+    windows: list[int] = []
+    transactional: list[bool] = []
+    order = OffsetOrder(base_offset)
+    any_batch = False
+    headers, end = read_window(segment, 0)
+    while len(headers):
+        windows.append(int(headers.position[0]))
+        transactional.append(bool(headers.has(TRANSACTIONAL | CONTROL).any()))
+        other_magic = headers.magic != MAGIC
+        _refuse_legacy(segment, headers.position[other_magic].tolist())
+        any_batch |= not other_magic.all()
+        order.add(headers[np.delete(np.arange(len(headers)), list(headers.faults()))])
+        headers, end = read_window(segment, end)
+    _refuse_legacy(segment, [end])
+    tail = _tail(segment, end)
+    foreign = tail.reason is not None and not _starts_like_batch(segment)
+    if not any_batch and (windows or foreign):
+        raise NotASegmentError("not a log segment: it does not start with a record batch (magic 2)")
+    return Survey(windows, transactional, np.array(order.blamed, np.int64), tail)
+
+
+def read_window(segment: memoryview, start: int) -> tuple[BatchHeaders, int]:
+    """Return the headers of the next `WINDOW_BATCHES` whole batches, or of as many as are left, and where they end."""
+    position = start
+    positions = array("q", [start])
+    length_at = struct.Struct(">8xi").unpack_from
+    # No length is found past the end of the file, or before its start.
+    with contextlib.suppress(struct.error):
+        for _ in range(WINDOW_BATCHES):
+            (length,) = length_at(segment, position)
+            if length < HEADER_SIZE - LOG_OVERHEAD:
+                break
+            position += LOG_OVERHEAD + length
+            positions.append(position)
+    if position > len(segment):
+        positions.pop()
+    found = np.array(positions, np.int64)
+    return BatchHeaders.read(segment, found[:-1]), int(found[-1])
+
+
+def _refuse_legacy(segment: memoryview, positions: list[int]) -> None:
+    for position in positions:
+        if position + MAGIC_AT >= len(segment) or segment[position + MAGIC_AT] not in (0, 1):
+            continue
+        length, crc = struct.unpack_from(">iI", segment, position + 8)
+        message_end = position + LOG_OVERHEAD + length
+        if (
+            length >= LEGACY_OVERHEAD
+            and message_end <= len(segment)
+            and zlib.crc32(segment[position + MAGIC_AT : message_end]) == crc
+        ):
+            raise UnsupportedMagicError(
+                f"message of magic {segment[position + MAGIC_AT]} at byte {position}: only magic 2 is read",
+                position,
+            )
+
+
+def _tail(segment: memoryview, position: int) -> Tail:
+    rest = segment[position:]
+    # Fewer zeros may as well be the first bytes of a base offset.
+    if not len(rest) or (len(rest) >= LOG_OVERHEAD and not np.frombuffer(rest, np.uint8).any()):
+        return Tail(position, None)
+    if _starts_like_batch(rest) and (len(rest) < LOG_OVERHEAD or _length(rest) >= HEADER_SIZE - LOG_OVERHEAD):
+        return Tail(position, f"the file is cut inside the batch at byte {position}")
+    return Tail(position, f"no record batch at byte {position}")
+
+
+def _starts_like_batch(rest: memoryview) -> bool:
+    """Whether the first bytes, as far as they go, can be a batch of magic 2, with an offset below 2^56."""
+    return rest[0] == 0 and (len(rest) <= MAGIC_AT or rest[MAGIC_AT] == MAGIC)
+
+
+def _length(rest: memoryview) -> int:
+    return int.from_bytes(rest[8:LOG_OVERHEAD], "big", signed=True)
