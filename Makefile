@@ -27,8 +27,14 @@ lint: $(READY) ## Check style, types and layers
 	$(BIN)/lint-imports
 
 .PHONY: bench
-bench: $(READY) ## Measure the decoder against a loop over records
+bench: $(READY) ## Measure the decoder against a loop over records, the segment reader against kafka-dump-log
 	@$(BIN)/python tests/benchmarks/decoder.py
+	@$(BIN)/python tests/benchmarks/segments.py
+
+MINUTES ?= 5
+.PHONY: fuzz
+fuzz: $(READY) ## Compare decoder and reader with plain ones on damaged inputs; MINUTES=5
+	@$(BIN)/python tests/fuzz.py --minutes $(MINUTES)
 
 .PHONY: clean
 clean: ## Remove the environment, outputs and caches

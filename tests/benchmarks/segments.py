@@ -1,0 +1,150 @@
+"""The reader of segment files against `kafka-dump-log`, per codec, and its memory on large files: part of `make bench`.
+
+Both read the same file of a capture's records, each in full: `kafka-dump-log` prints every record to nowhere; the
+reader makes Arrow rows, and in the last columns decodes them too. CPU time is compared with CPU time; what starting a
+JVM costs is taken off. Kafka's jars are fetched once.
+"""
+
+import multiprocessing as mp
+import os
+import resource
+import struct
+import subprocess
+import sys
+import tempfile
+from itertools import cycle, islice
+from pathlib import Path
+
+import pyarrow as pa
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from kip848_records.java import _command
+from kip848_records.protocol.records import decode_records
+from kip848_records.protocol.segments.reader import read_segment
+from kip848_records.sources.coverage import Place
+from kip848_records.sources.segments import _mapped, read_file
+from tests.benchmarks.timing import best
+from tests.kafka_jars import JarsUnavailableError, fetch
+from tests.protocol.samples import captured_records
+from tests.protocol.segment_writer import Record, write_batch
+
+KAFKA = "4.3.1"
+MB = 32
+CASES = [("none", 3), ("none", 100), ("gzip", 100), ("snappy", 100), ("lz4", 100), ("zstd", 100)]
+"""Codecs, and records in a batch. A quiet coordinator writes batches of one operation, a busy one of hundreds."""
+
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+
+LARGE = [("none", 100), ("zstd", 100), ("none", 1000)]
+"""Codecs, and MB."""
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        bench_codecs(Path(folder))
+        bench_memory(Path(folder))
+
+
+def bench_codecs(folder: Path) -> None:
+    try:
+        class_path = ":".join(map(str, fetch("kafka-tools", KAFKA, dependencies=True)))
+    except JarsUnavailableError as unavailable:
+        print(f"\nno kafka-dump-log to compare the segment reader with: {unavailable}")
+        return
+    print(f"\nSegment files of {MB} MB of records, MB/s of CPU time; kafka-dump-log {KAFKA}")
+    print("codec   records a batch   dump-log   read   ratio   read and decode   ratio")
+    start = dump_log(class_path, write_segment(folder / "0", "none", 3, size=1))
+    for codec, count in CASES:
+        file = write_segment(folder / f"{codec}-{count}", codec, count, MB * 1_000_000)
+        theirs = dump_log(class_path, file) - start
+        data = file.read_bytes()
+        ours, decoded = best(lambda data=data: read_all(data), lambda data=data: decode_all(data))
+        rates = [MB / seconds for seconds in (theirs, ours, decoded)]
+        print(
+            f"{codec:8}{count:15}{rates[0]:11.1f}{rates[1]:7.0f}{rates[1] / rates[0]:8.1f}"
+            f"{rates[2]:18.0f}{rates[2] / rates[0]:8.1f}"
+        )
+
+
+def bench_memory(folder: Path) -> None:
+    context = mp.get_context("spawn")
+    parts: dict[str, bytes] = {}
+    for codec, size in LARGE:
+        if codec not in parts:
+            parts[codec] = write_segment(folder / f"memory-{codec}", codec, 100, MB * 1_000_000).read_bytes()
+        file = repeated(parts[codec], size * 1_000_000, folder / "large.log")
+        with context.Pool(1) as pool:
+            peak = pool.apply(peak_of_reading, (str(file),))
+        print(f"{size} MB, {codec}: at most {peak / 1e6:.0f} MB in a worker's memory, the file itself included")
+
+
+def repeated(segment: bytes, size: int, file: Path) -> Path:
+    """Write the batches of a segment again and again, with growing offsets."""
+    heads = []
+    at = 0
+    while at < len(segment):
+        base, length = struct.unpack_from(">qi", segment, at)
+        heads.append((at, base))
+        at += 12 + length
+    records = heads[-1][1] + 100
+    with file.open("wb") as out:
+        for turn in range(-(-size // len(segment))):
+            batches = bytearray(segment)
+            for at, base in heads:
+                struct.pack_into(">q", batches, at, base + turn * records)
+            out.write(batches)
+    return file
+
+
+def peak_of_reading(path: str) -> int:
+    """Read a file as a Spark worker does and return the most bytes that the process has had in use."""
+    for _ in read_file(_mapped(path), path, Place(0, 0, 0)):
+        pass
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def write_segment(folder: Path, codec: str, count: int, size: int) -> Path:
+    """Write records of a capture, in its order, `size` bytes of keys and values in all."""
+    captured = captured_records()["kafka-4.3.1"]
+    records = [
+        Record(offset, 1_795_000_000_000 + offset, key, value)
+        for offset, (key, value) in enumerate(islice(cycle(captured), records_of(captured, size)))
+    ]
+    folder.mkdir()
+    file = folder / f"{0:020}.log"
+    with file.open("wb") as out:
+        for at in range(0, len(records), count):
+            out.write(write_batch(records[at : at + count], codec=codec))
+    return file
+
+
+def records_of(captured: list[tuple[bytes, bytes | None]], size: int) -> int:
+    together = sum(len(key) + len(value or b"") for key, value in captured)
+    return max(size * len(captured) // together, 1)
+
+
+def dump_log(class_path: str, file: Path) -> float:
+    """Return the CPU seconds of `kafka-dump-log` on a file."""
+    command = [_command(), "-Xmx1g", "-XX:+UseSerialGC", "-cp", class_path, "org.apache.kafka.tools.DumpLogSegments"]
+    process = subprocess.Popen([*command, "--print-data-log", "--files", file], **QUIET)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"kafka-dump-log ended with {process.returncode}")
+    return used.ru_utime + used.ru_stime
+
+
+def read_all(data: bytes) -> None:
+    for _ in read_segment(data, base_offset=0):
+        pass
+
+
+def decode_all(data: bytes) -> None:
+    for rows in read_segment(data, base_offset=0):
+        decode_records(rows["key"].cast(pa.binary()), rows["value"].cast(pa.binary()))
+
+
+if __name__ == "__main__":
+    main()
