@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kip848_records.decode import decode
-from kip848_records.decode.schemas import OFFSET_COMMIT_TABLE
+from kip848_records.decode.dialects import AUTO, choose_dialect
 from kip848_records.errors import InputError
 from kip848_records.history import known_history
 from kip848_records.landing import Landed, landed
-from kip848_records.protocol.messages import RECORDS
+from kip848_records.protocol.messages import DIALECTS, KAFKA
+from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.replay import latest_state
-from kip848_records.sources import read_log, settle_transactions
+from kip848_records.sources import find_copies, read_copies, settle_transactions
 from kip848_records.tables.delta import read_table, write_tables
-from kip848_records.timeline import epoch_timeline, group_events, judge, last_states
+from kip848_records.tables.specs import RECORD_TABLES
+from kip848_records.timeline import EVENT_TABLES, epoch_timeline, group_events, judge, last_states
 from kip848_records.topics import topic_names
 
 if TYPE_CHECKING:
@@ -25,16 +27,19 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-_TIMELINE_TYPES = (2, 3, 4, 5, 6, 7, 8, 16)
-
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """What to audit, and how. `captured_at` is when the log was copied: by default, the newest time in it."""
+    """What to audit, and how.
 
-    source: str
+    `dialect` is who wrote the log, a name in `protocol.messages.DIALECTS`, or `auto`: told by what decodes.
+    `captured_at` is when the log was copied: by default, the newest time in it.
+    """
+
+    sources: tuple[str, ...]
     out: str
     source_format: str | None = None
+    dialect: str = KAFKA.name
     cluster: str = "default"
     topics: Mapping[str, str] | None = None
     captured_at: datetime | None = None
@@ -44,47 +49,68 @@ class AuditOptions:
 
 @dataclass(frozen=True)
 class Audit:
-    """A finished audit: its tables are written. `records` and `aborted` count what was read (`landing.Landed`)."""
+    """A finished audit: its tables are written. `landing.Landed` says what the counts of what was read mean."""
 
     options: AuditOptions
+    dialect: str
     captured_at: datetime | None
     records: Mapping[int | None, int]
+    group_configurations: int
     aborted: int
 
 
 def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[str], None]) -> Audit:
-    """Read the source once and replace the cluster's rows in every table by what it says.
+    """Read the sources once and replace the cluster's rows in every table by what it says.
 
     `progress` is told, in words, what is going on. Raises InputError where there is nothing to read; no table has been
     touched then.
     """
     if not options.cluster:
         raise InputError.empty_cluster()
-    log = read_log(spark, options.source, options.source_format)
-    progress(f"reading {options.source}")
-    with landed(spark, log, options.out, offset_commits=options.offset_commits) as landing:
+    copies = find_copies(spark, options.sources, options.source_format)
+    log = read_copies(spark, copies)
+    progress(f"reading {', '.join(options.sources)}")
+    names = [copy.name for copy in copies]
+    with landed(spark, log, options.out, copies=names, offset_commits=options.offset_commits) as landing:
         count = sum(landing.records.values())
         if not count and not options.allow_empty:
-            raise InputError.no_rows(options.source, landing.first_error)
+            raise InputError.no_rows(", ".join(options.sources), landing.first_error)
+        dialect = _dialect(options, landing, progress)
         progress(f"decoding {count:,} records")
-        _write_records(spark, options, landing, progress)
+        _write_records(spark, options, dialect, landing, progress)
         progress("judging groups")
         _write_timelines(spark, options, landing, progress)
-    return Audit(options, options.captured_at or landing.newest, landing.records, landing.aborted)
+    return Audit(
+        options=options,
+        dialect=dialect,
+        captured_at=options.captured_at or landing.newest,
+        records=landing.records,
+        group_configurations=landing.group_configurations,
+        aborted=landing.aborted,
+    )
+
+
+def _dialect(options: AuditOptions, landing: Landed, progress: Callable[[str], None]) -> str:
+    if options.dialect != AUTO:
+        return options.dialect
+    choice = choose_dialect(landing.log)
+    progress(str(choice))
+    return choice.name
 
 
 def _write_records(
-    spark: SparkSession, options: AuditOptions, landing: Landed, progress: Callable[[str], None]
+    spark: SparkSession, options: AuditOptions, dialect: str, landing: Landed, progress: Callable[[str], None]
 ) -> None:
     log = settle_transactions(landing.log) if options.offset_commits else landing.log
-    decoded = decode(log, offset_commits=options.offset_commits)
-    present = {record.table for record in RECORDS.values() if landing.records.get(record.key_type)}
-    tables: dict[str, DataFrame | None] = {
-        table: rows if table in present else None for table, rows in decoded.records.items()
-    }
-    tables.setdefault(OFFSET_COMMIT_TABLE, None)
+    decoded = decode(log, dialect=dialect, offset_commits=options.offset_commits)
+    present = {record.table for record in DIALECTS[dialect].records if landing.records.get(record.key_type)}
+    if not landing.group_configurations:
+        present.discard(GROUP_CONFIGURATION.table)
+    tables: dict[str, DataFrame | None] = dict.fromkeys(RECORD_TABLES)
+    tables |= {table: rows for table, rows in decoded.records.items() if table in present}
     tables |= {
-        "latest_state": latest_state(log),
+        "latest_state": latest_state(landing.without_stale(log), dialect=dialect),
+        "partition_history": landing.history,
         "quarantine": decoded.quarantine,
         "unknown_record": decoded.unknown_record,
         "topic_name": topic_names(spark, decoded.records, options.topics or {}),
@@ -95,9 +121,9 @@ def _write_records(
 def _write_timelines(
     spark: SparkSession, options: AuditOptions, landing: Landed, progress: Callable[[str], None]
 ) -> None:
-    names = [RECORDS[key_type].table for key_type in _TIMELINE_TYPES]
-    tables = {name: read_table(spark, options.out, name, options.cluster) for name in names}
-    history = known_history(landing.log).withColumn("cluster", F.lit(options.cluster))
+    tables = {name: read_table(spark, options.out, name, options.cluster) for name in EVENT_TABLES}
+    tables = {name: landing.without_stale(rows) for name, rows in tables.items()}
+    history = known_history(landing.history).withColumn("cluster", F.lit(options.cluster))
     judged = landing.keep(group_events(tables, history).transform(judge), "judged")
     timelines = {"epoch_timeline": epoch_timeline(judged), "group_state": last_states(judged)}
     write_tables(spark, options.out, options.cluster, timelines, lambda name: progress(f"wrote {name}"))

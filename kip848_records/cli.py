@@ -15,16 +15,21 @@ from rich.console import Console
 
 from kip848_records import __version__
 from kip848_records.audit import AuditOptions, run_audit
+from kip848_records.decode.dialects import AUTO, choose_dialect
 from kip848_records.errors import InputError, Kip848Error, UnexpectedError
 from kip848_records.inspection import inspect_log, json_line, text_line
+from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.session import get_session
 from kip848_records.sources import read_log, reading
+from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.files import FORMATS
 from kip848_records.summary import summary
 from kip848_records.topics import read_topics_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
 
 _INTERRUPTED = 130
 
@@ -112,21 +117,29 @@ def _add_inspect(commands: argparse._SubParsersAction[_Parser]) -> None:
 
 def _add_source(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "source",
+        "sources",
+        nargs="+",
         metavar="SOURCE",
-        help="segment files (a file, a partition's folder, a broker's data folder), "
-        "or rows of Spark's Kafka source as Parquet, Delta or JSON lines",
+        help="segment files (a file, a partition's folder, a broker's data folder or a folder of several of those), "
+        "or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several are copies of one log",
     )
     command.add_argument("--format", choices=FORMATS, help="what SOURCE is, where its file names do not tell")
+    command.add_argument(
+        "--dialect",
+        choices=(*DIALECTS, AUTO),
+        default=KAFKA.name,
+        help="who wrote the records: kafka is 3.8 and later, auto what most of them decode as (%(default)s)",
+    )
     command.add_argument("--debug", action="store_true", help="show the stack trace of an error")
 
 
 def _audit(arguments: argparse.Namespace) -> None:
     topics = read_topics_file(arguments.topics) if arguments.topics else None
     options = AuditOptions(
-        source=arguments.source,
+        sources=tuple(arguments.sources),
         out=arguments.out,
         source_format=arguments.format,
+        dialect=arguments.dialect,
         cluster=arguments.cluster,
         topics=topics,
         captured_at=arguments.captured_at,
@@ -150,8 +163,9 @@ def _audit(arguments: argparse.Namespace) -> None:
 
 def _inspect(arguments: argparse.Namespace) -> None:
     spark = get_session()
-    log = read_log(spark, arguments.source, arguments.format)
-    rows = inspect_log(log, group=arguments.group, types=arguments.types, limit=arguments.limit)
+    log = read_log(spark, arguments.sources, arguments.format)
+    dialect = _dialect(arguments.dialect, log)
+    rows = inspect_log(log, dialect=dialect, group=arguments.group, types=arguments.types, limit=arguments.limit)
     line = json_line if arguments.json else text_line
     decoded, undecided, first_error = 0, 0, None
     with reading():
@@ -162,10 +176,19 @@ def _inspect(arguments: argparse.Namespace) -> None:
             first_error = first_error or row.error
     if undecided:
         what = f"how transactions ended: {undecided:,} offset commits above may have been aborted"
-        print(f"note: {arguments.source} does not show {what}", file=sys.stderr)
+        print(f"note: {', '.join(arguments.sources)} does not show {what}", file=sys.stderr)
     selected = arguments.group is not None or arguments.types
     if not decoded and not selected and arguments.limit is None:
-        raise InputError.no_records(arguments.source, first_error)
+        raise InputError.no_records(", ".join(arguments.sources), first_error)
+
+
+def _dialect(name: str, log: DataFrame) -> str:
+    if name != AUTO:
+        return name
+    with reading():
+        choice = choose_dialect(drop_copies(log))
+    print(choice, file=sys.stderr)
+    return choice.name
 
 
 def _time(text: str) -> datetime:

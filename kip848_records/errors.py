@@ -114,6 +114,20 @@ class InputError(Kip848Error):
         )
 
     @classmethod
+    def out_of_memory(cls) -> Self:
+        """The JVM's heap is too small for what it reads: whole files, but for local ones."""
+        return cls(
+            "Spark ran out of memory while it read the source",
+            "raise spark.driver.memory, or spark.executor.memory on a cluster; "
+            "or copy segment files to a local folder, from where no file is held in memory as a whole",
+        )
+
+    @classmethod
+    def segment_too_large(cls, path: str) -> Self:
+        """Spark hands over whole files of any file system but the local one, up to a size."""
+        return cls(f"{path} is larger than 1 GiB, the most that can be read from there", "copy it to a local folder")
+
+    @classmethod
     def bad_topics_file(cls, path: str, reason: str) -> Self:
         """The topics file cannot be read."""
         return cls(f"{path} is no topics file: {reason}", 'expected JSON: {"<topic id>": "<topic name>", ...}')

@@ -1,7 +1,11 @@
-"""How much of a partition's history a copy of its log holds.
+"""How much of a partition's history the copies of its log hold.
 
 Compaction keeps the last value of every key, so a copy always gives the present state, unless its head is missing. What
-happened on the way is told in full only from some offset on.
+happened on the way is told in full only from some offset on: no record is missing between there and the copy's last
+offset. Copies that overlap, or that follow each other without a gap, tell one story.
+
+It starts with one of them, the base. What only other copies hold of the time before is stale: those records were still
+there when another copy was taken, and the tombstones that deleted their keys may have been removed since.
 """
 
 from __future__ import annotations
@@ -11,37 +15,163 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from kip848_records.sources.log import is_record
-
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+_COPY = ("partition", "copy")
 
 
-def known_history(log: DataFrame) -> DataFrame:
-    """Return one row per partition: `partition`, `complete_from`, `head_missing`.
+def copy_history(log: DataFrame) -> DataFrame:
+    """Tell what each copy holds of each partition.
 
-    `complete_from` is the offset from which on no record is missing; null where that cannot be told. Segment files show
-    their gaps. Rows of the Kafka source do not; but had compaction ever reached the second of two records of one key,
-    the first would be gone, so from the second on nothing was cleaned. Offset commits may be left out of `log`.
+    Args:
+        log: log rows, each (partition, offset) once (`sources.copies`). Offset commits may be left out.
 
-    `head_missing`: the copy starts behind offset 0 though compaction keeps the start of a log. Of a group in it nothing
-    is known before its first deletion.
+    Returns:
+        One row per partition and copy: ``partition, copy, first_offset, last_offset, complete_from, head_missing,
+        is_base``. The copy holds every record from ``complete_from`` to ``last_offset``; null where that cannot be
+        told. ``head_missing``: it starts behind offset 0 though compaction keeps the start of a log; null where that
+        cannot be told. ``is_base``: true for one copy of each partition, with which its history starts.
+
+        Segment files tell exactly where they start and end and where records are missing. Of rows of the Kafka source
+        the first and the last one in `log` count, and nobody can tell that some were filtered out, or that they come
+        from several points in time.
     """
-    control = F.col("control")
-    shown = log.groupBy("partition").agg(
-        F.max(F.when(control == "gap", F.col("offset"))).alias("last_gap"),
-        F.coalesce(F.bool_or(control == "truncated"), F.lit(False)).alias("head_missing"),  # noqa: FBT003
-        F.bool_or(F.col("compaction_gap").isNotNull()).alias("shows_gaps"),
+    rows = log.filter(F.col("partition").isNotNull()).withColumn("copy", F.explode("copies"))
+    # Parquet can skip those of segments.
+    of_dumps = rows.filter(_is_record() & F.col("compaction_gap").isNull())
+    spans, files, runs = rows.transform(_spans), rows.transform(_files), of_dumps.transform(_unbroken)
+    last_offset = F.coalesce(F.array_max("ends"), "last_record")
+    by_files = F.greatest("gap", F.array_max(_starts_of_runs()))
+    by_rows = F.least("last_run", "second_of_key")
+    # What cannot be read at the end is no gap: the copy ends before it.
+    unread = F.array_max(F.filter("unread", lambda offset: offset < last_offset))
+    return (
+        spans.join(files, [*_COPY], "full")
+        .join(runs, [*_COPY], "left")
+        .select(
+            *_COPY,
+            F.coalesce("start", "first_record").alias("first_offset"),
+            last_offset.alias("last_offset"),
+            F.greatest(F.coalesce(by_files, by_rows), unread + 1).alias("complete_from"),
+            F.coalesce(F.col("start") > 0, F.when(F.col("first_record") == 0, F.lit(False))).alias("head_missing"),  # noqa: FBT003
+        )
+        .transform(_with_base)
     )
-    of_key = Window.partitionBy("partition", "key").orderBy("offset")
-    uncleaned = (
-        # Commits in transactions are removed by other rules; no other record is ever written in one.
-        log.filter(is_record() & (F.col("transaction") == "none"))
-        .withColumn("nth", F.row_number().over(of_key))
-        .filter("nth = 2")
-        .groupBy("partition")
-        .agg(F.min("offset").alias("second_of_key"))
+
+
+def known_history(copies: DataFrame) -> DataFrame:
+    """Return one row per partition: ``partition, complete_from, head_missing``, as its base has them.
+
+    From ``complete_from`` on no record is missing up to the last offset of any copy; null where that cannot be told.
+    ``head_missing``: of a group in this partition nothing is known before its first deletion.
+
+    Args:
+        copies: the rows of `copy_history`.
+    """
+    return copies.filter("is_base").select("partition", "complete_from", "head_missing")
+
+
+def stale_places(log: DataFrame, copies: DataFrame) -> DataFrame:
+    """Return ``partition, offset`` of the records that only other copies than the base hold, of before its history.
+
+    Args:
+        log: log rows, as above.
+        copies: the rows of `copy_history`.
+    """
+    base = copies.filter("is_base").select("partition", "complete_from", F.col("copy").alias("base"))
+    is_told = F.coalesce(F.col("offset") >= F.col("complete_from"), F.lit(False))  # noqa: FBT003
+    is_stale = _is_record() & ~is_told & ~F.array_contains("copies", F.col("base"))
+    return log.join(F.broadcast(base), "partition").filter(is_stale).select("partition", "offset")
+
+
+def _is_record() -> Column:
+    return F.col("error").isNull() & F.col("control").isNull()
+
+
+def _spans(rows: DataFrame) -> DataFrame:
+    ends = F.min("offset").alias("first_record"), F.max("offset").alias("last_record")
+    return rows.filter(_is_record()).groupBy(*_COPY).agg(*ends)
+
+
+def _files(rows: DataFrame) -> DataFrame:
+    """Gather what segment files tell (`sources.log.LOG_SCHEMA`), and where errors are."""
+
+    def told(control: str) -> Column:
+        return F.when(F.col("control") == control, F.col("offset"))
+
+    return (
+        rows.filter(~_is_record())
+        .groupBy(*_COPY)
+        .agg(
+            F.max(told("start")).alias("start"),
+            F.array_sort(F.collect_list(told("file"))).alias("files"),
+            F.max(told("gap")).alias("gap"),
+            F.array_sort(F.collect_list(told("end"))).alias("ends"),
+            F.collect_set(F.when(F.col("error").isNotNull(), F.col("offset"))).alias("unread"),
+        )
     )
-    complete_from = F.when(F.col("shows_gaps"), F.coalesce("last_gap", F.lit(0))).otherwise(F.col("second_of_key"))
-    known = shown.join(uncleaned, "partition", "left")
-    return known.select("partition", complete_from.cast("bigint").alias("complete_from"), "head_missing")
+
+
+def _starts_of_runs() -> Column:
+    """Return where those files start, of `files`, that do not follow on the end of another."""
+
+    def starts(file: Column, index: Column) -> Column:
+        follows = F.coalesce(file <= F.get("ends", index - 1) + 1, F.lit(False))  # noqa: FBT003
+        return F.when(~follows, file)
+
+    return F.transform("files", starts)
+
+
+def _unbroken(records: DataFrame) -> DataFrame:
+    """Tell of copies that do not show why records are missing from which offset on none is, in two ways.
+
+    ``last_run``: where the last unbroken run of offsets starts. Transaction markers and offset commits that are left
+    out break one too. ``second_of_key``: the second of two records of one key, of the first such pair. Had the cleaner
+    ever reached it, the first would be gone; so nothing was removed from there on. Offset commits of transactions go by
+    other rules, and no other record is ever written in one.
+    """
+    in_order = Window.partitionBy(*_COPY).orderBy("offset")
+    is_plain = (F.col("transaction") == "none") & F.col("key").isNotNull()
+    of_key = Window.partitionBy(*_COPY, "key", is_plain).orderBy("offset")
+    offset = F.col("offset")
+    before = {"before": F.lag("offset").over(in_order), "of_key_before": F.lag("offset").over(of_key)}
+    starts_run = F.col("before").isNull() | (offset > F.col("before") + 1)
+    is_second = is_plain & (offset > F.col("of_key_before"))
+    return (
+        records.withColumns(before)
+        .groupBy(*_COPY)
+        .agg(
+            F.max(F.when(starts_run, offset)).alias("last_run"),
+            F.min(F.when(is_second, offset)).alias("second_of_key"),
+        )
+    )
+
+
+def _with_base(copies: DataFrame) -> DataFrame:
+    """Add ``is_base``. Copies that overlap or touch make a chain; the one that reaches the highest offset counts.
+
+    The first copy of that chain is the base; but none whose head is missing, if another has it.
+    """
+    of_partition = Window.partitionBy("partition")
+    so_far = of_partition.orderBy("complete_from", "last_offset", "copy")
+    # One of unknown history is a chain of its own.
+    end = F.when(F.col("complete_from").isNotNull(), F.col("last_offset"))
+    reached = F.max(end).over(so_far.rowsBetween(Window.unboundedPreceding, -1))
+    begins = F.coalesce(F.col("complete_from") > reached + 1, F.lit(True))  # noqa: FBT003
+    highest = F.max("last_offset").over(of_partition)
+    preference = of_partition.orderBy(
+        F.desc("reaches_end"),
+        F.col("complete_from").isNull(),
+        F.coalesce("head_missing", F.lit(False)),  # noqa: FBT003
+        "complete_from",
+        F.desc("last_offset"),
+        "copy",
+    )
+    return (
+        copies.withColumn("begins", begins.cast("int"))
+        .withColumn("chain", F.sum("begins").over(so_far))
+        .withColumn("reaches_end", F.max("last_offset").over(Window.partitionBy("partition", "chain")) == highest)
+        .withColumn("is_base", F.row_number().over(preference) == 1)
+        .drop("begins", "chain", "reaches_end")
+    )

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.decode import to_json
 from kip848_records.decode.schemas import JSON_SCHEMA
+from kip848_records.protocol.messages import KAFKA
 from kip848_records.sources import settle_transactions
 from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.log import key_of_types
@@ -21,21 +22,25 @@ if TYPE_CHECKING:
 
 
 def inspect_log(
-    log: DataFrame, *, group: str | None = None, types: Sequence[int] = (), limit: int | None = None
+    log: DataFrame,
+    *,
+    dialect: str = KAFKA.name,
+    group: str | None = None,
+    types: Sequence[int] = (),
+    limit: int | None = None,
 ) -> DataFrame:
     """Return the records of log rows as JSON (`JSON_SCHEMA`, and `timestamp_ms`), by partition and offset.
 
     `group` and `types` select; without them, rows that the source could not read are there as well, as errors.
     """
-    log = drop_copies(log)
-    settled = settle_transactions(log)
+    settled = drop_copies(settle_transactions(log))
     if types:
         settled = settled.filter(key_of_types(types))
-    rows = to_json(settled)
+    rows = to_json(settled, dialect=dialect)
     if group is not None:
         rows = rows.filter(F.col("group_id") == group)
     elif not types:
-        unread = log.filter(F.col("error").isNotNull())
+        unread = settled.filter(F.col("error").isNotNull())
         told = {"partition", "offset", "timestamp", "error"}
         rows = rows.union(unread.select(*(F.col(n) if n in told else F.lit(None) for n in JSON_SCHEMA.names)))
     ordered = rows.withColumn("timestamp_ms", F.unix_millis("timestamp")).orderBy("partition", "offset")

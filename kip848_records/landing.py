@@ -17,15 +17,23 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
+from kip848_records.history import copy_history, stale_places
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
-from kip848_records.sources import reading
-from kip848_records.sources.copies import drop_copies
+from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
+from kip848_records.sources import reading, settle_transactions
+from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.files import URI, escape_glob
-from kip848_records.sources.log import is_record, key_of_types, key_type, without_offset_commits
+from kip848_records.sources.log import (
+    is_record,
+    key_ends_after_group,
+    key_of_types,
+    key_type,
+    without_offset_commits,
+)
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -35,17 +43,26 @@ if TYPE_CHECKING:
 class Landed:
     """What was landed, and what passed by.
 
-    `log`: the landed rows. `records`: readable records by key type, None for those without one; offset commits that
-    were not landed are counted as they passed, copies included. `aborted`: records that their file shows as aborted.
+    `log`: the landed rows. `history`: what each copy holds of a partition (`history.copy_history`). `stale`: where rows
+    are that `without_stale` drops; None if there is one copy. `records`: readable records by key type, None for those
+    without one; offset commits that were not landed are counted as they passed, each copy's. `group_configurations`:
+    those of type 8 that are no current assignments. `aborted`: records that their file shows as aborted, each copy's.
     `first_error`: why a row could not be read, for one of them. `newest`: the highest timestamp of a record.
     """
 
     path: str
     log: DataFrame
+    history: DataFrame
+    stale: DataFrame | None
     records: dict[int | None, int]
+    group_configurations: int
     aborted: int
     first_error: str | None
     newest: datetime | None
+
+    def without_stale(self, rows: DataFrame) -> DataFrame:
+        """Drop rows, by partition and offset, whose keys may have been deleted unseen (`history.stale_places`)."""
+        return rows if self.stale is None else rows.join(self.stale, ["partition", "offset"], "left_anti")
 
     def keep(self, rows: DataFrame, name: str) -> DataFrame:
         """Write `rows` beside the log and return what was written: for what several tables are made of."""
@@ -53,8 +70,10 @@ class Landed:
 
 
 @contextmanager
-def landed(spark: SparkSession, log: DataFrame, out: str, *, offset_commits: bool) -> Iterator[Landed]:
-    """Land log rows below the folder `out`, and remove them when the block ends."""
+def landed(
+    spark: SparkSession, log: DataFrame, out: str, *, copies: Sequence[str], offset_commits: bool
+) -> Iterator[Landed]:
+    """Land the log rows of these copies below the folder `out`, and remove them when the block ends."""
     path = f"{out.rstrip('/')}/_landing/{uuid.uuid4()}"
     if (folder := _local(spark, path)) is not None:
         try:
@@ -63,36 +82,56 @@ def landed(spark: SparkSession, log: DataFrame, out: str, *, offset_commits: boo
             raise InputError.not_writable(out, error.strerror) from None
     try:
         with reading():
-            landing = _land(log, path, offset_commits=offset_commits)
+            landing = _land(log, path, copies, offset_commits=offset_commits)
         yield landing
     finally:
         _remove(spark, path)
 
 
-def _land(log: DataFrame, path: str, *, offset_commits: bool) -> Landed:
+def _land(log: DataFrame, path: str, copies: Sequence[str], *, offset_commits: bool) -> Landed:
     seen = Observation("log")
     counted = [count.alias(name) for name, count in _counts().items()]
     passing = log.observe(seen, *counted)
     is_marker = F.coalesce(F.col("control").isin("commit", "abort"), F.lit(False))  # noqa: FBT003
     kept = passing if offset_commits else without_offset_commits(passing).filter(~is_marker)
-    # Markers of aborted transactions stay: they settle what another file left open.
-    wanted = kept.filter(
-        (F.col("transaction") != "aborted") | F.col("control").isNotNull() | F.col("error").isNotNull()
-    )
+    if len(copies) == 1:
+        wanted = _without_aborted(kept).drop("copies").transform(drop_copies)
+        wanted = wanted.withColumn("copies", F.array(F.lit(copies[0])))
+    else:
+        # What one copy shows as open, another may show as aborted.
+        settled = settle_transactions(_write_and_read(kept, f"{path}/copies")) if offset_commits else kept
+        wanted = settled.transform(merge_copies).transform(_without_aborted)
     # In the order of keys, so that whoever reads one record type skips the pages of the others.
-    rows = _write_and_read(wanted.transform(drop_copies).sortWithinPartitions("key"), f"{path}/log")
-    per_type = rows.filter(is_record()).groupBy(key_type().alias("key_type")).count().collect()
+    rows = _write_and_read(wanted.sortWithinPartitions("key"), f"{path}/log")
+    history = _write_and_read(copy_history(rows), f"{path}/history")
+    stale = None if len(copies) == 1 else _write_and_read(stale_places(rows, history), f"{path}/stale")
+    is_configuration = key_of_types([GROUP_CONFIGURATION.key_type]) & key_ends_after_group()
+    per_type = (
+        rows.filter(is_record())
+        .groupBy(key_type().alias("key_type"))
+        .agg(F.count("*").alias("records"), F.count_if(is_configuration).alias("configurations"))
+        .collect()
+    )
     # Where nothing is left of the rows, Spark drops the observation from its plan, and waiting for it never ends.
     counts = log.agg(*counted).collect()[0].asDict() if rows.isEmpty() else seen.get
     passed = {} if offset_commits else {commit: counts[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
     return Landed(
         path=path,
         log=rows,
-        records={row.key_type: row["count"] for row in per_type} | {commit: n for commit, n in passed.items() if n},
+        history=history,
+        stale=stale,
+        records={row.key_type: row.records for row in per_type} | {commit: n for commit, n in passed.items() if n},
+        group_configurations=sum(row.configurations for row in per_type),
         aborted=counts["aborted"],
         first_error=counts["first_error"],
         newest=None if counts["newest_ms"] is None else utc(counts["newest_ms"]),
     )
+
+
+def _without_aborted(log: DataFrame) -> DataFrame:
+    """Drop the records of aborted transactions; their markers stay: they settle what another file left open."""
+    is_record = F.col("control").isNull() & F.col("error").isNull()
+    return log.filter(~(is_record & (F.col("transaction") == "aborted")))
 
 
 def _counts() -> dict[str, Column]:

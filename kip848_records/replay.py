@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kip848_records.decode import to_json
+from kip848_records.protocol.messages import KAFKA
 from kip848_records.sources.log import is_record
 
 if TYPE_CHECKING:
@@ -37,12 +38,13 @@ def replay(log: DataFrame, *, offsets: Mapping[int, int] | None = None, until: d
     return live.select("partition", "key", "last.*").select(*log.columns)
 
 
-def latest_state(log: DataFrame) -> DataFrame:
+def latest_state(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
     """Return the present state as JSON, one row for each live key of a type that is known (`JSON_SCHEMA`).
 
     A key whose last value does not decode is left out, for what stood before it no longer holds: see the quarantine.
     """
-    return replay(log).transform(to_json).filter(F.col("error").isNull() & F.col("record").isNotNull()).drop("error")
+    state = to_json(replay(log), dialect=dialect)
+    return state.filter(F.col("error").isNull() & F.col("record").isNotNull()).drop("error")
 
 
 def _not_after(offsets: Mapping[int, int]) -> Column:

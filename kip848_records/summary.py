@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
 from pyspark.sql import functions as F
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from kip848_records.protocol.messages import CONSUMER_MEMBER_STATES, OFFSET_COMMIT_TYPES, RECORDS
+from kip848_records.decode.dialects import AUTO, DISPUTED_TYPES
+from kip848_records.protocol.messages import CONSUMER_MEMBER_STATES, DIALECTS, KAFKA, OFFSET_COMMIT_TYPES, RECORDS
+from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
+from kip848_records.sources.log import key_of_types
 from kip848_records.tables.delta import read_table
 from kip848_records.times import utc, utc_text
 
@@ -39,8 +41,8 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
         return read_table(spark, options.out, name, options.cluster)
 
     captured = utc_text(audit.captured_at) if audit.captured_at else "an unknown time"
-    yield Text(f"\nCluster {options.cluster}: {options.source}, captured at {captured}")
-    yield from _records(audit, table("quarantine").count())
+    yield Text(f"\nCluster {options.cluster}: {', '.join(options.sources)}, captured at {captured}")
+    yield from _records(audit, table("quarantine"))
     states = table("group_state")
     yield from _groups(states)
     yield from _unconverged(audit, states, table)
@@ -48,19 +50,33 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
     yield Text(f"\nDelta tables are in {options.out.rstrip('/')}/")
 
 
-def _records(audit: Audit, quarantined: int) -> Iterator[RenderableType]:
-    known = {kind: count for kind, count in audit.records.items() if kind is not None and kind in RECORDS}
+def _records(audit: Audit, quarantine: DataFrame) -> Iterator[RenderableType]:
+    quarantined, disputed = quarantine.agg(F.count("*"), F.count_if(key_of_types(DISPUTED_TYPES))).collect()[0]
     unknown = sum(count for kind, count in audit.records.items() if kind is not None and kind not in RECORDS)
     yield Text(
         f"\n{sum(audit.records.values()):,} records read, {quarantined:,} rows quarantined, "
         f"{unknown:,} of unknown type, {audit.aborted:,} of aborted transactions left out"
     )
-    rows = []
-    for key_type, count in sorted(known.items()):
-        skipped = key_type in OFFSET_COMMIT_TYPES and not audit.options.offset_commits
-        name = "counted only: see --offset-commits" if skipped else RECORDS[key_type].table
-        rows.append((key_type, RECORDS[key_type].name, f"{count:,}", name))
-    yield _table("type", "record", "records", "table", rows=rows, right=("type", "records"))
+    yield _table("type", "record", "records", "table", rows=_counts(audit), right=("type", "records"))
+    if audit.dialect != KAFKA.name:
+        yield Text(f"\nRead in the dialect {audit.dialect}")
+    if disputed and audit.options.dialect != AUTO:
+        yield Text(f"\n{disputed:,} rows do not decode in the dialect {audit.dialect}: try --dialect auto")
+
+
+def _counts(audit: Audit) -> Iterator[tuple[object, ...]]:
+    """Yield key type, record, count and where to find it, for each record that the log has."""
+    for key_type, records in sorted(DIALECTS[audit.dialect].by_type.items()):
+        counts = dict.fromkeys((record.name for record in records), 0)
+        counts[records[0].name] = audit.records.get(key_type, 0)
+        if GROUP_CONFIGURATION in records:
+            counts[records[0].name] -= audit.group_configurations
+            counts[GROUP_CONFIGURATION.name] += audit.group_configurations
+        for record in records:
+            skipped = key_type in OFFSET_COMMIT_TYPES and not audit.options.offset_commits
+            where = "counted only: see --offset-commits" if skipped else record.table
+            if counts[record.name]:
+                yield key_type, record.name, f"{counts[record.name]:,}", where
 
 
 def _groups(states: DataFrame) -> Iterator[RenderableType]:
@@ -104,8 +120,9 @@ def _groups_text(count: int) -> str:
 
 def _waiting_members(groups: DataFrame, table: Tables) -> Iterator[RenderableType]:
     oldest = groups.orderBy("since", "group_id").limit(_SHOWN).select("group_id", "since", "assignment_epoch")
-    members = _last_of_member(table("consumer_group_member_metadata"), oldest, "client_id", "client_host")
-    current = _last_of_member(table("consumer_group_current_member_assignment"), oldest, "member_epoch", "state")
+    live = table("latest_state").select("partition", "offset")
+    members = _of_members(table("consumer_group_member_metadata"), live, oldest, "client_id", "client_host")
+    current = _of_members(table("consumer_group_current_member_assignment"), live, oldest, "member_epoch", "state")
     behind = (
         members.join(current.drop("assignment_epoch", "since"), ["group_id", "member_id"], "left")
         .filter(~F.coalesce((F.col("state") == 0) & (F.col("member_epoch") == F.col("assignment_epoch")), F.lit(False)))  # noqa: FBT003
@@ -132,15 +149,10 @@ def _waiting_members(groups: DataFrame, table: Tables) -> Iterator[RenderableTyp
         )
 
 
-def _last_of_member(records: DataFrame, groups: DataFrame, *columns: str) -> DataFrame:
-    """Return the last record of each member of `groups`, without those that were tombstoned."""
-    newest_first = Window.partitionBy("group_id", "member_id").orderBy(F.desc("offset"))
-    return (
-        records.join(F.broadcast(groups), "group_id")
-        .withColumn("nth", F.row_number().over(newest_first))
-        .filter((F.col("nth") == 1) & ~F.col("is_tombstone"))
-        .select("group_id", "member_id", "assignment_epoch", "since", *columns)
-    )
+def _of_members(records: DataFrame, live: DataFrame, groups: DataFrame, *columns: str) -> DataFrame:
+    """Return the live record of each member of `groups`."""
+    of_groups = records.join(F.broadcast(groups), "group_id").join(live, ["partition", "offset"], "left_semi")
+    return of_groups.select("group_id", "member_id", "assignment_epoch", "since", *columns)
 
 
 def _slowest(epochs: DataFrame) -> Iterator[RenderableType]:

@@ -53,5 +53,6 @@ def topic_names(spark: SparkSession, tables: Mapping[str, DataFrame], topics: Ma
     if (commits := tables.get("offset_commit")) is not None:
         named = commits.filter(F.col("topic_id").isNotNull() & (F.col("topic_id") != NO_UUID))
         names = names.union(named.select("topic_id", "topic", F.lit("offset_commit"), F.lit(3), "partition", "offset"))
+    names = names.filter(F.col("topic").isNotNull())  # before Kafka 3.6, type 4 had none
     best = Window.partitionBy("topic_id").orderBy("rank", F.desc("offset"), "partition")
     return names.withColumn("nth", F.row_number().over(best)).filter("nth = 1").select("topic_id", "topic", "source")

@@ -42,7 +42,7 @@ def audit_captures(spark: SparkSession, captures: list[Path], out: Path) -> Audi
 
 def capture_options(capture: Path, out: Path) -> AuditOptions:
     return AuditOptions(
-        source=str(capture / "segments"),
+        sources=(str(capture / "segments"),),
         out=str(out),
         cluster=CLUSTERS[capture.name],
         topics=read_topics_file(str(capture / "topics.json")),

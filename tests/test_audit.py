@@ -163,8 +163,9 @@ class TestRuns:
         before = self.tables()
         broken = audit_module.latest_state
 
-        def fails_half_way(log):
-            return broken(log).withColumn("value", F.when(F.col("offset") > 200, F.raise_error(F.lit("no space left"))))
+        def fails_half_way(log, **options):
+            failure = F.when(F.col("offset") > 200, F.raise_error(F.lit("no space left")))
+            return broken(log, **options).withColumn("value", failure)
 
         monkeypatch.setattr(audit_module, "latest_state", fails_half_way)
         with pytest.raises(Exception, match="no space left"):
@@ -178,7 +179,7 @@ class TestRuns:
         shutil.copytree(captures / "kafka-4.3.1-all-types" / "kafka-source.parquet", dump)
         files = sorted(dump.glob("*.parquet"))
         files[-1].write_bytes(b"PAR1" + files[-1].read_bytes()[:1000])
-        options = AuditOptions(source=str(dump), out=str(self.out), cluster=CLUSTERS["kafka-4.3.1"])
+        options = AuditOptions(sources=(str(dump),), out=str(self.out), cluster=CLUSTERS["kafka-4.3.1"])
         with pytest.raises(InputError, match="cannot be read"):
             run_audit(spark, options, print)
         assert self.versions() == versions
@@ -196,13 +197,13 @@ def empty_source(tmp_path):
 def test_no_rows_are_an_error(spark, tmp_path, empty_source):
     out = tmp_path / "out"
     with pytest.raises(InputError, match=r"no record could be read from .*; pass --allow-empty"):
-        run_audit(spark, AuditOptions(empty_source, str(out)), print)
+        run_audit(spark, AuditOptions((empty_source,), str(out)), print)
     assert list(out.iterdir()) == []
 
 
 def test_no_rows_can_be_allowed(spark, tmp_path, empty_source):
     out = tmp_path / "a [b] 50% #1 \N{SNAKE}, c"
-    audit = run_audit(spark, AuditOptions(empty_source, str(out), allow_empty=True), print)
+    audit = run_audit(spark, AuditOptions((empty_source,), str(out), allow_empty=True), print)
     assert (audit.records, audit.captured_at) == ({}, None)
     assert {path.name for path in out.iterdir()} == TABLES.keys()
     assert all(table_rows(out, name, "default") == [] for name in TABLES)
@@ -213,7 +214,7 @@ def test_only_errors_are_no_records_and_the_first_is_told(spark, tmp_path):
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(b"garbage " * 20)
     with pytest.raises(InputError, match=rf"no record could be read from .*: .*{0:020}\.log: "):
-        run_audit(spark, AuditOptions(str(tmp_path), str(tmp_path / "out")), print)
+        run_audit(spark, AuditOptions((str(tmp_path),), str(tmp_path / "out")), print)
 
 
 def test_a_garbage_file_beside_good_ones_is_quarantined_by_name(spark, captures, tmp_path, monkeypatch):
@@ -227,7 +228,7 @@ def test_a_garbage_file_beside_good_ones_is_quarantined_by_name(spark, captures,
     written = {}
     monkeypatch.setattr(audit_module, "write_tables", lambda *arguments: written.update(quarantine(arguments[3])))
     monkeypatch.setattr(audit_module, "_write_timelines", lambda *_: None)
-    audit = run_audit(spark, AuditOptions(str(source), str(tmp_path / "out")), print)
+    audit = run_audit(spark, AuditOptions((str(source),), str(tmp_path / "out")), print)
     assert sum(audit.records.values()) > 100
     ((partition, reason),) = written["quarantine"]
     assert partition == 1
@@ -243,9 +244,9 @@ def test_an_output_folder_that_cannot_be_written_is_the_user_s_to_mend(spark, ca
     (tmp_path / "file").touch()
     source = str(captures / "kafka-4.0.0-zstd" / "segments")
     with pytest.raises(InputError, match=r"nothing can be written to .*; name a folder"):
-        run_audit(spark, AuditOptions(source, str(tmp_path / place)), print)
+        run_audit(spark, AuditOptions((source,), str(tmp_path / place)), print)
 
 
 def test_a_cluster_needs_a_name(spark, tmp_path):
     with pytest.raises(InputError, match="name of the cluster is empty"):
-        run_audit(spark, AuditOptions(str(tmp_path), str(tmp_path), cluster=""), print)
+        run_audit(spark, AuditOptions((str(tmp_path),), str(tmp_path), cluster=""), print)

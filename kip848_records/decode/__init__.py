@@ -18,12 +18,19 @@ from kip848_records.decode.schemas import (
     OFFSET_COMMIT_TABLE,
     PLACE,
     record_schema,
-    records_of,
 )
 from kip848_records.decode.workers import failures, json_records, typed_records
-from kip848_records.protocol.messages import RECORDS
+from kip848_records.protocol.messages import DIALECTS, KAFKA
+from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.sources import settle_transactions
-from kip848_records.sources.log import is_record, key_of_types, key_of_unknown_type, key_type, without_offset_commits
+from kip848_records.sources.log import (
+    is_record,
+    key_ends_after_group,
+    key_of_types,
+    key_of_unknown_type,
+    key_type,
+    without_offset_commits,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,41 +54,45 @@ class DecodedLog:
     unknown_record: DataFrame
 
 
-def decode(log: DataFrame, *, offset_commits: bool = False) -> DecodedLog:
-    """Decode log rows; offset commits only if asked for.
+def decode(log: DataFrame, *, dialect: str = KAFKA.name, offset_commits: bool = False) -> DecodedLog:
+    """Decode log rows by a dialect (a name in `protocol.messages.DIALECTS`); offset commits only if asked for.
 
     Control records and the records of aborted transactions are left out of all three.
     """
     kept = log if offset_commits else without_offset_commits(log)
-    tables = {record.table for record in RECORDS.values()}
+    tables = {record.table for record in DIALECTS[dialect].records}
     wanted = sorted(tables if offset_commits else tables - {OFFSET_COMMIT_TABLE})
-    return DecodedLog({table: decode_record(kept, table) for table in wanted}, _quarantine(kept), _unknown(kept))
+    records = {table: decode_record(kept, table, dialect=dialect) for table in wanted}
+    return DecodedLog(records, _quarantine(kept, dialect), _unknown(kept))
 
 
-def decode_record(log: DataFrame, table: str) -> DataFrame:
+def decode_record(log: DataFrame, table: str, *, dialect: str = KAFKA.name) -> DataFrame:
     """Return the records of one table (`record_schema`) out of log rows; rows that do not decode are left out."""
     transaction = []
     if table == OFFSET_COMMIT_TABLE:
         log, transaction = settle_transactions(log), ["transaction"]
-    rows = log.filter(is_record() & key_of_types(record.key_type for record in records_of(table)))
+    rows = log.filter(is_record() & key_of_types(record.key_type for record in DIALECTS[dialect].of_table(table)))
+    if table == GROUP_CONFIGURATION.table:  # spares the workers the type's other records
+        rows = rows.filter(key_ends_after_group())
     selected = rows.select(*_PLACE, *transaction, "key", "value")
-    return selected.mapInArrow(partial(typed_records, table), record_schema(table))
+    return selected.mapInArrow(partial(typed_records, table, dialect), record_schema(table))
 
 
-def to_json(log: DataFrame) -> DataFrame:
+def to_json(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
     """Return the records among log rows as the JSON that Kafka's tools print (`JSON_SCHEMA`), in no order.
 
     Offset commits count as their `transaction` says: settle it first where files follow each other.
     """
-    return log.filter(is_record()).select(*_PLACE, "transaction", "key", "value").mapInArrow(json_records, JSON_SCHEMA)
+    selected = log.filter(is_record()).select(*_PLACE, "transaction", "key", "value")
+    return selected.mapInArrow(partial(json_records, dialect), JSON_SCHEMA)
 
 
-def _quarantine(log: DataFrame) -> DataFrame:
+def _quarantine(log: DataFrame, dialect: str) -> DataFrame:
     unread = log.filter(F.col("error").isNotNull()).select(
         *_PLACE, "key", "value", F.col("error").alias("reason"), F.lit(None).cast("int").alias("position")
     )
     readable = log.filter(is_record() & ~key_of_unknown_type()).select(*_PLACE, "key", "value")
-    return unread.unionByName(readable.mapInArrow(failures, FAILURE_SCHEMA))
+    return unread.unionByName(readable.mapInArrow(partial(failures, dialect), FAILURE_SCHEMA))
 
 
 def _unknown(log: DataFrame) -> DataFrame:

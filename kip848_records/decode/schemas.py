@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS, Record
+from kip848_records.protocol.messages import DIALECTS, OFFSET_COMMIT_TYPES, RECORDS, Record
 from kip848_records.protocol.schema import Array, Field, Struct, Type
 
 if TYPE_CHECKING:
@@ -93,18 +93,13 @@ _LOG_COLUMNS = {field.name for field in PLACE}
 def record_schema(table: str) -> StructType:
     """Return the columns of a record's DataFrame: place, is_tombstone, the key's fields, then the value's.
 
-    A value has the fields of all its versions and layouts; those that a record's own version lacks are null. A field
-    whose name a log row has as well gets `key_` or `value_` in front. Offset commits also have `transaction`.
+    A value has the fields of all its versions, layouts and dialects; those that a record's own layout lacks are null. A
+    field whose name a log row has as well gets `key_` or `value_` in front. Offset commits also have `transaction`.
     """
     transaction = [TRANSACTION] if table == OFFSET_COMMIT_TABLE else []
     fields = key_columns(table) | value_columns(table)
     typed = [StructField(column, spark_type(field.type)) for column, field in fields.items()]
     return StructType([*PLACE, StructField("is_tombstone", BooleanType()), *transaction, *typed])
-
-
-def records_of(table: str) -> list[Record]:
-    """Return the record types that share a table: offset commits have two."""
-    return [record for record in RECORDS.values() if record.table == table]
 
 
 @cache
@@ -118,6 +113,11 @@ def value_columns(table: str) -> dict[str, Field]:
     """Return the columns of a table that hold its value's fields, those of the newest layout first."""
     messages = (message for record in records_of(table) for message in record.values)
     return _named("value", (field for message in messages for field in message.struct.fields))
+
+
+def records_of(table: str) -> list[Record]:
+    """Return the records of all dialects that share a table, Kafka's own first."""
+    return [record for dialect in DIALECTS.values() for record in dialect.of_table(table)]
 
 
 def spark_type(kind: Type) -> DataType:

@@ -1,6 +1,7 @@
 """What Python workers do with the Arrow batches that `mapInArrow` hands them: RecordBatch -> RecordBatch, no more.
 
-`typed_records` serves `decode_record`, `failures` the quarantine and `json_records` `to_json`.
+`typed_records` serves `decode_record`, `failures` the quarantine, `json_records` `to_json` and `decoded_counts`
+`choose_dialect`. Dialects are named: a name travels to a worker, and the layouts are there already.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import pyarrow as pa
 from kip848_records.decode.schemas import FAILURE_SCHEMA, JSON_SCHEMA, PLACE, key_columns, record_schema, value_columns
 from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.kafka_json import key_json, value_json
-from kip848_records.protocol.records import DecodedBatch, RecordGroup, decode_records
+from kip848_records.protocol.messages import DIALECTS
+from kip848_records.protocol.records import DecodedBatch, RecordGroup, decode_records, join_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,17 +26,18 @@ if TYPE_CHECKING:
 _TYPE_BYTES = 2
 
 
-def typed_records(table: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that decode, with the columns of the table."""
+def typed_records(table: str, dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that decode as records of the table, with its columns."""
     for batch in batches:
-        for group in decode_records(batch["key"], batch["value"]).groups:
-            yield _table_columns(table, group, batch.take(pa.array(group.rows)))
+        for group in _decode(batch, dialect).groups:
+            if group.record.table == table:
+                yield _table_columns(table, group, batch.take(pa.array(group.rows)))
 
 
-def failures(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def failures(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the rows that do not decode, with the reason."""
-    for batch in batches:
-        decoded = decode_records(batch["key"], batch["value"])
+    for batch in join_batches(batches):
+        decoded = _decode(batch, dialect)
         failed = np.flatnonzero(decoded.errors != Error.NONE)
         if len(failed):
             rows = batch.take(pa.array(failed))
@@ -43,15 +46,27 @@ def failures(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays(columns, FAILURE_SCHEMA.names)
 
 
-def json_records(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def json_records(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield every row as JSON."""
-    for batch in batches:
-        decoded = decode_records(batch["key"], batch["value"])
+    for batch in join_batches(batches):
+        decoded = _decode(batch, dialect)
         for group in decoded.groups:
             yield _json_columns(batch, group.rows, group, value=value_json(group))
         failed = np.flatnonzero(decoded.errors != Error.NONE)
         if len(failed) or len(decoded.unknown):
-            yield from _undecoded(batch, decoded, failed)
+            yield from _undecoded(batch, dialect, decoded, failed)
+
+
+def decoded_counts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield a row per batch: `records`, then how many of them decode in each dialect."""
+    for batch in join_batches(batches):
+        counts = {"records": batch.num_rows}
+        counts |= {name: np.count_nonzero(_decode(batch, name).errors == Error.NONE) for name in DIALECTS}
+        yield pa.RecordBatch.from_pylist([counts])
+
+
+def _decode(batch: pa.RecordBatch, dialect: str) -> DecodedBatch:
+    return decode_records(batch["key"], batch["value"], DIALECTS[dialect])
 
 
 def reason(decoded: DecodedBatch, row: int) -> str:
@@ -73,11 +88,13 @@ def _table_columns(table: str, group: RecordGroup, rows: pa.RecordBatch) -> pa.R
     return pa.RecordBatch.from_pydict({name: columns[name] for name in record_schema(table).names})
 
 
-def _undecoded(batch: pa.RecordBatch, decoded: DecodedBatch, failed: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
+def _undecoded(
+    batch: pa.RecordBatch, dialect: str, decoded: DecodedBatch, failed: NDArray[np.int64]
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows that failed, those with a good key with its JSON, and the rows of unknown types."""
     rest = np.sort(np.concatenate([failed, decoded.unknown]))
     rows = batch.take(pa.array(rest))
-    keys_only = decode_records(rows["key"], pa.nulls(len(rest), rows["value"].type))
+    keys_only = decode_records(rows["key"], pa.nulls(len(rest), rows["value"].type), DIALECTS[dialect])
     for group in keys_only.groups:
         errors = [_error(decoded, row) for row in rest[group.rows]]
         yield _json_columns(rows, group.rows, group, error=pa.array(errors, pa.string()))

@@ -17,7 +17,7 @@ from kip848_records.protocol.columnar import Decoded, Encoded, Error, decode_spa
 from kip848_records.protocol.messages import KAFKA, Dialect, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _TYPE_BYTES = 2
 _VERSION_BYTES = 2
+
+_JOINED_ROWS = 50_000
+_JOINED_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +105,23 @@ class DecodedBatch:
 def decode_records(key: pa.Array, value: pa.Array, dialect: Dialect = KAFKA) -> DecodedBatch:
     """Decode the keys and values (binary arrays of one length) of log rows."""
     return _BatchDecoder(key, value, _order(dialect)).run()
+
+
+def join_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Join batches that follow each other, where they mix record types: each type costs some time per batch.
+
+    Five of Spark's default batches still fit in a processor's cache; batches of long values are left as they are.
+    """
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if waiting and (rows > _JOINED_ROWS or size > _JOINED_BYTES):
+            yield pa.concat_batches(waiting)
+            waiting, rows, size = [], batch.num_rows, batch.nbytes
+        waiting.append(batch)
+    if waiting:
+        yield pa.concat_batches(waiting)
 
 
 class _BatchDecoder:

@@ -1,30 +1,48 @@
-"""Anything that holds a copy of `__consumer_offsets`, as one DataFrame of log rows."""
+"""Anything that holds a copy of `__consumer_offsets`, or several copies, as one DataFrame of log rows."""
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
 from kip848_records.sources.dump import read_columnar_dump, read_json_dump
-from kip848_records.sources.files import find_input, reading
+from kip848_records.sources.files import Copy, find_copies, reading
 from kip848_records.sources.segments import read_segments, settle_transactions
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["read_log", "reading", "settle_transactions"]
+    from pyspark.sql import SparkSession
+
+__all__ = ["Copy", "find_copies", "read_copies", "read_log", "reading", "settle_transactions"]
 
 
-def read_log(spark: SparkSession, path: str, source_format: str | None = None) -> DataFrame:
-    """Return the log rows (`sources.log.LOG_SCHEMA`) of the dump or the segment files at `path`.
+def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str | None = None) -> DataFrame:
+    """Return the log rows (`sources.log.LOG_SCHEMA`) of the dumps and segment files at one path or several.
 
-    `source_format` is `segments`, `parquet`, `delta` or `json`; it is recognised by file names unless given. Raises
-    InputError where there is nothing at `path` that could be a copy of `__consumer_offsets`. Files are read when an
-    action runs: within `reading()`, one that cannot be read is an InputError as well.
+    `source_format` is `segments`, `parquet`, `delta` or `json`; it is recognised by file names unless given. A path may
+    also be a folder of several brokers' data folders. Each path or broker's folder is a copy of the log: what several
+    copies hold comes as often, until `sources.copies.merge_copies` makes one log of them.
+
+    Raises InputError where there is nothing at a path that could be a copy of `__consumer_offsets`. Files are read when
+    an action runs: within `reading()`, one that cannot be read is an InputError as well.
     """
-    found = find_input(spark, path, source_format)
+    return read_copies(spark, find_copies(spark, paths, source_format))
+
+
+def read_copies(spark: SparkSession, copies: Sequence[Copy]) -> DataFrame:
+    """Return the log rows of one copy or more, one copy's after another's."""
     with reading():
-        if found.format == "segments":
-            return read_segments(spark, found.files)
-        if found.format == "json":
-            return read_json_dump(spark, path)
-        return read_columnar_dump(spark, path, found.format)
+        rows = [_read(spark, copy).withColumn("copies", F.array(F.lit(copy.name))) for copy in copies]
+    return reduce(DataFrame.union, rows)
+
+
+def _read(spark: SparkSession, copy: Copy) -> DataFrame:
+    if copy.format == "segments":
+        return read_segments(spark, copy.files)
+    if copy.format == "json":
+        return read_json_dump(spark, copy.name)
+    return read_columnar_dump(spark, copy.name, copy.format)

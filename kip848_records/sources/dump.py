@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 from kip848_records.errors import InputError
 from kip848_records.sources.files import escape_glob
-from kip848_records.sources.log import KAFKA_SCHEMA, LOG_SCHEMA, TOPIC, is_offset_commit
+from kip848_records.sources.log import COPY_SCHEMA, KAFKA_SCHEMA, TOPIC, is_offset_commit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -41,7 +41,7 @@ _END_OF_MILLIS, _END_OF_MICROS = 10**14, 10**17
 
 
 def read_columnar_dump(spark: SparkSession, path: str, source_format: str) -> DataFrame:
-    """Return the log rows of a `parquet` or `delta` dump; raises InputError where columns are missing or mistyped."""
+    """Return the rows (`COPY_SCHEMA`) of a `parquet` or `delta` dump; raises InputError for columns that do not fit."""
     rows = spark.read.format(source_format).load(path if source_format == "delta" else escape_glob(path))
     present = {field.name: field.dataType for field in rows.schema}
     if missing := [name for name in _COLUMN_TYPES if name not in present]:
@@ -55,7 +55,7 @@ def read_columnar_dump(spark: SparkSession, path: str, source_format: str) -> Da
 
 
 def read_json_dump(spark: SparkSession, path: str) -> DataFrame:
-    """Return the log rows of files of JSON lines; a line that is not such a row becomes a row with an error.
+    """Return the rows (`COPY_SCHEMA`) of files of JSON lines; a line that is no such row becomes one with an error.
 
     Raises InputError where the first lines have none of the columns at all.
     """
@@ -108,7 +108,7 @@ def _log_rows(rows: DataFrame, error: Column) -> DataFrame:
         F.when(foreign, F.concat(F.lit("a row of topic "), F.col("topic"))),
     )
     known = {name: F.col(name) for name in KAFKA_SCHEMA.names} | {"transaction": transaction, "error": reason}
-    return rows.select(*(known.get(f.name, F.lit(None)).cast(f.dataType).alias(f.name) for f in LOG_SCHEMA))
+    return rows.select(*(known.get(f.name, F.lit(None)).cast(f.dataType).alias(f.name) for f in COPY_SCHEMA))
 
 
 def _from_number(number: Column) -> Column:

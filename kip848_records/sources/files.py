@@ -1,4 +1,4 @@
-"""What lies at a path, seen through Spark's own file access, so that object stores and volumes work alike."""
+"""What lies at the paths given, seen through Spark's own file access, so that object stores and volumes work alike."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException, IllegalArgumentException
 from kip848_records.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -28,57 +28,87 @@ _JSON = re.compile(r"\.(json|jsonl|ndjson)(\.(gz|bz2|zst|zstd|lz4|snappy|deflate
 _PARTITION_FOLDER = re.compile(r"__consumer_offsets-\d+/[^/]+$")
 # In a name, not in a scheme such as file: or s3a:
 _COLON = re.compile(r"/.*:")
-_UNREADABLE = re.compile(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (.*?)\.\s")
+# What Spark says of a file that it cannot read, and a Python worker of one that it reads by itself.
+_UNREADABLE = (
+    re.compile(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (.*?)\.\s"),
+    re.compile(r"InputError: (.*?) cannot be read: "),
+)
 
 
 @dataclass(frozen=True)
-class Input:
-    """What to read: its format, the path that the user gave and, where files are read one by one, their paths."""
+class Copy:
+    """One copy of the log; `files` are the paths of what is read file by file.
 
+    Its name is the path that the user gave, and the broker's folder below it where that holds several.
+    """
+
+    name: str
     format: str
-    path: str
     files: list[str]
 
 
-def find_input(spark: SparkSession, path: str, source_format: str | None = None) -> Input:
-    """Return what lies at `path`, its format recognised unless named.
+def find_copies(spark: SparkSession, paths: str | Iterable[str], source_format: str | None = None) -> list[Copy]:
+    """Return the copies of the log at one path or several, their formats recognised unless named.
 
-    Raises InputError where nothing is there, or nothing of that format.
+    Raises InputError for the first path where nothing is, or nothing of that format.
     """
     if source_format is not None and source_format not in FORMATS:
         raise InputError.unknown_format(source_format, FORMATS)
+    given = [paths] if isinstance(paths, str) else dict.fromkeys(paths)
+    return [copy for path in given for copy in _copies_at(spark, path, source_format)]
+
+
+def _copies_at(spark: SparkSession, path: str, source_format: str | None) -> list[Copy]:
+    may_be_segments = source_format in {None, "segments"}
+    if may_be_segments and (segments := _segments_below(spark, path)):
+        return [Copy(path, "segments", segments)]
     pattern = escape_glob(path)
-    if source_format in {None, "segments"}:
-        # Brokers keep partitions that they move or delete beside the others, under longer names.
-        segments = _list(spark, f"{pattern}/__consumer_offsets-*/*.log") or []
-        if segments := [file for file in segments if _PARTITION_FOLDER.search(file)]:
-            return Input("segments", path, segments)
     files = _list(spark, pattern)
     if files is None:
         raise InputError.path_not_found(path)
     if source_format in {None, "delta"} and _list(spark, escape_glob(f"{path.rstrip('/')}/_delta_log")):
-        return Input("delta", path, files)
+        return [Copy(path, "delta", files)]
+    found = source_format or _recognise(files)
+    if found == "segments":
+        files = [file for file in files if _SEGMENT.search(file)]
+    # Last, for it looks into every folder.
+    if (not files or found is None) and may_be_segments and (brokers := _brokers_below(spark, path)):
+        return brokers
     if not files:
         raise InputError.colon_in_path(path) if _COLON.search(path) else InputError.empty_folder(path)
-    found = source_format or _recognise(files)
     if found == "delta":
         raise InputError.not_delta(path)
     if found is None:
         raise InputError.not_a_source(path, FORMATS)
-    if found == "segments":
-        files = [file for file in files if _SEGMENT.search(file)]
-    return Input(found, path, files)
+    return [Copy(path, found, files)]
+
+
+def _segments_below(spark: SparkSession, path: str, folders: str = "") -> list[str]:
+    # Brokers keep partitions that they move or delete beside the others, under longer names.
+    found = _list(spark, f"{escape_glob(path)}{folders}/__consumer_offsets-*/*.log") or []
+    return [file for file in found if _PARTITION_FOLDER.search(file)]
+
+
+def _brokers_below(spark: SparkSession, path: str) -> list[Copy]:
+    """Return a copy for each folder at `path` that is a broker's data folder."""
+    segments: dict[str, list[str]] = {}
+    for file in _segments_below(spark, path, "/*"):
+        segments.setdefault(file.split("/")[-3], []).append(file)
+    return [Copy(f"{path.rstrip('/')}/{broker}", "segments", files) for broker, files in segments.items()]
 
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Turn Spark's failure to read a file, within the block, into an InputError that names the file."""
+    """Turn Spark's failure to read, within the block, into an InputError, one that names the file if that is known."""
     try:
         yield
     except Exception as error:
         # Spark's Python classes do not tell these failures from others: their text does.
-        if failure := _UNREADABLE.search(str(error)):
-            raise InputError.unreadable(unquote(failure[1])) from error
+        for form in _UNREADABLE:
+            if failure := form.search(str(error)):
+                raise InputError.unreadable(unquote(failure[1])) from error
+        if "java.lang.OutOfMemoryError" in str(error):
+            raise InputError.out_of_memory() from error
         raise
 
 

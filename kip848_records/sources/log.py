@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
     BooleanType,
     IntegerType,
@@ -42,7 +43,7 @@ KAFKA_SCHEMA = StructType(
 )
 """The columns of Spark's Kafka source, headers apart (no coordinator writes any)."""
 
-LOG_SCHEMA = StructType(
+COPY_SCHEMA = StructType(
     [
         *KAFKA_SCHEMA.fields,
         StructField("transaction", StringType()),
@@ -52,17 +53,21 @@ LOG_SCHEMA = StructType(
         StructField("error", StringType()),
     ]
 )
-"""A log row: Kafka's columns, then what a source may know besides.
+"""A log row of one copy: Kafka's columns, then what a source may know besides.
 
 `transaction`: `none`, `committed`, `aborted`, `pending` (no marker up to the end of the file), or `unknown` where the
 source does not tell. Only offset commits are ever written in transactions.
 `compaction_gap`: whether compaction removed records directly before this one; null where the source does not tell.
 `producer_id`: the transactional or idempotent producer, -1 for none; null where the source does not tell.
 `control`: null for every record. `commit` and `abort`: a transaction's marker. `compacted`: the last offset of a file
-that has lost its last records. `gap`: where the last gap in a file ends. `truncated`: where a copy starts that nothing
-leads up to. Such rows have no key.
+that has lost its last records. Every segment file in which something could be read also tells, by the offsets of
+such rows: `start`, where the partition's first file starts; `file`, where it starts itself; `gap`, where its last gap
+ends; `end`, the last offset that it covers. They have no key.
 `error`: why the source could not read what stands here, with the bytes in `value`; null for every readable row.
 """
+
+LOG_SCHEMA = StructType([*COPY_SCHEMA.fields, StructField("copies", ArrayType(StringType()))])
+"""A log row, with `copies`: the names of the copies of its partition that hold it."""
 
 
 def key_of_types(key_types: Iterable[int]) -> Column:
@@ -73,7 +78,7 @@ def key_of_types(key_types: Iterable[int]) -> Column:
     key = F.col("key")
     unsigned = (key_type % _TYPES for key_type in key_types)
     of_types = [(key >= _prefix(first)) & _is_below(last + 1) for first, last in _ranges(unsigned)]
-    return F.coalesce(reduce(or_, of_types), F.lit(False))  # noqa: FBT003
+    return F.coalesce(reduce(or_, of_types, F.lit(False)), F.lit(False))  # noqa: FBT003
 
 
 def key_of_unknown_type() -> Column:
@@ -87,6 +92,12 @@ def key_type() -> Column:
     unsigned = F.conv(F.hex(F.substring("key", 1, 2)), 16, 10).cast("int")
     signed = F.when(unsigned >= 1 << 15, unsigned - (1 << 16)).otherwise(unsigned)
     return F.when(F.length("key") >= 2, signed)  # noqa: PLR2004 - an int16
+
+
+def key_ends_after_group() -> Column:
+    """Return whether `key` has a type and a group id and no more; false, not null, without a key."""
+    length = F.conv(F.hex(F.substring("key", 3, 2)), 16, 10).cast("int")
+    return F.coalesce(F.length("key") == length + 4, F.lit(False))  # noqa: FBT003 - int16 type, int16 length
 
 
 def is_offset_commit() -> Column:

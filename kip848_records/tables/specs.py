@@ -23,7 +23,7 @@ from kip848_records.decode.schemas import (
     spark_type,
     value_columns,
 )
-from kip848_records.protocol.messages import RECORDS
+from kip848_records.protocol.messages import DIALECTS, KAFKA
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def record_spec(table: str) -> TableSpec:
     known = {"partition": PARTITION, "offset": OFFSET, "timestamp": LOGGED_AT, "transaction": TRANSACTION}
     known["is_tombstone"] = Column("is_tombstone", BOOLEAN, "Whether the record deletes its key", required=True)
     columns = [known.get(c) or Column(c, fields[c][1], fields[c][0]) for c in record_schema(table).names]
-    types = " and ".join(str(record.key_type) for record in records)
+    types = " and ".join(str(record.key_type) for record in KAFKA.of_table(table) or records)
     return TableSpec(
         table, f"Every {name} record of the log (key type {types}), history included", _PLACE_KEY, (CLUSTER, *columns)
     )
@@ -116,6 +116,28 @@ QUARANTINE = TableSpec(
         Column("value", BINARY, "The value's bytes, or those of what could not be read"),
         Column("reason", STRING, "Why it did not decode; begins with the side, key or value", required=True),
         Column("position", INT, "The byte of that side at which it showed; null if the source could not be read"),
+    ),
+)
+
+PARTITION_HISTORY = TableSpec(
+    "partition_history",
+    "What each copy of the log holds of each partition, and from where on the story of its groups is told in full",
+    ("cluster", "partition", "copy"),
+    (
+        CLUSTER,
+        PARTITION,
+        Column("copy", STRING, "The path it was read from, down to one broker's data folder", required=True),
+        Column("first_offset", BIGINT, "Where the copy starts; for rows of the Kafka source, at the first one landed"),
+        Column("last_offset", BIGINT, "Last offset covered; for rows of the Kafka source, of the last one landed"),
+        Column("complete_from", BIGINT, "From here to last_offset no record is missing; null: nobody can tell"),
+        Column("head_missing", BOOLEAN, "Whether the log's start is missing, not compacted; null: nobody can tell"),
+        Column(
+            "is_base",
+            BOOLEAN,
+            "Whether history starts with this copy: rows that only others hold of the time before its complete_from "
+            "do not count for states and timelines",
+            required=True,
+        ),
     ),
 )
 
@@ -196,14 +218,14 @@ TOPIC_NAME = TableSpec(
 )
 
 
-RECORD_TABLES = tuple(dict.fromkeys(record.table for record in RECORDS.values()))
+RECORD_TABLES = tuple(dict.fromkeys(record.table for dialect in DIALECTS.values() for record in dialect.records))
 """Names of the tables of record types."""
 
 TABLES = {
     spec.name: spec
     for spec in (
         *(record_spec(table) for table in RECORD_TABLES),
-        *(LATEST_STATE, QUARANTINE, UNKNOWN_RECORD, TOPIC_NAME, EPOCH_TIMELINE, GROUP_STATE),
+        *(LATEST_STATE, PARTITION_HISTORY, QUARANTINE, UNKNOWN_RECORD, TOPIC_NAME, EPOCH_TIMELINE, GROUP_STATE),
     )
 }
 """Every table, by name."""

@@ -8,7 +8,7 @@ Pure ``DataFrame -> DataFrame`` steps; each takes what the one before it returns
 """
 
 from kip848_records.timeline.epochs import epoch_timeline
-from kip848_records.timeline.operations import group_events
+from kip848_records.timeline.operations import EVENT_TABLES, group_events
 from kip848_records.timeline.states import judge, last_states
 
-__all__ = ["epoch_timeline", "group_events", "judge", "last_states"]
+__all__ = ["EVENT_TABLES", "epoch_timeline", "group_events", "judge", "last_states"]

@@ -29,6 +29,7 @@ _RECORDS: Final[Mapping[str, tuple[int, Mapping[str, str]]]] = {
     "consumer_group_partition_metadata": (4, {}),
     "consumer_group_member_metadata": (MEMBER, {"member_id": "member_id"}),
     "consumer_group_target_assignment_metadata": (TARGET_ASSIGNMENT, {"assignment_epoch": "assignment_epoch"}),
+    "consumer_group_target_assignment": (TARGET_ASSIGNMENT, {"assignment_epoch": "assignment_epoch"}),
     "consumer_group_target_assignment_member": (7, {"member_id": "member_id"}),
     "consumer_group_current_member_assignment": (
         CURRENT_ASSIGNMENT,
@@ -36,7 +37,13 @@ _RECORDS: Final[Mapping[str, tuple[int, Mapping[str, str]]]] = {
     ),
     "consumer_group_regular_expression": (16, {}),
 }
-"""Record table -> its key type, and where its event columns come from."""
+"""Record table -> its key type, and where its event columns come from.
+
+In early dialects a record may have another key type; here it has the one of the record that took its place.
+"""
+
+EVENT_TABLES: Final = tuple(_RECORDS)
+"""The record tables that tell of a group's state."""
 
 _EVENT_COLUMNS: Final[Mapping[str, str]] = {
     "group_id": "string",
@@ -54,7 +61,7 @@ def group_events(tables: Mapping[str, DataFrame], history: DataFrame | None = No
     """Make every record that tells of a group's state one narrow row, with its operation and incarnation.
 
     Args:
-        tables: record table name -> its rows, for the record types 2-8 and 16; one row per (partition, offset).
+        tables: record table name -> its rows, for each of `EVENT_TABLES`; one row per (partition, offset).
         history: ``cluster, partition, complete_from bigint, head_missing boolean``, one row per partition, as
             `history.known_history` tells it. Without it, or where it is null, no history counts as complete.
 

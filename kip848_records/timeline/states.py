@@ -44,7 +44,8 @@ def judge(events: DataFrame) -> DataFrame:
         - ``group_type``: ``consumer`` or ``classic``;
         - ``group_epoch``, ``assignment_epoch`` (null for classic groups, and where the log does not tell);
         - ``generation`` (classic groups);
-        - ``members``, ``converged_members`` (consumer groups), ``members_away`` (static members with member epoch -2);
+        - ``members``, ``converged_members`` (consumer groups; null if records of before Kafka 3.8 have no member
+          states), ``members_away`` (static members with member epoch -2);
         - ``state``: Empty, Assigning, Reconciling, Stable, Dead (deleted) or ``unknown``; null inside an operation.
     """
     return (
@@ -59,7 +60,9 @@ def judge(events: DataFrame) -> DataFrame:
             F.when(~_is_classic(), F.col("assignment_epoch")).alias("assignment_epoch"),
             F.when(_is_classic(), F.col("classic.generation")).alias("generation"),
             F.when(_is_classic(), F.col("classic.members")).otherwise(F.col("members")).cast("int").alias("members"),
-            F.when(~_is_classic(), F.col("converged_members")).cast("int").alias("converged_members"),
+            F.when(~_is_classic() & (F.col("members_stateless") == 0), F.col("converged_members"))
+            .cast("int")
+            .alias("converged_members"),
             F.col("members_away").cast("int").alias("members_away"),
             F.when(F.col("ends_operation"), _state()).alias("state"),
         )
@@ -106,12 +109,14 @@ def _with_member_changes(events: DataFrame) -> DataFrame:
     """Add by how much each event changes its group's members, those away, and the epoch its member has settled at.
 
     Only the tombstone of type 5 removes a member, and a type 8 may outlive its member. A member has settled at an
-    epoch when it is STABLE there: at that epoch, and owning exactly its target.
+    epoch when it is STABLE there: at that epoch, and owning exactly its target. Of a member whose type 8 has no state,
+    as before Kafka 3.8, nobody can tell.
     """
     own = Window.partitionBy(*INCARNATION, "member_id").orderBy("offset")
     is_member = F.when(F.col("key_type") == MEMBER, ~F.col("is_tombstone"))
     current = F.when(F.col("key_type") == CURRENT_ASSIGNMENT, F.struct("member_epoch", "member_state"))
     stable = F.col("current.member_state") == _MEMBER_STABLE
+    stateless = F.col("current.member_state").isNull() & F.col("current.member_epoch").isNotNull()
     away = F.col("is_member") & (F.col("current.member_epoch") == _AWAY_EPOCH)
     return (
         events.withColumns(
@@ -123,6 +128,7 @@ def _with_member_changes(events: DataFrame) -> DataFrame:
         .withColumns(
             {
                 "is_away": holds(away),
+                "is_stateless": F.col("is_member") & stateless,
                 "settled_at": F.when(F.col("is_member") & stable, F.col("current.member_epoch")),
             }
         )
@@ -130,6 +136,7 @@ def _with_member_changes(events: DataFrame) -> DataFrame:
             {
                 "members_change": _change(F.col("is_member"), own),
                 "away_change": _change(F.col("is_away"), own),
+                "stateless_change": _change(F.col("is_stateless"), own),
                 "was_settled_at": F.lag("settled_at").over(own),
             }
         )
@@ -141,7 +148,7 @@ def _change(flag: Column, own: WindowSpec) -> Column:
 
 
 def _with_group_totals(events: DataFrame) -> DataFrame:
-    """Add members, members_away, classic, group_epoch, assignment_epoch and is_known, as of each event.
+    """Add what is true of the whole group as of each event: its members, epochs, and whether the log tells them.
 
     Before the first types 3 and 6 both epochs have their start value: 0, and 1 from Kafka 4.3. The log does not say
     which, but members that join then are given it, so their highest epoch is the start.
@@ -159,6 +166,7 @@ def _with_group_totals(events: DataFrame) -> DataFrame:
         {
             "members": F.sum("members_change").over(so_far),
             "members_away": F.sum("away_change").over(so_far),
+            "members_stateless": F.sum("stateless_change").over(so_far),
             "classic": F.last(kind, ignorenulls=True).over(so_far),
             "bumped": F.last("group_epoch", ignorenulls=True).over(so_far),
             "assigned": F.last(assignment, ignorenulls=True).over(so_far)["assignment_epoch"],
@@ -214,6 +222,7 @@ def _state() -> Column:
         .when(~F.col("is_known"), UNKNOWN)
         .when(F.col("members") == 0, EMPTY)
         .when(F.col("is_unassigned"), ASSIGNING)
+        .when(F.col("members_stateless") > 0, UNKNOWN)
         .when(F.col("converged_members") < F.col("members"), RECONCILING)
         .otherwise(STABLE)
     )

@@ -153,7 +153,7 @@ def test_the_jvm_reads_a_record_table_s_own_type_alone(saved):
 
 
 def test_the_jvm_drops_offset_commits_before_the_quarantine(saved, monkeypatch):
-    def everything(batches):
+    def everything(_dialect, batches):
         for batch in batches:
             seen = [pa.repeat("seen", batch.num_rows), pa.repeat(pa.scalar(0, pa.int32()), batch.num_rows)]
             yield pa.RecordBatch.from_arrays([*batch.columns, *seen], [*batch.schema.names, "reason", "position"])

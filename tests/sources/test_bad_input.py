@@ -117,6 +117,11 @@ def test_a_cut_gzip_file(spark, tmp_path):
     assert "a.json.gz cannot be read" in refused(spark, tmp_path / "a.json.gz").message
 
 
+def test_too_little_memory_is_the_user_s_to_mend():
+    with pytest.raises(InputError, match=r"ran out of memory .*; raise spark.driver.memory"), reading():
+        raise RuntimeError("Job aborted: scala.MatchError: java.lang.OutOfMemoryError: Java heap space (of class ...")
+
+
 def test_other_errors_stay_what_they_are():
     with pytest.raises(KeyError), reading():
         raise KeyError

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
-from kip848_records.sources import read_log, settle_transactions
+from kip848_records.sources import read_log, reading, segments, settle_transactions
 from tests.dump_log import read_dump_logs
 from tests.log_rows import in_log_order
 from tests.protocol.segment_writer import Record, write_batch, write_marker
@@ -41,6 +41,11 @@ def offset_commit(offset):
 
 def outcomes(log):
     return [row["transaction"] for row in in_log_order(settle_transactions(log)) if row["control"] is None]
+
+
+def records(rows):
+    """Without the rows in which files tell what they cover."""
+    return [row for row in rows if row["control"] not in ("start", "file", "gap", "end")]
 
 
 def segment(folder, base_offset, *batches):
@@ -136,6 +141,53 @@ def test_a_log_file_of_another_kind_is_refused(spark, tmp_path, name):
         read_log(spark, str(file))
 
 
+class TestFilesOneByOne:
+    def test_a_file_that_is_gone_when_it_is_read(self, spark, partition, tmp_path):
+        folder = tmp_path / "__consumer_offsets-0"
+        shutil.copytree(partition, folder)
+        log = read_log(spark, str(folder))
+        (file,) = folder.glob("*.log")
+        file.unlink()
+        with pytest.raises(InputError, match=f"{file} cannot be read: "), reading():
+            log.collect()
+
+    def test_a_file_that_cannot_be_opened(self, spark, partition, tmp_path):
+        folder = tmp_path / "__consumer_offsets-0"
+        shutil.copytree(partition, folder)
+        log = read_log(spark, str(folder))
+        (file,) = folder.glob("*.log")
+        file.unlink()
+        file.mkdir()  # which nobody can open as a file, root neither
+        with pytest.raises(InputError, match=f"^file:{file} cannot be read: "), reading():
+            log.collect()
+
+    def test_the_jvm_reads_no_content_of_local_files(self, spark, partition):
+        plan = read_log(spark, str(partition))._jdf.queryExecution().executedPlan().toString()
+        assert "ReadSchema: struct<path:string>" in plan
+
+    def test_another_file_system(self, spark, partition, expected, elsewhere):
+        assert in_log_order(read_log(spark, f"{elsewhere(partition)}/__consumer_offsets-0")) == expected
+
+    def test_a_file_too_large_for_another_file_system(self, spark, partition, elsewhere, monkeypatch):
+        (file,) = partition.glob("*.log")
+        monkeypatch.setattr(segments, "LARGEST_CONTENT_BYTES", file.stat().st_size - 1)
+        path = elsewhere(partition)
+        with pytest.raises(InputError, match=rf"{path}/.*{file.name} is larger than 1 GiB.*; copy it to a local"):
+            read_log(spark, path)
+        assert read_log(spark, str(partition)).count() > 0
+
+    @pytest.fixture
+    def elsewhere(self, spark):
+        """Show the folder above a partition's own under another file system, which needs Hadoop to be read."""
+
+        def mount(partition):
+            settings = spark.sparkContext._jsc.hadoopConfiguration()
+            settings.set("fs.viewfs.mounttable.tests.link./mounted", partition.parent.as_uri())
+            return "viewfs://tests/mounted"
+
+        return mount
+
+
 class TestTransactions:
     def test_the_producer_s_own_next_marker_in_its_partition_decides(self, spark, tmp_path):
         folder = tmp_path / "__consumer_offsets-0"
@@ -162,7 +214,7 @@ class TestTransactions:
         log = read_log(spark, str(tmp_path))
         assert log.filter("transaction = 'pending'").count() > 0
         expected = in_log_order(read_log(spark, str(whole)))
-        assert in_log_order(settle_transactions(log)) == expected
+        assert records(in_log_order(settle_transactions(log))) == records(expected)
 
 
 def inside_a_transaction(log):

@@ -72,6 +72,8 @@ class Group:
             state = "Empty"
         elif bumped is not None and (assigned is None or bumped > assigned):
             state = "Assigning"
+        elif any("memberEpoch" in c and c["state"] is None for c in current):
+            state = "unknown"
         else:
             state = "Stable" if len(converged) == len(current) else "Reconciling"
         row = {"group_type": "consumer", "state": state, "generation": None, "members": len(current)}

@@ -32,6 +32,7 @@ _TABLES: dict[str, tuple[int, list[str]]] = {
     "consumer_group_partition_metadata": (4, ["group_id"]),
     "consumer_group_member_metadata": (5, ["group_id", "member_id"]),
     "consumer_group_target_assignment_metadata": (6, ["group_id", "assignment_epoch"]),
+    "consumer_group_target_assignment": (-6, ["group_id", "assignment_epoch"]),
     "consumer_group_target_assignment_member": (7, ["group_id", "member_id"]),
     "consumer_group_current_member_assignment": (8, ["group_id", "member_id", "member_epoch", "state"]),
     "consumer_group_regular_expression": (16, ["group_id"]),

@@ -1,7 +1,7 @@
 """Each rule of the timelines in a story of a few lines, told by Spark and by the plain replay alike.
 
 A line is one operation: its time, then its records: ``5 a`` (member a), ``3 2`` (group epoch 2), ``6 2`` (assignment
-epoch 2), ``8 a 2`` (a STABLE at member epoch 2; 1 and 2 after it are UNREVOKED and UNRELEASED), ``2 7/3`` (classic
+epoch 2), ``8 a 2`` (a STABLE at member epoch 2; after it 1 is UNREVOKED, 2 UNRELEASED, - no state), ``2 7/3`` (classic
 generation 7 with three members), ``3 x`` and ``5 a x`` (tombstones). A line of dots is somebody else's record.
 """
 
@@ -52,6 +52,20 @@ STORIES = (
             "0/3 bumped 30 assigned 40 converged 60 converged, 3 members",
         ),
         "consumer Stable 3/3, 3 members since 60",
+    ),
+    Story(
+        "what wrote no member states does not say whether a group has converged",
+        """
+        10: 5 a, 3 1, 7 a, 6 1, 8 a 1 -
+        20: 5 b, 3 2, 8 b 2
+        30: 7 a, 7 b, 6 2, 8 a 2 -
+        40: 8 a 2
+        """,
+        (
+            "0/1 bumped 10 assigned 10 converged 40 superseded by 2, 1 members",
+            "0/2 bumped 20 assigned 30 converged 40 converged, 2 members",
+        ),
+        "consumer Stable 2/2, 2 members since 40",
     ),
     Story(
         "a later epoch supersedes though the log ends first",
@@ -372,7 +386,8 @@ def _value(kind: str, rest: list[str]) -> dict[str, Any]:
         generation, members = rest[0].split("/")
         return {"generation": int(generation), "members": [{"memberId": str(n)} for n in range(int(members))]}
     fields = {"3": ("epoch",), "6": ("assignmentEpoch",), "8": ("memberEpoch", "state")}.get(kind, ())
-    return {"state": 0, **dict(zip(fields, map(int, rest), strict=False))}
+    words = (None if word == "-" else int(word) for word in rest)
+    return {"state": 0, **dict(zip(fields, words, strict=False))}
 
 
 RECORDS = [record for story in STORIES for record in records_of(story)]

@@ -1,0 +1,52 @@
+"""Which dialect a log was written in, told by what decodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from kip848_records.decode.workers import decoded_counts
+from kip848_records.protocol.messages import DIALECTS, KAFKA
+from kip848_records.sources.log import is_record, key_of_types
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+AUTO = "auto"
+
+DISPUTED_TYPES = [
+    key_type
+    for key_type, records in KAFKA.by_type.items()
+    if any(dialect.by_type[key_type] != records for dialect in DIALECTS.values())
+]
+"""The record types that dialects do not agree on."""
+
+
+@dataclass(frozen=True)
+class DialectChoice:
+    """The dialect under which most records decode.
+
+    `records` counts those of the types on which dialects differ, `undecoded` those of them that this one leaves.
+    """
+
+    name: str
+    records: int
+    undecoded: int
+
+    def __str__(self) -> str:
+        """What was chosen, and why, for the one who asked for it."""
+        types = f"types {DISPUTED_TYPES[0]} to {DISPUTED_TYPES[-1]}"
+        return f"dialect {self.name}: leaves {self.undecoded:,} of {self.records:,} records of {types} undecoded"
+
+
+def choose_dialect(log: DataFrame) -> DialectChoice:
+    """Return the dialect under which most records of `log` are consumed to the last byte, Kafka's own on a tie."""
+    disputed = log.filter(is_record() & key_of_types(DISPUTED_TYPES)).select("key", "value")
+    counted = disputed.mapInArrow(
+        decoded_counts, "records bigint, " + ", ".join(f"`{name}` bigint" for name in DIALECTS)
+    )
+    total, *decoded = counted.agg(*(F.coalesce(F.sum(f"`{name}`"), F.lit(0)) for name in counted.columns)).collect()[0]
+    most, name = max(zip(decoded, DIALECTS, strict=True), key=lambda choice: choice[0])
+    return DialectChoice(name, total, total - most)

@@ -1,0 +1,131 @@
+"""Several copies of the log: what is found at each path, and what becomes of rows that more than one copy holds."""
+
+import json
+import shutil
+
+import pytest
+from pyspark.sql import functions as F
+
+from kip848_records import cli
+from kip848_records.errors import InputError
+from kip848_records.sources import find_copies, read_log
+from kip848_records.sources.copies import CONFLICT, merge_copies
+from tests.audits import dumped
+from tests.log_rows import log_of
+
+EPOCH, OTHER, COMMIT = b"\x00\x03\x00\x01g", b"\x00\x03\x00\x01h", b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00"
+VALUE = b"\x00\x00\x00\x00\x00\x01\x00"
+
+
+@pytest.fixture(scope="module")
+def capture(captures):
+    return captures / "kafka-4.0.0-zstd" / "segments"
+
+
+@pytest.fixture(scope="module")
+def dump(captures):
+    return captures / "kafka-4.3.1-all-types" / "kafka-source.parquet"
+
+
+def found(spark, *paths, source_format=None):
+    return [(copy.name, copy.format, len(copy.files)) for copy in find_copies(spark, map(str, paths), source_format)]
+
+
+class TestPaths:
+    def test_each_path_is_a_copy_of_its_own_format(self, spark, capture, dump):
+        paths = [capture, dump, capture / "__consumer_offsets-1"]
+        assert found(spark, *paths) == [
+            (str(capture), "segments", 3),
+            (str(dump), "parquet", 4),
+            (str(paths[2]), "segments", 1),
+        ]
+        rows = read_log(spark, map(str, paths)).groupBy("copies").agg(F.count_if(F.col("control").isNull()).alias("n"))
+        assert {row.copies[0]: row.n for row in rows.collect()}.keys() == set(map(str, paths))
+
+    def test_a_path_that_is_given_twice_is_read_once(self, spark, dump):
+        assert len(found(spark, dump, dump)) == 1
+
+    @pytest.mark.parametrize("source_format", [None, "segments"])
+    def test_a_folder_of_brokers_data_folders(self, spark, capture, tmp_path, source_format):
+        for broker in ("broker-2", "broker 1 [a]"):
+            shutil.copytree(capture, tmp_path / broker)
+        (tmp_path / "notes.txt").touch()
+        (tmp_path / "other" / "orders-0").mkdir(parents=True)
+        expected = [(f"{tmp_path}/{broker}", "segments", 3) for broker in ("broker 1 [a]", "broker-2")]
+        assert found(spark, f"{tmp_path}/", source_format=source_format) == expected
+
+    def test_a_broker_s_own_folder_comes_before_those_below_it(self, spark, capture, tmp_path):
+        shutil.copytree(capture, tmp_path / "data")
+        shutil.copytree(capture, tmp_path / "data" / "backup")
+        assert found(spark, tmp_path / "data") == [(f"{tmp_path}/data", "segments", 3)]
+
+    @pytest.mark.parametrize("source_format", [None, "segments"])
+    def test_folders_without_any_log(self, spark, tmp_path, source_format):
+        (tmp_path / "broker" / "orders-0").mkdir(parents=True)
+        with pytest.raises(InputError, match=f"^{tmp_path} holds no files to read"):
+            find_copies(spark, str(tmp_path), source_format)
+
+    def test_one_that_is_missing_is_named(self, spark, capture, dump, tmp_path):
+        with pytest.raises(InputError, match=f"^there is nothing at {tmp_path}/nowhere; expected"):
+            read_log(spark, [str(capture), f"{tmp_path}/nowhere", str(dump)])
+
+    def test_one_that_is_foreign_is_named(self, spark, capture, tmp_path):
+        (tmp_path / "README.md").write_text("Hello")
+        with pytest.raises(InputError, match=f"^{tmp_path} is no dump of __consumer_offsets"):
+            read_log(spark, [str(capture), str(tmp_path)])
+
+    @pytest.mark.usefixtures("spark")
+    def test_inspect_prints_what_two_copies_hold_once(self, capture, tmp_path, capsys):
+        folder = capture / "__consumer_offsets-0"
+        shutil.copytree(folder, tmp_path / "__consumer_offsets-0")
+        assert cli.main(["inspect", str(folder), str(tmp_path), "--json", "--type", "3"]) == 0
+        offsets = [json.loads(line)["offset"] for line in capsys.readouterr().out.splitlines()]
+        assert offsets == [r["offset"] for r in dumped(capture.parent) if r["partition"] == 0 and r["type"] == 3]
+
+
+class TestMergedRows:
+    def test_of_equal_rows_one_stays_and_names_all_copies(self, spark):
+        (row,) = merged(spark, [{"key": EPOCH, "value": VALUE, "copies": [name]} for name in ("b", "c", "a", "b")])
+        assert (row["copies"], row["error"]) == (["a", "b", "c"], None)
+
+    def test_tombstones_are_equal_too(self, spark):
+        assert len(merged(spark, [{"key": EPOCH, "value": None, "copies": [name]} for name in "ab"])) == 1
+
+    def test_the_outcome_of_a_transaction_that_one_copy_knows_counts(self, spark):
+        pairs = [("pending", "committed"), ("aborted", "pending"), ("unknown", "none"), ("aborted", "unknown")]
+        rows = [
+            {"offset": offset, "key": COMMIT, "value": VALUE, "transaction": transaction, "copies": [name]}
+            for offset, pair in enumerate(pairs)
+            for name, transaction in zip("ab", pair, strict=True)
+        ]
+        told = [row["transaction"] for row in merged(spark, rows)]
+        assert told == ["committed", "aborted", "none", "aborted"]
+
+    def test_other_bytes_at_one_place_are_errors_that_name_their_copies(self, spark):
+        values = (VALUE, None, VALUE)
+        rows = [{"key": EPOCH, "value": value, "copies": [name]} for name, value in zip("abc", values, strict=True)]
+        told = {row["value"]: (row["error"], row["copies"]) for row in merged(spark, rows)}
+        assert told == {
+            VALUE: (f"{CONFLICT}; this one is of a, c", ["a", "c"]),
+            None: (f"{CONFLICT}; this one is of b", ["b"]),
+        }
+
+    def test_control_rows_and_errors_stay_with_their_copies(self, spark):
+        rows = [{"control": "gap", "copies": [name]} for name in "ab"]
+        rows += [{"value": b"x", "error": "unread", "copies": [name]} for name in "ab"]
+        rows += [{"key": EPOCH, "value": VALUE, "copies": ["a"]}]
+        told = sorted((row["control"] or "", row["error"] or "", row["copies"]) for row in merged(spark, rows))
+        of_both = [(control, error, [name]) for control, error in (("", "unread"), ("gap", "")) for name in "ab"]
+        assert told == [("", "", ["a"]), *of_both]
+
+    def test_gaps_are_told_where_every_copy_tells_them(self, spark):
+        gaps = (False, None)
+        rows = [{"key": EPOCH, "compaction_gap": gap, "copies": [name]} for name, gap in zip("ab", gaps, strict=True)]
+        rows += [{"key": OTHER, "offset": 9, "compaction_gap": True, "copies": [name]} for name in "ab"]
+        assert [row["compaction_gap"] for row in merged(spark, rows)] == [None, True]
+
+
+def merged(spark, rows):
+    """The merged rows of one place, unless rows name others."""
+    log = merge_copies(log_of(spark, ({"offset": 5} | row for row in rows)))
+    return [row.asDict() | {"value": row.value and bytes(row.value)} for row in log.orderBy("offset").collect()]
