@@ -1,12 +1,15 @@
 """The columnar decoder against a loop over records, per record type, on real records: `make bench`.
 
-Values of a capture, repeated to batches of Spark's default size. Both decoders take turns and each is given its best
-time, so that other work on the machine counts little. Run it as `python tests/benchmarks/decoder.py [record type …]`.
+Values of a capture, repeated to batches of Spark's default size. Then two things that a decoder of columns could be bad
+at: batches of many record types, and a row that is a thousand times as long as the others. What is compared takes turns
+and each is given its best CPU time, so that other work on the machine counts little. Run it as
+`python tests/benchmarks/decoder.py [record type …]`.
 """
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,45 +18,51 @@ import pyarrow as pa
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from kip848_records.protocol.columnar import decode
-from kip848_records.protocol.encode import encode_key, encode_message
+from kip848_records.protocol.encode import encode_message
 from kip848_records.protocol.messages import RECORDS
-from kip848_records.protocol.records import decode_records
+from kip848_records.protocol.records import decode_records, join_batches
 from tests.benchmarks.record_loop import record_loop
 from tests.protocol.samples import captured_records
 
+Row = tuple[bytes, bytes]
+"""Key and value."""
+
 ROWS = 10_000
+FEW_BATCHES = 5
 LOOP_ROWS = 1_000
+LONG_ROW = 5_000  # partitions
 SECONDS = 1.0
 
 
 def main() -> None:
     chosen = {int(argument) for argument in sys.argv[1:]}
     captured = captured_values()
+    print(f"Values of one type, {ROWS:,} a batch")
     print("type record                                 bytes    loop/s  columnar/s   MB/s  ratio of a copy")
-    for key_type, values in sorted(captured.items()):
+    for key_type, rows in sorted(captured.items()):
         if not chosen or key_type in chosen:
-            bench_type(key_type, values)
+            bench_type(key_type, rows)
     if not chosen:
         bench_mixed(captured)
-        bench_long_row(captured[8])
+        bench_long_rows(captured[8])
 
 
-def captured_values() -> dict[int, list[tuple[bytes, bytes]]]:
-    """Keys and values by record type: of one broker, that with most records of the type, and of one value version."""
-    found: dict[int, list[tuple[bytes, bytes]]] = {}
+def captured_values() -> dict[int, list[Row]]:
+    """Rows by record type: of one broker, that with most records of the type, and of one value version."""
+    found: dict[int, list[Row]] = {}
     for capture in captured_records().values():
-        versions: dict[tuple[int, bytes], list[tuple[bytes, bytes]]] = {}
+        versions: dict[tuple[int, bytes], list[Row]] = {}
         for key, value in capture:
             if value is not None:
                 versions.setdefault((int.from_bytes(key[:2], "big"), value[:2]), []).append((key, value))
-        for (key_type, _), records in versions.items():
-            found[key_type] = max(found.get(key_type, []), records, key=len)
+        for (key_type, _), rows in versions.items():
+            found[key_type] = max(found.get(key_type, []), rows, key=len)
     return found
 
 
-def bench_type(key_type: int, records: list[tuple[bytes, bytes]]) -> None:
-    messages = repeat([value[2:] for _, value in records], ROWS)
-    version = int.from_bytes(records[0][1][:2], "big")
+def bench_type(key_type: int, rows: list[Row]) -> None:
+    messages = repeat([value[2:] for _, value in rows], ROWS)
+    version = int.from_bytes(rows[0][1][:2], "big")
     layouts = RECORDS[key_type].value_layouts(version)
     column = pa.array(messages)
     layout = next(layout for layout in layouts if not decode(layout, column).errors.any())
@@ -70,33 +79,62 @@ def bench_type(key_type: int, records: list[tuple[bytes, bytes]]) -> None:
     )
 
 
-def bench_mixed(captured: dict[int, list[tuple[bytes, bytes]]]) -> None:
-    """Whole records, keys and all, of every type in turn, against the same records sorted by type."""
+def bench_mixed(captured: dict[int, list[Row]]) -> None:
+    """Whole rows, keys and all, of every type in turn, against the same rows sorted by type; joined as in a job."""
     types = sorted(captured)
-    records = [rows[place % len(rows)] for place in range(ROWS) for rows in (captured[t] for t in types)]
-    mixed = batches(records)
-    in_order = batches(sorted(records, key=lambda record: record[0][:2]))
-    slow, fast = best(lambda: [decode_records(*b) for b in mixed], lambda: [decode_records(*b) for b in in_order])
-    print(f"\n{len(types)} types in every batch: {slow / fast:.2f} times as long as the same records sorted by type")
+    rows = [captured[key_type][place % len(captured[key_type])] for place in range(ROWS) for key_type in types]
+    mixed, in_order = batches(rows), batches(sorted(rows, key=lambda row: row[0][:2]))
+    times = best(partial(decode_joined, mixed), partial(decode_joined, in_order))
+    print(f"\nRows of {len(types)} types, {ROWS:,} a batch, joined before they are decoded")
+    print("order             rows/s  time")
+    for name, seconds in zip(("in turn", "sorted by type"), times, strict=True):
+        print(f"{name:14} {len(rows) / seconds:9,.0f} {seconds / times[1]:5.2f}")
 
 
-def bench_long_row(records: list[tuple[bytes, bytes]]) -> None:
-    """One member with 5,000 topics among members with few."""
-    small = repeat([value for _, value in records], ROWS)
+def bench_long_rows(rows: list[Row]) -> None:
+    """One member with many partitions among members with few: what of the bytes is its own, and what of the time.
+
+    Its time is what its batch takes longer than one without it. Batches are not joined: in large ones the same rows
+    at another place in memory take a fifth more or less, which is many times what is measured.
+    """
+    small = repeat(rows, ROWS)
+    shapes = {f"1 topic with {LONG_ROW:,}": [LONG_ROW], f"{LONG_ROW:,} topics with 1": [1] * LONG_ROW}
+    longs = [long_value(sizes) for sizes in shapes.values()]
+    given = [batches([*small[1:], (rows[0][0], value)]) for value in (small[0][1], *longs)]
+    without, *times = best(*(partial(decode_batches, batch) for batch in given))
+    size = FEW_BATCHES * sum(len(key) + len(value) for key, value in small)
+    print(f"\nOne member with {LONG_ROW:,} partitions among {FEW_BATCHES * ROWS:,} members with few")
+    print("its partitions           bytes   of all bytes   of the time  ratio")
+    for name, long, seconds in zip(shapes, longs, times, strict=True):
+        more = seconds - without
+        of_bytes, of_time = len(long) / (size + len(long)), more / (FEW_BATCHES * without + more)
+        print(f"{name:20} {len(long):9,} {of_bytes:14.2%} {of_time:13.2%} {of_time / of_bytes:6.1f}")
+
+
+def long_value(sizes: list[int]) -> bytes:
+    """A member's assignment: a topic with so many partitions for each of the sizes."""
     (layout,) = RECORDS[8].value_layouts(0)
-    topics = [{"topicId": f"{n:022}", "partitions": [0, 1]} for n in range(5_000)]
+    topics = [{"topicId": f"{number:021}A", "partitions": list(range(size))} for number, size in enumerate(sizes)]
     value = {"memberEpoch": 1, "previousMemberEpoch": 0, "state": 0, "assignedPartitions": topics}
-    long = encode_message(layout, value | {"partitionsPendingRevocation": []})
-    key = pa.array([encode_key(RECORDS[8], {"groupId": "g", "memberId": "m"})] * ROWS)
-    with_long, without = pa.array([*small[:5_000], long, *small[5_001:]]), pa.array(small)
-    slow, fast = best(lambda: decode_records(key, with_long), lambda: decode_records(key, without))
-    share = len(long) / sum(map(len, small))
-    print(f"one member with 5,000 topics in a batch: {share:.0%} more bytes, {slow / fast - 1:.0%} more time")
+    return encode_message(layout, value | {"partitionsPendingRevocation": []})
 
 
-def batches(records: list[tuple[bytes, bytes]]) -> list[tuple[pa.Array, pa.Array]]:
-    slices = (records[at : at + ROWS] for at in range(0, len(records), ROWS))
-    return [(pa.array([key for key, _ in rows]), pa.array([value for _, value in rows])) for rows in slices]
+def decode_joined(given: list[pa.RecordBatch]) -> None:
+    decode_batches(join_batches(given))
+
+
+def decode_batches(given: Iterable[pa.RecordBatch]) -> None:
+    for batch in given:
+        decode_records(batch["key"], batch["value"])
+
+
+def batches(rows: list[Row]) -> list[pa.RecordBatch]:
+    """The rows in batches as Spark hands them over."""
+    slices = (rows[at : at + ROWS] for at in range(0, len(rows), ROWS))
+    return [
+        pa.RecordBatch.from_pydict({"key": [key for key, _ in part], "value": [value for _, value in part]})
+        for part in slices
+    ]
 
 
 def repeat(items: list, length: int) -> list:
@@ -104,14 +142,14 @@ def repeat(items: list, length: int) -> list:
 
 
 def best(*functions: Callable[[], object]) -> list[float]:
-    """The shortest time of each function in seconds; they take turns for `SECONDS` each, three times in a row."""
+    """The shortest CPU time of each function in seconds; they take turns for `SECONDS` each, three times in a row."""
     times = [float("inf")] * len(functions)
     deadline = time.perf_counter() + SECONDS * len(functions)
     while time.perf_counter() < deadline:
         for place, function in enumerate(function for function in functions for _ in range(3)):
-            start = time.perf_counter()
+            start = time.process_time()
             function()
-            times[place // 3] = min(times[place // 3], time.perf_counter() - start)
+            times[place // 3] = min(times[place // 3], time.process_time() - start)
     return times
 
 

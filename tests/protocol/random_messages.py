@@ -27,6 +27,9 @@ NOT_UTF8 = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80",
 LONG_TEXTS = (b"x" * 32767, b"x" * 32768, b"\0" * 32767, "é".encode() * 16383, "😀".encode() * 8192)
 """Around the longest that Kafka's readers take: 32767 bytes."""
 
+LONG_COUNTS = (63, 64, 65, 130, 300)
+"""Around the smallest of which the decoder guesses, and twice more."""
+
 IDS = tuple(random.Random(16).randbytes(16) for _ in range(8))  # noqa: S311 - not for secrets
 
 
@@ -95,12 +98,23 @@ class _Writer:
         return self.rng.choice(edges) if self.chance(0.7) else self.rng.randbytes(kind.size)
 
     def array(self, kind: Array) -> bytes:
+        if self.chance(0.0 if self.depth > 1 else 0.002 if self.depth else 0.01):
+            return self.long_array(kind)
         counts = (0, 1, 1, 2, 3, 30) if not self.depth and self.chance(0.2) else (0, 1, 1, 2)
         count = self.rng.choice(counts)
         self.depth += 1
         elements = b"".join(self.value(kind.element) for _ in range(count))
         self.depth -= 1
         return self.length(count, 4) + elements
+
+    def long_array(self, kind: Array) -> bytes:
+        """One of few different elements, most of them alike: the decoder guesses where those start."""
+        count = self.rng.choice(LONG_COUNTS)
+        self.depth += 1
+        elements = [self.value(kind.element) for _ in range(self.rng.randint(1, 5))]
+        self.depth -= 1
+        weights = [8 ** -self.rng.randrange(5) for _ in elements]
+        return self.length(count, 4) + b"".join(self.rng.choices(elements, weights, k=count))
 
     def text(self) -> bytes:
         if self.odd():

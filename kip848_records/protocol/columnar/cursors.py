@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 class Outcome:
     """What is known about the rows of a batch: the first error of each, and where in the row it was found."""
 
-    def __init__(self, origins: Offsets) -> None:
+    def __init__(self, origins: Offsets, *, guessed: bool = False) -> None:
+        """`guessed` says that the rows are guesses, see `walk`."""
         self.origins = origins
+        self.guessed = guessed
         self.errors = np.zeros(len(origins), np.int8)
         self.positions = np.full(len(origins), -1, np.int32)
         self.any_failed = False
@@ -34,6 +36,11 @@ class Outcome:
         first, index = np.unique(rows[fresh], return_index=True)
         self.errors[first] = error
         self.positions[first] = at[fresh][index] - self.origins[first]
+
+
+def chosen(values: Offsets, index: Offsets) -> Offsets:
+    """Return some of the values, by ascending `index`; not a copy if it is all of them."""
+    return values if len(index) == len(values) else values[index]
 
 
 class Cursors:
@@ -109,12 +116,20 @@ class Cursors:
         """Move on by `size` bytes and return where they begin; fail the fields, begun at `start`, that lack them."""
         begin = self.pos
         self.pos = begin + size
-        self.fail(self.pos > self.end, Error.TRUNCATED, start)
+        self.check(start)
         return np.minimum(begin, self.pos) if self.outcome.any_failed else begin
 
+    def check(self, start: Offsets) -> None:
+        """Fail the fields, begun at `start`, of which the cursors have passed the end of the row."""
+        bad = self.pos > self.end
+        if np.count_nonzero(bad):
+            self.fail(bad, Error.TRUNCATED, start)
+
     def claim(self, size: Offsets, start: Offsets) -> None:
-        """Fail the fields, which began at `start`, that have fewer than `size` bytes left."""
-        self.fail(self.pos + size > self.end, Error.TRUNCATED, start)
+        """Fail the fields, begun at `start`, that have fewer than `size` bytes left."""
+        bad = self.pos + size > self.end
+        if np.count_nonzero(bad):
+            self.fail(bad, Error.TRUNCATED, start)
 
     def unparked(self, size: Offsets) -> Offsets:
         """Return `size`, 0 for parked cursors."""

@@ -14,6 +14,7 @@ PARKING_BYTES = 64
 """How many zeros behind the data belong to rows that failed."""
 
 _MARGIN_BYTES = 8  # a length is read before it is known to lie inside its row
+_PADDING = bytes(PARKING_BYTES + _MARGIN_BYTES)
 
 
 class Encoded:
@@ -31,21 +32,21 @@ class Encoded:
             raw = np.frombuffer(offset_buffer, np.int64 if wide else np.int32)
             offsets = raw[column.offset : column.offset + len(column) + 1].astype(np.int64)
         first, self.size = int(offsets[0]), int(offsets[-1] - offsets[0])
-        padding = PARKING_BYTES + _MARGIN_BYTES
-        if self.size > np.iinfo(np.int32).max - padding:
+        if self.size > np.iinfo(np.int32).max - len(_PADDING):
             message = f"a batch holds {self.size} bytes, more than Arrow's 32-bit offsets can address"
             raise ValueError(message)
-        self.data: NDArray[np.uint8] = np.empty(self.size + padding, np.uint8)
-        if self.size:
-            self.data[: self.size] = np.frombuffer(data_buffer, np.uint8, self.size, first)
-        self.data[self.size :] = 0
+        rows = memoryview(data_buffer)[first : first + self.size] if self.size else b""
+        self.bytes = b"".join((rows, _PADDING))
+        self.data = np.frombuffer(self.bytes, np.uint8)
         self.starts = offsets[:-1] - first
         self.ends = offsets[1:] - first
         self.longest = int((self.ends - self.starts).max(initial=0))
-        self.buffer = pa.py_buffer(self.data)
-        self.bytes = self.data.data
+        self.buffer = pa.py_buffer(self.bytes)
+        self._views: dict[str, NDArray[Any]] = {}
 
     def view(self, wire: str) -> NDArray[Any]:
         """Return the values of dtype `wire` at every byte offset: unaligned, overlapping, without a copy."""
-        dtype = np.dtype(wire)
-        return np.ndarray((len(self.data) - dtype.itemsize + 1,), dtype, self.data, strides=(1,))
+        if wire not in self._views:
+            dtype = np.dtype(wire)
+            self._views[wire] = np.ndarray((len(self.data) - dtype.itemsize + 1,), dtype, self.data, strides=(1,))
+        return self._views[wire]

@@ -12,7 +12,7 @@ import pyarrow as pa
 from kip848_records.protocol.base64url import uuid_text
 from kip848_records.protocol.columnar.errors import Error, Malformed
 from kip848_records.protocol.columnar.slices import Slices, validity
-from kip848_records.protocol.schema import STRING, UUID, Fixed, Variable
+from kip848_records.protocol.schema import STRING, UUID, Array, Fixed, Variable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +39,11 @@ class Run:
     def smallest(self) -> int:
         """Their size together."""
         return self.block.itemsize
+
+    @property
+    def telling(self) -> int:
+        """Any byte will do: the size is always the same."""
+        return 0
 
     @cached_property
     def wire(self) -> str:
@@ -71,7 +76,7 @@ class Run:
             cursors.fail(bad, Error.TRUNCATED, start + self.field_offsets[cut])
         return start
 
-    def skip_one(self, data: memoryview, pos: int, end: int) -> int:  # noqa: ARG002 - a Node's signature
+    def skip_one(self, data: bytes, pos: int, end: int) -> int:  # noqa: ARG002 - a Node's signature
         """As `Node.skip_one`."""
         if pos + self.smallest > end:
             cut = int(np.searchsorted(self.field_offsets, end - pos, side="right")) - 1
@@ -92,10 +97,15 @@ class Span:
         """That of an empty one."""
         return self.length.size
 
+    @property
+    def telling(self) -> int:
+        """That of the length."""
+        return self.length.size - 1
+
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """As `Node.read`; rows with a string that is not UTF-8 fail."""
         starts, null = self._locate(cursors)
-        if null is not None and null.all():
+        if null is not None and np.count_nonzero(null) == len(null):
             return [pa.nulls(len(null), self.kind.arrow)]
         slices = Slices.between(cursors, starts, cursors.pos)
         if self.kind is not STRING or slices.is_ascii():
@@ -114,11 +124,8 @@ class Span:
 
     def _locate(self, cursors: Cursors) -> tuple[Offsets, Mask | None]:
         """Move past the values; return where their contents start, and which are null if any is."""
-        start, null = cursors.pos, None
-        length = self.length.read(cursors)
-        if length.min(initial=0) < 0:
-            null = length < 0
-            length = np.maximum(length, 0)
+        start = cursors.pos
+        length, null = self.length.read(cursors)
         contents = cursors.advance(length, start)
         if self.kind is STRING and cursors.encoded.longest > MAX_STRING_BYTES:
             cursors.fail(length > MAX_STRING_BYTES, Error.INVALID_LENGTH, start)
@@ -127,7 +134,7 @@ class Span:
             null = None
         return contents, null
 
-    def skip_one(self, data: memoryview, pos: int, end: int) -> int:
+    def skip_one(self, data: bytes, pos: int, end: int) -> int:
         """As `Node.skip_one`."""
         length, contents = self.length.at(data, pos, end)
         if length < 0 and not self.nullable:
@@ -143,6 +150,7 @@ class Span:
 class FixedList:
     """An array of numbers."""
 
+    kind: Array
     element: Fixed
     count: Count
 
@@ -151,6 +159,11 @@ class FixedList:
         """That of an empty one."""
         return self.count.length.size
 
+    @property
+    def telling(self) -> int:
+        """That of the count."""
+        return self.count.length.size - 1
+
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """As `Node.read`."""
         count, null = self.count.read(cursors)
@@ -158,14 +171,14 @@ class FixedList:
         cursors.pos = start + count * self.element.size
         slices = Slices.between(cursors, start, cursors.pos)
         elements = fixed_array(self.element, slices.content.view(self.element.wire))
-        return [list_array(slices.offsets // self.element.size, elements, null)]
+        return [list_array(self.kind, slices.offsets // self.element.size, elements, null)]
 
     def skip(self, cursors: Cursors) -> None:
         """As `Node.skip`."""
         count, _ = self.count.read(cursors)
         cursors.pos = cursors.pos + count * self.element.size
 
-    def skip_one(self, data: memoryview, pos: int, end: int) -> int:
+    def skip_one(self, data: bytes, pos: int, end: int) -> int:
         """As `Node.skip_one`."""
         count, contents = self.count.at(data, pos, end)
         return contents + count * self.element.size
@@ -178,10 +191,10 @@ def fixed_array(kind: Fixed, raw: NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(kind.arrow, len(raw), [None, pa.py_buffer(raw.astype(kind.native))])
 
 
-def list_array(offsets: NDArray[np.int32], elements: pa.Array, null: Mask | None) -> pa.ListArray:
+def list_array(kind: Array, offsets: NDArray[np.int32], elements: pa.Array, null: Mask | None) -> pa.ListArray:
     """Return the lists that start and end at `offsets` of `elements`."""
     buffers = [validity(null), pa.py_buffer(offsets)]
-    return pa.Array.from_buffers(pa.list_(elements.type), len(offsets) - 1, buffers, children=[elements])
+    return pa.Array.from_buffers(kind.arrow, len(offsets) - 1, buffers, children=[elements])
 
 
 def _is_utf8(value: bytes | None) -> bool:

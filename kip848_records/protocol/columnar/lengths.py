@@ -56,7 +56,7 @@ def _read_rest(cursors: Cursors, value: Offsets, start: Offsets) -> Offsets:
     return cursors.unparked(value)
 
 
-def uvarint_at(data: memoryview, start: int, end: int) -> tuple[int, int]:
+def uvarint_at(data: bytes, start: int, end: int) -> tuple[int, int]:
     """Return the varint at `start` and the offset after it."""
     if start < end and data[start] < _MORE:
         return data[start], start + 1
@@ -76,11 +76,17 @@ class CompactLength:
 
     size = 1
 
-    def read(self, cursors: Cursors) -> Offsets:
-        """Return lengths, -1 for null, and move past them; that they lie inside their rows is the caller's to check."""
-        return read_uvarint(cursors) - 1
+    def read(self, cursors: Cursors) -> tuple[Offsets, Mask | None]:
+        """Return lengths, 0 for null, and which are null if any is, and move past them.
 
-    def at(self, data: memoryview, start: int, end: int) -> tuple[int, int]:
+        That they lie inside their rows is the caller's to check.
+        """
+        length = read_uvarint(cursors)
+        null = length == 0 if np.count_nonzero(length) < len(length) else None
+        length -= 1
+        return (length if null is None else np.maximum(length, 0)), null
+
+    def at(self, data: bytes, start: int, end: int) -> tuple[int, int]:
         """Return the length at `start` and the offset after it."""
         value, pos = uvarint_at(data, start, end)
         return value - 1, pos
@@ -93,13 +99,14 @@ class FixedLength:
     wire: str
     size: int
 
-    def read(self, cursors: Cursors) -> Offsets:
+    def read(self, cursors: Cursors) -> tuple[Offsets, Mask | None]:
         """As `CompactLength.read`."""
         length: Offsets = cursors.encoded.view(self.wire)[cursors.pos].astype(np.int64)
         cursors.pos = cursors.pos + self.size
-        return length
+        null = length < 0
+        return (np.maximum(length, 0), null) if np.count_nonzero(null) else (length, None)
 
-    def at(self, data: memoryview, start: int, end: int) -> tuple[int, int]:
+    def at(self, data: bytes, start: int, end: int) -> tuple[int, int]:
         """As `CompactLength.at`."""
         if start + self.size > end:
             raise Malformed(Error.TRUNCATED, start)
@@ -119,18 +126,15 @@ class Count:
 
     def read(self, cursors: Cursors) -> tuple[Offsets, Mask | None]:
         """Return counts, 0 for null and for cursors that failed, and which are null if any is."""
-        start, null = cursors.pos, None
-        count = self.length.read(cursors)
-        if count.min(initial=0) < 0:
-            null = count < 0
-            count = np.maximum(count, 0)
+        start = cursors.pos
+        count, null = self.length.read(cursors)
         cursors.claim(count * self.element_size, start)
         if null is not None and not self.nullable:
             cursors.fail(null, Error.UNEXPECTED_NULL, start)
             null = None
         return cursors.unparked(count), null
 
-    def at(self, data: memoryview, start: int, end: int) -> tuple[int, int]:
+    def at(self, data: bytes, start: int, end: int) -> tuple[int, int]:
         """Return the count at `start`, 0 for null, and the offset after it."""
         count, pos = self.length.at(data, start, end)
         if count < 0 and not self.nullable:

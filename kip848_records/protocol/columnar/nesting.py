@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from kip848_records.protocol.columnar.cursors import chosen
 from kip848_records.protocol.columnar.errors import Error, Malformed
-from kip848_records.protocol.columnar.leaves import list_array
+from kip848_records.protocol.columnar.leaves import Run, list_array
 from kip848_records.protocol.columnar.lengths import read_uvarint, uvarint_at
 from kip848_records.protocol.columnar.scatter import scatter
+from kip848_records.protocol.columnar.walk import walk
 
 if TYPE_CHECKING:
     from kip848_records.protocol.columnar.cursors import Cursors, Mask, Offsets
     from kip848_records.protocol.columnar.lengths import Count
     from kip848_records.protocol.columnar.node import Node
-    from kip848_records.protocol.schema import Struct
+    from kip848_records.protocol.schema import Array, Struct
 
 FEW_ROWS = 8
 """So few rows are walked one by one: a step on arrays costs what some ten steps on single rows do."""
+
+FEW_LONG_ROWS = 100
+"""So few are walked one by one if they are long: their elements are guessed, see `walk`."""
 
 _NEGATIVE = 0x80
 
@@ -30,52 +35,62 @@ _NEGATIVE = 0x80
 class List:
     """An array of values that are not all of one size."""
 
+    kind: Array
     element: Node
     count: Count
+
+    @cached_property
+    def no_values(self) -> pa.Array:
+        """The content of lists that are all empty."""
+        return pa.nulls(0, self.kind.element.arrow)
 
     @property
     def smallest(self) -> int:
         """That of an empty one."""
         return self.count.length.size
 
+    @property
+    def telling(self) -> int:
+        """That of the count."""
+        return self.count.length.size - 1
+
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """As `Node.read`."""
         count, null = self.count.read(cursors)
+        (held,) = count.nonzero()
+        if not len(held):
+            return [list_array(self.kind, np.zeros(len(count) + 1, np.int32), self.no_values, null)]
         offsets = np.zeros(len(count) + 1, np.int64)
-        most = int(count.max(initial=0))
-        if not most:
-            (values,) = self.element.read(cursors.at(offsets[:0]))
-            return [list_array(offsets.astype(np.int32), values, null)]
         np.cumsum(count, out=offsets[1:])
-        (held,) = (count > 0).nonzero()
-        if most == 1:
+        if offsets[-1] == len(held):
             (values,) = read_some(self.element, held, cursors)
         else:
-            elements = self._locate(count, offsets, held, cursors)
+            last = chosen(offsets[1:], held) - 1
+            elements = self._locate(count, offsets, held, last, cursors)
             (values,) = self.element.read(elements)
-            cursors.put(held, elements.at(offsets[held + 1] - 1))
-        return [list_array(offsets.astype(np.int32), values, null)]
+            cursors.put(held, elements.at(last))
+        return [list_array(self.kind, offsets.astype(np.int32), values, null)]
 
     def skip(self, cursors: Cursors) -> None:
         """As `Node.skip`."""
         count, _ = self.count.read(cursors)
         self._walk(count, cursors, count, None)
 
-    def skip_one(self, data: memoryview, pos: int, end: int) -> int:
+    def skip_one(self, data: bytes, pos: int, end: int) -> int:
         """As `Node.skip_one`."""
         count, pos = self.count.at(data, pos, end)
         for _ in range(count):
             pos = self.element.skip_one(data, pos, end)
         return pos
 
-    def _locate(self, count: Offsets, offsets: Offsets, held: Offsets, cursors: Cursors) -> Cursors:
-        """Return a cursor for each element, in order; the cursors move to the last elements of their rows.
+    def _locate(self, count: Offsets, offsets: Offsets, held: Offsets, last: Offsets, cursors: Cursors) -> Cursors:
+        """Return a cursor for each element, in order; the cursors of `held` rows move to their `last` elements.
 
         What is behind a last element is known when the elements have been read, so it need not be walked past.
         """
         starts = np.empty(int(offsets[-1]), np.int64)
         self._walk(count - 1, cursors, offsets, starts)
-        starts[offsets[held + 1] - 1] = cursors.pos[held]
+        starts[last] = chosen(cursors.pos, held)
         if cursors.outcome.any_failed:
             starts[np.repeat(cursors.parked(), count)] = cursors.encoded.size
         return cursors.elsewhere(starts, np.repeat(cursors.end, count), lambda: np.repeat(cursors.rows(), count))
@@ -87,35 +102,30 @@ class List:
         """
         index = 0
         (rows,) = (count > 0).nonzero()
-        part = cursors.at(rows)
-        while len(rows) > FEW_ROWS:
+        part, size = cursors.at(rows), count[rows]
+        while not _better_singly(part, size, index):
             if starts is not None:
                 starts[first[rows] + index] = part.pos
             self.element.skip(part)
             index += 1
-            (more,) = (part.unparked(count[rows]) > index).nonzero()
+            (more,) = (part.unparked(size) > index).nonzero()
             if len(more) < len(rows):
                 cursors.put(rows, part)
-                rows, part = rows[more], part.at(more)
+                rows, part, size = rows[more], part.at(more), size[more]
         self._walk_singly(rows, index, count, cursors, first, starts)
 
     def _walk_singly(  # noqa: PLR0913, PLR0917
         self, rows: Offsets, index: int, count: Offsets, cursors: Cursors, first: Offsets, starts: Offsets | None
     ) -> None:
         part = cursors.apart(rows)
-        data = cursors.encoded.bytes
         for place, row in enumerate(rows):
-            pos, end, visited = int(part.pos[place]), int(part.end[place]), []
             try:
-                for _ in range(int(count[row]) - index):
-                    visited.append(pos)
-                    pos = self.element.skip_one(data, pos, end)
+                found, part.pos[place] = walk(self.element, part, place, int(count[row]) - index)
             except Malformed as malformed:
                 part.fail_one(place, malformed)
-            else:
-                part.pos[place] = pos
-                if starts is not None:
-                    starts[first[row] + index : first[row] + count[row]] = visited
+                continue
+            if starts is not None:
+                starts[first[row] + index : first[row] + count[row]] = found
         if len(rows):
             cursors.put(rows, part)
 
@@ -134,19 +144,32 @@ class Record:
         return sum(node.smallest for node, _ in self.steps)
 
     @cached_property
+    def telling(self) -> int:
+        """That of the first node whose size is not fixed."""
+        nodes = [node for node, _ in self.steps]
+        if len(nodes) > 1 and isinstance(nodes[0], Run):
+            return nodes[0].smallest + nodes[1].telling
+        return nodes[0].telling
+
+    @cached_property
     def arrow_fields(self) -> list[pa.Field]:
         """The fields of the Arrow struct."""
         return list(self.kind.arrow)
 
+    @cached_property
+    def absent(self) -> list[tuple[int, pa.DataType]]:
+        """Places and types of the fields that this version does not have."""
+        present = {place for _, places in self.steps for place in places}
+        return [(place, field.type) for place, field in enumerate(self.arrow_fields) if place not in present]
+
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """As `Node.read`; fields that this version does not have are null."""
-        read: dict[int, pa.Array] = {}
+        columns: list[pa.Array] = [None] * len(self.arrow_fields)
         for node, places in self.steps:
-            read.update(zip(places, node.read(cursors), strict=True))
-        columns = [
-            read[place] if place in read else pa.nulls(len(cursors), field.type)
-            for place, field in enumerate(self.arrow_fields)
-        ]
+            for place, values in zip(places, node.read(cursors), strict=True):
+                columns[place] = values
+        for place, kind in self.absent:
+            columns[place] = pa.nulls(len(cursors), kind)
         return [pa.StructArray.from_arrays(columns, fields=self.arrow_fields)]
 
     def skip(self, cursors: Cursors) -> None:
@@ -154,7 +177,7 @@ class Record:
         for node, _ in self.steps:
             node.skip(cursors)
 
-    def skip_one(self, data: memoryview, pos: int, end: int) -> int:
+    def skip_one(self, data: bytes, pos: int, end: int) -> int:
         """As `Node.skip_one`."""
         for node, _ in self.steps:
             pos = node.skip_one(data, pos, end)
@@ -171,6 +194,7 @@ class NullableRecord:
     record: Record
     tagged: bool
     smallest: int = 1
+    telling: int = 0
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """As `Node.read`."""
@@ -195,7 +219,7 @@ class NullableRecord:
         cursors.fail(cursors.pos > cursors.end, Error.TRUNCATED, start)
         return exists
 
-    def skip_one(self, data: memoryview, pos: int, end: int) -> int:
+    def skip_one(self, data: bytes, pos: int, end: int) -> int:
         """As `Node.skip_one`."""
         if self.tagged:
             marker, after = uvarint_at(data, pos, end)
@@ -205,6 +229,17 @@ class NullableRecord:
         else:
             exists, after = data[pos] < _NEGATIVE, pos + 1
         return self.record.skip_one(data, after, end) if exists else after
+
+
+def _better_singly(cursors: Cursors, size: Offsets, index: int) -> bool:
+    """Whether rows of so many elements, `index` of them passed, are better walked one by one from here.
+
+    A long row costs some steps on arrays, however long it is: there must be more elements left than those pay for.
+    """
+    rows = len(size)
+    if rows <= FEW_ROWS or rows > FEW_LONG_ROWS or cursors.outcome.guessed:
+        return rows <= FEW_ROWS
+    return rows * FEW_ROWS <= int(size.sum()) / rows - index
 
 
 def read_some(node: Node, index: Offsets, cursors: Cursors) -> list[pa.Array]:

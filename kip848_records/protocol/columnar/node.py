@@ -18,6 +18,11 @@ class Node(Protocol):
         """The fewest bytes that a value takes."""
         ...
 
+    @property
+    def telling(self) -> int:
+        """Where in a value the byte lies by which its size is guessed: the low one of its first length."""
+        ...
+
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """Read at the cursors and move them on; return per field an array of one value per cursor."""
         ...
@@ -26,6 +31,6 @@ class Node(Protocol):
         """Move past the values: bounds are checked, contents are not."""
         ...
 
-    def skip_one(self, data: memoryview, pos: int, end: int) -> int:
+    def skip_one(self, data: bytes, pos: int, end: int) -> int:
         """Return the offset after the value at `pos`; raises `Malformed`. For rows too few to make an array of."""
         ...

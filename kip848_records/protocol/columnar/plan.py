@@ -54,14 +54,15 @@ class _Planner:
         if isinstance(kind, Variable):
             return Span(kind, self.length(INT16 if kind is STRING else INT32), nullable)
         if isinstance(kind, Array):
-            return self.array(kind.element, nullable=nullable)
+            return self.array(kind, nullable=nullable)
         return self.record(kind)
 
-    def array(self, element: Type, *, nullable: bool) -> Node:
+    def array(self, kind: Array, *, nullable: bool) -> Node:
+        element = kind.element
         if isinstance(element, Fixed):
-            return FixedList(element, Count(self.length(INT32), element.size, nullable))
+            return FixedList(kind, element, Count(self.length(INT32), element.size, nullable))
         node = self.node(element, nullable=False)
-        return List(node, Count(self.length(INT32), node.smallest, nullable))
+        return List(kind, node, Count(self.length(INT32), node.smallest, nullable))
 
     def length(self, width: Fixed) -> Length:
         """`width` is what versions that are not flexible use."""

@@ -30,7 +30,7 @@ def _spread(values: pa.Array, at: Offsets, null: Mask) -> pa.Array:
     kind, bitmap = values.type, validity(null)
     if pa.types.is_struct(kind):
         children = [scatter(child, at, len(null)) for child in values.flatten()]
-        return pa.StructArray.from_arrays(children, fields=list(kind), mask=pa.array(null))
+        return pa.Array.from_buffers(kind, len(null), [bitmap], children=children)
     if pa.types.is_list(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind):
         _, offset_buffer, *contents = values.buffers()
         offsets = pa.py_buffer(_spread_offsets(np.frombuffer(offset_buffer, np.int32, len(values) + 1), at, len(null)))

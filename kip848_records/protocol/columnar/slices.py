@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from pyarrow.compute import take
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kip848_records.protocol.columnar.cursors import Cursors, Mask, Offsets
 
-_ASCII = 0x7F
-_EVEN_NUMBERS = pa.array(np.arange(0, 1 << 16, 2, dtype=np.int32))
+_EVEN_NUMBERS = pa.array(np.arange(0, 1 << 17, 2, dtype=np.int32))
 
 
-@dataclass(frozen=True)
-class Slices:
+class Slices(NamedTuple):
     """Stretches of bytes, one after the other in `content`: the i-th from `offsets[i]` to `offsets[i + 1]`."""
 
     offsets: NDArray[np.int32]
@@ -41,7 +39,7 @@ class Slices:
             np.maximum.accumulate(bounds, out=bounds)
         buffers = [None, pa.py_buffer(bounds), cursors.encoded.buffer]
         alternating = pa.Array.from_buffers(pa.binary(), len(bounds) - 1, buffers)
-        wanted = alternating.take(_even_numbers(len(starts)))
+        wanted = take(alternating, _even_numbers(len(starts)), boundscheck=False)
         _, offset_buffer, content_buffer = wanted.buffers()
         offsets = np.frombuffer(offset_buffer, np.int32, len(starts) + 1)
         size = int(offsets[-1])
@@ -50,7 +48,7 @@ class Slices:
 
     def is_ascii(self) -> bool:
         """Whether the content is ASCII, and with it valid UTF-8 however it is cut."""
-        return int(self.content.max(initial=0)) <= _ASCII
+        return self.content.tobytes().isascii()
 
     def array(self, kind: pa.DataType, null: Mask | None) -> pa.Array:
         """Return the stretches as binary or string values, null where `null` says so. The bytes are not looked at."""

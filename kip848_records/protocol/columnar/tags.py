@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from kip848_records.protocol.columnar.cursors import chosen
 from kip848_records.protocol.columnar.errors import Error, Malformed
 from kip848_records.protocol.columnar.lengths import read_uvarint, uvarint_at
 from kip848_records.protocol.columnar.nesting import FEW_ROWS
@@ -28,6 +29,10 @@ class _Payloads:
     starts: Offsets
     ends: Offsets
 
+    def at(self, index: Offsets) -> _Payloads:
+        """Return some of the payloads, by ascending `index`."""
+        return _Payloads(*(chosen(values, index) for values in (self.index, self.starts, self.ends)))
+
     def overridden(self, later: _Payloads, length: int) -> _Payloads:
         """Return these payloads, or the later ones where a cursor has both."""
         merged = np.full((2, length), -1)
@@ -46,6 +51,7 @@ class Tags:
 
     known: dict[int, tuple[Node, pa.DataType]]
     smallest: int = 1
+    telling: int = 0
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """As `Node.read`, for the known tags in order; a field is null where the section does not have it."""
@@ -59,7 +65,7 @@ class Tags:
         """As `Node.skip`; the payloads of known tags are passed over as well."""
         self._locate(cursors, ())
 
-    def skip_one(self, data: memoryview, pos: int, end: int) -> int:
+    def skip_one(self, data: bytes, pos: int, end: int) -> int:
         """As `Node.skip_one`."""
         count, after = uvarint_at(data, pos, end)
         if after + count * _SMALLEST_FIELD > end:
@@ -72,26 +78,30 @@ class Tags:
         """Move past the section; return the payloads of the tags that are wanted, if any cursor has them."""
         found: dict[int, _Payloads] = {}
         start = cursors.pos
-        left = read_uvarint(cursors)
-        cursors.claim(left * _SMALLEST_FIELD, start)
-        left = cursors.unparked(left)
-        while np.count_nonzero(left):
-            (rows,) = (left > 0).nonzero()
-            if len(rows) <= FEW_ROWS:
-                self._locate_singly(rows, left, cursors, wanted, found)
-                break
-            part = cursors.at(rows)
+        count = read_uvarint(cursors)
+        if not np.count_nonzero(count):
+            cursors.check(start)
+            return found
+        cursors.claim(count * _SMALLEST_FIELD, start)
+        (rows,) = cursors.unparked(count).nonzero()
+        part, left = cursors.at(rows), count[rows]
+        while len(rows) > FEW_ROWS:
             start = part.pos
             tag = read_uvarint(part)
-            part.fail(part.pos >= part.end, Error.TRUNCATED, np.minimum(part.pos, part.end))
+            if np.count_nonzero(part.pos >= part.end):
+                part.fail(part.pos >= part.end, Error.TRUNCATED, np.minimum(part.pos, part.end))
             contents = part.advance(read_uvarint(part), start)
-            cursors.put(rows, part)
-            left[rows] -= 1
-            left = cursors.unparked(left)
             for known in wanted:
-                (hit,) = ((tag == known) & ~part.parked()).nonzero()
+                (hit,) = (part.unparked(tag == known)).nonzero()
                 if len(hit):
-                    self._note(found, known, _Payloads(rows[hit], contents[hit], part.pos[hit]), len(left))
+                    self._note(found, known, _Payloads(rows, contents, part.pos).at(hit), len(count))
+            left = part.unparked(left - 1)
+            (more,) = left.nonzero()
+            if len(more) < len(rows):
+                cursors.put(rows, part)
+                rows, part, left = rows[more], part.at(more), left[more]
+        if len(rows):
+            self._locate_singly(rows, left, cursors, wanted, found)
         return found
 
     def _note(self, found: dict[int, _Payloads], tag: int, payloads: _Payloads, length: int) -> None:
@@ -106,11 +116,11 @@ class Tags:
         found: dict[int, _Payloads],
     ) -> None:
         part = cursors.apart(rows)
-        for place, row in enumerate(rows):
+        for place in range(len(rows)):
             pos, end = int(part.pos[place]), int(part.end[place])
             spans: dict[int, tuple[int, int]] = {}
             try:
-                for _ in range(int(left[row])):
+                for _ in range(int(left[place])):
                     tag, contents, pos = _field_at(cursors.encoded.bytes, pos, end)
                     spans[tag] = contents, pos
             except Malformed as malformed:
@@ -119,7 +129,7 @@ class Tags:
             part.pos[place] = pos
             for known in spans.keys() & set(wanted):
                 payload = _Payloads(rows[place : place + 1], *np.array(spans[known])[:, None])
-                self._note(found, known, payload, len(left))
+                self._note(found, known, payload, len(cursors))
         cursors.put(rows, part)
 
     def _read_payloads(self, node: Node, payloads: _Payloads, cursors: Cursors) -> pa.Array:
@@ -132,7 +142,7 @@ class Tags:
         return scatter(values, index, len(cursors))
 
 
-def _field_at(data: memoryview, start: int, end: int) -> tuple[int, int, int]:
+def _field_at(data: bytes, start: int, end: int) -> tuple[int, int, int]:
     """Return the tag of the field at `start`, and where its payload starts and ends."""
     tag, pos = uvarint_at(data, start, end)
     size, pos = uvarint_at(data, pos, end)
