@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import pytest
 from deltalake import DeltaTable
@@ -152,10 +153,18 @@ class TestRuns:
     def versions(self):
         return {name: DeltaTable(self.out / name).version() for name in TABLES}
 
-    def test_running_again_leaves_equal_tables_and_other_clusters_alone(self, spark, captures):
+    def test_running_again_with_a_dump_beside_the_segments_leaves_equal_tables(self, spark, captures):
+        """Rows of the Kafka source are a copy of the log like any other, and other clusters are left alone."""
         before, versions = self.tables(), self.versions()
-        run_audit(spark, capture_options(captures / "kafka-4.0.0-zstd", self.out), print)
-        assert self.tables() == before
+        capture = captures / "kafka-4.3.1-all-types"
+        sources = (str(capture / "segments"), str(capture / "kafka-source.parquet"))
+        run_audit(spark, replace(capture_options(capture, self.out), sources=sources), print)
+        after = self.tables()
+        copies = [row["copy"] for row in table_rows(self.out, "partition_history", CLUSTERS[capture.name])]
+        assert Counter(copies) == dict.fromkeys(sources, 4)
+        assert {table for table in before if before[table] != after[table]} == {
+            ("partition_history", CLUSTERS[capture.name])
+        }
         assert self.versions() != versions
         assert {path.name for path in self.out.iterdir()} == TABLES.keys()
 

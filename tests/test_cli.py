@@ -226,19 +226,6 @@ class TestAudit:
         groups = {row["group_id"] for row in table_rows(tmp_path / "out", "group_state", "[red]c[/red]")}
         assert groups == set(ids)
 
-    def test_the_nightly_job_in_another_time_zone_writes_the_same_tables(self, in_tokyo, audits, captures, tmp_path):
-        capture, out = captures / _SMALL, tmp_path / "out"
-        settings = f"--properties-file '{_ROOT}/conf/spark-defaults.conf'"
-        arguments = f"'{capture}/segments' --out '{out}' --topics '{capture}/topics.json' --offset-commits"
-        run = in_tokyo(f"spark-submit {settings} '{_ROOT}/jobs/nightly_audit.py' {arguments} --cluster nightly")
-        assert run.returncode == 0, run.stdout
-        assert "Slowest rebalances" in run.stdout
-        for table in ("consumer_group_metadata", "latest_state", "epoch_timeline", "group_state", "topic_name"):
-            expected = [row | {"cluster": "nightly"} for row in audits.rows(_SMALL, table)]
-            assert sorted(map(repr, table_rows(out, table, "nightly"))) == sorted(map(repr, expected))
-        first = min(row["bumped_at"] for row in audits.rows(_SMALL, "epoch_timeline"))
-        assert f"{first:%Y-%m-%d %H:}" in run.stdout
-
     def test_the_nightly_job_passes_its_exit_code_on(self, in_tokyo):
         run = in_tokyo(f"spark-submit '{_ROOT}/jobs/nightly_audit.py' nowhere")
         assert run.returncode == 2

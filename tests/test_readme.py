@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kip848_records.cli import main
+from tests.audits import table_rows
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -87,7 +88,7 @@ def test_ci_example_fails_only_for_groups_that_did_not_converge(tmp_path, capsys
     with pytest.raises(SystemExit, match="did not converge"):
         exec(source, {})  # noqa: S102 - our own README
     assert "churn" in capsys.readouterr().out
-    settled = source.replace("state not in ('Stable', 'Empty')", "state = 'Dead'")
+    settled = source.replace("state not in ('Stable', 'Empty')", "state = 'Dead'").replace("run_audit(", "str(")
     exec(settled, {})  # noqa: S102 - our own README
 
 
@@ -101,10 +102,16 @@ def test_databricks_example_reads_a_dump(spark, captures, capsys):
     assert "metadata_hash" in capsys.readouterr().out
 
 
-def test_nightly_job_runs_under_spark_submit(tmp_path):
-    script = block("test: nightly").replace("--out out", f"--out {shlex.quote(str(tmp_path / 'out'))}")
+def test_nightly_job_on_a_machine_in_another_time_zone_writes_the_same_tables(audits, tmp_path):
+    out = tmp_path / "out"
+    script = block("test: nightly").replace("--out out", f"--out {shlex.quote(str(out))}")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
+    environment |= {"TZ": "Asia/Tokyo", "TMPDIR": str(tmp_path)}
     done = subprocess.run(["bash", "-ec", script], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 group not converged" in done.stdout
-    assert (tmp_path / "out" / "epoch_timeline" / "_delta_log").is_dir()
+    for table in ("consumer_group_metadata", "epoch_timeline", "group_state"):
+        expected = [row | {"cluster": "demo"} for row in audits.rows("kafka-4.3.1", table)]
+        assert sorted(map(repr, table_rows(out, table, "demo"))) == sorted(map(repr, expected))
+    first = min(row["bumped_at"] for row in audits.rows("kafka-4.3.1", "epoch_timeline"))
+    assert f"{first:%Y-%m-%d %H:}" in done.stdout
