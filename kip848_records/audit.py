@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kip848_records.decode import decode
-from kip848_records.decode.dialects import AUTO, choose_dialect
+from kip848_records.decode.dialects import AUTO, check_dialect, choose_dialect
 from kip848_records.errors import InputError
 from kip848_records.history import known_history
 from kip848_records.landing import Landed, landed
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.replay import latest_state
-from kip848_records.sources import find_copies, read_copies, settle_transactions
+from kip848_records.sources import ends_of_dumps, find_copies, read_copies, settle_transactions
 from kip848_records.tables.delta import read_table, write_tables
 from kip848_records.tables.specs import RECORD_TABLES
 from kip848_records.timeline import EVENT_TABLES, epoch_timeline, group_events, judge, last_states
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Audit:
     options: AuditOptions
     dialect: str
     captured_at: datetime | None
+    copies: int
     records: Mapping[int | None, int]
     group_configurations: int
     aborted: int
@@ -67,8 +70,9 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[st
     """
     if not options.cluster:
         raise InputError.empty_cluster()
+    check_dialect(options.dialect, known=(*DIALECTS, AUTO))
     copies = find_copies(spark, options.sources, options.source_format)
-    log = read_copies(spark, copies)
+    log = reduce(DataFrame.unionByName, [read_copies(spark, copies), *ends_of_dumps(spark, copies)])
     progress(f"reading {', '.join(options.sources)}")
     names = [copy.name for copy in copies]
     with landed(spark, log, options.out, copies=names, offset_commits=options.offset_commits) as landing:
@@ -84,6 +88,7 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[st
         options=options,
         dialect=dialect,
         captured_at=options.captured_at or landing.newest,
+        copies=len(copies),
         records=landing.records,
         group_configurations=landing.group_configurations,
         aborted=landing.aborted,

@@ -82,6 +82,11 @@ class InputError(Kip848Error):
         return cls(f"there is no format '{name}'", f"use one of {', '.join(formats)}")
 
     @classmethod
+    def unknown_dialect(cls, name: str, dialects: Iterable[str]) -> Self:
+        """There is no dialect of that name."""
+        return cls(f"there is no dialect '{name}'", f"use one of {', '.join(dialects)}")
+
+    @classmethod
     def unreadable(cls, path: str) -> Self:
         """A file has the right name, but Spark cannot read what is in it."""
         return cls(

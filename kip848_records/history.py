@@ -29,13 +29,13 @@ def copy_history(log: DataFrame) -> DataFrame:
 
     Returns:
         One row per partition and copy: ``partition, copy, first_offset, last_offset, complete_from, head_missing,
-        is_base``. The copy holds every record from ``complete_from`` to ``last_offset``; null where that cannot be
-        told. ``head_missing``: it starts behind offset 0 though compaction keeps the start of a log; null where that
-        cannot be told. ``is_base``: true for one copy of each partition, with which its history starts.
+        is_base, stale_from``. The copy holds every record from ``complete_from`` to ``last_offset``; null where that
+        cannot be told. ``head_missing``: the start of the log is not there, though compaction keeps it; null where that
+        cannot be told. ``is_base``: true for one copy of each partition, with which its history starts;
+        ``stale_from`` is 0 for it (see `with_continuations`), null for all others.
 
         Segment files tell exactly where they start and end and where records are missing. Of rows of the Kafka source
-        the first and the last one in `log` count, and nobody can tell that some were filtered out, or that they come
-        from several points in time.
+        nobody can tell that some were filtered out, or that they come from several points in time.
     """
     rows = log.filter(F.col("partition").isNotNull()).withColumn("copy", F.explode("copies"))
     # Parquet can skip those of segments.
@@ -46,6 +46,9 @@ def copy_history(log: DataFrame) -> DataFrame:
     by_rows = F.least("last_run", "second_of_key")
     # What cannot be read at the end is no gap: the copy ends before it.
     unread = F.array_max(F.filter("unread", lambda offset: offset < last_offset))
+    starts_late = (F.col("start") > 0) | F.coalesce(F.array_min("unread") < F.array_min("files"), F.lit(False))  # noqa: FBT003
+    of_segments = F.size("files") > 0
+    starts_at_0 = F.coalesce("start", "first_record") == 0
     return (
         spans.join(files, [*_COPY], "full")
         .join(runs, [*_COPY], "left")
@@ -54,7 +57,7 @@ def copy_history(log: DataFrame) -> DataFrame:
             F.coalesce("start", "first_record").alias("first_offset"),
             last_offset.alias("last_offset"),
             F.greatest(F.coalesce(by_files, by_rows), unread + 1).alias("complete_from"),
-            F.coalesce(F.col("start") > 0, F.when(F.col("first_record") == 0, F.lit(False))).alias("head_missing"),  # noqa: FBT003
+            F.when(of_segments, starts_late).when(starts_at_0, F.lit(False)).alias("head_missing"),  # noqa: FBT003
         )
         .transform(_with_base)
     )
@@ -77,12 +80,62 @@ def stale_places(log: DataFrame, copies: DataFrame) -> DataFrame:
 
     Args:
         log: log rows, as above.
-        copies: the rows of `copy_history`.
+        copies: the rows of `copy_history`, or of `with_continuations`.
     """
-    base = copies.filter("is_base").select("partition", "complete_from", F.col("copy").alias("base"))
+    return _missing_in_base(log, copies).filter(F.col("offset") >= F.col("stale_from")).select("partition", "offset")
+
+
+def with_continuations(copies: DataFrame, log: DataFrame) -> DataFrame:
+    """Tell where the base only goes on from where other copies end, as dumps do that were read one after the other.
+
+    A base that starts behind offset 0 has been read, or kept, from there on, if nothing is missing in it of what other
+    copies hold behind its start, and if those lead up to it without a gap: then ``stale_from`` is its start, for of the
+    records before it says nothing, and the head is that of the first copy. If there is a gap instead, nobody can tell
+    what became of the records before: the head is missing.
+
+    Args:
+        copies: the rows of `copy_history`.
+        log: log rows, as above.
+    """
+    by_start = Window.partitionBy("partition").orderBy("first_offset", F.desc("last_offset"), "copy")
+    before = by_start.rowsBetween(Window.unboundedPreceding, -1)
+    bridged = F.coalesce(F.col("first_offset") <= F.max("last_offset").over(before) + 1, F.lit(True))  # noqa: FBT003
+    lost = (
+        _missing_in_base(log, copies)
+        .filter(F.col("offset") >= F.col("base_start"))
+        .groupBy("partition")
+        .agg(F.count("*").alias("lost"))
+    )
+    led_up_to = F.min("bridged").over(by_start.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    begins_later = F.col("is_base") & (F.col("first_offset") > F.min("first_offset").over(by_start))
+    continues = begins_later & F.col("led_up_to") & F.col("lost").isNull()
+    cut_off = begins_later & ~F.col("led_up_to") & F.col("head_missing").isNull()
+    return (
+        copies.withColumn("bridged", bridged)
+        .withColumns({"led_up_to": led_up_to, "first_head": F.first("head_missing").over(by_start)})
+        .join(F.broadcast(lost), "partition", "left")
+        .withColumns({"continues": continues, "cut_off": cut_off})
+        .withColumns(
+            {
+                "stale_from": F.when(F.col("continues"), F.col("first_offset")).otherwise(F.col("stale_from")),
+                "head_missing": F.when(F.col("continues"), F.col("first_head"))
+                .when(F.col("cut_off"), F.lit(True))  # noqa: FBT003
+                .otherwise(F.col("head_missing")),
+            }
+        )
+        .select(copies.columns)
+    )
+
+
+def _missing_in_base(log: DataFrame, copies: DataFrame) -> DataFrame:
+    base = copies.filter("is_base").select(
+        *("partition", "complete_from", "stale_from"),
+        F.col("copy").alias("base"),
+        F.col("first_offset").alias("base_start"),
+    )
     is_told = F.coalesce(F.col("offset") >= F.col("complete_from"), F.lit(False))  # noqa: FBT003
-    is_stale = _is_record() & ~is_told & ~F.array_contains("copies", F.col("base"))
-    return log.join(F.broadcast(base), "partition").filter(is_stale).select("partition", "offset")
+    is_missing = _is_record() & ~is_told & ~F.array_contains("copies", F.col("base"))
+    return log.join(F.broadcast(base), "partition").filter(is_missing)
 
 
 def _is_record() -> Column:
@@ -173,5 +226,6 @@ def _with_base(copies: DataFrame) -> DataFrame:
         .withColumn("chain", F.sum("begins").over(so_far))
         .withColumn("reaches_end", F.max("last_offset").over(Window.partitionBy("partition", "chain")) == highest)
         .withColumn("is_base", F.row_number().over(preference) == 1)
+        .withColumn("stale_from", F.when(F.col("is_base"), F.lit(0).cast("bigint")))
         .drop("begins", "chain", "reaches_end")
     )

@@ -17,7 +17,7 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
-from kip848_records.history import copy_history, stale_places
+from kip848_records.history import copy_history, stale_places, with_continuations
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.sources import reading, settle_transactions
@@ -103,7 +103,7 @@ def _land(log: DataFrame, path: str, copies: Sequence[str], *, offset_commits: b
         wanted = settled.transform(merge_copies).transform(_without_aborted)
     # In the order of keys, so that whoever reads one record type skips the pages of the others.
     rows = _write_and_read(wanted.sortWithinPartitions("key"), f"{path}/log")
-    history = _write_and_read(copy_history(rows), f"{path}/history")
+    history = _write_and_read(_history(rows, several=len(copies) > 1), f"{path}/history")
     stale = None if len(copies) == 1 else _write_and_read(stale_places(rows, history), f"{path}/stale")
     is_configuration = key_of_types([GROUP_CONFIGURATION.key_type]) & key_ends_after_group()
     per_type = (
@@ -126,6 +126,11 @@ def _land(log: DataFrame, path: str, copies: Sequence[str], *, offset_commits: b
         first_error=counts["first_error"],
         newest=None if counts["newest_ms"] is None else utc(counts["newest_ms"]),
     )
+
+
+def _history(rows: DataFrame, *, several: bool) -> DataFrame:
+    history = copy_history(rows)
+    return with_continuations(history, rows) if several else history
 
 
 def _without_aborted(log: DataFrame) -> DataFrame:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.decode import to_json
 from kip848_records.protocol.messages import KAFKA
-from kip848_records.sources.log import is_record
+from kip848_records.sources.log import TOPIC, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,16 +25,20 @@ def replay(log: DataFrame, *, offsets: Mapping[int, int] | None = None, until: d
 
     As of the end of the log; or, per partition, of the record at an offset, that record included (partitions not named:
     their end); or of a time, records of that time included. Aborted and pending transactional records do not count,
-    by their outcome in the whole log: settle it first where files follow each other (`settle_transactions`).
+    by their outcome in the whole log: settle it first where files follow each other (`settle_transactions`). A key
+    whose last row is in error, as where copies disagree, is left out: what stood before it no longer holds.
     """
-    counted = log.filter(is_record() & (F.col("transaction") != "pending") & F.col("key").isNotNull())
+    is_ours = F.coalesce(F.col("topic").endswith(TOPIC), F.lit(True))  # noqa: FBT003
+    in_error = F.col("error").isNotNull() & F.col("control").isNull() & F.col("offset").isNotNull() & is_ours
+    is_decided = is_record() & (F.col("transaction") != "pending")
+    counted = log.filter((is_decided | in_error) & F.col("key").isNotNull())
     if offsets is not None:
         counted = counted.filter(_not_after(offsets))
     if until is not None:
         counted = counted.filter(F.col("timestamp") <= F.lit(until))
     rest = [name for name in log.columns if name not in {"partition", "key", "offset"}]
     last = counted.groupBy("partition", "key").agg(F.max(F.struct("offset", *rest)).alias("last"))
-    live = last.filter(F.col("last.value").isNotNull())
+    live = last.filter(F.col("last.value").isNotNull() & F.col("last.error").isNull())
     return live.select("partition", "key", "last.*").select(*log.columns)
 
 

@@ -51,13 +51,18 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
 
 
 def _records(audit: Audit, quarantine: DataFrame) -> Iterator[RenderableType]:
-    quarantined, disputed = quarantine.agg(F.count("*"), F.count_if(key_of_types(DISPUTED_TYPES))).collect()[0]
+    is_disputed = key_of_types(DISPUTED_TYPES) & F.col("position").isNotNull()
+    quarantined, disputed = quarantine.agg(F.count("*"), F.count_if(is_disputed)).collect()[0]
     unknown = sum(count for kind, count in audit.records.items() if kind is not None and kind not in RECORDS)
     yield Text(
         f"\n{sum(audit.records.values()):,} records read, {quarantined:,} rows quarantined, "
         f"{unknown:,} of unknown type, {audit.aborted:,} of aborted transactions left out"
     )
     yield _table("type", "record", "records", "table", rows=_counts(audit), right=("type", "records"))
+    if audit.copies > 1:
+        yield Text(
+            f"\nOf {audit.copies} copies: offset commits and aborted records are counted in each that holds them"
+        )
     if audit.dialect != KAFKA.name:
         yield Text(f"\nRead in the dialect {audit.dialect}")
     if disputed and audit.options.dialect != AUTO:
@@ -67,16 +72,14 @@ def _records(audit: Audit, quarantine: DataFrame) -> Iterator[RenderableType]:
 def _counts(audit: Audit) -> Iterator[tuple[object, ...]]:
     """Yield key type, record, count and where to find it, for each record that the log has."""
     for key_type, records in sorted(DIALECTS[audit.dialect].by_type.items()):
-        counts = dict.fromkeys((record.name for record in records), 0)
-        counts[records[0].name] = audit.records.get(key_type, 0)
-        if GROUP_CONFIGURATION in records:
-            counts[records[0].name] -= audit.group_configurations
-            counts[GROUP_CONFIGURATION.name] += audit.group_configurations
+        configurations = audit.group_configurations if GROUP_CONFIGURATION in records else 0
         for record in records:
+            others = audit.records.get(key_type, 0) - configurations
+            count = configurations if record is GROUP_CONFIGURATION else others
             skipped = key_type in OFFSET_COMMIT_TYPES and not audit.options.offset_commits
             where = "counted only: see --offset-commits" if skipped else record.table
-            if counts[record.name]:
-                yield key_type, record.name, f"{counts[record.name]:,}", where
+            if count:
+                yield key_type, record.name, f"{count:,}", where
 
 
 def _groups(states: DataFrame) -> Iterator[RenderableType]:

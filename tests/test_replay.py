@@ -119,12 +119,19 @@ def test_what_does_not_count(spark):
         {"key": EPOCH, "value": VALUE},
         {"key": EPOCH, "value": NEWER, "transaction": "pending"},
         {"key": EPOCH, "value": NEWER, "transaction": "aborted"},
-        {"key": EPOCH, "value": NEWER, "error": "unread"},
+        {"key": b"unread", "value": NEWER, "error": "unread"},
         {"key": None, "value": VALUE},
         {"key": None, "control": "commit"},
         {"key": OTHER, "value": VALUE, "transaction": "unknown"},
     ]
     assert live(replay(log_of(spark, rows))) == [(0, 0), (0, 6)]
+
+
+def test_a_last_row_in_error_hides_what_stood_before_it(spark):
+    rows = [{"key": EPOCH, "value": VALUE}, *({"offset": 5, "key": EPOCH, "value": value} for value in (VALUE, NEWER))]
+    assert live(replay(drop_copies(log_of(spark, rows)))) == []
+    foreign = {"offset": 5, "key": EPOCH, "value": NEWER, "topic": "orders", "error": "a row of topic orders"}
+    assert live(replay(log_of(spark, [rows[0], foreign]))) == [(0, 0)]
 
 
 def test_an_undecodable_last_value_hides_what_stood_before_it(spark):

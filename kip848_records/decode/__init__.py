@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from kip848_records.decode.dialects import check_dialect
 from kip848_records.decode.schemas import (
     FAILURE_SCHEMA,
     JSON_SCHEMA,
@@ -57,8 +58,10 @@ class DecodedLog:
 def decode(log: DataFrame, *, dialect: str = KAFKA.name, offset_commits: bool = False) -> DecodedLog:
     """Decode log rows by a dialect (a name in `protocol.messages.DIALECTS`); offset commits only if asked for.
 
-    Control records and the records of aborted transactions are left out of all three.
+    Control records and the records of aborted transactions are left out of all three. Raises InputError for a dialect
+    that does not exist.
     """
+    check_dialect(dialect)
     kept = log if offset_commits else without_offset_commits(log)
     tables = {record.table for record in DIALECTS[dialect].records}
     wanted = sorted(tables if offset_commits else tables - {OFFSET_COMMIT_TABLE})
@@ -68,6 +71,7 @@ def decode(log: DataFrame, *, dialect: str = KAFKA.name, offset_commits: bool = 
 
 def decode_record(log: DataFrame, table: str, *, dialect: str = KAFKA.name) -> DataFrame:
     """Return the records of one table (`record_schema`) out of log rows; rows that do not decode are left out."""
+    check_dialect(dialect)
     transaction = []
     if table == OFFSET_COMMIT_TABLE:
         log, transaction = settle_transactions(log), ["transaction"]
@@ -83,6 +87,7 @@ def to_json(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
 
     Offset commits count as their `transaction` says: settle it first where files follow each other.
     """
+    check_dialect(dialect)
     selected = log.filter(is_record()).select(*_PLACE, "transaction", "key", "value")
     return selected.mapInArrow(partial(json_records, dialect), JSON_SCHEMA)
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kip848_records.decode.workers import decoded_counts
+from kip848_records.errors import InputError
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.sources.log import is_record, key_of_types
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import DataFrame
 
 AUTO = "auto"
@@ -22,6 +25,12 @@ DISPUTED_TYPES = [
     if any(dialect.by_type[key_type] != records for dialect in DIALECTS.values())
 ]
 """The record types that dialects do not agree on."""
+
+
+def check_dialect(name: str, *, known: Iterable[str] = tuple(DIALECTS)) -> None:
+    """Raise InputError if that is not the name of a dialect."""
+    if name not in known:
+        raise InputError.unknown_dialect(name, known)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.sources.dump import read_columnar_dump, read_json_dump
 from kip848_records.sources.files import Copy, find_copies, reading
+from kip848_records.sources.log import LOG_SCHEMA
 from kip848_records.sources.segments import read_segments, settle_transactions
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-__all__ = ["Copy", "find_copies", "read_copies", "read_log", "reading", "settle_transactions"]
+__all__ = ["Copy", "ends_of_dumps", "find_copies", "read_copies", "read_log", "reading", "settle_transactions"]
 
 
 def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str | None = None) -> DataFrame:
@@ -38,6 +39,30 @@ def read_copies(spark: SparkSession, copies: Sequence[Copy]) -> DataFrame:
     with reading():
         rows = [_read(spark, copy).withColumn("copies", F.array(F.lit(copy.name))) for copy in copies]
     return reduce(DataFrame.union, rows)
+
+
+def ends_of_dumps(spark: SparkSession, copies: Sequence[Copy]) -> list[DataFrame]:
+    """Return control rows `start` and `end` (`LOG_SCHEMA`) for each partition of each dump among the copies.
+
+    Segments have such rows. Of a dump they take a look at all its rows, offset commits included.
+    """
+    dumps = [copy for copy in copies if copy.format != "segments"]
+    return [_ends(read_copies(spark, [copy])) for copy in dumps]
+
+
+def _ends(log: DataFrame) -> DataFrame:
+    ends = {"start": F.min("offset"), "end": F.max("offset")}
+    told = F.explode(F.array(*(F.struct(F.lit(name).alias("control"), F.col(name).alias("offset")) for name in ends)))
+    rows = (
+        log.filter(F.col("error").isNull())
+        .groupBy("partition", "copies")
+        .agg(*(end.alias(name) for name, end in ends.items()))
+        .select("partition", "copies", told.alias("told"))
+        .select("partition", "copies", "told.*", F.lit("none").alias("transaction"))
+    )
+    return rows.select(
+        *(F.col(f.name) if f.name in rows.columns else F.lit(None).cast(f.dataType).alias(f.name) for f in LOG_SCHEMA)
+    )
 
 
 def _read(spark: SparkSession, copy: Copy) -> DataFrame:

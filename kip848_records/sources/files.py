@@ -55,7 +55,23 @@ def find_copies(spark: SparkSession, paths: str | Iterable[str], source_format: 
     if source_format is not None and source_format not in FORMATS:
         raise InputError.unknown_format(source_format, FORMATS)
     given = [paths] if isinstance(paths, str) else dict.fromkeys(paths)
-    return [copy for path in given for copy in _copies_at(spark, path, source_format)]
+    copies = [copy for path in given for copy in _copies_at(spark, path, source_format)]
+    return _join_files(copies)
+
+
+def _join_files(copies: list[Copy]) -> list[Copy]:
+    """Make one copy of segment files that were given one by one, as a shell's pattern does: they follow each other."""
+    joined: dict[str, Copy] = {}
+    for copy in copies:
+        is_file = copy.format == "segments" and len(copy.files) == 1 and _SEGMENT.search(copy.name)
+        name = copy.name.rpartition("/")[0] if is_file else copy.name
+        before = joined.get(name)
+        if not is_file or before is None:
+            # One file alone keeps the name that the user gave.
+            joined[name] = copy
+        else:
+            joined[name] = Copy(name, "segments", sorted({*before.files, *copy.files}))
+    return list(joined.values())
 
 
 def _copies_at(spark: SparkSession, path: str, source_format: str | None) -> list[Copy]:

@@ -62,7 +62,7 @@ source does not tell. Only offset commits are ever written in transactions.
 `control`: null for every record. `commit` and `abort`: a transaction's marker. `compacted`: the last offset of a file
 that has lost its last records. Every segment file in which something could be read also tells, by the offsets of
 such rows: `start`, where the partition's first file starts; `file`, where it starts itself; `gap`, where its last gap
-ends; `end`, the last offset that it covers. They have no key.
+ends; `end`, the last offset that it covers. They have no key. `start` and `end` of a dump: `sources.ends_of_dumps`.
 `error`: why the source could not read what stands here, with the bytes in `value`; null for every readable row.
 """
 

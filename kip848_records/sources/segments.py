@@ -75,21 +75,34 @@ def settle_transactions(log: DataFrame) -> DataFrame:
     """Give rows that are pending at the end of their file the outcome that a later file's marker tells.
 
     A transaction's records share the outcome of the next marker of their producer in the partition, and in the copy:
-    in another one that marker may have been removed, and the next be that of a later transaction.
+    in another one that marker may have been removed, and the next be that of a later transaction. The outcome is
+    `unknown` where that marker cannot be read, or where something before it cannot, which may have been one.
     """
     is_open = (F.col("transaction") == "pending") & F.col("error").isNull()
-    is_marker = F.col("control").eqNullSafe("commit") | F.col("control").eqNullSafe("abort")
+    is_marker = F.coalesce(F.col("control").isin("commit", "abort", "unknown"), F.lit(False))  # noqa: FBT003
     onwards = (
         Window.partitionBy("copies", "topic", "partition", "producer_id")
         .orderBy("offset")
         .rowsBetween(Window.currentRow, Window.unboundedFollowing)
     )
-    marker = F.first(F.when(is_marker, F.col("control")), ignorenulls=True).over(onwards)
-    outcome = F.when(marker == "commit", "committed").when(marker == "abort", "aborted").otherwise("pending")
+    marker = F.first(F.when(is_marker, F.struct("control", "offset")), ignorenulls=True).over(onwards)
+    is_hidden = F.exists("unread", lambda offset: (offset > F.col("offset")) & (offset < F.col("marker.offset")))
+    outcome = (
+        F.when(is_hidden, "unknown")
+        .when(F.col("marker.control") == "commit", "committed")
+        .when(F.col("marker.control") == "abort", "aborted")
+        .otherwise(F.when(F.col("marker").isNotNull(), "unknown").otherwise("pending"))
+    )
+    unread = (
+        log.filter(F.col("error").isNotNull())
+        .groupBy("copies", "partition")
+        .agg(F.collect_set("offset").alias("unread"))
+    )
     settled = (
         log.filter(is_open | is_marker)
-        .withColumn("outcome", outcome)
-        .withColumn("transaction", F.when(is_marker, F.col("transaction")).otherwise(F.col("outcome")))
+        .withColumn("marker", marker)
+        .join(F.broadcast(unread), ["copies", "partition"], "left")
+        .withColumn("transaction", F.when(is_marker, F.col("transaction")).otherwise(outcome))
         .select(*log.columns)
     )
     return log.filter(~(is_open | is_marker)).unionByName(settled)

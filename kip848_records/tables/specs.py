@@ -132,9 +132,12 @@ PARTITION_HISTORY = TableSpec(
         Column("complete_from", BIGINT, "From here to last_offset no record is missing; null: nobody can tell"),
         Column("head_missing", BOOLEAN, "Whether the log's start is missing, not compacted; null: nobody can tell"),
         Column(
+            "stale_from", BIGINT, "Of the base: records from here on that it lacks do not count; null: not the base"
+        ),
+        Column(
             "is_base",
             BOOLEAN,
-            "Whether history starts with this copy: rows that only others hold of the time before its complete_from "
+            "Whether history starts with this copy: rows that only others hold, from stale_from to its complete_from, "
             "do not count for states and timelines",
             required=True,
         ),

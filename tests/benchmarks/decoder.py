@@ -7,8 +7,7 @@ and each is given its best CPU time, so that other work on the machine counts li
 """
 
 import sys
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from kip848_records.protocol.encode import encode_message
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.protocol.records import decode_records, join_batches
 from tests.benchmarks.record_loop import record_loop
+from tests.benchmarks.timing import best
 from tests.protocol.samples import captured_records
 
 Row = tuple[bytes, bytes]
@@ -31,7 +31,6 @@ ROWS = 10_000
 FEW_BATCHES = 5
 LOOP_ROWS = 1_000
 LONG_ROW = 5_000  # partitions
-SECONDS = 1.0
 
 
 def main() -> None:
@@ -139,18 +138,6 @@ def batches(rows: list[Row]) -> list[pa.RecordBatch]:
 
 def repeat(items: list, length: int) -> list:
     return [items[place % len(items)] for place in range(length)]
-
-
-def best(*functions: Callable[[], object]) -> list[float]:
-    """The shortest CPU time of each function in seconds; they take turns for `SECONDS` each, three times in a row."""
-    times = [float("inf")] * len(functions)
-    deadline = time.perf_counter() + SECONDS * len(functions)
-    while time.perf_counter() < deadline:
-        for place, function in enumerate(function for function in functions for _ in range(3)):
-            start = time.process_time()
-            function()
-            times[place // 3] = min(times[place // 3], time.process_time() - start)
-    return times
 
 
 if __name__ == "__main__":

@@ -110,9 +110,9 @@ class _Writer:
     def long_array(self, kind: Array) -> bytes:
         """One of few different elements, most of them alike: the decoder guesses where those start."""
         count = self.rng.choice(LONG_COUNTS)
-        self.depth += 1
+        self.depth += 2  # not one within another: that makes megabytes
         elements = [self.value(kind.element) for _ in range(self.rng.randint(1, 5))]
-        self.depth -= 1
+        self.depth -= 2
         weights = [8 ** -self.rng.randrange(5) for _ in elements]
         return self.length(count, 4) + b"".join(self.rng.choices(elements, weights, k=count))
 

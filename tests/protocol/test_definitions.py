@@ -16,6 +16,7 @@ from tests.kafka_jars import JarsUnavailableError, fetch
 Definition = dict[str, Any]
 RELEASES = {
     "3.5.2": "kip-848",
+    "3.6.2": "kafka-3.7",
     "3.7.2": "kafka-3.7",
     **dict.fromkeys(("3.8.1", "3.9.1", "4.0.0", "4.1.0", "4.2.0", "4.3.1", "4.4.0"), KAFKA.name),
 }

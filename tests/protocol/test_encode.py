@@ -10,24 +10,14 @@ from hypothesis import strategies as st
 from kip848_records.protocol.columnar import decode
 from kip848_records.protocol.encode import encode_key, encode_message, uvarint
 from kip848_records.protocol.messages import DIALECTS, RECORDS
-from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
+from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT
+from kip848_records.protocol.records import decode_records
 from kip848_records.protocol.schema import BYTES, Array, Struct
+from tests.protocol.layouts import MESSAGE_LAYOUTS
 from tests.protocol.message_strategies import messages
-from tests.protocol.plain_decoder import plain_decode
 
-MESSAGES = [
-    *(
-        (f"{dialect.name}-{record.name}-{record.key_type}-{place}", message)
-        for dialect in DIALECTS.values()
-        for record in dialect.records
-        for place, message in enumerate(record.values)
-    ),
-    ("subscription", CONSUMER_PROTOCOL_SUBSCRIPTION),
-    ("assignment", CONSUMER_PROTOCOL_ASSIGNMENT),
-]
-LAYOUTS = {
-    layout: f"{name}-v{version}" for name, message in MESSAGES[::-1] for version, layout in message.layouts.items()
-}
+# Those that dialects share are Kafka's own.
+RECORDS_OF_DIALECTS = {record: dialect for dialect in reversed(DIALECTS.values()) for record in dialect.records}
 
 
 def columns(kind, value):
@@ -41,7 +31,7 @@ def columns(kind, value):
     return value
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=LAYOUTS.values())
+@pytest.mark.parametrize("layout", MESSAGE_LAYOUTS, ids=MESSAGE_LAYOUTS.values())
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_values(layout, data):
@@ -53,14 +43,20 @@ def test_values(layout, data):
     assert decoded.values.to_pylist() == [columns(layout.struct, message) for message in drawn]
 
 
-@pytest.mark.parametrize("record", RECORDS.values(), ids=lambda record: record.key_type)
+@pytest.mark.parametrize(
+    ("record", "dialect"),
+    RECORDS_OF_DIALECTS.items(),
+    ids=[f"{dialect.name}-{record.name}-{record.key_type}" for record, dialect in RECORDS_OF_DIALECTS.items()],
+)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_keys(record, data):
-    key = data.draw(messages(record.key_layout))
-    encoded = encode_key(record, key)
-    assert encoded[:2] == struct.pack(">h", record.key_type)
-    assert plain_decode(record.key_layout, encoded[2:]) == columns(record.key, key)
+def test_keys(record, dialect, data):
+    drawn = data.draw(st.lists(messages(record.key_layout), min_size=1, max_size=12))
+    encoded = [encode_key(record, key) for key in drawn]
+    assert {key[:2] for key in encoded} == {struct.pack(">h", record.key_type)}
+    (group,) = decode_records(pa.array(encoded), pa.nulls(len(encoded), pa.binary()), dialect).groups
+    assert (group.record, group.layout) == (record, None)
+    assert group.key.to_pylist() == [columns(record.key, key) for key in drawn]
 
 
 def test_bytes_may_be_base64():

@@ -204,6 +204,17 @@ class TestTransactions:
         told = ["aborted", "aborted", "none", "aborted", "committed", "pending"]
         assert outcomes(read_log(spark, str(tmp_path))) == told
 
+    def test_a_marker_that_cannot_be_read_leaves_the_outcome_unknown(self, spark, tmp_path):
+        folder = tmp_path / "__consumer_offsets-0"
+        damaged = bytearray(write_marker(1, 5, "abort"))
+        damaged[-1] ^= 1
+        other_kind = write_batch([Record(4, 0, b"\0\0\0\x09", b"")], producer_id=6, transactional=True, control=True)
+        segment(folder, 0, write_batch([offset_commit(0)], producer_id=5, transactional=True))
+        segment(folder, 1, bytes(damaged), write_batch([offset_commit(2)], producer_id=5, transactional=True))
+        segment(folder, 3, write_batch([offset_commit(3)], producer_id=6, transactional=True))
+        segment(folder, 4, other_kind, write_marker(5, 5, "commit"), write_marker(6, 6, "commit"))
+        assert outcomes(read_log(spark, str(tmp_path))) == ["unknown", "none", "committed", "unknown"]
+
     def test_a_real_segment_cut_inside_an_open_transaction(self, spark, captures, tmp_path):
         whole = captures / "kafka-4.3.1" / "segments" / "__consumer_offsets-1"
         (file,) = whole.glob("*.log")

@@ -45,6 +45,15 @@ class TestPaths:
     def test_a_path_that_is_given_twice_is_read_once(self, spark, dump):
         assert len(found(spark, dump, dump)) == 1
 
+    def test_the_files_of_a_folder_one_by_one_are_one_copy(self, spark, capture, tmp_path):
+        folder = tmp_path / "__consumer_offsets-0"
+        shutil.copytree(capture / "__consumer_offsets-0", folder)
+        (only,) = folder.glob("*.log")
+        following = folder / f"{10**6:020}.log"
+        shutil.copy(only, following)
+        assert found(spark, only, following) == [(str(folder), "segments", 2)]
+        assert found(spark, following) == [(str(following), "segments", 1)]
+
     @pytest.mark.parametrize("source_format", [None, "segments"])
     def test_a_folder_of_brokers_data_folders(self, spark, capture, tmp_path, source_format):
         for broker in ("broker-2", "broker 1 [a]"):
