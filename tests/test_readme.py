@@ -88,7 +88,9 @@ def test_ci_example_fails_only_for_groups_that_did_not_converge(tmp_path, capsys
     with pytest.raises(SystemExit, match="did not converge"):
         exec(source, {})  # noqa: S102 - our own README
     assert "churn" in capsys.readouterr().out
-    settled = source.replace("state not in ('Stable', 'Empty')", "state = 'Dead'").replace("run_audit(", "str(")
+    settled = source.replace("state not in ('Stable', 'Empty')", "state = 'Dead'").replace(
+        "run_audit(", "(lambda *_, **__: None)("
+    )
     exec(settled, {})  # noqa: S102 - our own README
 
 
