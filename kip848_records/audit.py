@@ -20,7 +20,17 @@ from kip848_records.replay import latest_state
 from kip848_records.sources import ends_of_dumps, find_copies, read_copies, settle_transactions
 from kip848_records.tables.delta import read_table, write_tables
 from kip848_records.tables.specs import RECORD_TABLES
-from kip848_records.timeline import EVENT_TABLES, epoch_timeline, group_events, judge, last_states
+from kip848_records.timeline import (
+    EVENT_TABLES,
+    epoch_timeline,
+    group_events,
+    group_state_timeline,
+    judge,
+    last_states,
+    member_states,
+    partition_handover,
+    rebalance_lag,
+)
 from kip848_records.topics import topic_names
 
 if TYPE_CHECKING:
@@ -126,9 +136,20 @@ def _write_records(
 def _write_timelines(
     spark: SparkSession, options: AuditOptions, landing: Landed, progress: Callable[[str], None]
 ) -> None:
+    """Tell what happened in the groups. What several tables are made of is landed beside the log."""
     tables = {name: read_table(spark, options.out, name, options.cluster) for name in EVENT_TABLES}
     tables = {name: landing.without_stale(rows) for name, rows in tables.items()}
+    topics = read_table(spark, options.out, "topic_name", options.cluster)
     history = known_history(landing.history).withColumn("cluster", F.lit(options.cluster))
-    judged = landing.keep(group_events(tables, history).transform(judge), "judged")
-    timelines = {"epoch_timeline": epoch_timeline(judged), "group_state": last_states(judged)}
+    captured_at = options.captured_at or landing.newest
+    events = landing.keep(group_events(tables, history), "events")
+    judged = landing.keep(judge(events), "judged")
+    members = landing.keep(member_states(events), "members")
+    timelines = {
+        "epoch_timeline": epoch_timeline(events, judged),
+        "rebalance_lag": rebalance_lag(events, members, topics, captured_at),
+        "partition_handover": partition_handover(members, topics),
+        "group_state_timeline": group_state_timeline(judged, captured_at),
+        "group_state": last_states(judged),
+    }
     write_tables(spark, options.out, options.cluster, timelines, lambda name: progress(f"wrote {name}"))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-from kip848_records.tables.specs import TableSpec
+    from kip848_records.tables.columns import TableSpec
 
 # Small tables cost round trips, not computation: several at once, but not so many that a driver feels it.
 _WRITERS = 4

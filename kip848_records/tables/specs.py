@@ -1,20 +1,6 @@
-"""What every table holds. The one place that knows a column: its name, type, meaning, and whether it may be null."""
+"""What every table holds: the tables of records, and of what is not a group's story (see `timelines`)."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-
-from pyspark.sql.types import (
-    BinaryType,
-    BooleanType,
-    DataType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
 
 from kip848_records.decode.schemas import (
     key_columns,
@@ -24,42 +10,21 @@ from kip848_records.decode.schemas import (
     value_columns,
 )
 from kip848_records.protocol.messages import DIALECTS, KAFKA
+from kip848_records.tables.columns import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    CLUSTER,
+    INT,
+    LOGGED_AT,
+    OFFSET,
+    PARTITION,
+    STRING,
+    Column,
+    TableSpec,
+)
+from kip848_records.tables.timelines import TIMELINES
 
-
-@dataclass(frozen=True)
-class Column:
-    """A column; `required` ones are NOT NULL in the table."""
-
-    name: str
-    type: DataType
-    comment: str
-    required: bool = False
-
-
-@dataclass(frozen=True)
-class TableSpec:
-    """A table: one row for each value of `key`, a list of columns."""
-
-    name: str
-    comment: str
-    key: tuple[str, ...]
-    columns: tuple[Column, ...]
-
-    @property
-    def schema(self) -> StructType:
-        """The table's columns as Spark has them, comments included."""
-        fields = (StructField(c.name, c.type, not c.required, {"comment": c.comment}) for c in self.columns)
-        return StructType(list(fields))
-
-
-STRING, INT, BIGINT, BOOLEAN = StringType(), IntegerType(), LongType(), BooleanType()
-TIMESTAMP, BINARY = TimestampType(), BinaryType()
-
-CLUSTER = Column("cluster", STRING, "Name of the Kafka cluster, as given to the audit", required=True)
-PARTITION = Column("partition", INT, "Partition of __consumer_offsets", required=True)
-OFFSET = Column("offset", BIGINT, "Offset of the record in its partition", required=True)
-LOGGED_AT = Column("timestamp", TIMESTAMP, "When the record was appended, by the coordinator's clock (UTC)")
-GROUP_ID = Column("group_id", STRING, "Group id, in full", required=True)
 TRANSACTION = Column(
     "transaction",
     STRING,
@@ -156,58 +121,6 @@ UNKNOWN_RECORD = TableSpec(
     ),
 )
 
-EPOCH_TIMELINE = TableSpec(
-    "epoch_timeline",
-    "The life of every group epoch: bumped, assigned, converged, or what ended it before",
-    ("cluster", "group_id", "incarnation", "group_epoch"),
-    (
-        CLUSTER,
-        GROUP_ID,
-        Column("incarnation", INT, "How often the group id had been deleted before", required=True),
-        Column("group_epoch", INT, "Group epoch", required=True),
-        Column("group_type", STRING, "consumer", required=True),
-        PARTITION,
-        Column("bumped_at", TIMESTAMP, "When the first record with this group epoch was written (UTC)"),
-        Column("bump_offset", BIGINT, "Offset of that record", required=True),
-        Column("assigned_at", TIMESTAMP, "When an assignment for this epoch or a later one was written (UTC)"),
-        Column("converged_at", TIMESTAMP, "When the group was Stable for the first time since the bump (UTC)"),
-        Column(
-            "status",
-            STRING,
-            "converged; superseded: Stable or still open at a later epoch; emptied; deleted; open",
-            required=True,
-        ),
-        Column("superseded_by", INT, "The group's epoch when it became Stable without this one, or at the end"),
-        Column("members", INT, "Members of the group at the bump"),
-        Column("assign_lag_ms", BIGINT, "From bump to assignment, in ms"),
-        Column("reconcile_lag_ms", BIGINT, "From assignment to convergence, in ms"),
-        Column("rebalance_lag_ms", BIGINT, "From bump to convergence, in ms"),
-        Column("clock_skew", BOOLEAN, "Whether a lag came out negative, as brokers' clocks differ", required=True),
-    ),
-)
-
-GROUP_STATE = TableSpec(
-    "group_state",
-    "The present state of every consumer and classic group that was not deleted",
-    ("cluster", "group_id"),
-    (
-        CLUSTER,
-        GROUP_ID,
-        Column("incarnation", INT, "How often the group id had been deleted before", required=True),
-        Column("group_type", STRING, "consumer or classic", required=True),
-        PARTITION,
-        Column("offset", BIGINT, "Offset of the last record that was counted", required=True),
-        Column("state", STRING, "Empty, Assigning, Reconciling, Stable; unknown: the log does not tell", required=True),
-        Column("since", TIMESTAMP, "Since when; Assigning and Reconciling count as one, not converged (UTC)"),
-        Column("group_epoch", INT, "Group epoch; null for classic groups, or where the log does not tell"),
-        Column("assignment_epoch", INT, "Epoch of the target assignment, likewise"),
-        Column("generation", INT, "Generation of a classic group"),
-        Column("members", INT, "Members"),
-        Column("converged_members", INT, "Members that own exactly their target at the assignment epoch"),
-        Column("members_away", INT, "Static members that went away and may come back (member epoch -2)"),
-    ),
-)
-
 TOPIC_NAME = TableSpec(
     "topic_name",
     "Names of the topics that assignments name by id",
@@ -228,7 +141,7 @@ TABLES = {
     spec.name: spec
     for spec in (
         *(record_spec(table) for table in RECORD_TABLES),
-        *(LATEST_STATE, PARTITION_HISTORY, QUARANTINE, UNKNOWN_RECORD, TOPIC_NAME, EPOCH_TIMELINE, GROUP_STATE),
+        *(LATEST_STATE, PARTITION_HISTORY, QUARANTINE, UNKNOWN_RECORD, TOPIC_NAME, *TIMELINES),
     )
 }
 """Every table, by name."""

@@ -1,14 +1,31 @@
-"""What the records of a group say over time: operations, group states, epochs.
+"""What the records of a group say over time: operations, group states, epochs, assignments, owners of partitions.
 
-Pure ``DataFrame -> DataFrame`` steps; each takes what the one before it returns::
+Pure ``DataFrame -> DataFrame`` steps; each takes what the ones before it return::
 
     events = group_events(tables, history)
-    judged = judge(events)
-    epoch_timeline(judged), last_states(judged)
+    judged, members = judge(events), member_states(events)
+    epoch_timeline(events, judged), last_states(judged), group_state_timeline(judged, captured_at)
+    rebalance_lag(events, members, topics, captured_at), partition_handover(members, topics)
+
+``events``, ``judged`` and ``members`` are read several times: whoever can keeps them.
 """
 
 from kip848_records.timeline.epochs import epoch_timeline
-from kip848_records.timeline.operations import EVENT_TABLES, group_events
+from kip848_records.timeline.events import EVENT_TABLES, group_events
+from kip848_records.timeline.handovers import partition_handover
+from kip848_records.timeline.intervals import group_state_timeline
+from kip848_records.timeline.lags import rebalance_lag
+from kip848_records.timeline.members import member_states
 from kip848_records.timeline.states import judge, last_states
 
-__all__ = ["EVENT_TABLES", "epoch_timeline", "group_events", "judge", "last_states"]
+__all__ = [
+    "EVENT_TABLES",
+    "epoch_timeline",
+    "group_events",
+    "group_state_timeline",
+    "judge",
+    "last_states",
+    "member_states",
+    "partition_handover",
+    "rebalance_lag",
+]

@@ -2,34 +2,43 @@
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from kip848_records.timeline.causes import bump_causes
+from kip848_records.timeline.censoring import history
+from kip848_records.timeline.durations import ms_between
+from kip848_records.timeline.moves import partitions_moved
 from kip848_records.timeline.operations import GROUP_EPOCH, INCARNATION, TARGET_ASSIGNMENT, holds
 from kip848_records.timeline.states import DEAD, EMPTY, STABLE
 
 _ENDINGS: Final = (DEAD, EMPTY, STABLE)
 
 
-def epoch_timeline(judged: DataFrame) -> DataFrame:
+def epoch_timeline(events: DataFrame, judged: DataFrame) -> DataFrame:
     """Tell the life of every group epoch, from its first type-3 record to the operation that ended it.
 
     An epoch ends with the first operation, at or after its bump, at whose end the group was deleted, Empty or Stable.
     A state that the log does not tell ends nothing: of a log with holes this is what is left to see.
 
     Args:
+        events: the rows of `group_events`.
         judged: the rows of `judge`.
 
     Returns:
         One row per (cluster, group_id, incarnation, group_epoch), with ``partition``, ``group_type``;
-        ``bumped_at, bump_offset``; ``assigned_at``, of the first type 6 that reaches this epoch before it ends;
-        ``converged_at``; ``status`` (converged, superseded, emptied, deleted, open); ``superseded_by``, the
-        group's epoch when it converged without this one, or at the end of the log; ``members`` at the bump;
+        ``bumped_at, bump_offset, cause`` (see `bump_causes`); ``assigned_at``, of the first type 6 that reaches
+        this epoch before it ends; ``converged_at``; ``status`` (converged, superseded, emptied, deleted, open);
+        ``superseded_by``, the group's epoch when it converged without this one, or at the end of the log;
+        ``members`` at the bump;
+        ``partitions_moved`` by the assignment of ``assigned_at`` (see `moves.partitions_moved`);
         ``assign_lag_ms, reconcile_lag_ms, rebalance_lag_ms`` (bump to assigned, assigned to converged, bump to
-        converged, in ms, negative where two brokers' clocks differ: then ``clock_skew`` is true).
+        converged, in ms, negative where two brokers' clocks differ: then ``clock_skew`` is true); ``history``.
     """
     written = F.col("key_type").isin(GROUP_EPOCH, TARGET_ASSIGNMENT) & ~F.col("is_tombstone")
     of_epoch = Window.partitionBy(*INCARNATION, "group_epoch").orderBy("offset")
+    causes = events.transform(bump_causes).withColumnRenamed("offset", "bump_offset")
+    moved = events.transform(partitions_moved)
     return (
         judged.transform(_with_end)
         .where(written)
@@ -40,11 +49,13 @@ def epoch_timeline(judged: DataFrame) -> DataFrame:
         .withColumns({"bumped_at": F.col("timestamp"), "bump_offset": F.col("offset")})
         .transform(_with_outcome)
         .transform(_with_lags)
+        .join(causes, [*INCARNATION, "bump_offset"], "left")
+        .join(moved, [*INCARNATION, "assignment_offset"], "left")
         .select(
             *INCARNATION,
-            *("group_epoch", "group_type", "bumped_at", "bump_offset", "assigned_at", "converged_at"),
-            *("status", "superseded_by", "members"),
-            *("assign_lag_ms", "reconcile_lag_ms", "rebalance_lag_ms", "clock_skew"),
+            *("group_epoch", "group_type", "bumped_at", "bump_offset", "cause", "assigned_at", "converged_at"),
+            *("status", "superseded_by", "members", "partitions_moved"),
+            *("assign_lag_ms", "reconcile_lag_ms", "rebalance_lag_ms", "history", "clock_skew"),
         )
     )
 
@@ -78,7 +89,7 @@ def _with_assignment(written: DataFrame) -> DataFrame:
 
 
 def _with_outcome(bumps: DataFrame) -> DataFrame:
-    """Add assigned_at, converged_at, status and superseded_by."""
+    """Add assigned_at, assignment_offset, converged_at, status, superseded_by and history."""
     ended_in = F.col("end.state")
     in_time = F.col("assignment.offset") <= F.col("end.offset")
     epoch_then = F.coalesce(F.col("end.group_epoch"), F.col("last_epoch"))
@@ -92,9 +103,11 @@ def _with_outcome(bumps: DataFrame) -> DataFrame:
     return bumps.withColumns(
         {
             "assigned_at": F.when(ended_in.isNull() | in_time, F.col("assignment.timestamp")),
+            "assignment_offset": F.when(ended_in.isNull() | in_time, F.col("assignment.offset")),
             "converged_at": F.when(ended_in == STABLE, F.col("end.timestamp")),
             "status": status,
             "superseded_by": F.when(status == "superseded", epoch_then),
+            "history": history(begin_is_complete=F.col("is_complete"), has_end=ended_in.isNotNull()),
         }
     )
 
@@ -102,12 +115,8 @@ def _with_outcome(bumps: DataFrame) -> DataFrame:
 def _with_lags(epochs: DataFrame) -> DataFrame:
     """Add the three lags in ms, and whether a clock ran backwards between their ends."""
     lags = {
-        "assign_lag_ms": _ms_between("bumped_at", "assigned_at"),
-        "reconcile_lag_ms": _ms_between("assigned_at", "converged_at"),
-        "rebalance_lag_ms": _ms_between("bumped_at", "converged_at"),
+        "assign_lag_ms": ms_between("bumped_at", "assigned_at"),
+        "reconcile_lag_ms": ms_between("assigned_at", "converged_at"),
+        "rebalance_lag_ms": ms_between("bumped_at", "converged_at"),
     }
     return epochs.withColumns(lags).withColumn("clock_skew", holds(F.least(*lags) < 0))
-
-
-def _ms_between(start: str, end: str) -> Column:
-    return F.unix_millis(end) - F.unix_millis(start)

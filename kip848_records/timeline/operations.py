@@ -1,11 +1,9 @@
-"""The events of a group, in the order of its log, and the operation that each one belongs to.
+"""The order of a group's events, and the operation that each one belongs to.
 
 A group's records are all in one partition, so (cluster, partition, group_id) ordered by offset is the group's whole
 story. Timestamps never order anything: a coordinator that moves to another broker takes that broker's clock.
 """
 
-from collections.abc import Mapping
-from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -13,76 +11,23 @@ from pyspark.sql import functions as F
 
 GROUP: Final = ("cluster", "partition", "group_id")
 INCARNATION: Final = (*GROUP, "incarnation")
+MEMBER_KEY: Final = (*INCARNATION, "member_id")
+LIFE: Final = (*MEMBER_KEY, "life")
 
 GROUP_METADATA: Final = 2
 GROUP_EPOCH: Final = 3
+PARTITION_METADATA: Final = 4
 MEMBER: Final = 5
 TARGET_ASSIGNMENT: Final = 6
+MEMBER_TARGET: Final = 7
 CURRENT_ASSIGNMENT: Final = 8
+REGULAR_EXPRESSION: Final = 16
 
-_RECORDS: Final[Mapping[str, tuple[int, Mapping[str, str]]]] = {
-    "group_metadata": (
-        GROUP_METADATA,
-        {"group_id": "`group`", "generation": "generation", "classic_members": "array_size(members)"},
-    ),
-    "consumer_group_metadata": (GROUP_EPOCH, {"group_epoch": "epoch"}),
-    "consumer_group_partition_metadata": (4, {}),
-    "consumer_group_member_metadata": (MEMBER, {"member_id": "member_id"}),
-    "consumer_group_target_assignment_metadata": (TARGET_ASSIGNMENT, {"assignment_epoch": "assignment_epoch"}),
-    "consumer_group_target_assignment": (TARGET_ASSIGNMENT, {"assignment_epoch": "assignment_epoch"}),
-    "consumer_group_target_assignment_member": (7, {"member_id": "member_id"}),
-    "consumer_group_current_member_assignment": (
-        CURRENT_ASSIGNMENT,
-        {"member_id": "member_id", "member_epoch": "member_epoch", "member_state": "state"},
-    ),
-    "consumer_group_regular_expression": (16, {}),
-}
-"""Record table -> its key type, and where its event columns come from.
-
-In early dialects a record may have another key type; here it has the one of the record that took its place.
-"""
-
-EVENT_TABLES: Final = tuple(_RECORDS)
-"""The record tables that tell of a group's state."""
-
-_EVENT_COLUMNS: Final[Mapping[str, str]] = {
-    "group_id": "string",
-    "member_id": "string",
-    "group_epoch": "int",
-    "assignment_epoch": "int",
-    "member_epoch": "int",
-    "member_state": "tinyint",
-    "generation": "int",
-    "classic_members": "int",
-}
-
-
-def group_events(tables: Mapping[str, DataFrame], history: DataFrame | None = None) -> DataFrame:
-    """Make every record that tells of a group's state one narrow row, with its operation and incarnation.
-
-    Args:
-        tables: record table name -> its rows, for each of `EVENT_TABLES`; one row per (partition, offset).
-        history: ``cluster, partition, complete_from bigint, head_missing boolean``, one row per partition, as
-            `history.known_history` tells it. Without it, or where it is null, no history counts as complete.
-
-    Returns:
-        One row per record: ``cluster, partition, offset, timestamp, key_type int, is_tombstone, group_id``; of the
-        record's own fields ``member_id``, ``group_epoch`` (type 3), ``assignment_epoch`` (6), ``member_epoch`` and
-        ``member_state`` (8), ``generation`` and ``classic_members`` (2), null on other types and on tombstones;
-        the columns of `with_operations`; ``is_complete``: whether no record is missing at this offset or after it;
-        ``is_headless``: whether what came before this group's first deletion is missing altogether.
-    """
-    records = [_events_of(tables[name], key_type, fields) for name, (key_type, fields) in _RECORDS.items()]
-    events = reduce(DataFrame.unionByName, records)
-    return events.transform(with_operations).transform(_with_history, history)
-
-
-def _events_of(table: DataFrame, key_type: int, fields: Mapping[str, str]) -> DataFrame:
-    sources = {"group_id": "group_id", **fields}
-    return table.selectExpr(
-        *("cluster", "partition", "offset", "timestamp", f"{key_type} AS key_type", "is_tombstone"),
-        *(f"CAST({sources.get(name, 'NULL')} AS {kind}) AS {name}" for name, kind in _EVENT_COLUMNS.items()),
-    )
+MEMBER_STABLE: Final = 0
+UNREVOKED_PARTITIONS: Final = 1
+UNRELEASED_PARTITIONS: Final = 2
+AWAY_EPOCH: Final = -2
+"""Member epoch of a static member that went away and may come back."""
 
 
 def with_operations(events: DataFrame) -> DataFrame:
@@ -114,16 +59,6 @@ def with_operations(events: DataFrame) -> DataFrame:
         )
         .drop("starts_operation")
     )
-
-
-def _with_history(events: DataFrame, history: DataFrame | None) -> DataFrame:
-    if history is None:
-        return events.withColumns({"is_complete": F.expr("false"), "is_headless": F.expr("false")})
-    known = events.join(F.broadcast(history), ["cluster", "partition"], "left")
-    is_headless = holds(F.col("head_missing")) & (F.col("incarnation") == 0)
-    is_complete = holds(F.col("offset") >= F.col("complete_from")) & ~is_headless
-    columns = {"is_complete": is_complete, "is_headless": is_headless}
-    return known.withColumns(columns).drop("complete_from", "head_missing")
 
 
 def holds(condition: Column) -> Column:

@@ -9,12 +9,14 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from kip848_records.timeline.operations import (
+    AWAY_EPOCH,
     CURRENT_ASSIGNMENT,
     GROUP,
     GROUP_EPOCH,
     GROUP_METADATA,
     INCARNATION,
     MEMBER,
+    MEMBER_STABLE,
     TARGET_ASSIGNMENT,
     holds,
 )
@@ -26,9 +28,6 @@ STABLE: Final = "Stable"
 DEAD: Final = "Dead"
 UNKNOWN: Final = "unknown"
 
-_MEMBER_STABLE: Final = 0
-_AWAY_EPOCH: Final = -2
-
 
 def judge(events: DataFrame) -> DataFrame:
     """Tell what is known of a group at each new group epoch, each new assignment and each end of an operation.
@@ -38,8 +37,8 @@ def judge(events: DataFrame) -> DataFrame:
 
     Returns:
         One row per type 3, type 6 and last record of an operation: the event's ``cluster, partition, group_id,
-        incarnation, operation, offset, timestamp, key_type, is_tombstone, ends_operation``, and, counted up to and
-        including this record:
+        incarnation, operation, offset, timestamp, key_type, is_tombstone, ends_operation, is_complete``, and, counted
+        up to and including this record:
 
         - ``group_type``: ``consumer`` or ``classic``;
         - ``group_epoch``, ``assignment_epoch`` (null for classic groups, and where the log does not tell);
@@ -54,7 +53,7 @@ def judge(events: DataFrame) -> DataFrame:
         .transform(_with_converged_members)
         .select(
             *INCARNATION,
-            *("operation", "offset", "timestamp", "key_type", "is_tombstone", "ends_operation"),
+            *("operation", "offset", "timestamp", "key_type", "is_tombstone", "ends_operation", "is_complete"),
             F.when(_is_classic(), "classic").otherwise("consumer").alias("group_type"),
             F.when(~_is_classic(), F.col("group_epoch")).alias("group_epoch"),
             F.when(~_is_classic(), F.col("assignment_epoch")).alias("assignment_epoch"),
@@ -115,9 +114,9 @@ def _with_member_changes(events: DataFrame) -> DataFrame:
     own = Window.partitionBy(*INCARNATION, "member_id").orderBy("offset")
     is_member = F.when(F.col("key_type") == MEMBER, ~F.col("is_tombstone"))
     current = F.when(F.col("key_type") == CURRENT_ASSIGNMENT, F.struct("member_epoch", "member_state"))
-    stable = F.col("current.member_state") == _MEMBER_STABLE
+    stable = F.col("current.member_state") == MEMBER_STABLE
     stateless = F.col("current.member_state").isNull() & F.col("current.member_epoch").isNotNull()
-    away = F.col("is_member") & (F.col("current.member_epoch") == _AWAY_EPOCH)
+    away = F.col("is_member") & (F.col("current.member_epoch") == AWAY_EPOCH)
     return (
         events.withColumns(
             {

@@ -8,6 +8,9 @@ Record = dict[str, Any]
 Written = tuple[int, dict[str, str], dict[str, Any] | None]
 
 STABLE, UNREVOKED, UNRELEASED = 0, 1, 2
+PARTITIONS = [(f"t{topic}", number) for topic in range(2) for number in range(3)]
+TopicPartitions = frozenset[tuple[str, int]]
+NONE: TopicPartitions = frozenset()
 
 
 @dataclass
@@ -21,6 +24,12 @@ class Walk:
     members: list[str] = field(default_factory=list)
     classic: int = 0
     named: int = 0
+    hash: int = 0
+    targets: dict[str, TopicPartitions] = field(default_factory=dict)
+    owned: dict[str, tuple[TopicPartitions, TopicPartitions]] = field(default_factory=dict)
+    """Of each member what it has assigned and what it has yet to give up."""
+    epochs: dict[str, int] = field(default_factory=dict)
+    instances: dict[str, str] = field(default_factory=dict)
 
     def operation(self) -> list[Written]:
         if self.classic:
@@ -31,12 +40,14 @@ class Walk:
             self.assign,
             self.assign,
             self.replace,
-            self.settle,
+            self.heartbeat,
+            self.go_away,
+            self.resubscribe,
             self.resolve,
             self.noise,
             self.downgrade,
         ]
-        weights = [8, 4, 12, 12, 2, 12, 2, 4, 1]
+        weights = [8, 4, 8, 8, 3, 40, 2, 2, 2, 4, 1]
         if not self.members:
             steps, weights = [self.join, self.delete, self.downgrade, self.resolve], [4, 3, 1, 1]
         return self.rng.choices(steps, weights)[0]()
@@ -46,7 +57,7 @@ class Walk:
         written = [self.member(joined), *self.bump()]
         if self.rng.random() < 0.7:
             written += self.assign()
-        return [*written, self.current(joined)] if self.rng.random() < 0.9 else written
+        return [*written, self.settle(joined)] if self.rng.random() < 0.9 else written
 
     def leave(self) -> list[Written]:
         left = self.members.pop(self.rng.randrange(len(self.members)))
@@ -54,20 +65,45 @@ class Walk:
         return [*written, *self.delete()] if not self.members and self.rng.random() < 0.2 else written
 
     def assign(self) -> list[Written]:
-        """Of the group epoch, or, seldom, late: of one that has passed."""
+        """Of the group epoch, or, seldom, late: of one that has passed. Only changed targets are written."""
         late = self.rng.random() < 0.1 and self.group_epoch > self.assignment_epoch + 1
         self.assignment_epoch = self.group_epoch - 1 if late else self.group_epoch
-        return [(7, self.key(m), {}) for m in self.members] + [
-            (6, self.key(), {"assignmentEpoch": self.assignment_epoch})
-        ]
+        before = {m: self.targets.get(m) for m in self.members}
+        owners = {p: self.rng.choice(self.members) for p in PARTITIONS if self.members and self.rng.random() < 0.9}
+        self.targets = {m: frozenset(p for p in owners if owners[p] == m) for m in self.members}
+        changed = [m for m in self.members if self.targets[m] != before[m] or self.rng.random() < 0.2]
+        return [*map(self.target, changed), (6, self.key(), {"assignmentEpoch": self.assignment_epoch})]
 
     def replace(self) -> list[Written]:
-        """A static member that was away comes back under a new id."""
-        gone, back = self.members.pop(0), self.new_member()
-        return [*self.remove(gone), self.member(back), self.current(back, 0), self.current(back, self.assignment_epoch)]
+        """A static member that was away comes back under a new id, and gets what it had."""
+        gone = self.members.pop(0)
+        back = self.new_member(self.instances.get(gone))
+        self.targets[back], self.owned[back] = self.targets.get(gone, NONE), self.owned.get(gone, (NONE, NONE))
+        written = [*self.remove(gone), self.member(back), self.target(back), self.current(back, 0, STABLE)]
+        return [*written, self.current(back, self.assignment_epoch, STABLE), *self.rng.choice([[], self.bump()])]
 
-    def settle(self) -> list[Written]:
-        return [self.current(m, self.assignment_epoch, STABLE) for m in self.members if self.rng.random() < 0.8]
+    def heartbeat(self) -> list[Written]:
+        return [self.settle(self.rng.choice(self.members))]
+
+    def settle(self, member: str) -> Written:
+        """The member gives up, or takes, what its target says; it may be slow to give up."""
+        assigned, pending = self.owned.get(member, (NONE, NONE))
+        target, epoch = self.targets.get(member, NONE), self.epochs.get(member, 0)
+        owned = assigned | pending if pending and self.rng.random() < 0.3 else assigned
+        if owned - target:
+            self.owned[member] = owned & target, owned - target
+            return self.current(member, epoch, UNREVOKED)
+        held = frozenset(p for m in self.members if m != member for side in self.owned.get(m, ()) for p in side)
+        self.owned[member] = owned | (target - held), NONE
+        return self.current(member, self.assignment_epoch, UNRELEASED if (target - owned) & held else STABLE)
+
+    def go_away(self) -> list[Written]:
+        """A static member leaves: it may come back under the same id with its next heartbeat, or be replaced."""
+        static = [m for m in self.members if m in self.instances]
+        return [self.current(self.rng.choice(static), -2, STABLE)] if static else self.heartbeat()
+
+    def resubscribe(self) -> list[Written]:
+        return [self.member(self.rng.choice(self.members)), *self.bump()]
 
     def resolve(self) -> list[Written]:
         key = {**self.key(), "regularExpression": "a.*"}
@@ -79,12 +115,14 @@ class Walk:
         return self.rng.sample(
             [
                 (8, self.key(member), None),
-                (3, self.key(), {"epoch": self.group_epoch}),
+                (3, self.key(), {"epoch": self.group_epoch, "metadataHash": self.hash}),
                 (6, self.key(), {"assignmentEpoch": max(self.assignment_epoch - 1, 0)}),
-                self.current(member),
-                self.current(member, -2, STABLE),
+                self.current(member, self.rng.randrange(-2, 5), self.rng.choice([STABLE, UNREVOKED, UNRELEASED])),
+                (8, self.key(member), self.anything(member)),
+                (7, self.key(member), None),
                 self.member(member),
                 (4, self.key(), None),
+                (4, self.key(), {}),
             ],
             k=2,
         )
@@ -92,6 +130,7 @@ class Walk:
     def delete(self) -> list[Written]:
         written: list[Written] = [*(w for m in self.members for w in self.remove(m)), (6, self.key(), None)]
         self.members, self.group_epoch, self.assignment_epoch = [], 1, 1
+        self.targets, self.owned, self.epochs = {}, {}, {}
         return [*written, (4, self.key(), None), (3, self.key(), None)]
 
     def downgrade(self) -> list[Written]:
@@ -106,34 +145,55 @@ class Walk:
         member = self.new_member()
         self.group_epoch, self.classic = self.classic - 1, 0
         written = [(2, {"group": self.group_id}, None), self.member(member), *self.bump(), *self.assign()]
-        return [*written, self.current(member, self.assignment_epoch, STABLE), *self.join()]
+        return [*written, self.settle(member), *self.join()]
 
     def bump(self) -> list[Written]:
         self.group_epoch += 1
-        return [(3, self.key(), {"epoch": self.group_epoch})]
+        self.hash = self.rng.choice([self.hash] * 5 + [0, 1, 2])
+        return [(3, self.key(), {"epoch": self.group_epoch, "metadataHash": self.hash})]
 
-    def new_member(self) -> str:
+    def new_member(self, instance: str | None = None) -> str:
         self.named += 1
-        self.members.append(f"m{self.named}")
-        return self.members[-1]
+        name = f"m{self.named}"
+        self.members.append(name)
+        if instance or self.rng.random() < 0.4:
+            self.instances[name] = instance or f"i{self.rng.randrange(3)}"
+        return name
 
     def remove(self, member: str) -> list[Written]:
+        self.owned.pop(member, None)
         return [(kind, self.key(member), None) for kind in (8, 7, 5)]
 
     def member(self, member: str) -> Written:
-        return 5, self.key(member), {}
+        value = {"instanceId": self.instances.get(member), "clientId": f"client-{member}", "clientHost": "/127.0.0.1"}
+        topics = self.rng.choice([["t0", "t1"], ["t1", "t0"], ["t0"]])
+        return 5, self.key(member), value | {"rebalanceTimeoutMs": 45000, "subscribedTopicNames": topics}
 
-    def current(self, member: str, epoch: int | None = None, state: int | None = None) -> Written:
-        if epoch is None:
-            epoch = self.rng.choice([self.assignment_epoch, self.assignment_epoch, self.group_epoch, 0])
-        return (
-            8,
-            self.key(member),
-            {"memberEpoch": epoch, "state": self.rng.choice([0, 0, 0, 1, 2]) if state is None else state},
-        )
+    def target(self, member: str) -> Written:
+        return 7, self.key(member), {"topicPartitions": by_topic(self.targets.get(member, NONE))}
+
+    def current(self, member: str, epoch: int, state: int) -> Written:
+        assigned, pending = self.owned.get(member, (NONE, NONE))
+        before, self.epochs[member] = self.epochs.get(member, 0), epoch
+        return 8, self.key(member), current(epoch, before, state, assigned, pending)
+
+    def anything(self, member: str) -> dict[str, Any]:
+        """What another member may own as well."""
+        some = [frozenset(self.rng.sample(PARTITIONS, 2)) for _ in range(2)]
+        return current(self.epochs.get(member, 0), 0, self.rng.choice([STABLE, UNREVOKED, UNRELEASED]), *some)
 
     def key(self, member: str | None = None) -> dict[str, str]:
         return {"groupId": self.group_id, **({"memberId": member} if member else {})}
+
+
+def current(epoch: int, before: int, state: int, assigned: TopicPartitions, pending: TopicPartitions) -> dict[str, Any]:
+    owned = {"assignedPartitions": by_topic(assigned), "partitionsPendingRevocation": by_topic(pending)}
+    return {"memberEpoch": epoch, "previousMemberEpoch": before, "state": state, **owned}
+
+
+def by_topic(partitions: TopicPartitions) -> list[dict[str, Any]]:
+    topics = sorted({topic for topic, _ in partitions})
+    return [{"topicId": topic, "partitions": sorted(n for t, n in partitions if t == topic)} for topic in topics]
 
 
 def random_records(seed: int, *, groups: int, operations: int, partitions: int, lost: float = 0.0) -> list[Record]:

@@ -1,49 +1,89 @@
 """What the package says of some records, as rows of the same shape as those of the plain replay."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta, timezone
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from kip848_records.timeline import epoch_timeline, group_events, judge, last_states
-from tests.timeline.tables import complete_from, plain_rows, record_tables
+from kip848_records.timeline import (
+    epoch_timeline,
+    group_events,
+    group_state_timeline,
+    judge,
+    last_states,
+    member_states,
+    partition_handover,
+    rebalance_lag,
+)
+from tests.timeline.tables import complete_from, plain_rows, record_tables, topic_table
 
 Row = dict[str, Any]
-Rows = tuple[list[Row], list[Row], list[Row]]
+Rows = dict[str, list[Row]]
 
 _OF_REPLAY_ONLY = {"since"}
 _OF_SPARK_ONLY = {
-    *("cluster", "operation", "timestamp", "key_type", "is_tombstone", "ends_operation", "converged_members")
+    *("cluster", "operation", "timestamp", "key_type", "is_tombstone", "ends_operation", "converged_members"),
+    "is_complete",
 }
 
 
 def spark_rows(
-    spark: SparkSession, records: Iterable[Mapping[str, Any]], complete: Mapping[int, int], cut: int | None = None
+    spark: SparkSession,
+    records: Iterable[Mapping[str, Any]],
+    complete: Mapping[int, int],
+    captured_at: int = 0,
+    cut: int | None = None,
 ) -> Rows:
-    """Return the rows of epoch_timeline, of last_states, and the state at the end of every operation.
+    """Return the rows of each timeline, of last_states, and the state at the end of every operation.
 
     With `cut`, the record tables are cut into so many partitions, their rows in no order.
     """
     tables = record_tables(spark, records)
     if cut:
         tables = {name: table.repartition(cut) for name, table in tables.items()}
-    judged = judge(group_events(tables, complete_from(spark, complete)))
-    frames = (epoch_timeline(judged), last_states(judged), judged.where("ends_operation"))
-    epochs, lasts, states = (plain_rows(frame) for frame in frames)
-    return epochs, lasts, states
+    with TemporaryDirectory() as folder:
+
+        def keep(rows: DataFrame, name: str) -> DataFrame:
+            rows.write.parquet(f"{folder}/{name}")
+            return spark.read.parquet(f"{folder}/{name}")
+
+        events = keep(group_events(tables, complete_from(spark, complete)), "events")
+        judged, members = keep(judge(events), "judged"), keep(member_states(events), "members")
+        return _timelines(events, judged, members, captured_at)
+
+
+def _timelines(events: DataFrame, judged: DataFrame, members: DataFrame, captured_at: int) -> Rows:
+    topics = topic_table(members.sparkSession)
+    captured = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=captured_at)
+    frames = {
+        "epochs": epoch_timeline(events, judged),
+        "lasts": last_states(judged),
+        "states": judged.where("ends_operation"),
+        "intervals": group_state_timeline(judged, captured),
+        "lags": rebalance_lag(events, members, topics, captured),
+        "handovers": partition_handover(members, topics),
+    }
+    return {name: plain_rows(frame) for name, frame in frames.items()}
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
     """Sort rows, less what only one of the two sides tells; of a deleted group only that it is."""
-    kept = [{name: row[name] for name in row.keys() - _OF_SPARK_ONLY} for row in rows]
+    kept = [{name: _plain(row[name]) for name in row.keys() - _OF_SPARK_ONLY} for row in rows]
     dead = ("partition", "group_id", "incarnation", "offset", "state")
     told = [{name: row[name] for name in dead} if row.get("state") == "Dead" else row for row in kept]
     return sorted(told, key=lambda row: sorted((name, repr(value)) for name, value in row.items()))
 
 
 def assert_same(ours: Rows, replayed: Rows) -> None:
-    for spark_side, plain_side, name in zip(ours, replayed, ("epochs", "last states", "states"), strict=True):
-        theirs = [{k: v for k, v in row.items() if name != "states" or k not in _OF_REPLAY_ONLY} for row in plain_side]
-        left, right = in_order(spark_side), in_order(theirs)
+    for name, spark_side in ours.items():
+        drop = _OF_REPLAY_ONLY if name == "states" else set()
+        left = in_order(spark_side)
+        right = in_order({k: v for k, v in row.items() if k not in drop} for row in replayed[name])
         wrong = [pair for pair in zip(left, right, strict=False) if pair[0] != pair[1]]
         assert left == right, f"{name}: {len(wrong)} of {len(right)} differ (Spark has {len(left)}), first {wrong[:1]}"
+
+
+def _plain(value: Any) -> Any:
+    return [tuple(item) if isinstance(item, tuple) else item for item in value] if isinstance(value, list) else value

@@ -7,7 +7,19 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from tests.timeline.plain_members import TOPICS
+
 CLUSTER = "test"
+_TOPIC_PARTITIONS = pa.list_(pa.struct({"topic_id": pa.string(), "partitions": pa.list_(pa.int32())}))
+_OWNED = pa.list_(
+    pa.struct(
+        {
+            "topic_id": pa.string(),
+            "partitions": pa.list_(pa.int32()),
+            "assignment_epochs": pa.list_(pa.int32()),
+        }
+    )
+)
 _SCHEMA = pa.schema(
     {
         "cluster": pa.string(),
@@ -24,17 +36,40 @@ _SCHEMA = pa.schema(
         "state": pa.int8(),
         "generation": pa.int32(),
         "members": pa.list_(pa.struct({"member_id": pa.string()})),
+        "metadata_hash": pa.int64(),
+        "instance_id": pa.string(),
+        "client_id": pa.string(),
+        "client_host": pa.string(),
+        "rebalance_timeout_ms": pa.int32(),
+        "subscribed_topic_names": pa.list_(pa.string()),
+        "subscribed_topic_regex": pa.string(),
+        "previous_member_epoch": pa.int32(),
+        "topic_partitions": _TOPIC_PARTITIONS,
+        "assigned_partitions": _OWNED,
+        "partitions_pending_revocation": _OWNED,
     }
 )
 _TABLES: dict[str, tuple[int, list[str]]] = {
     "group_metadata": (2, ["group_id AS `group`", "generation", "members"]),
-    "consumer_group_metadata": (3, ["group_id", "epoch"]),
+    "consumer_group_metadata": (3, ["group_id", "epoch", "metadata_hash"]),
     "consumer_group_partition_metadata": (4, ["group_id"]),
-    "consumer_group_member_metadata": (5, ["group_id", "member_id"]),
+    "consumer_group_member_metadata": (
+        5,
+        [
+            *("group_id", "member_id", "instance_id", "client_id", "client_host", "rebalance_timeout_ms"),
+            *("subscribed_topic_names", "subscribed_topic_regex"),
+        ],
+    ),
     "consumer_group_target_assignment_metadata": (6, ["group_id", "assignment_epoch"]),
     "consumer_group_target_assignment": (-6, ["group_id", "assignment_epoch"]),
-    "consumer_group_target_assignment_member": (7, ["group_id", "member_id"]),
-    "consumer_group_current_member_assignment": (8, ["group_id", "member_id", "member_epoch", "state"]),
+    "consumer_group_target_assignment_member": (7, ["group_id", "member_id", "topic_partitions"]),
+    "consumer_group_current_member_assignment": (
+        8,
+        [
+            *("group_id", "member_id", "member_epoch", "previous_member_epoch", "state"),
+            *("assigned_partitions", "partitions_pending_revocation", "topic_partitions"),
+        ],
+    ),
     "consumer_group_regular_expression": (16, ["group_id"]),
 }
 
@@ -54,6 +89,10 @@ def record_tables(spark: SparkSession, records: Iterable[Mapping[str, Any]]) -> 
 def complete_from(spark: SparkSession, offsets: Mapping[int, int]) -> DataFrame:
     rows = [(CLUSTER, partition, offset, False) for partition, offset in offsets.items()]
     return spark.createDataFrame(rows, "cluster string, partition int, complete_from bigint, head_missing boolean")
+
+
+def topic_table(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(list(TOPICS.items()), "topic_id string, topic string")
 
 
 def plain_rows(frame: DataFrame) -> list[dict[str, Any]]:
@@ -80,4 +119,19 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         "state": value.get("state"),
         "generation": value.get("generation"),
         "members": None if members is None else [{"member_id": member.get("memberId")} for member in members],
+        **{name: value.get(_camel(name)) for name in _SCHEMA.names[_SCHEMA.names.index("metadata_hash") : -3]},
+        **{name: _partitions(value.get(_camel(name))) for name in _SCHEMA.names[-3:]},
     }
+
+
+def _partitions(topics: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+    return None if topics is None else [{_snake(name): topic[name] for name in topic} for topic in topics]
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)

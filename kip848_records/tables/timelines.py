@@ -1,0 +1,207 @@
+"""The tables that tell what happened in the groups."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import ArrayType, StructType
+
+from kip848_records.tables.columns import (
+    BIGINT,
+    BOOLEAN,
+    CLUSTER,
+    GROUP_ID,
+    INT,
+    PARTITION,
+    STRING,
+    TIMESTAMP,
+    Column,
+    TableSpec,
+)
+
+INCARNATION = Column("incarnation", INT, "How often the group id had been deleted before", required=True)
+HISTORY = Column(
+    "history",
+    STRING,
+    "observed: both ends seen and no record missing between; left_censored: began, or may have lost records, before "
+    "history is complete; right_censored: still open at the end of the log; censored: both. Only observed rows measure",
+    required=True,
+)
+CLOCK_SKEW = Column(
+    "clock_skew", BOOLEAN, "Whether a time in ms came out negative, as brokers' clocks differ", required=True
+)
+_AWAITED = ArrayType(
+    StructType().add("topic_id", STRING).add("topic", STRING).add("partition", INT).add("owner", STRING)
+)
+
+EPOCH_TIMELINE = TableSpec(
+    "epoch_timeline",
+    "The life of every group epoch: bumped, assigned, converged, or what ended it before",
+    ("cluster", "group_id", "incarnation", "group_epoch"),
+    (
+        CLUSTER,
+        GROUP_ID,
+        INCARNATION,
+        Column("group_epoch", INT, "Group epoch", required=True),
+        Column("group_type", STRING, "consumer", required=True),
+        PARTITION,
+        Column("bumped_at", TIMESTAMP, "When the first record with this group epoch was written (UTC)"),
+        Column("bump_offset", BIGINT, "Offset of that record", required=True),
+        Column(
+            "cause",
+            STRING,
+            "What the same operation wrote before it: upgraded, topic_metadata_changed, subscription_changed, "
+            "static_member_replaced, member_joined, member_left (left, expired or fenced), regex_resolved; or unknown",
+            required=True,
+        ),
+        Column("assigned_at", TIMESTAMP, "When an assignment for this epoch or a later one was written (UTC)"),
+        Column("converged_at", TIMESTAMP, "When the group was Stable for the first time since the bump (UTC)"),
+        Column(
+            "status",
+            STRING,
+            "converged; superseded: Stable or still open at a later epoch; emptied; deleted; open",
+            required=True,
+        ),
+        Column("superseded_by", INT, "The group's epoch when it became Stable without this one, or at the end"),
+        Column("members", INT, "Members of the group at the bump"),
+        Column(
+            "partitions_moved",
+            INT,
+            "Partitions that this assignment gave to another owner than the assignment before; one instance id is one "
+            "owner; null without an assignment",
+        ),
+        Column("assign_lag_ms", BIGINT, "From bump to assignment, in ms"),
+        Column("reconcile_lag_ms", BIGINT, "From assignment to convergence, in ms"),
+        Column("rebalance_lag_ms", BIGINT, "From bump to convergence, in ms"),
+        HISTORY,
+        CLOCK_SKEW,
+    ),
+)
+
+REBALANCE_LAG = TableSpec(
+    "rebalance_lag",
+    "How long each member took to reconcile each target assignment that was written while it was there, and who held "
+    "it up",
+    ("cluster", "group_id", "incarnation", "group_epoch", "member_id"),
+    (
+        CLUSTER,
+        GROUP_ID,
+        INCARNATION,
+        Column("group_epoch", INT, "Epoch of the assignment", required=True),
+        Column("member_id", STRING, "Member id, in full", required=True),
+        PARTITION,
+        Column("target_at", TIMESTAMP, "When the assignment was written (UTC)"),
+        Column("reconciled_at", TIMESTAMP, "When the member owned exactly its target, at this epoch or later (UTC)"),
+        Column(
+            "status",
+            STRING,
+            "reconciled; left: the member or the group was gone first; open: neither by the end of the log",
+            required=True,
+        ),
+        Column("superseded", BOOLEAN, "Whether a later assignment was written before this row ended", required=True),
+        Column("first_bumped_at", TIMESTAMP, "When the oldest epoch that this assignment answers was bumped (UTC)"),
+        Column("lag_ms", BIGINT, "From first_bumped_at to reconciled_at, or to the capture while open; null for left"),
+        Column("revoke_ms", BIGINT, "Time in UNREVOKED_PARTITIONS since target_at, in ms: asked to give partitions up"),
+        Column("wait_ms", BIGINT, "Time in UNRELEASED_PARTITIONS since target_at, in ms: waiting for other members"),
+        Column(
+            "blocked_by",
+            ArrayType(STRING),
+            "Ids of members that held partitions which this one waited for; of an open row, those that hold one still",
+            required=True,
+        ),
+        Column(
+            "awaited",
+            _AWAITED,
+            "Of an open row in UNRELEASED_PARTITIONS: the partitions it waits for; owner null: nobody has it. topic is "
+            "the id where no name is known",
+        ),
+        Column("instance_id", STRING, "Static members: group.instance.id"),
+        Column("client_id", STRING, "client.id"),
+        Column("client_host", STRING, "Host of the client"),
+        Column("rebalance_timeout_ms", INT, "The member's rebalance timeout: how long it may take to revoke, in ms"),
+        HISTORY,
+        CLOCK_SKEW,
+    ),
+)
+
+PARTITION_HANDOVER = TableSpec(
+    "partition_handover",
+    "Every change of a topic partition's owner in a group: an owner is a member that has it assigned or pending "
+    "revocation",
+    ("cluster", "group_id", "incarnation", "topic_id", "partition", "acquired_offset"),
+    (
+        CLUSTER,
+        GROUP_ID,
+        INCARNATION,
+        Column("topic_id", STRING, "Topic id as Kafka prints it (URL-safe base64)", required=True),
+        Column("topic", STRING, "Topic name; the topic id where no name is known", required=True),
+        Column("partition", INT, "Partition of the topic", required=True),
+        Column("acquired_offset", BIGINT, "Offset of the new owner's record, in __consumer_offsets", required=True),
+        Column("from_member", STRING, "Member id of the owner before; null: the first owner seen"),
+        Column(
+            "released_at",
+            TIMESTAMP,
+            "When the owner before released it (UTC); of a static member that went away, when it went. Null if it had "
+            "not by acquired_at: two members claimed it at once",
+        ),
+        Column("to_member", STRING, "Member id of the new owner", required=True),
+        Column("acquired_at", TIMESTAMP, "When the new owner acquired it (UTC)"),
+        Column(
+            "unowned_ms",
+            BIGINT,
+            "From released_at to acquired_at, in ms; a lower bound: how long a member was dead before its session "
+            "expired is not in the log",
+        ),
+        Column(
+            "wanted",
+            BOOLEAN,
+            "Whether it was in some member's target while nobody owned it: only then is unowned_ms a loss",
+            required=True,
+        ),
+        Column("group_epoch", INT, "Member epoch of the new owner"),
+        HISTORY,
+        CLOCK_SKEW,
+    ),
+)
+
+GROUP_STATE_TIMELINE = TableSpec(
+    "group_state_timeline",
+    "Every interval in which a consumer or classic group was in one state",
+    ("cluster", "group_id", "incarnation", "from_offset"),
+    (
+        CLUSTER,
+        GROUP_ID,
+        INCARNATION,
+        Column("group_type", STRING, "consumer or classic", required=True),
+        PARTITION,
+        Column("state", STRING, "Empty, Assigning, Reconciling, Stable; unknown: the log does not tell", required=True),
+        Column("from_at", TIMESTAMP, "When the group came into this state (UTC)"),
+        Column("from_offset", BIGINT, "Offset of the record with which it did", required=True),
+        Column("to_at", TIMESTAMP, "When it left the state; null: it is in it still (UTC)"),
+        Column("duration_ms", BIGINT, "From from_at to to_at, or to the capture while it lasts, in ms"),
+        HISTORY,
+        CLOCK_SKEW,
+    ),
+)
+
+GROUP_STATE = TableSpec(
+    "group_state",
+    "The present state of every consumer and classic group that was not deleted",
+    ("cluster", "group_id"),
+    (
+        CLUSTER,
+        GROUP_ID,
+        INCARNATION,
+        Column("group_type", STRING, "consumer or classic", required=True),
+        PARTITION,
+        Column("offset", BIGINT, "Offset of the last record that was counted", required=True),
+        Column("state", STRING, "Empty, Assigning, Reconciling, Stable; unknown: the log does not tell", required=True),
+        Column("since", TIMESTAMP, "Since when; Assigning and Reconciling count as one, not converged (UTC)"),
+        Column("group_epoch", INT, "Group epoch; null for classic groups, or where the log does not tell"),
+        Column("assignment_epoch", INT, "Epoch of the target assignment, likewise"),
+        Column("generation", INT, "Generation of a classic group"),
+        Column("members", INT, "Members"),
+        Column("converged_members", INT, "Members that own exactly their target at the assignment epoch"),
+        Column("members_away", INT, "Static members that went away and may come back (member epoch -2)"),
+    ),
+)
+
+TIMELINES = (EPOCH_TIMELINE, REBALANCE_LAG, PARTITION_HANDOVER, GROUP_STATE_TIMELINE, GROUP_STATE)

@@ -1,0 +1,59 @@
+"""One row per interval in which a group was in one state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from kip848_records.timeline.censoring import history
+from kip848_records.timeline.durations import literal, ms_between
+from kip848_records.timeline.operations import GROUP, INCARNATION, holds
+from kip848_records.timeline.states import DEAD
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pyspark.sql import DataFrame
+
+
+def group_state_timeline(judged: DataFrame, captured_at: datetime | None) -> DataFrame:
+    """Tell how long each group, consumer or classic, was in each state: "not converged since" comes from here.
+
+    A state is judged at the end of an operation and lasts to the end of the one that changes it. A deleted group has
+    no state; no interval goes on from one incarnation, or from one protocol, to the next.
+
+    Args:
+        judged: the rows of `judge`.
+        captured_at: when the log was copied: how old what is still open is counts to it.
+
+    Returns:
+        One row per interval: ``cluster, partition, group_id, incarnation, group_type, state`` (Empty, Assigning,
+        Reconciling, Stable, or unknown: the log does not tell), ``from_at, from_offset`` (of the operation's last
+        record), ``to_at`` (null: still), ``duration_ms``, ``history`` and ``clock_skew`` (the duration is negative).
+    """
+    in_order = Window.partitionBy(*GROUP).orderBy("offset")
+    run = F.struct("incarnation", "group_type", "state")
+    duration = ms_between("from_at", F.coalesce("to_at", literal(captured_at)))
+    return (
+        judged.where("ends_operation")
+        .withColumn("starts", ~run.eqNullSafe(F.lag(run).over(in_order)))
+        .where("starts")
+        .withColumns(
+            {
+                "from_at": F.col("timestamp"),
+                "from_offset": F.col("offset"),
+                "to_at": F.lead("timestamp").over(in_order),
+                "has_end": F.lead("offset").over(in_order).isNotNull(),
+            }
+        )
+        .where(F.col("state") != DEAD)
+        .withColumn("duration_ms", duration)
+        .select(
+            *INCARNATION,
+            *("group_type", "state", "from_at", "from_offset", "to_at", "duration_ms"),
+            history(begin_is_complete=F.col("is_complete"), has_end=F.col("has_end")).alias("history"),
+            holds(F.col("duration_ms") < 0).alias("clock_skew"),
+        )
+    )

@@ -1,0 +1,50 @@
+"""The timelines in an audit's tables: every row is what a plain replay of Kafka's own dump of the log says."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.audits import Audits, dumped
+from tests.timeline.plain_replay import replay
+from tests.timeline.spark_rows import in_order
+
+Row = dict[str, Any]
+TABLES = {
+    "epoch_timeline": "epochs",
+    "rebalance_lag": "lags",
+    "partition_handover": "handovers",
+    "group_state_timeline": "intervals",
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_row_equals_the_plain_replay(audits: Audits, capture: Path, table: str) -> None:
+    complete = {row["partition"]: row["complete_from"] for row in audits.rows(capture.name, "partition_history")}
+    replayed = replay(dumped(capture), complete, _ms(audits.audits[capture.name].captured_at))
+    ours = audits.rows(capture.name, table)
+    assert len(ours) > 10
+    assert in_order(map(_plain, ours)) == in_order(map(_plain, replayed[TABLES[table]]))
+
+
+def test_topics_have_their_names(audits: Audits, capture: Path) -> None:
+    names = json.loads((capture / "topics.json").read_text())
+    handovers = audits.rows(capture.name, "partition_handover")
+    awaited = [item for row in audits.rows(capture.name, "rebalance_lag") for item in row["awaited"] or ()]
+    assert handovers
+    assert all(row["topic"] == names[row["topic_id"]] for row in [*handovers, *awaited])
+
+
+def _plain(row: Row) -> Row:
+    """Times in ms, and no topic names: the replay knows others."""
+    plain = {name: _ms(value) if isinstance(value, datetime) else value for name, value in row.items()}
+    if row.get("awaited"):
+        items = [tuple(item.values()) if isinstance(item, dict) else item for item in row["awaited"]]
+        plain["awaited"] = [(topic_id, number, owner) for topic_id, _, number, owner in items]
+    return {name: value for name, value in plain.items() if name != "topic"}
+
+
+def _ms(time: datetime) -> int:
+    return round(time.timestamp() * 1000)

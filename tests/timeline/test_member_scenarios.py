@@ -1,0 +1,75 @@
+"""Each rule of causes, lags and handovers in a story of a few lines, told by Spark and by the plain replay alike."""
+
+from typing import Any
+
+import pytest
+
+from tests.timeline.logs import CAPTURED_AT
+from tests.timeline.member_stories import STORIES
+from tests.timeline.plain_replay import replay
+from tests.timeline.spark_rows import Rows
+from tests.timeline.stories import COMPLETE_FROM, Story, in_story_time, records_of
+
+Row = dict[str, Any]
+Told = dict[str, dict[str, list[str]]]
+
+
+@pytest.fixture(scope="module")
+def by_spark(told: dict[str, Rows]) -> Told:
+    return lines_of(told["member stories"])
+
+
+@pytest.fixture(scope="module")
+def by_replay() -> Told:
+    return lines_of(replay(records_of(STORIES), COMPLETE_FROM, CAPTURED_AT))
+
+
+@pytest.mark.parametrize("teller", ["by_spark", "by_replay"])
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
+def test_story(story: Story, teller: str, request: pytest.FixtureRequest) -> None:
+    lines = request.getfixturevalue(teller).get(story.name, {})
+    expected = {"causes": story.causes, "lags": story.lags, "handovers": story.handovers}
+    for table, rows in expected.items():
+        assert rows is None or lines.get(table, []) == list(rows)
+
+
+def lines_of(rows: dict[str, list[Row]]) -> Told:
+    lines: Told = {}
+    sources = (("causes", "epochs", _cause), ("lags", "lags", _lag), ("handovers", "handovers", _handover))
+    for table, source, line in sources:
+        for row in sorted(
+            in_story_time(rows[source]), key=lambda row: row.get("acquired_offset") or row["group_epoch"]
+        ):
+            lines.setdefault(row["group_id"], {}).setdefault(table, []).append(line(row))
+    return {group: {table: _sorted(table, found) for table, found in tables.items()} for group, tables in lines.items()}
+
+
+def _sorted(table: str, lines: list[str]) -> list[str]:
+    """Handovers stay in order of time within their partition."""
+    return sorted(lines, key=lambda line: line.split()[0]) if table == "handovers" else sorted(lines)
+
+
+def _cause(row: Row) -> str:
+    return f"{row['group_epoch']} {row['cause']}, {_dash(row['partitions_moved'])} moved"
+
+
+def _lag(row: Row) -> str:
+    late = " superseded" if row["superseded"] else ""
+    parts = [f"{row['group_epoch']} {row['member_id']} {row['status']} in {_dash(row['lag_ms'])}{late}"]
+    parts += [f"revoked {row['revoke_ms']}"] if row["revoke_ms"] else []
+    waited = " ".join([f"waited {row['wait_ms']}", *(["for", *row["blocked_by"]] if row["blocked_by"] else [])])
+    parts += [waited] if row["wait_ms"] else []
+    parts += [f"awaits {number} of {_dash(owner)}" for _, _, number, owner in row["awaited"] or ()]
+    return ", ".join([*parts, *([] if row["history"] == "observed" else [row["history"]])])
+
+
+def _handover(row: Row) -> str:
+    free = "" if row["from_member"] is None else f" after {_dash(row['unowned_ms'])}"
+    marks = [*(["wanted"] if row["wanted"] else []), *([] if row["history"] == "observed" else [row["history"]])]
+    marks += ["clock skew"] if row["clock_skew"] else []
+    owners = f"{_dash(row['from_member'])} to {row['to_member']}"
+    return " ".join([f"{row['partition']} {owners} at {row['acquired_at']}{free}", *marks])
+
+
+def _dash(value: Any) -> str:
+    return "-" if value is None else str(value)
