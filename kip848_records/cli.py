@@ -1,4 +1,4 @@
-"""The command line: `kip848 audit` and `kip848 inspect`."""
+"""The command line: `kip848 audit`, `kip848 inspect` and `kip848 simulate`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from kip848_records.errors import InputError, Kip848Error, UnexpectedError
 from kip848_records.inspection import inspect_log, json_line, text_line
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.session import get_session
+from kip848_records.simulate import RELEASES, Simulation, simulate
 from kip848_records.sources import read_log, reading
 from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.files import FORMATS
@@ -69,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_audit(commands)
     _add_inspect(commands)
+    _add_simulate(commands)
     return parser
 
 
@@ -113,6 +115,30 @@ def _add_inspect(commands: argparse._SubParsersAction[_Parser]) -> None:
     inspect.add_argument("--limit", type=_count, metavar="N", help="only the first N records")
     inspect.add_argument("--json", action="store_true", help="one JSON object a line, in the forms of kafka-dump-log")
     inspect.set_defaults(run=_inspect)
+
+
+def _add_simulate(commands: argparse._SubParsersAction[_Parser]) -> None:
+    command = commands.add_parser(
+        "simulate",
+        help="write a log of simulated groups, to try things on",
+        description="Writes the log of simulated groups as Parquet files, and what is true about it.",
+    )
+    command.add_argument("--groups", type=int, default=20, metavar="N", help="how many groups (%(default)s)")
+    command.add_argument("--members", type=int, default=5, metavar="M", help="members a group, about (%(default)s)")
+    command.add_argument("--hours", type=float, default=1.0, metavar="H", help="how much time passes (%(default)s)")
+    command.add_argument("--seed", type=int, default=0, metavar="S", help="one seed, one log (%(default)s)")
+    command.add_argument("--release", choices=RELEASES, default="4.3", help="who writes the log (%(default)s)")
+    command.add_argument(
+        "--skew",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="how many times larger than the others one hot group is, and half of that one group of 50 (%(default)s)",
+    )
+    command.add_argument("--compacted", action="store_true", help="compact the older part of the log, as brokers do")
+    command.add_argument("--out", required=True, metavar="DIR", help="folder of the log, topics.json and the truth")
+    command.add_argument("--debug", action="store_true", help="show the stack trace of an error")
+    command.set_defaults(run=_simulate)
 
 
 def _add_source(command: argparse.ArgumentParser) -> None:
@@ -189,6 +215,14 @@ def _dialect(name: str, log: DataFrame) -> str:
         choice = choose_dialect(drop_copies(log))
     print(choice, file=sys.stderr)
     return choice.name
+
+
+def _simulate(arguments: argparse.Namespace) -> None:
+    names = ("groups", "members", "hours", "seed", "release", "skew", "compacted")
+    spec = Simulation(**{name: getattr(arguments, name) for name in names})
+    simulated = simulate(spec, arguments.out, processes=os.cpu_count() or 1)
+    print(f"{simulated.rows:,} log rows in {simulated.log}; what is true about them is in {simulated.truth}")
+    print(f"to audit them: kip848 audit {simulated.log} --topics {simulated.topics} --out TABLES")
 
 
 def _time(text: str) -> datetime:

@@ -6,6 +6,7 @@ a `Kip848Error`. Each is built by a named constructor, so that a message is word
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -146,6 +147,22 @@ class InputError(Kip848Error):
     def empty_cluster(cls) -> Self:
         """A cluster's name partitions the tables, and Delta takes an empty one for null."""
         return cls("the name of the cluster is empty", "name it with --cluster, or leave that out")
+
+    @classmethod
+    def not_simulated(cls, name: str, value: float, low: float, high: float) -> Self:
+        """A number of a simulation is too small or too large, or no number."""
+        limits = f"between {low:,} and {high:,}" if high < inf else f"of at least {low:,}"
+        return cls(f"cannot simulate {name} = {value:,}", f"choose {name} {limits}")
+
+    @classmethod
+    def unknown_release(cls, name: str, releases: Iterable[str]) -> Self:
+        """Kafka's coordinator of that release is not simulated."""
+        return cls(f"there is no simulation of Kafka {name}", f"choose one of {', '.join(releases)}")
+
+    @classmethod
+    def simulated_before(cls, out: str) -> Self:
+        """A simulation would mix its partitions with those of another."""
+        return cls(f"there is a log in {out} already", "name another folder with --out, or remove that one")
 
     @classmethod
     def no_rows(cls, path: str, reason: str | None) -> Self:

@@ -76,6 +76,9 @@ class _Writer:
             return struct.pack(_FORMATS[kind.name], value)
         if isinstance(kind, Struct):
             return self.struct(kind, value)
+        if isinstance(kind, Array) and value and kind.element is not UUID and isinstance(kind.element, Fixed):
+            # The longest arrays are of numbers: all at once.
+            return self.length(value, ">i") + struct.pack(f">{len(value)}{_FORMATS[kind.element.name][1]}", *value)
         if isinstance(kind, Array):
             elements = b"" if value is None else b"".join(self.value(kind.element, element) for element in value)
             return self.length(value, ">i") + elements

@@ -1,0 +1,261 @@
+"""What happens to one group over time, by chance: its life."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.simulate.broker.classic import ClassicGroup
+from kip848_records.simulate.broker.cluster import Cluster, uuid_of
+from kip848_records.simulate.broker.coordinator import Coordinator
+from kip848_records.simulate.broker.group import ConsumerGroup
+from kip848_records.simulate.broker.member import Member
+from kip848_records.simulate.clients import REVOKE_MS, Client, Clients
+from kip848_records.simulate.spec import START_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from kip848_records.simulate.broker.coordinator import Clock, Witness
+    from kip848_records.simulate.spec import Simulation
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A kind of group: how often there is one, how much busier than others it is, and what happens how often."""
+
+    share: int
+    happenings: dict[str, int]
+    haste: float = 1.0
+    revoke_ms: tuple[int, int] = (REVOKE_MS, 300)
+    is_static: bool = False
+    has_regex: bool = False
+    has_stuck_member: bool = False
+    starts_classic: bool = False
+    commits_in_transactions: bool = False
+
+
+PROFILES: Final[dict[str, Profile]] = {
+    "steady": Profile(30, {"join": 3, "leave": 3, "crash": 1, "deploy": 1}),
+    "static": Profile(12, {"restart": 8, "join": 1, "leave": 1, "crash": 1, "subscribe": 1}, is_static=True),
+    "slow": Profile(10, {"join": 3, "leave": 3, "crash": 1}, revoke_ms=(1_000, 30_000)),
+    "churn": Profile(10, {"join": 8, "leave": 7, "crash": 1, "subscribe": 2}, haste=6.0),
+    "regex": Profile(8, {"join": 2, "leave": 2, "flap": 4}, has_regex=True),
+    "classic": Profile(8, {"rebalance": 1}, starts_classic=True),
+    "upgrade": Profile(6, {"upgrade": 4, "downgrade": 2, "leave": 3, "rebalance": 2, "delete": 1}, starts_classic=True),
+    "stuck": Profile(4, {"join": 3, "leave": 2}, has_stuck_member=True),
+    "reuse": Profile(4, {"join": 2, "leave": 1, "delete": 3}, haste=2.0),
+    "txn": Profile(8, {"join": 2, "leave": 2}, commits_in_transactions=True),
+}
+"""By the name that is part of the group's id."""
+
+
+class Life:
+    """One group, from its first member to the end of the simulation."""
+
+    def __init__(self, spec: Simulation, number: int, clock: Clock) -> None:
+        self.spec = spec
+        self.number = number
+        self.random = Random(f"{spec.seed}/group/{number}")  # noqa: S311 - a log, not a secret
+        self.group_id = group_id(spec, number)
+        self.kind = self.group_id.split("-")[0]
+        self.profile = PROFILES[self.kind]
+        self.cluster = Cluster()
+        for name, partitions in spec.topics():
+            self.cluster.create(name, partitions, spec.seed)
+        coordinator = Coordinator(self.group_id, self.cluster, spec.kafka, clock)
+        self.clients = Clients(coordinator, self.random, jitter_ms=200)
+        self.clients.now = START_MS
+        self.topics = self._other_topics()
+        self.regex = f"^{self.kind}-.*" if self.profile.has_regex else ""
+        mean = spec.mean_size(number)
+        self.size = max(1, round(self.random.gauss(mean, mean / 3)))
+        self._named = 0
+        self._committed: Callable[[], Collection[tuple[str, int]]] = tuple
+        self._classic: list[Member] = []
+        for time, name, partitions in spec.growths():
+            self.clients.at(time, self._grower(name, partitions))
+        self._begin()
+
+    def watch(self, witnesses: Collection[Witness], committed: Callable[[], Collection[tuple[str, int]]]) -> None:
+        """Tell these of all that happens; `committed` returns the partitions with offsets, which go with the group."""
+        self.clients.coordinator.watch(witnesses)
+        self._committed = committed
+
+    def run_until(self, time: int) -> None:
+        """Do all that happens before `time`."""
+        self.clients.run_until(time)
+
+    def _begin(self) -> None:
+        """Plan the first members, and the first thing that happens to them."""
+        first = self.clients.now + self.random.randint(0, 60_000)
+        if self.profile.starts_classic:
+            self.clients.at(first, self._rebalance)
+        else:
+            for _ in range(self.size):
+                self.clients.at(first + self.random.randint(0, 20_000), self._join)
+        self._plan_happening(first + 30_000)
+
+    def _plan_happening(self, earliest: int) -> None:
+        mean = 1000 * self.spec.happening_s / self.profile.haste
+        self.clients.at(earliest + round(self.random.expovariate(1 / mean)), self._happen)
+
+    def _happen(self) -> None:
+        kinds = self.profile.happenings
+        kind = self.random.choices(list(kinds), list(kinds.values()))[0]
+        action: Callable[[], None] = getattr(self, f"_{kind}")
+        action()
+        self._plan_happening(self.clients.now)
+
+    def _grower(self, name: str, partitions: int) -> Callable[[], None]:
+        def grow() -> None:
+            self.cluster.grow(name, partitions)
+            self.clients.wake()
+
+        return grow
+
+    @property
+    def _consumers(self) -> ConsumerGroup | None:
+        group = self.clients.coordinator.group
+        return group if isinstance(group, ConsumerGroup) else None
+
+    def _any_client(self) -> Client | None:
+        return self.random.choice(list(self.clients.alive.values())) if self.clients.alive else None
+
+    def _new_member(self, instance_id: str | None = None) -> Member:
+        self._named += 1
+        if self.profile.is_static and instance_id is None:
+            instance_id = f"{self.group_id}-{self._named}"
+        return Member(
+            uuid_of(self.spec.seed, self.group_id, self._named),
+            topics=frozenset() if self.regex else self.topics,
+            regex=self.regex,
+            instance_id=instance_id,
+            client_id=f"{self.kind}-app",
+            client_host=f"/10.0.{self._named % 256}.{self.random.randint(1, 254)}",
+            rebalance_timeout_ms=self._rebalance_timeout(),
+            assignor="range" if self.kind == "slow" else None,
+        )
+
+    def _rebalance_timeout(self) -> int:
+        return self.random.choice([60_000, 300_000, 86_400_000]) if self.profile.has_stuck_member else 300_000
+
+    def _join(self) -> None:
+        if isinstance(self.clients.coordinator.group, ClassicGroup) or len(self.clients.alive) >= 2 * self.size:
+            return
+        self._enter(self._new_member())
+
+    def _enter(self, member: Member) -> None:
+        is_stuck = self.profile.has_stuck_member and self._named % self.size == 1
+        revoke_ms = None if is_stuck else self.random.randint(*self.profile.revoke_ms)
+        self.clients.join(member, revoke_ms)
+        group = self._consumers
+        if self.regex and group is not None and self.regex not in group.regexes:
+            self.clients.at(self.clients.now + self.random.randint(10, 900), self._resolve)
+
+    def _resolve(self) -> None:
+        if self._consumers is not None and self._consumers.members and self.regex not in self._consumers.regexes:
+            self.clients.resolve(self.regex, tuple(sorted(self.topics)))
+
+    def _flap(self) -> None:
+        """Let the regular expression match another topic, one less, or what it matched before."""
+        group = self._consumers
+        if group is None or self.regex not in group.regexes:
+            return
+        found = set(group.regexes[self.regex]) ^ {self.random.choice(sorted(self._other_topics()))}
+        if self.random.random() < 1 / 4:
+            found = set(group.regexes[self.regex])
+        self.clients.resolve(self.regex, tuple(sorted(found)))
+
+    def _leave(self) -> None:
+        client = self._any_client()
+        if client is not None and (len(self.clients.alive) > 1 or self.random.random() < 1 / 4):
+            self.clients.leave(client)
+
+    def _crash(self) -> None:
+        client = self._any_client()
+        if client is not None:
+            self.clients.crash(client)
+
+    def _deploy(self) -> None:
+        """Replace all members, one after the other."""
+        time = self.clients.now
+        for client in list(self.clients.alive.values()):
+            time += self.random.randint(2_000, 15_000)
+            self.clients.at(time, lambda client=client: self.clients.leave(client))  # type: ignore[misc]
+            self.clients.at(time + self.random.randint(500, 8_000), self._join)
+
+    def _restart(self) -> None:
+        """Let a static member go away and come back, sometimes too late, sometimes with another subscription."""
+        client = self._any_client()
+        group = self._consumers
+        if client is None or group is None or client.silent:
+            return
+        instance_id = group.members[client.member_id].instance_id
+        topics = self._other_topics() if self.random.random() < 1 / 8 else None
+        self.clients.go_away(client)
+
+        def come_back() -> None:
+            member = self._new_member(instance_id)
+            if self.clients.come_back(client, member.member_id, topics) is None:
+                self._enter(member)
+
+        if self.random.random() < 9 / 10:
+            self.clients.at(self.clients.now + self.random.randint(1_000, 60_000), come_back)
+
+    def _subscribe(self) -> None:
+        client = self._any_client()
+        if client is not None:
+            self.clients.subscribe(client, self._other_topics())
+
+    def _other_topics(self) -> frozenset[str]:
+        return self.spec.subscribed(self.number, self.random)
+
+    def _rebalance(self) -> None:
+        """Let a classic group, or one that is not there, come out of a rebalance with other members."""
+        if self._consumers is not None:
+            return
+        size = self.random.choice([self.size, self.size + 1, max(1, self.size - 1), 0])
+        group = self.clients.coordinator.group
+        self._classic = list(group.members.values()) if isinstance(group, ClassicGroup) else []
+        while len(self._classic) < size:
+            self._classic.append(self._new_member())
+        self.clients.coordinator.rebalance_classic(self.clients.now, self._classic[:size])
+
+    def _upgrade(self) -> None:
+        """Let the first member of the new protocol join a classic group, or the next one a group on its way."""
+        self._enter(self._new_member())
+        self.clients.adopt()
+
+    def _downgrade(self) -> None:
+        """Let all members of the new protocol leave: what is left of an upgrade is a classic group again."""
+        group = self._consumers
+        if group is not None and any(member.classic is not None for member in group.members.values()):
+            members = group.members.copy()
+            for client in list(self.clients.alive.values()):
+                if client.member_id in members and members[client.member_id].classic is None:
+                    self.clients.leave(client)
+
+    def _delete(self) -> None:
+        """Let all members leave, and the group be deleted and used again."""
+        for client in list(self.clients.alive.values()):
+            self.clients.leave(client)
+        self.clients.at(self.clients.now + self.random.randint(5_000, 60_000), self._delete_empty)
+
+    def _delete_empty(self) -> None:
+        group = self.clients.coordinator.group
+        if group is None or group.members:
+            return
+        self.clients.coordinator.delete(self.clients.now, self._committed())
+        first = self.clients.now + self.random.randint(1_000, 60_000)
+        self.clients.at(first, self._rebalance if self.profile.starts_classic else self._join)
+
+
+def group_id(spec: Simulation, number: int) -> str:
+    """Return the id of a group, which has its kind in it."""
+    random = Random(f"{spec.seed}/kind/{number}")  # noqa: S311
+    kind = random.choices(list(PROFILES), [profile.share for profile in PROFILES.values()])[0]
+    if spec.is_hot(number):
+        kind = "churn"
+    return f"{kind}-{number:05}"

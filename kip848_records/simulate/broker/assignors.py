@@ -1,0 +1,84 @@
+"""Kafka's server-side assignors in small: who is to own which partition."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from kip848_records.simulate.broker.cluster import Topic, TopicPartition
+
+Subscriptions = Mapping[str, frozenset[str]]
+"""Member id -> the names of its topics, members in the order in which they are served."""
+
+Targets = Mapping[str, frozenset[TopicPartition]]
+"""Member id -> the partitions that it is to own."""
+
+Assignor = Callable[[Subscriptions, Mapping[str, Topic], Targets], dict[str, frozenset[TopicPartition]]]
+
+
+def range_assignor(
+    subscriptions: Subscriptions,
+    topics: Mapping[str, Topic],
+    previous: Targets,  # noqa: ARG001 - an assignor has it
+) -> dict[str, frozenset[TopicPartition]]:
+    """Give each member one run of every topic's partitions, the first members one more where it does not come out."""
+    assigned: dict[str, set[TopicPartition]] = {member: set() for member in subscriptions}
+    for name, members in _subscribers(subscriptions, topics).items():
+        share, over = divmod(topics[name].partitions, len(members))
+        start = 0
+        for place, member in enumerate(members):
+            end = start + share + (place < over)
+            assigned[member].update((topics[name].topic_id, partition) for partition in range(start, end))
+            start = end
+    return {member: frozenset(partitions) for member, partitions in assigned.items()}
+
+
+def uniform_assignor(
+    subscriptions: Subscriptions, topics: Mapping[str, Topic], previous: Targets
+) -> dict[str, frozenset[TopicPartition]]:
+    """Spread the partitions evenly, and leave with a member as many of its previous ones as its share allows."""
+    subscribers = _subscribers(subscriptions, topics)
+    assigned = _kept(subscriptions, topics, subscribers, previous)
+    taken = {partition for partitions in assigned.values() for partition in partitions}
+    for name, members in subscribers.items():
+        for partition in range(topics[name].partitions):
+            if (topics[name].topic_id, partition) not in taken:
+                least = min(members, key=lambda member: len(assigned[member]))
+                assigned[least].add((topics[name].topic_id, partition))
+    return {member: frozenset(partitions) for member, partitions in assigned.items()}
+
+
+ASSIGNORS: dict[str, Assignor] = {"uniform": uniform_assignor, "range": range_assignor}
+"""By the names that `group.consumer.assignors` knows."""
+
+
+def _subscribers(subscriptions: Subscriptions, topics: Mapping[str, Topic]) -> dict[str, list[str]]:
+    members: dict[str, list[str]] = defaultdict(list)
+    for member, names in subscriptions.items():
+        for name in names & topics.keys():
+            members[name].append(member)
+    return {name: members[name] for name in sorted(members)}
+
+
+def _kept(
+    subscriptions: Subscriptions,
+    topics: Mapping[str, Topic],
+    subscribers: Mapping[str, list[str]],
+    previous: Targets,
+) -> dict[str, set[TopicPartition]]:
+    """Return what stays where it was: no more than a member's share, rounded up for as many as it takes."""
+    names = {topics[name].topic_id: name for name in subscribers}
+    shares = {
+        member: sum(Fraction(topics[name].partitions, len(subscribers[name])) for name in wanted & subscribers.keys())
+        for member, wanted in subscriptions.items()
+    }
+    rounded_up = int(sum(share % 1 for share in shares.values()))
+    kept = {}
+    for member, wanted in subscriptions.items():
+        still_wanted = sorted(tp for tp in previous.get(member, ()) if names.get(tp[0]) in wanted)
+        quota = int(shares[member])
+        if len(still_wanted) > quota and rounded_up > 0:
+            quota, rounded_up = quota + 1, rounded_up - 1
+        kept[member] = set(still_wanted[:quota])
+    return kept

@@ -1,0 +1,92 @@
+"""A classic group, which its clients rebalance: the coordinator writes what comes out, one type 2 a generation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kip848_records.protocol.encode import encode_message
+from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
+from kip848_records.simulate.broker.assignors import range_assignor
+
+if TYPE_CHECKING:
+    from kip848_records.simulate.broker.cluster import Cluster, TopicPartition
+    from kip848_records.simulate.broker.member import Member
+    from kip848_records.simulate.broker.operation import Operation
+
+_SUBSCRIPTION = CONSUMER_PROTOCOL_SUBSCRIPTION.layouts[1]
+_ASSIGNMENT = CONSUMER_PROTOCOL_ASSIGNMENT.layouts[1]
+_SESSION_TIMEOUT_MS = 45_000
+
+
+@dataclass
+class ClassicGroup:
+    """Members by id, and the generation that they are at."""
+
+    group_id: str
+    cluster: Cluster
+    generation: int = 0
+    members: dict[str, Member] = field(default_factory=dict)
+
+    @property
+    def state(self) -> str:
+        """What the log shows of the group's state."""
+        return "Stable" if self.members else "Empty"
+
+    def rebalance(self, operation: Operation, members: list[Member]) -> None:
+        """Come out of a rebalance with `members`, the first of whom leads."""
+        self.generation += 1
+        self.members = {member.member_id: member for member in members}
+        subscriptions = {member.member_id: member.topics for member in members}
+        for member_id, target in range_assignor(subscriptions, self.cluster.topics, {}).items():
+            self.members[member_id].assigned = dict.fromkeys(target, self.generation)
+        self.write(operation)
+
+    def write(self, operation: Operation) -> None:
+        """Write the group as it is."""
+        members = list(self.members.values())
+        value = {
+            "protocolType": "consumer",
+            "generation": self.generation,
+            "protocol": "range" if members else None,
+            "leader": members[0].member_id if members else None,
+            "currentStateTimestamp": operation.timestamp,
+            "members": [self._value(member) for member in members],
+        }
+        operation.write(2, {"group": self.group_id}, value)
+
+    def write_tombstone(self, operation: Operation) -> None:
+        """Write what deletes the group."""
+        operation.write(2, {"group": self.group_id}, None)
+
+    def members_for_upgrade(self) -> list[Member]:
+        """Return the members as a consumer group takes them over."""
+        protocol = {"name": "range", "metadata": b""}
+        for member in self.members.values():
+            supported = [{**protocol, "metadata": self._subscription(member)}]
+            member.classic = {"sessionTimeoutMs": _SESSION_TIMEOUT_MS, "supportedProtocols": supported}
+        return list(self.members.values())
+
+    def _value(self, member: Member) -> dict[str, Any]:
+        assigned = {"assignedPartitions": self._by_name(member.assigned), "userData": None}
+        return {
+            "memberId": member.member_id,
+            "groupInstanceId": member.instance_id,
+            "clientId": member.client_id,
+            "clientHost": member.client_host,
+            "rebalanceTimeout": member.rebalance_timeout_ms,
+            "sessionTimeout": _SESSION_TIMEOUT_MS,
+            "subscription": self._subscription(member),
+            "assignment": encode_message(_ASSIGNMENT, assigned),
+        }
+
+    def _subscription(self, member: Member) -> bytes:
+        value = {"topics": sorted(member.topics), "userData": None, "ownedPartitions": self._by_name(member.assigned)}
+        return encode_message(_SUBSCRIPTION, value)
+
+    def _by_name(self, partitions: dict[TopicPartition, int]) -> list[dict[str, Any]]:
+        numbers: dict[str, list[int]] = {}
+        names = {topic.topic_id: topic.name for topic in self.cluster.topics.values()}
+        for topic_id, number in sorted(partitions):
+            numbers.setdefault(names[topic_id], []).append(number)
+        return [{"topic": name, "partitions": numbers[name]} for name in sorted(numbers)]

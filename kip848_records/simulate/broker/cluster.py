@@ -1,0 +1,71 @@
+"""The cluster around the groups: its topics, and which partition of `__consumer_offsets` a group is in."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+
+TopicPartition = tuple[str, int]
+"""A topic's id, as Kafka prints it, and the number of one of its partitions."""
+
+OFFSETS_PARTITIONS = 50
+"""Kafka's default for `offsets.topic.num.partitions`."""
+
+
+@dataclass
+class Topic:
+    """A topic; `partitions` may grow."""
+
+    name: str
+    topic_id: str
+    partitions: int
+
+
+class Cluster:
+    """The topics that there are, by name; `version` counts their changes."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, Topic] = {}
+        self.version = 0
+
+    def create(self, name: str, partitions: int, seed: object = 0) -> Topic:
+        """Create a topic; its id follows from `seed` and its name."""
+        self.topics[name] = topic = Topic(name, uuid_of("topic", seed, name), partitions)
+        self.version += 1
+        return topic
+
+    def grow(self, name: str, partitions: int) -> None:
+        """Let a topic have `partitions` partitions from now on."""
+        self.topics[name].partitions = partitions
+        self.version += 1
+
+
+def metadata_hash(topics: dict[str, int]) -> int:
+    """Return an int64 that changes with the names and sizes of the subscribed topics; 0, Kafka's default, for none."""
+    if not topics:
+        return 0
+    digest = hashlib.blake2b(repr(sorted(topics.items())).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def uuid_of(*parts: object) -> str:
+    """Return a uuid as Kafka prints it, URL-safe base64 without padding; the same for the same parts."""
+    digest = hashlib.blake2b("/".join(map(str, parts)).encode(), digest_size=16).digest()
+    # Kafka gives out no uuid that begins with a dash, for the sake of command lines.
+    return urlsafe_b64encode(digest).decode().rstrip("=").replace("-", "A", 1)
+
+
+def java_hash(text: str) -> int:
+    """Return Java's `String.hashCode`: over UTF-16 code units, as an int32."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for at in range(0, len(units), 2):
+        value = (31 * value + int.from_bytes(units[at : at + 2], "big")) & 0xFFFFFFFF
+    return value - (1 << 32) if value >= 1 << 31 else value
+
+
+def offsets_partition(group_id: str, partitions: int = OFFSETS_PARTITIONS) -> int:
+    """Return the partition of `__consumer_offsets` that a group's records are in (Kafka's `Utils.abs`)."""
+    hashed = java_hash(group_id)
+    return 0 if hashed == -(1 << 31) else abs(hashed) % partitions

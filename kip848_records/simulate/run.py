@@ -1,0 +1,181 @@
+"""Runs a simulation of any size and writes its log and the truth about it, partition by partition."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kip848_records.errors import InputError
+from kip848_records.simulate.behaviour import Life, group_id
+from kip848_records.simulate.broker.cluster import offsets_partition, uuid_of
+from kip848_records.simulate.cleaner import clean
+from kip848_records.simulate.commits import Commits, commits_of
+from kip848_records.simulate.consumption import CommitKeys, Consumption
+from kip848_records.simulate.log import PartitionLog
+from kip848_records.simulate.spec import START_MS, BrokerClock, Simulation
+from kip848_records.simulate.truth import Truth, collect
+from kip848_records.simulate.truth.files import LOG_PARTITION, TruthFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kip848_records.simulate.broker.operation import Operation
+
+_FIRST_WINDOW_MS: Final = 1_000
+_ROWS_PER_WINDOW: Final = 100_000
+"""How much of a partition is in memory at a time, roughly."""
+
+_LAST_QUIET_MS: Final = 1_000
+"""Nothing happens so short before the end, for two operations at one time would reach beyond it."""
+
+_WINDOWS: Final = 20
+"""How many stretches of time there are at least, each a segment for the cleaner."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What was written: `rows` log rows below `out`, the newest of them of `captured_at` (ms since 1970)."""
+
+    out: Path
+    rows: int
+    captured_at: int
+
+    @property
+    def log(self) -> Path:
+        """The folder of the log's files, one a partition."""
+        return self.out / "log"
+
+    @property
+    def truth(self) -> Path:
+        """The folder of the truth's files."""
+        return self.out / "truth"
+
+    @property
+    def topics(self) -> Path:
+        """The file of the topics' names by id."""
+        return self.out / "topics.json"
+
+
+def simulate(spec: Simulation, out: str | Path, processes: int = 1) -> Simulated:
+    """Write a simulated log and the truth about it.
+
+    Below `out`: `log/partition-<n>.parquet`, the rows of Spark's Kafka source as a reader of committed records sees
+    them; `topics.json`, names by topic id; `truth/<timeline>.parquet`, the timelines by the columns of their tables,
+    which know of no compaction; `truth/log_partition.parquet`, how far each partition goes and the cleaner went. What
+    is written does not depend on the number of `processes`.
+
+    Raises InputError if `out` cannot be written to, or has a log already.
+    """
+    folder = Path(out)
+    try:
+        (folder / "truth").mkdir(parents=True, exist_ok=True)
+        (folder / "log").mkdir(exist_ok=True)
+        if any((folder / "log").iterdir()):
+            raise InputError.simulated_before(f"{out}/log")
+        _write_topics(spec, folder)
+    except OSError as error:
+        raise InputError.not_writable(str(out), error.strerror) from None
+    partitions = _groups_by_partition(spec)
+    arguments = [(spec, partition, numbers, folder) for partition, numbers in partitions.items()]
+    written = sorted(_run_all(arguments, min(len(partitions), processes)), key=lambda log: log["partition"])
+    pq.write_table(pa.Table.from_pylist(written, LOG_PARTITION), folder / "truth" / "log_partition.parquet")
+    with TruthFiles(folder / "truth") as truth:
+        truth.join({name: _part(path, p) for name, path in truth.paths.items()} for p in sorted(partitions))
+    return Simulated(folder, sum(log["rows"] for log in written), spec.end_ms)
+
+
+def simulate_partition(spec: Simulation, partition: int, numbers: list[int], folder: Path) -> dict[str, int]:
+    """Write one partition's log and truth; return its row of `log_partition`."""
+    keys = CommitKeys()
+    clock = BrokerClock(spec, partition)
+    lives = [_Observed(spec, number, clock, keys) for number in numbers]
+    path = folder / "log" / f"partition-{partition}.parquet"
+    with PartitionLog(path, partition, spec.kafka, keys) as log, TruthFiles(folder / "truth", f"-{partition}") as truth:
+        window, start = _FIRST_WINDOW_MS, START_MS
+        while start < spec.end_ms:
+            end = min(start + window, spec.end_ms)
+            before = log.next_offset
+            quiet = min(end, spec.end_ms - _LAST_QUIET_MS)
+            operations = sorted((o for life in lives for o in life.run_until(quiet)), key=lambda o: o.time)
+            log.append(operations, _commits(spec, lives, end), clock.of_many)
+            truth.write(collect(life.truth for life in lives))
+            written = max(log.next_offset - before, 1)
+            # The next stretch of time shall hold about as many rows as fit.
+            window = min(4 * window, window * _ROWS_PER_WINDOW // written, (spec.end_ms - START_MS) // _WINDOWS)
+            window = max(100, window)
+            start = end
+        for life in lives:
+            life.truth.close(spec.end_ms)
+        truth.write(collect(life.truth for life in lives))
+    cleaned_to = 0
+    if spec.compacted:
+        random = Random(f"{spec.seed}/cleaner/{partition}")  # noqa: S311 - a log, not a secret
+        cleaned_to = clean(path, random, spec.delete_retention_ms)
+    rows = pq.read_metadata(path).num_rows
+    return {"partition": partition, "rows": rows, "end_offset": log.next_offset, "cleaned_to": cleaned_to}
+
+
+class _Observed:
+    """A group with those who watch it."""
+
+    def __init__(self, spec: Simulation, number: int, clock: BrokerClock, keys: CommitKeys) -> None:
+        self.truth = Truth(group_id(spec, number))
+        self.life = Life(spec, number, clock)
+        self.consumption = Consumption(self.life.group_id, self.life.cluster, keys)
+        self.life.watch([*self.truth.witnesses, self.consumption], self.consumption.committed)
+        self.ends_log = number == 0
+
+    def run_until(self, time: int) -> list[Operation]:
+        self.life.run_until(time)
+        return self.life.clients.coordinator.take()
+
+
+def _commits(spec: Simulation, lives: list[_Observed], end: int) -> Commits:
+    spans, in_transactions = [], []
+    for life in lives:
+        ended = life.consumption.take(end)
+        spans += ended
+        in_transactions += [life.life.profile.commits_in_transactions] * len(ended)
+    commits = commits_of(spans, in_transactions, spec.commit_interval_ms)
+    if end < spec.end_ms or not any(life.ends_log for life in lives):
+        return commits
+    # The truth is told as of the end of the simulation, and so must the log: its newest row is of that time.
+    last = next(life for life in lives if life.ends_log).consumption.any_key()
+    return Commits(np.append(commits.times, end), np.append(commits.keys, last))
+
+
+def _run_all(arguments: list[tuple[Simulation, int, list[int], Path]], workers: int) -> Iterator[dict[str, int]]:
+    # The largest first, so that nobody is left with one at the end.
+    arguments = sorted(arguments, key=lambda argument: -len(argument[2]))
+    if workers == 1:
+        yield from (simulate_partition(*argument) for argument in arguments)
+        return
+    # A forked process would inherit Arrow's threads, which do not survive that.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        yield from pool.map(simulate_partition, *zip(*arguments, strict=True))
+
+
+def _groups_by_partition(spec: Simulation) -> dict[int, list[int]]:
+    partitions: dict[int, list[int]] = {}
+    for number in range(spec.groups):
+        partitions.setdefault(offsets_partition(group_id(spec, number), spec.partitions), []).append(number)
+    return partitions
+
+
+def _write_topics(spec: Simulation, folder: Path) -> None:
+    names = {uuid_of("topic", spec.seed, name): name for name, _ in spec.topics()}
+    (folder / "topics.json").write_text(json.dumps(names, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _part(path: Path, partition: int) -> Path:
+    return path.with_name(f"{path.stem}-{partition}.parquet")

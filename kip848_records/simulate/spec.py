@@ -1,0 +1,144 @@
+"""What to simulate."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kip848_records.errors import InputError
+from kip848_records.simulate.broker.cluster import OFFSETS_PARTITIONS
+from kip848_records.simulate.broker.releases import RELEASES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kip848_records.simulate.broker.releases import Release
+
+START_MS: Final = 1_800_000_000_000
+"""Where the simulation's time begins: 2027-01-15 08:00 UTC."""
+
+_HOUR_MS: Final = 3_600_000
+_MAX_HOURS: Final = 24 * 366
+_TOPICS: Final = 20
+_WIDE: Final = "wide"
+"""The topic of groups that are larger than the rest."""
+
+_HOURS_PER_GROWTH: Final = 8
+"""How long it takes, on average, until somebody gives a topic more partitions."""
+
+_LARGE_OF: Final = 50
+_PARTITIONS_PER_MEMBER: Final = 4
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A cluster of `groups` groups with some `members` members each, over `hours` hours.
+
+    `release` is Kafka's, 4.0 or 4.3. `partitions` are those of `__consumer_offsets`. `happening_s`: how much time, on
+    average, passes between two things that happen to a group. `commit_interval_ms`: how often each member commits the
+    offsets of its partitions; 0 for no offset commits, which are most of a real log. `skew`: how many times larger
+    than the others the first group is, which is never at rest then, and one group of 50 is half of that. `compacted`:
+    run Kafka's cleaner over all but the newest part of each partition; `delete_retention_ms` is how long it keeps
+    tombstones.
+
+    The same fields give the same log, and a group does the same whichever other groups there are.
+
+    Raises InputError for what cannot be simulated.
+    """
+
+    groups: int
+    members: int = 5
+    hours: float = 1.0
+    seed: int = 0
+    release: str = "4.3"
+    partitions: int = OFFSETS_PARTITIONS
+    happening_s: float = 180.0
+    commit_interval_ms: int = 5_000
+    skew: float = 1.0
+    compacted: bool = False
+    delete_retention_ms: int = 86_400_000
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be simulated."""
+        limits: dict[str, tuple[float, float]] = {
+            "groups": (1, 1_000_000),
+            "members": (1, 10_000),
+            "hours": (1e-3, _MAX_HOURS),
+            "partitions": (1, 10_000),
+            "happening_s": (1, math.inf),
+            "commit_interval_ms": (0, math.inf),
+            "skew": (1, 10_000 / max(self.members, 1)),
+            "delete_retention_ms": (0, math.inf),
+        }
+        for name, (low, high) in limits.items():
+            if not low <= getattr(self, name) <= high:
+                raise InputError.not_simulated(name, getattr(self, name), low, high)
+        if self.release not in RELEASES:
+            raise InputError.unknown_release(self.release, RELEASES)
+
+    @property
+    def kafka(self) -> Release:
+        """The release whose coordinator writes the log."""
+        return RELEASES[self.release]
+
+    @property
+    def end_ms(self) -> int:
+        """When the simulation ends, in ms since 1970: the newest timestamp in the log."""
+        return START_MS + round(self.hours * _HOUR_MS)
+
+    def topics(self) -> list[tuple[str, int]]:
+        """Return the topics at the start: name and number of partitions."""
+        random = Random(f"{self.seed}/topics")  # noqa: S311 - a log, not a secret
+        topics = [(f"topic-{number:02}", random.choice([6, 12, 12, 24])) for number in range(_TOPICS)]
+        wide = math.ceil(_PARTITIONS_PER_MEMBER * self.members * self.skew)
+        return [*topics, (_WIDE, wide)] if self.skew > 1 else topics
+
+    def is_hot(self, number: int) -> bool:
+        """Return whether a group is the one that is larger than all others and never at rest."""
+        return number == 0 and self.skew > 1
+
+    def mean_size(self, number: int) -> float:
+        """Return how many members a group has, more or less."""
+        if self.is_hot(number):
+            return self.members * self.skew
+        return self.members * max(1, self.skew / 2) if number % _LARGE_OF == _LARGE_OF - 1 else self.members
+
+    def subscribed(self, number: int, random: Random) -> frozenset[str]:
+        """Return the topics that a group begins with: the wide one for the larger groups."""
+        names = [name for name, _ in self.topics() if name != _WIDE]
+        chosen = random.sample(names, random.randint(1, 3))
+        return frozenset(chosen if self.mean_size(number) == self.members else [*chosen, _WIDE])
+
+    def growths(self) -> list[tuple[int, str, int]]:
+        """Return which topics get how many partitions when (ms), in the order of time."""
+        random = Random(f"{self.seed}/growths")  # noqa: S311
+        grown = [topic for topic in self.topics() if random.random() < self.hours / _HOURS_PER_GROWTH]
+        return sorted((random.randrange(START_MS, self.end_ms), name, n + random.choice([1, 4])) for name, n in grown)
+
+
+class BrokerClock:
+    """The clock of whichever broker leads one partition of `__consumer_offsets`; some run behind, none ahead.
+
+    Now and then the partition moves to another broker and back. At the end of the simulation the clock is right, so
+    that nothing in the log is newer.
+    """
+
+    def __init__(self, spec: Simulation, partition: int) -> None:
+        random = Random(f"{spec.seed}/clock/{partition}")  # noqa: S311
+        moves = 2 * int(random.random() * (2 + spec.hours / 6))
+        self._moves = sorted(random.randrange(START_MS, spec.end_ms) for _ in range(moves))
+        self._behind = [random.randint(1, 3_000) if place % 2 else 0 for place in range(moves + 1)]
+
+    def of_many(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what the clock shows at many times."""
+        behind = np.array(self._behind, np.int64)
+        return times - behind[np.searchsorted(np.array(self._moves, np.int64), times, side="right")]
+
+    def __call__(self, time: int) -> int:
+        """Return what the clock shows at a time of the simulation."""
+        return time - self._behind[bisect(self._moves, time)]
