@@ -27,8 +27,10 @@ from kip848_records.timeline import (
     group_state_timeline,
     judge,
     last_states,
+    lost_records,
     member_states,
     partition_handover,
+    partition_losses,
     rebalance_lag,
 )
 from kip848_records.topics import topic_names
@@ -142,7 +144,10 @@ def _write_timelines(
     topics = read_table(spark, options.out, "topic_name", options.cluster)
     history = known_history(landing.history).withColumn("cluster", F.lit(options.cluster))
     captured_at = options.captured_at or landing.newest
-    events = landing.keep(group_events(tables, history), "events")
+    quarantine = read_table(spark, options.out, "quarantine", options.cluster)
+    losses = landing.keep(partition_losses(quarantine, history), "losses")
+    behind = None if losses.isEmpty() else losses
+    events = landing.keep(group_events(tables, history, lost_records(quarantine), behind), "events")
     judged = landing.keep(judge(events), "judged")
     members = landing.keep(member_states(events), "members")
     timelines = {

@@ -64,7 +64,7 @@ def copy_history(log: DataFrame) -> DataFrame:
 
 
 def known_history(copies: DataFrame) -> DataFrame:
-    """Return one row per partition: ``partition, complete_from, head_missing``, as its base has them.
+    """Return one row per partition: ``partition, complete_from, head_missing``, as its base has them, ``last_offset``.
 
     From ``complete_from`` on no record is missing up to the last offset of any copy; null where that cannot be told.
     ``head_missing``: of a group in this partition nothing is known before its first deletion.
@@ -72,7 +72,8 @@ def known_history(copies: DataFrame) -> DataFrame:
     Args:
         copies: the rows of `copy_history`.
     """
-    return copies.filter("is_base").select("partition", "complete_from", "head_missing")
+    ends = copies.groupBy("partition").agg(F.max("last_offset").alias("last_offset"))
+    return copies.filter("is_base").select("partition", "complete_from", "head_missing").join(ends, "partition")
 
 
 def stale_places(log: DataFrame, copies: DataFrame) -> DataFrame:

@@ -9,10 +9,12 @@ from pyspark.sql import DataFrame
 
 from kip848_records.timeline.assignments import with_assignments
 from kip848_records.timeline.censoring import with_history
+from kip848_records.timeline.losses import lost_to_groups
 from kip848_records.timeline.operations import (
     CURRENT_ASSIGNMENT,
     GROUP_EPOCH,
     GROUP_METADATA,
+    LOST,
     MEMBER,
     MEMBER_TARGET,
     PARTITION_METADATA,
@@ -96,12 +98,20 @@ _EVENT_COLUMNS: Final[Mapping[str, str]] = {
 }
 
 
-def group_events(tables: Mapping[str, DataFrame], history: DataFrame | None = None) -> DataFrame:
+def group_events(
+    tables: Mapping[str, DataFrame],
+    history: DataFrame | None = None,
+    lost: DataFrame | None = None,
+    losses: DataFrame | None = None,
+) -> DataFrame:
     """Make every record that tells of a group's state one row, with its operation, incarnation and assignments.
 
     Args:
         tables: record table name -> its rows, for each of `EVENT_TABLES`; one row per (partition, offset).
         history: as `with_history` takes it.
+        lost: the rows of `losses.lost_records`; without it, every record of a known group decoded.
+        losses: the rows of `losses.partition_losses`. Those behind a group's last record take a pass over all records
+            more; without it, every record could be read.
 
     Returns:
         One row per record: ``cluster, partition, offset, timestamp, key_type int, is_tombstone, group_id``; of the
@@ -113,8 +123,12 @@ def group_events(tables: Mapping[str, DataFrame], history: DataFrame | None = No
         these three columns unread. And the columns of `with_operations`, `with_history` and `with_assignments`.
     """
     records = [_events_of(tables[name], key_type, fields) for name, (key_type, fields) in _RECORDS.items()]
+    if lost is not None:
+        records.append(_events_of(lost, LOST, {}))
     events = reduce(DataFrame.unionByName, records)
-    return events.transform(with_operations).transform(with_history, history).transform(with_assignments)
+    if losses is not None:
+        events = events.unionByName(_events_of(lost_to_groups(events, losses), LOST, {}))
+    return events.transform(with_operations).transform(with_history, history, losses).transform(with_assignments)
 
 
 def _events_of(table: DataFrame, key_type: int, fields: Mapping[str, str]) -> DataFrame:

@@ -22,6 +22,10 @@ TARGET_ASSIGNMENT: Final = 6
 MEMBER_TARGET: Final = 7
 CURRENT_ASSIGNMENT: Final = 8
 REGULAR_EXPRESSION: Final = 16
+LOST: Final = -1
+"""Stands for the key type of a record that did not decode."""
+EVENT_TYPES: Final = (2, 3, 4, 5, 6, 7, 8, 16)
+"""Key types, in any dialect, of the records that tell of a group's state."""
 
 MEMBER_STABLE: Final = 0
 UNREVOKED_PARTITIONS: Final = 1

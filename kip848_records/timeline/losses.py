@@ -1,0 +1,89 @@
+"""Where records of groups were lost, not compacted: bytes that could not be read, and records that did not decode.
+
+Compaction keeps the last value of every key; a damaged record may have been the last of its own. From there on nobody
+can tell the state of the group, until it is deleted and begins anew.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from kip848_records.sources.log import key_of_types
+from kip848_records.timeline.operations import EVENT_TYPES, GROUP
+
+
+def lost_records(quarantine: DataFrame) -> DataFrame:
+    """Return ``cluster, partition, offset, timestamp, is_tombstone, group_id`` of records that did not decode.
+
+    Those of which nobody can tell the group are left out: see `partition_losses`.
+
+    Args:
+        quarantine: the rows of the table `quarantine`.
+    """
+    return (
+        _of_groups(quarantine)
+        .where("group_id IS NOT NULL")
+        .select(
+            *("cluster", "partition", "offset", "timestamp"),
+            F.expr("false").alias("is_tombstone"),
+            "group_id",
+        )
+    )
+
+
+def partition_losses(quarantine: DataFrame, history: DataFrame) -> DataFrame:
+    """Return where records were lost of which nobody can tell the group: it may be any in the partition.
+
+    What cannot be read behind the last offset is no loss: a copy of a live log may end anywhere.
+
+    Args:
+        quarantine: the rows of the table `quarantine`.
+        history: ``cluster, partition, last_offset``, one row per partition.
+
+    Returns:
+        ``cluster, partition, first_loss, last_loss`` (offsets), one row per partition with any.
+    """
+    ends = history.select("cluster", "partition", "last_offset")
+    return (
+        _of_groups(quarantine)
+        .where("group_id IS NULL")
+        .join(F.broadcast(ends), ["cluster", "partition"])
+        .where("offset < last_offset")
+        .groupBy("cluster", "partition")
+        .agg(F.min("offset").alias("first_loss"), F.max("offset").alias("last_loss"))
+    )
+
+
+def lost_to_groups(events: DataFrame, losses: DataFrame) -> DataFrame:
+    """Return, in the form of `lost_records`, the last loss of the partition for each group that was there before.
+
+    When it happened is not known: ``timestamp`` is null.
+
+    Args:
+        events: ``cluster, partition, group_id, offset`` of every record of a group.
+        losses: the rows of `partition_losses`.
+    """
+    groups = events.groupBy(*GROUP).agg(F.min("offset").alias("first_offset"))
+    return (
+        groups.join(F.broadcast(losses), ["cluster", "partition"])
+        .where("first_offset < last_loss")
+        .select(
+            *GROUP,
+            F.col("last_loss").alias("offset"),
+            F.lit(None).cast("timestamp").alias("timestamp"),
+            F.expr("false").alias("is_tombstone"),
+        )
+    )
+
+
+def _of_groups(quarantine: DataFrame) -> DataFrame:
+    """Add the group id, null where it cannot be told; records that no timeline is made of are dropped."""
+    is_of_group = F.col("key").isNull() | key_of_types(EVENT_TYPES)
+    is_placed = F.col("partition").isNotNull() & F.col("offset").isNotNull()
+    return quarantine.filter(is_of_group & is_placed).withColumn("group_id", _group_id())
+
+
+def _group_id() -> Column:
+    """Return the group id of a key, which comes after an int16 type and an int16 length; null if it is damaged."""
+    size = F.conv(F.hex(F.substring("key", 3, 2)), 16, 10).cast("int")
+    group_id = F.expr("substring(key, 5)").substr(F.lit(1), size)
+    return F.when(F.octet_length(group_id) == size, F.try_validate_utf8(group_id.cast("string")))
