@@ -17,6 +17,7 @@ from kip848_records import __version__
 from kip848_records.audit import AuditOptions, run_audit
 from kip848_records.decode.dialects import AUTO, choose_dialect
 from kip848_records.errors import InputError, Kip848Error, UnexpectedError
+from kip848_records.explain import Story, explain
 from kip848_records.inspection import inspect_log, json_line, text_line
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.session import get_session
@@ -28,9 +29,10 @@ from kip848_records.summary import summary
 from kip848_records.topics import read_topics_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import DataFrame
+    from rich.console import RenderableType
 
 _INTERRUPTED = 130
 
@@ -70,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_audit(commands)
     _add_inspect(commands)
+    _add_explain(commands)
     _add_simulate(commands)
     return parser
 
@@ -115,6 +118,20 @@ def _add_inspect(commands: argparse._SubParsersAction[_Parser]) -> None:
     inspect.add_argument("--limit", type=_count, metavar="N", help="only the first N records")
     inspect.add_argument("--json", action="store_true", help="one JSON object a line, in the forms of kafka-dump-log")
     inspect.set_defaults(run=_inspect)
+
+
+def _add_explain(commands: argparse._SubParsersAction[_Parser]) -> None:
+    command = commands.add_parser(
+        "explain",
+        help="tell one group's story: its epochs, its members, who waits for whom",
+        description="Tells one group's story from the tables of an audit.",
+    )
+    command.add_argument("out", metavar="DIR", help="folder of the Delta tables, as given to audit --out")
+    command.add_argument("--group", required=True, metavar="G", help="group id")
+    command.add_argument("--epoch", type=_count, metavar="E", help="only this group epoch")
+    command.add_argument("--cluster", metavar="NAME", help="if several clusters have such a group")
+    command.add_argument("--debug", action="store_true", help="show the stack trace of an error")
+    command.set_defaults(run=_explain)
 
 
 def _add_simulate(commands: argparse._SubParsersAction[_Parser]) -> None:
@@ -180,11 +197,20 @@ def _audit(arguments: argparse.Namespace) -> None:
     progress("starting Spark")
     spark = get_session()
     audit = run_audit(spark, options, progress)
+    _print_parts(summary(spark, audit))
+
+
+def _print_parts(parts: Iterable[RenderableType]) -> None:
     console = Console(width=_WIDE, highlight=False)
-    for part in summary(spark, audit):
+    for part in parts:
         with console.capture() as printed:
             console.print(part)
         print("\n".join(line.rstrip() for line in printed.get().splitlines()))
+
+
+def _explain(arguments: argparse.Namespace) -> None:
+    story = Story(get_session(), arguments.out, arguments.group, arguments.cluster)
+    _print_parts(explain(story, arguments.epoch))
 
 
 def _inspect(arguments: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from typing_extensions import Self
@@ -137,6 +137,27 @@ class InputError(Kip848Error):
     def bad_topics_file(cls, path: str, reason: str) -> Self:
         """The topics file cannot be read."""
         return cls(f"{path} is no topics file: {reason}", 'expected JSON: {"<topic id>": "<topic name>", ...}')
+
+    @classmethod
+    def not_audited(cls, out: str, table: str) -> Self:
+        """A folder does not hold the tables of an audit."""
+        return cls(f"{out} has no table {table}", "name the folder that was given to kip848 audit --out")
+
+    @classmethod
+    def no_such_group(cls, group_id: str, out: str, similar: Sequence[str]) -> Self:
+        """Nothing is known of a group."""
+        hint = f"there is {', '.join(map(repr, similar))}" if similar else "the table group_state lists all groups"
+        return cls(f"there is no group {group_id!r} in {out}", hint)
+
+    @classmethod
+    def several_clusters(cls, group_id: str, clusters: Sequence[str]) -> Self:
+        """Several clusters have a group of that name."""
+        return cls(f"{len(clusters)} clusters have a group {group_id!r}", f"pass --cluster: {', '.join(clusters)}")
+
+    @classmethod
+    def no_such_epoch(cls, group_id: str, epoch: int) -> Self:
+        """The log does not have that epoch of a group."""
+        return cls(f"the log has no epoch {epoch} of group {group_id!r}", "leave out --epoch to see all that it has")
 
     @classmethod
     def not_writable(cls, out: str, reason: str | None) -> Self:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.sql import Window
 from pyspark.sql import functions as F
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from kip848_records.decode.dialects import AUTO, DISPUTED_TYPES
-from kip848_records.protocol.messages import CONSUMER_MEMBER_STATES, DIALECTS, KAFKA, OFFSET_COMMIT_TYPES, RECORDS
+from kip848_records.explain import member_table
+from kip848_records.protocol.messages import DIALECTS, KAFKA, OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.sources.log import key_of_types
 from kip848_records.tables.delta import read_table
-from kip848_records.times import utc, utc_text
+from kip848_records.terminal import count_text, duration_text, ms_text, text_table, time_text, with_ms
+from kip848_records.times import utc_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from datetime import timedelta
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
 
     from pyspark.sql import DataFrame, SparkSession
     from rich.console import RenderableType
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     Tables = Callable[[str], DataFrame]
 
 _SHOWN = 10
+_HOUR = 3600
 _MEMBERS_SHOWN = 100
 
 _UNCONVERGED = ("Assigning", "Reconciling")
@@ -47,6 +49,9 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
     yield from _groups(states)
     yield from _unconverged(audit, states, table)
     yield from _slowest(table("epoch_timeline"))
+    yield from _slowest_members(table("rebalance_lag"))
+    yield from _busiest(table("epoch_timeline"))
+    yield from _unowned(table("partition_handover"))
     yield Text(f"\nDelta tables are in {options.out.rstrip('/')}/")
 
 
@@ -58,7 +63,7 @@ def _records(audit: Audit, quarantine: DataFrame) -> Iterator[RenderableType]:
         f"\n{sum(audit.records.values()):,} records read, {quarantined:,} rows quarantined, "
         f"{unknown:,} of unknown type, {audit.aborted:,} of aborted transactions left out"
     )
-    yield _table("type", "record", "records", "table", rows=_counts(audit), right=("type", "records"))
+    yield text_table("type", "record", "records", "table", rows=_counts(audit), right=("type", "records"))
     if audit.copies > 1:
         yield Text(
             f"\nOf {audit.copies} copies: offset commits and aborted records are counted in each that holds them"
@@ -84,9 +89,9 @@ def _counts(audit: Audit) -> Iterator[tuple[object, ...]]:
 
 def _groups(states: DataFrame) -> Iterator[RenderableType]:
     counted = states.groupBy("state", "group_type").count().orderBy("state", "group_type").collect()
-    yield Text(f"\n{_groups_text(sum(row['count'] for row in counted))} of consumers")
+    yield Text(f"\n{count_text(sum(row['count'] for row in counted), 'group')} of consumers")
     rows = [(row.state, row.group_type, f"{row['count']:,}") for row in counted]
-    yield _table("state", "protocol", "groups", rows=rows, right=("groups",))
+    yield text_table("state", "protocol", "groups", rows=rows, right=("groups",))
 
 
 def _unconverged(audit: Audit, states: DataFrame, table: Tables) -> Iterator[RenderableType]:
@@ -94,74 +99,57 @@ def _unconverged(audit: Audit, states: DataFrame, table: Tables) -> Iterator[Ren
     only_away = F.col("converged_members") + F.col("members_away") == F.col("members")
     is_away = (F.col("state") == "Reconciling") & (F.col("members_away") > 0) & only_away
     count, away = waiting.filter(~is_away).count(), waiting.filter(is_away).count()
+    unknown = states.filter(F.col("state") == "unknown").count()
     if count:
-        yield from _list_groups(audit, f"{_groups_text(count)} not converged", waiting.filter(~is_away))
+        yield from _list_groups(audit, f"{count_text(count, 'group')} not converged", waiting.filter(~is_away))
         yield from _waiting_members(waiting.filter(~is_away), table)
+    elif unknown:
+        yield Text(f"\nEvery group has converged but {count_text(unknown, 'group')} of which the log does not tell")
     else:
         yield Text("\nEvery group has converged")
     if away:
-        what = f"{_groups_text(away)} waiting only for a static member that went away"
+        what = f"{count_text(away, 'group')} waiting only for a static member that went away"
         yield from _list_groups(audit, what, waiting.filter(is_away))
 
 
 def _list_groups(audit: Audit, what: str, groups: DataFrame) -> Iterator[RenderableType]:
-    oldest = _with_ms(groups, "since").orderBy("since_ms", "group_id").limit(_SHOWN).collect()
+    oldest = with_ms(groups, "since").orderBy("since_ms", "group_id").limit(_SHOWN).collect()
     yield Text(f"\n{what}, the oldest first:")
     rows = []
     for row in oldest:
-        since = utc(row.since_ms)
-        age = _duration(audit.captured_at - since) if audit.captured_at else ""
+        age = "" if audit.captured_at is None else duration_text(_millis(audit.captured_at) - row.since_ms)
         converged = f"{row.converged_members} of {row.members}"
-        rows.append((row.group_id, row.state, utc_text(since), age, row.group_epoch, row.assignment_epoch, converged))
+        rows.append(
+            (row.group_id, row.state, time_text(row.since_ms), age, row.group_epoch, row.assignment_epoch, converged)
+        )
     titles = ("group", "state", "since", "for", "epoch", "assignment epoch", "members converged")
-    yield _table(*titles, rows=rows, right=("for", "epoch", "assignment epoch"))
+    yield text_table(*titles, rows=rows, right=("for", "epoch", "assignment epoch"))
 
 
-def _groups_text(count: int) -> str:
-    return "1 group" if count == 1 else f"{count:,} groups"
+def _millis(at: datetime) -> int:
+    return round(at.timestamp() * 1000)
 
 
 def _waiting_members(groups: DataFrame, table: Tables) -> Iterator[RenderableType]:
-    oldest = groups.orderBy("since", "group_id").limit(_SHOWN).select("group_id", "since", "assignment_epoch")
-    live = table("latest_state").select("partition", "offset")
-    members = _of_members(table("consumer_group_member_metadata"), live, oldest, "client_id", "client_host")
-    current = _of_members(table("consumer_group_current_member_assignment"), live, oldest, "member_epoch", "state")
+    oldest = groups.orderBy("since", "group_id").limit(_SHOWN).select("group_id", "since")
     behind = (
-        members.join(current.drop("assignment_epoch", "since"), ["group_id", "member_id"], "left")
-        .filter(~F.coalesce((F.col("state") == 0) & (F.col("member_epoch") == F.col("assignment_epoch")), F.lit(False)))  # noqa: FBT003
-        .orderBy("since", "group_id", "member_id")
+        table("rebalance_lag")
+        .filter("status = 'open' AND NOT superseded")
+        .join(F.broadcast(oldest), "group_id")
+        .orderBy("since", "group_id", F.desc("lag_ms"), "member_id")
         .limit(_MEMBERS_SHOWN + 1)
         .collect()
     )
     if behind:
         cut = f", the first {_MEMBERS_SHOWN}" if len(behind) > _MEMBERS_SHOWN else ""
         yield Text(f"\nTheir members that have not reconciled{cut}:")
-        rows = [
-            (
-                row.group_id,
-                row.member_id,
-                row.client_id,
-                row.client_host,
-                row.member_epoch,
-                CONSUMER_MEMBER_STATES.get(row.state, row.state),
-            )
-            for row in behind[:_MEMBERS_SHOWN]
-        ]
-        yield _table(
-            "group", "member", "client id", "host", "member epoch", "state", rows=rows, right=("member epoch",)
-        )
-
-
-def _of_members(records: DataFrame, live: DataFrame, groups: DataFrame, *columns: str) -> DataFrame:
-    """Return the live record of each member of `groups`."""
-    of_groups = records.join(F.broadcast(groups), "group_id").join(live, ["partition", "offset"], "left_semi")
-    return of_groups.select("group_id", "member_id", "assignment_epoch", "since", *columns)
+        yield member_table(behind[:_MEMBERS_SHOWN], "group_id", "group_epoch")
 
 
 def _slowest(epochs: DataFrame) -> Iterator[RenderableType]:
     slowest = (
-        _with_ms(epochs, "bumped_at")
-        .filter(F.col("rebalance_lag_ms").isNotNull() & ~F.col("clock_skew"))
+        with_ms(epochs, "bumped_at")
+        .filter(F.col("rebalance_lag_ms").isNotNull() & (F.col("history") == "observed") & ~F.col("clock_skew"))
         .orderBy(F.desc("rebalance_lag_ms"), "group_id", "group_epoch")
         .limit(_SHOWN)
         .collect()
@@ -172,43 +160,70 @@ def _slowest(epochs: DataFrame) -> Iterator[RenderableType]:
             (
                 row.group_id,
                 row.group_epoch,
-                utc_text(utc(row.bumped_at_ms)),
-                f"{row.rebalance_lag_ms:,} ms",
-                "" if row.assign_lag_ms is None else f"{row.assign_lag_ms:,} ms",
+                row.cause,
+                time_text(row.bumped_at_ms),
+                ms_text(row.rebalance_lag_ms),
+                ms_text(row.assign_lag_ms),
                 row.members,
                 row.status,
             )
             for row in slowest
         ]
-        titles = ("group", "epoch", "bumped at", "to Stable", "to assignment", "members", "status")
-        yield _table(*titles, rows=rows, right=("epoch", "to Stable", "to assignment", "members"))
+        titles = ("group", "epoch", "cause", "bumped at", "to Stable", "to assignment", "members", "status")
+        yield text_table(*titles, rows=rows, right=("epoch", "to Stable", "to assignment", "members"))
 
 
-def _table(*titles: str, rows: Iterable[tuple[object, ...]], right: tuple[str, ...] = ()) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="")
-    for title in titles:
-        table.add_column(title, justify="right" if title in right else "left", no_wrap=True)
-    for row in rows:
-        # Text, not str: a group id may look like markup.
-        table.add_row(*(Text("" if cell is None else _printable(str(cell))) for cell in row))
-    return table
+def _slowest_members(lags: DataFrame) -> Iterator[RenderableType]:
+    slowest = (
+        lags.filter("status = 'reconciled' AND history = 'observed' AND NOT clock_skew")
+        .orderBy(F.desc("lag_ms"), "group_id", "group_epoch", "member_id")
+        .limit(_SHOWN)
+        .collect()
+    )
+    if slowest:
+        yield Text("\nSlowest members, from the bump that their assignment answers until they had reconciled it:")
+        yield member_table(slowest, "group_id", "group_epoch")
 
 
-def _printable(text: str) -> str:
-    """Escape what would move the cursor or break the line: a group id may hold anything."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def _busiest(epochs: DataFrame) -> Iterator[RenderableType]:
+    """Count the epochs of each group in the hour that has most of them, wherever that begins."""
+    hour = Window.partitionBy("group_id").orderBy("second").rangeBetween(-_HOUR + 1, 0)
+    busiest = (
+        epochs.withColumn("second", F.unix_seconds("bumped_at"))
+        .withColumn("in_hour", F.count("*").over(hour))
+        .groupBy("group_id")
+        .agg(F.count("*").alias("epochs"), F.max(F.struct("in_hour", "second")).alias("most"))
+        .orderBy(F.desc("most.in_hour"), "group_id")
+        .limit(_SHOWN)
+        .collect()
+    )
+    if busiest:
+        yield Text("\nMost rebalances in an hour:")
+        rows = [
+            (row.group_id, row.most.in_hour, time_text(row.most.second * 1000), f"{row.epochs:,}") for row in busiest
+        ]
+        titles = ("group", "epochs in the hour", "up to", "epochs in all")
+        yield text_table(*titles, rows=rows, right=("epochs in the hour", "epochs in all"))
 
 
-def _with_ms(rows: DataFrame, column: str) -> DataFrame:
-    """Add a time in ms since 1970: PySpark hands times to Python in the driver's own time zone."""
-    return rows.withColumn(f"{column}_ms", F.unix_millis(column))
-
-
-def _duration(span: timedelta) -> str:
-    seconds = int(span.total_seconds())
-    if seconds < 0:  # clocks differ, or the log was copied before the time that was given
-        return ""
-    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
-    parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds % 60, "s")]
-    shown = [f"{count} {unit}" for count, unit in parts if count][:2]
-    return " ".join(shown) or "0 s"
+def _unowned(handovers: DataFrame) -> Iterator[RenderableType]:
+    """Sum up how long partitions that somebody was to have had no owner."""
+    lost = F.when(F.col("wanted") & ~F.col("clock_skew"), F.col("unowned_ms"))
+    longest = (
+        handovers.filter(lost > 0)
+        .groupBy("group_id")
+        .agg(F.sum(lost).alias("total"), F.max(F.struct(lost.alias("ms"), "topic", "partition")).alias("longest"))
+        .orderBy(F.desc("total"), "group_id")
+        .limit(_SHOWN)
+        .collect()
+    )
+    if longest:
+        yield Text(
+            "\nPartitions without an owner, at least (how long a member was dead before its session expired is unseen):"
+        )
+        rows = [
+            (row.group_id, ms_text(row.total), ms_text(row.longest.ms), f"{row.longest.topic} {row.longest.partition}")
+            for row in longest
+        ]
+        titles = ("group", "partitions' time in all", "longest", "of")
+        yield text_table(*titles, rows=rows, right=("partitions' time in all", "longest"))

@@ -66,6 +66,12 @@ def test_sql_reads_what_make_audit_wrote(spark, out):
     assert [(row.group_id, row.rebalance_lag_ms) for row in rows[:2]] == [("slow-revoke", 7008), ("slow-revoke", 6006)]
 
 
+@pytest.mark.usefixtures("summary")
+def test_explain_prints_what_it_says(out):
+    command, _, printed = block("output: explain").removeprefix("$ ").partition("\n")
+    assert run(command.replace(" out ", f" {shlex.quote(str(out))} "), out) == printed
+
+
 def test_inspect_prints_what_it_says(out):
     command, _, printed = block("output: inspect").removeprefix("$ ").partition("\n")
     assert run(command, out) == printed

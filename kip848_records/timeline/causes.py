@@ -51,9 +51,10 @@ def bump_causes(events: DataFrame) -> DataFrame:
     of_bump = Window.partitionBy(*INCARNATION, "operation", "bumps_before").orderBy("offset")
     bumps = F.when(F.col("key_type") == GROUP_EPOCH, F.lit(1))
     rank = F.min("sign").over(of_bump)
+    hashed = F.when(F.col("key_type") == GROUP_EPOCH, F.coalesce("metadata_hash", F.lit(0)))
     return (
         events.transform(_with_members_seen)
-        .withColumn("hash_before", F.last("metadata_hash", ignorenulls=True).over(before))
+        .withColumn("hash_before", F.last(hashed, ignorenulls=True).over(before))
         .withColumn("bumps_before", F.coalesce(F.sum(bumps).over(before), F.lit(0)))
         .withColumn("sign", _sign())
         .withColumn("rank", rank)

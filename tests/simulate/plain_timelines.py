@@ -118,7 +118,7 @@ class Replay:
         if kind == 3 and value is not None:
             hashed, before = value.get("metadataHash", 0), self.hash
             self.hash = hashed
-            return {"topic_metadata_changed"} if before is not None and before != hashed else set()
+            return {"topic_metadata_changed"} if before and hashed and before != hashed else set()
         if kind == 5 and value is None:
             return {"member_left"}
         if kind == 5:

@@ -187,7 +187,8 @@ class ConsumerGroup:
 
     def _write_epoch(self, operation: Operation) -> None:
         hashed = 0 if self.release.writes_partition_metadata else metadata_hash(self._topics)
-        if self._logged_hash not in {None, hashed}:
+        # 0 is no hash: a group without members has none.
+        if self._logged_hash and hashed and hashed != self._logged_hash:
             operation.causes.add("topic_metadata_changed")
         self._logged_hash = hashed
         operation.bump(self.group_epoch, len(self.members))

@@ -1,0 +1,44 @@
+"""What people read: exact where it is compared, short where it is not."""
+
+import pytest
+
+from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, printable, ranges_text, time_text
+
+
+@pytest.mark.parametrize(
+    ("millis", "text"),
+    [
+        (0, "0 s"),
+        (999, "0 s"),
+        (61_000, "1 min 1 s"),
+        (3_600_000, "1 h"),
+        (90_061_000, "1 d 1 h"),
+        (-1, ""),
+        (None, ""),
+    ],
+)
+def test_durations(millis, text):
+    assert duration_text(millis) == text
+
+
+def test_numbers_and_times():
+    assert [ms_text(millis) for millis in (None, 0, 7008)] == ["", "0 ms", "7,008 ms"]
+    assert time_text(1_795_249_126_358) == "2026-11-21 08:18:46.358 UTC"
+    assert [count_text(count, "group") for count in (0, 1, 1200)] == ["0 groups", "1 group", "1,200 groups"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"), [([], ""), ([5], "5"), ([3, 1, 2, 7], "1-3, 7"), ([0, 2, 4, 5, 5], "0, 2, 4-5")]
+)
+def test_ranges(numbers, text):
+    assert ranges_text(numbers) == text
+
+
+def test_ids_are_never_cut():
+    assert ids_text(None) == ""
+    assert ids_text(["a", "b", "c"]) == "a, b, c"
+    assert ids_text([*"abcde"]) == "a, b, c and 2 more"
+
+
+def test_control_characters_are_escaped():
+    assert printable("a\nb\x1b[31m\N{SNAKE}") == "a\\nb\\x1b[31m\N{SNAKE}"
