@@ -1,4 +1,4 @@
-"""The command line: `kip848 audit`, `kip848 inspect` and `kip848 simulate`."""
+"""The command line: `kip848 audit`, `inspect`, `explain` and `simulate`."""
 
 from __future__ import annotations
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from kip848_records.sources.log import is_readable
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
@@ -39,7 +41,7 @@ def copy_history(log: DataFrame) -> DataFrame:
     """
     rows = log.filter(F.col("partition").isNotNull()).withColumn("copy", F.explode("copies"))
     # Parquet can skip those of segments.
-    of_dumps = rows.filter(_is_record() & F.col("compaction_gap").isNull())
+    of_dumps = rows.filter(is_readable() & F.col("compaction_gap").isNull())
     spans, files, runs = rows.transform(_spans), rows.transform(_files), of_dumps.transform(_unbroken)
     last_offset = F.coalesce(F.array_max("ends"), "last_record")
     by_files = F.greatest("gap", F.array_max(_starts_of_runs()))
@@ -135,17 +137,13 @@ def _missing_in_base(log: DataFrame, copies: DataFrame) -> DataFrame:
         F.col("first_offset").alias("base_start"),
     )
     is_told = F.coalesce(F.col("offset") >= F.col("complete_from"), F.lit(False))  # noqa: FBT003
-    is_missing = _is_record() & ~is_told & ~F.array_contains("copies", F.col("base"))
+    is_missing = is_readable() & ~is_told & ~F.array_contains("copies", F.col("base"))
     return log.join(F.broadcast(base), "partition").filter(is_missing)
-
-
-def _is_record() -> Column:
-    return F.col("error").isNull() & F.col("control").isNull()
 
 
 def _spans(rows: DataFrame) -> DataFrame:
     ends = F.min("offset").alias("first_record"), F.max("offset").alias("last_record")
-    return rows.filter(_is_record()).groupBy(*_COPY).agg(*ends)
+    return rows.filter(is_readable()).groupBy(*_COPY).agg(*ends)
 
 
 def _files(rows: DataFrame) -> DataFrame:
@@ -155,7 +153,7 @@ def _files(rows: DataFrame) -> DataFrame:
         return F.when(F.col("control") == control, F.col("offset"))
 
     return (
-        rows.filter(~_is_record())
+        rows.filter(~is_readable())
         .groupBy(*_COPY)
         .agg(
             F.max(told("start")).alias("start"),

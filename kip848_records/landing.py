@@ -24,6 +24,7 @@ from kip848_records.sources import reading, settle_transactions
 from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.files import URI, escape_glob
 from kip848_records.sources.log import (
+    is_readable,
     is_record,
     key_ends_after_group,
     key_of_types,
@@ -135,8 +136,7 @@ def _history(rows: DataFrame, *, several: bool) -> DataFrame:
 
 def _without_aborted(log: DataFrame) -> DataFrame:
     """Drop the records of aborted transactions; their markers stay: they settle what another file left open."""
-    is_record = F.col("control").isNull() & F.col("error").isNull()
-    return log.filter(~(is_record & (F.col("transaction") == "aborted")))
+    return log.filter(~(is_readable() & (F.col("transaction") == "aborted")))
 
 
 def _counts() -> dict[str, Column]:
@@ -144,7 +144,7 @@ def _counts() -> dict[str, Column]:
     error, control = F.col("error"), F.col("control")
     counts = {f"type_{commit}": F.count_if(is_record() & key_of_types([commit])) for commit in OFFSET_COMMIT_TYPES}
     return counts | {
-        "aborted": F.count_if(error.isNull() & control.isNull() & (F.col("transaction") == "aborted")),
+        "aborted": F.count_if(is_readable() & (F.col("transaction") == "aborted")),
         "first_error": F.min(error),
         "newest_ms": F.max(F.when(control.isNull(), F.unix_millis("timestamp"))),
     }

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from kip848_records.sources.log import is_readable
+
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 CONFLICT = "another row has the same partition and offset, but other bytes"
 
@@ -20,7 +22,7 @@ def drop_copies(log: DataFrame) -> DataFrame:
 
     Of equal rows the one stays that knows the transaction's outcome. Rows that have an error already stay as they are.
     """
-    readable = _is_readable()
+    readable = is_readable()
     outcome_known = F.col("transaction").isin("none", "committed", "aborted")
     one_place = Window.partitionBy("partition", "offset", readable)
     one_record = Window.partitionBy(*_ONE_RECORD, readable)
@@ -36,19 +38,15 @@ def merge_copies(log: DataFrame) -> DataFrame:
     A conflict's error names the copies that its row is of. `compaction_gap` is null where one of them does not tell.
     Settle transactions before: each copy is a log by itself.
     """
-    one_record = Window.partitionBy(*_ONE_RECORD, _is_readable())
+    one_record = Window.partitionBy(*_ONE_RECORD, is_readable())
     all_copies = F.array_sort(F.collect_set(F.col("copies")[0]).over(one_record))
     all_tell = F.bool_and(F.col("compaction_gap").isNotNull()).over(one_record)
     told = log.withColumns(
         {
-            "copies": F.when(_is_readable(), all_copies).otherwise(F.col("copies")),
+            "copies": F.when(is_readable(), all_copies).otherwise(F.col("copies")),
             "compaction_gap": F.when(all_tell, F.col("compaction_gap")),
         }
     )
     named = F.concat(F.lit(f"{CONFLICT}; this one is of "), F.array_join("copies", ", "))
     is_conflict = F.col("error") == CONFLICT
     return drop_copies(told).withColumn("error", F.when(is_conflict, named).otherwise(F.col("error")))
-
-
-def _is_readable() -> Column:
-    return F.col("error").isNull() & F.col("control").isNull()

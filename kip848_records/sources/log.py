@@ -89,15 +89,19 @@ def key_of_unknown_type() -> Column:
 
 def key_type() -> Column:
     """Return the record type that `key` begins with; null without a key, or with one too short."""
-    unsigned = F.conv(F.hex(F.substring("key", 1, 2)), 16, 10).cast("int")
+    unsigned = _unsigned_int16(1)
     signed = F.when(unsigned >= 1 << 15, unsigned - (1 << 16)).otherwise(unsigned)
     return F.when(F.length("key") >= 2, signed)  # noqa: PLR2004 - an int16
 
 
 def key_ends_after_group() -> Column:
     """Return whether `key` has a type and a group id and no more; false, not null, without a key."""
-    length = F.conv(F.hex(F.substring("key", 3, 2)), 16, 10).cast("int")
-    return F.coalesce(F.length("key") == length + 4, F.lit(False))  # noqa: FBT003 - int16 type, int16 length
+    return F.coalesce(F.length("key") == group_id_length() + 4, F.lit(False))  # noqa: FBT003 - int16 type, int16 length
+
+
+def group_id_length() -> Column:
+    """Return how many bytes of `key` are its group id: the int16 behind the type."""
+    return _unsigned_int16(3)
 
 
 def is_offset_commit() -> Column:
@@ -112,7 +116,17 @@ def without_offset_commits(log: DataFrame) -> DataFrame:
 
 def is_record() -> Column:
     """Return whether a row is a record that counts: readable, no control record, not of an aborted transaction."""
-    return F.col("error").isNull() & F.col("control").isNull() & (F.col("transaction") != "aborted")
+    return is_readable() & (F.col("transaction") != "aborted")
+
+
+def is_readable() -> Column:
+    """Return whether a row is a record, of any transaction: no control record, and nothing that could not be read."""
+    return F.col("error").isNull() & F.col("control").isNull()
+
+
+def _unsigned_int16(position: int) -> Column:
+    """Return the two bytes of `key` at a position that counts from 1."""
+    return F.conv(F.hex(F.substring("key", position, 2)), 16, 10).cast("int")
 
 
 def _prefix(key_type: int) -> Column:

@@ -7,7 +7,7 @@ can tell the state of the group, until it is deleted and begins anew.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from kip848_records.sources.log import key_of_types
+from kip848_records.sources.log import group_id_length, key_of_types
 from kip848_records.timeline.operations import EVENT_TYPES, GROUP
 
 
@@ -84,6 +84,6 @@ def _of_groups(quarantine: DataFrame) -> DataFrame:
 
 def _group_id() -> Column:
     """Return the group id of a key, which comes after an int16 type and an int16 length; null if it is damaged."""
-    size = F.conv(F.hex(F.substring("key", 3, 2)), 16, 10).cast("int")
+    size = group_id_length()
     group_id = F.expr("substring(key, 5)").substr(F.lit(1), size)
     return F.when(F.octet_length(group_id) == size, F.try_validate_utf8(group_id.cast("string")))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kip848_records.protocol.messages.classic import CLASSIC_RECORDS, OFFSET_COMMIT_TYPES
-from kip848_records.protocol.messages.consumer import CONSUMER_MEMBER_STATES, CONSUMER_RECORDS
+from kip848_records.protocol.messages.consumer import CONSUMER_RECORDS
 from kip848_records.protocol.messages.early import (
     GROUP_CONFIGURATION,
     KAFKA_3_7_RECORDS,
@@ -22,7 +22,7 @@ from kip848_records.protocol.messages.record import Record
 from kip848_records.protocol.messages.share import SHARE_RECORDS
 from kip848_records.protocol.messages.streams import STREAMS_RECORDS
 
-__all__ = ["CONSUMER_MEMBER_STATES", "DIALECTS", "KAFKA", "OFFSET_COMMIT_TYPES", "RECORDS", "Dialect", "Record"]
+__all__ = ["DIALECTS", "KAFKA", "OFFSET_COMMIT_TYPES", "RECORDS", "Dialect", "Record"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,6 +81,3 @@ CONSUMER_RECORDS = (
         (Message(struct(Field("topics", Array(STRING)), Field("version", INT64), Field("timestamp", INT64))),),
     ),
 )
-
-CONSUMER_MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS", 127: "UNKNOWN"}
-"""`ConsumerGroupCurrentMemberAssignment.state` in words (MemberState in the coordinator)."""
