@@ -7,18 +7,17 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from kip848_records.decode import decode
+from kip848_records.decode import decode, decode_together
 from kip848_records.decode.dialects import AUTO, check_dialect, choose_dialect
 from kip848_records.errors import InputError
 from kip848_records.history import known_history
 from kip848_records.landing import Landed, landed
-from kip848_records.protocol.messages import DIALECTS, KAFKA
+from kip848_records.protocol.messages import DIALECTS, KAFKA, RECORDS
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.replay import latest_state
 from kip848_records.sources import ends_of_dumps, find_copies, read_copies, settle_transactions
-from kip848_records.tables.delta import read_table, write_tables
+from kip848_records.tables.delta import write_tables
 from kip848_records.tables.specs import RECORD_TABLES
 from kip848_records.timeline import (
     EVENT_TABLES,
@@ -93,9 +92,8 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[st
             raise InputError.no_rows(", ".join(options.sources), landing.first_error)
         dialect = _dialect(options, landing, progress)
         progress(f"decoding {count:,} records")
-        _write_records(spark, options, dialect, landing, progress)
-        progress("judging groups")
-        _write_timelines(spark, options, landing, progress)
+        tables = _tables(spark, options, dialect, landing)
+        write_tables(spark, options.out, options.cluster, tables, lambda name: progress(f"wrote {name}"))
     return Audit(
         options=options,
         dialect=dialect,
@@ -115,46 +113,45 @@ def _dialect(options: AuditOptions, landing: Landed, progress: Callable[[str], N
     return choice.name
 
 
-def _write_records(
-    spark: SparkSession, options: AuditOptions, dialect: str, landing: Landed, progress: Callable[[str], None]
-) -> None:
+def _tables(
+    spark: SparkSession, options: AuditOptions, dialect: str, landing: Landed
+) -> Mapping[str, DataFrame | None]:
+    """Return every table's rows, None where there are none. What several tables are made of is kept beside the log."""
     log = settle_transactions(landing.log) if options.offset_commits else landing.log
-    decoded = decode(log, dialect=dialect, offset_commits=options.offset_commits)
     present = {record.table for record in DIALECTS[dialect].records if landing.records.get(record.key_type)}
     if not landing.group_configurations:
         present.discard(GROUP_CONFIGURATION.table)
-    tables: dict[str, DataFrame | None] = dict.fromkeys(RECORD_TABLES)
-    tables |= {table: rows for table, rows in decoded.records.items() if table in present}
-    tables |= {
+    decoded = decode(log, dialect=dialect, offset_commits=options.offset_commits, tables=present)
+    quarantine = landing.keep(decoded.quarantine, "quarantine")
+    topics = landing.keep(topic_names(spark, decoded.records, options.topics or {}), "topics")
+    return {
+        **dict.fromkeys(RECORD_TABLES),
+        **decoded.records,
         "latest_state": latest_state(landing.without_stale(log), dialect=dialect),
         "partition_history": landing.history,
-        "quarantine": decoded.quarantine,
-        "unknown_record": decoded.unknown_record,
-        "topic_name": topic_names(spark, decoded.records, options.topics or {}),
+        "quarantine": quarantine,
+        "unknown_record": decoded.unknown_record if landing.records.keys() - {None, *RECORDS} else None,
+        "topic_name": topics,
+        **_timelines(landing, dialect, quarantine, topics, options.captured_at or landing.newest),
     }
-    write_tables(spark, options.out, options.cluster, tables, lambda name: progress(f"wrote {name}"))
 
 
-def _write_timelines(
-    spark: SparkSession, options: AuditOptions, landing: Landed, progress: Callable[[str], None]
-) -> None:
-    """Tell what happened in the groups. What several tables are made of is landed beside the log."""
-    tables = {name: read_table(spark, options.out, name, options.cluster) for name in EVENT_TABLES}
-    tables = {name: landing.without_stale(rows) for name, rows in tables.items()}
-    topics = read_table(spark, options.out, "topic_name", options.cluster)
-    history = known_history(landing.history).withColumn("cluster", F.lit(options.cluster))
-    captured_at = options.captured_at or landing.newest
-    quarantine = read_table(spark, options.out, "quarantine", options.cluster)
-    losses = landing.keep(partition_losses(quarantine, history), "losses")
-    behind = None if losses.isEmpty() else losses
-    events = landing.keep(group_events(tables, history, lost_records(quarantine), behind), "events")
+def _timelines(
+    landing: Landed, dialect: str, quarantine: DataFrame, topics: DataFrame, captured_at: datetime | None
+) -> Mapping[str, DataFrame]:
+    """Tell what happened in the groups."""
+    records = decode_together(landing.without_stale(landing.log), EVENT_TABLES, dialect=dialect)
+    history = known_history(landing.history)
+    lost = losses = None
+    if not quarantine.isEmpty():
+        lost, losses = lost_records(quarantine), landing.keep(partition_losses(quarantine, history), "losses")
+    events = landing.keep(group_events(records, history, lost, losses), "events")
     judged = landing.keep(judge(events), "judged")
     members = landing.keep(member_states(events), "members")
-    timelines = {
+    return {
         "epoch_timeline": epoch_timeline(events, judged),
         "rebalance_lag": rebalance_lag(events, members, topics, captured_at),
         "partition_handover": partition_handover(members, topics),
         "group_state_timeline": group_state_timeline(judged, captured_at),
         "group_state": last_states(judged),
     }
-    write_tables(spark, options.out, options.cluster, timelines, lambda name: progress(f"wrote {name}"))

@@ -35,9 +35,9 @@ def read_topics_file(path: str) -> dict[str, str]:
 def topic_names(spark: SparkSession, tables: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
     """Return the topics whose names are known, one row each: `topic_id`, `topic`, `source`.
 
-    In this order: `topics`, which the user gave; the records of type 4; those of type 15; offset commits, if `tables`
-    has them. Of several records the last one counts, for a topic keeps its id and a new topic of the same name gets
-    another.
+    In this order: `topics`, which the user gave; the records of type 4; those of type 15; offset commits; each if
+    `tables` has them. Of several records the last one counts, for a topic keeps its id and a new topic of the same name
+    gets another.
     """
     given = [(topic_id, name, _TOPICS_FILE, 0, 0, 0) for topic_id, name in topics.items()]
     names = spark.createDataFrame(given, _COLUMNS)
@@ -46,7 +46,7 @@ def topic_names(spark: SparkSession, tables: Mapping[str, DataFrame], topics: Ma
         "share_group_state_partition_metadata": ["initializing_topics", "initialized_topics", "deleting_topics"],
     }
     for rank, (table, columns) in enumerate(fields.items(), start=1):
-        for column in columns:
+        for column in columns if table in tables else ():
             topic = tables[table].select("partition", "offset", F.explode(column).alias("topic"))
             found = topic.select("topic.topic_id", "topic.topic_name", F.lit(table), F.lit(rank), "partition", "offset")
             names = names.union(found)

@@ -12,13 +12,13 @@ _HERE = Path(__file__).parent
 _CAPTURES = sorted(path for path in (_HERE / "captures").iterdir() if path.is_dir())
 
 # The quick compiler alone: many small jobs spend a third of their CPU time on code that the thorough one will not pay
-# for in a few minutes.
-QUICK_JAVA = "-XX:TieredStopAtLevel=1"
+# for in a few minutes. Its code takes more room than Java gives it by default, and without room nothing is compiled.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
 
 
 @pytest.fixture(scope="session")
 def spark():
-    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"--driver-java-options {QUICK_JAVA} pyspark-shell")
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f'--driver-java-options "{QUICK_JAVA}" pyspark-shell')
     session = get_session("kip848-tests")
     yield session
     session.stop()

@@ -18,9 +18,10 @@ from kip848_records.decode.schemas import (
     JSON_SCHEMA,
     OFFSET_COMMIT_TABLE,
     PLACE,
+    joint_schema,
     record_schema,
 )
-from kip848_records.decode.workers import failures, json_records, typed_records
+from kip848_records.decode.workers import failures, joint_records, json_records, typed_records
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.sources import settle_transactions
@@ -34,7 +35,7 @@ from kip848_records.sources.log import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -55,17 +56,26 @@ class DecodedLog:
     unknown_record: DataFrame
 
 
-def decode(log: DataFrame, *, dialect: str = KAFKA.name, offset_commits: bool = False) -> DecodedLog:
+def decode(
+    log: DataFrame,
+    *,
+    dialect: str = KAFKA.name,
+    offset_commits: bool = False,
+    tables: Collection[str] | None = None,
+) -> DecodedLog:
     """Decode log rows by a dialect (a name in `protocol.messages.DIALECTS`); offset commits only if asked for.
+
+    Whoever knows which tables have records names them in `tables`: every DataFrame takes Spark time to build.
 
     Control records and the records of aborted transactions are left out of all three. Raises InputError for a dialect
     that does not exist.
     """
     check_dialect(dialect)
     kept = log if offset_commits else without_offset_commits(log)
-    tables = {record.table for record in DIALECTS[dialect].records}
-    wanted = sorted(tables if offset_commits else tables - {OFFSET_COMMIT_TABLE})
-    records = {table: decode_record(kept, table, dialect=dialect) for table in wanted}
+    wanted = {record.table for record in DIALECTS[dialect].records}
+    wanted -= set() if offset_commits else {OFFSET_COMMIT_TABLE}
+    wanted &= wanted if tables is None else set(tables)
+    records = {table: decode_record(kept, table, dialect=dialect) for table in sorted(wanted)}
     return DecodedLog(records, _quarantine(kept, dialect), _unknown(kept))
 
 
@@ -80,6 +90,17 @@ def decode_record(log: DataFrame, table: str, *, dialect: str = KAFKA.name) -> D
         rows = rows.filter(key_ends_after_group())
     selected = rows.select(*_PLACE, *transaction, "key", "value")
     return selected.mapInArrow(partial(typed_records, table, dialect), record_schema(table))
+
+
+def decode_together(log: DataFrame, tables: Mapping[str, Sequence[str]], *, dialect: str = KAFKA.name) -> DataFrame:
+    """Return the records of several tables in one DataFrame (`joint_schema`), decoded in one pass over the log.
+
+    `tables` names the columns of each table that are wanted. Offset commits have no `transaction` here.
+    """
+    check_dialect(dialect)
+    of_dialect = [record.key_type for table in tables for record in DIALECTS[dialect].of_table(table)]
+    rows = log.filter(is_record() & key_of_types(of_dialect)).select(*_PLACE, "key", "value")
+    return rows.mapInArrow(partial(joint_records, dict(tables), dialect), joint_schema(tables))
 
 
 def to_json(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:

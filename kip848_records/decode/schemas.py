@@ -25,7 +25,7 @@ from kip848_records.protocol.messages import DIALECTS, OFFSET_COMMIT_TYPES, RECO
 from kip848_records.protocol.schema import Array, Field, Struct, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
 OFFSET_COMMIT_TABLE = RECORDS[OFFSET_COMMIT_TYPES[0]].table
 
@@ -100,6 +100,26 @@ def record_schema(table: str) -> StructType:
     fields = key_columns(table) | value_columns(table)
     typed = [StructField(column, spark_type(field.type)) for column, field in fields.items()]
     return StructType([*PLACE, StructField("is_tombstone", BooleanType()), *transaction, *typed])
+
+
+def joint_schema(tables: Mapping[str, Sequence[str]]) -> StructType:
+    """Return the columns of a DataFrame with records of several tables, of which it has the columns that are named.
+
+    They are place, is_tombstone, `table`, then those columns: null where the record's own table was not asked for it.
+    Tables that share a column must agree on its type.
+    """
+    columns = {name: record_schema(table)[name] for table, names in tables.items() for name in names}
+    table = StructField("table", StringType())
+    return StructType([*PLACE, StructField("is_tombstone", BooleanType()), table, *columns.values()])
+
+
+def joint_types(tables: Mapping[str, Sequence[str]]) -> dict[str, pa.DataType]:
+    """Return the Arrow types of the columns that `joint_schema` names."""
+    return {
+        name: (key_columns(table) | value_columns(table))[name].type.arrow
+        for table, names in tables.items()
+        for name in names
+    }
 
 
 @cache

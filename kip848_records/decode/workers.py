@@ -1,7 +1,8 @@
 """What Python workers do with the Arrow batches that `mapInArrow` hands them: RecordBatch -> RecordBatch, no more.
 
-`typed_records` serves `decode_record`, `failures` the quarantine, `json_records` `to_json` and `decoded_counts`
-`choose_dialect`. Dialects are named: a name travels to a worker, and the layouts are there already.
+`typed_records` serves `decode_record`, `joint_records` `decode_together`, `failures` the quarantine, `json_records`
+`to_json` and `decoded_counts` `choose_dialect`. Dialects are named: a name travels to a worker, and the layouts are
+there already.
 """
 
 from __future__ import annotations
@@ -12,18 +13,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from kip848_records.decode.schemas import FAILURE_SCHEMA, JSON_SCHEMA, PLACE, key_columns, record_schema, value_columns
+from kip848_records.decode.schemas import (
+    FAILURE_SCHEMA,
+    JSON_SCHEMA,
+    PLACE,
+    joint_schema,
+    joint_types,
+    key_columns,
+    record_schema,
+    value_columns,
+)
 from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.kafka_json import key_json, value_json
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.protocol.records import DecodedBatch, RecordGroup, decode_records, join_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
 _TYPE_BYTES = 2
+_PLACE = [field.name for field in PLACE]
 
 
 def typed_records(table: str, dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -32,6 +43,22 @@ def typed_records(table: str, dialect: str, batches: Iterable[pa.RecordBatch]) -
         for group in _decode(batch, dialect).groups:
             if group.record.table == table:
                 yield _table_columns(table, group, batch.take(pa.array(group.rows)))
+
+
+def joint_records(
+    tables: Mapping[str, Sequence[str]], dialect: str, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that decode as records of one of the tables, with the columns of `joint_schema`."""
+    names, types = joint_schema(tables).names, joint_types(tables)
+    for batch in join_batches(batches):
+        for group in _decode(batch, dialect).groups:
+            table = group.record.table
+            if table in tables:
+                columns = _table_columns(table, group, batch.take(pa.array(group.rows)))
+                theirs = (*_PLACE, "is_tombstone", *tables[table])
+                known = {name: columns[name] for name in theirs} | {"table": pa.repeat(table, columns.num_rows)}
+                nulls = {name: pa.nulls(columns.num_rows, types[name]) for name in names if name not in known}
+                yield pa.RecordBatch.from_pydict({name: (known | nulls)[name] for name in names})
 
 
 def failures(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -140,7 +167,7 @@ def _json_columns(
 
 
 def _with_place(rows: pa.RecordBatch, columns: dict[str, pa.Array | None]) -> pa.RecordBatch:
-    for name in [*(field.name for field in PLACE), "transaction"]:
+    for name in [*_PLACE, "transaction"]:
         columns[name] = rows[name]
     full = []
     for field in JSON_SCHEMA:

@@ -58,16 +58,21 @@ def write_tables(
 
 def _replace(spark: SparkSession, out: str, cluster: str, spec: TableSpec, rows: DataFrame | None) -> None:
     path = location(out, spec.name)
-    exists = DeltaTable.isDeltaTable(spark, path)
-    if not exists:
+    if DeltaTable.isDeltaTable(spark, path):
+        # To replace rows, Delta lists the table's files. For a table that never had any it need not.
+        has_rows = DeltaTable.forPath(spark, path).history(1).collect()[0].version > 0
+    else:
         # The builder keeps NOT NULL and comments; a writer would lose the one or the other.
         new = DeltaTable.createIfNotExists(spark).location(path).comment(spec.comment)
         new.addColumns(spec.schema).partitionedBy("cluster").execute()
+        has_rows = False
     of_cluster = f"cluster = {_sql_string(cluster)}"
     if rows is not None:
         shaped = rows.withColumn("cluster", F.lit(cluster)).select(*(F.col(c.name).cast(c.type) for c in spec.columns))
-        shaped.write.format("delta").mode("overwrite").option("replaceWhere", of_cluster).save(path)
-    elif exists:
+        writer = shaped.write.format("delta")
+        writer = writer.mode("overwrite").option("replaceWhere", of_cluster) if has_rows else writer.mode("append")
+        writer.save(path)
+    elif has_rows:
         DeltaTable.forPath(spark, path).delete(of_cluster)
 
 

@@ -2,7 +2,7 @@
 
 Pure ``DataFrame -> DataFrame`` steps; each takes what the ones before it return::
 
-    events = group_events(tables, history, lost_records(quarantine), partition_losses(quarantine, history))
+    events = group_events(records, history, lost_records(quarantine), partition_losses(quarantine, history))
     judged, members = judge(events), member_states(events)
     epoch_timeline(events, judged), last_states(judged), group_state_timeline(judged, captured_at)
     rebalance_lag(events, members, topics, captured_at), partition_handover(members, topics)

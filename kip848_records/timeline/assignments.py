@@ -77,7 +77,7 @@ def assignments(events: DataFrame) -> DataFrame:
         events: the rows of `group_events`.
 
     Returns:
-        One row per assignment: ``cluster, partition, group_id, incarnation, assignment int`` (its number),
+        One row per assignment: ``partition, group_id, incarnation, assignment int`` (its number),
         ``group_epoch, target_at, operation, next_operation`` (of the next assignment; null if there is none), and
         ``bump``, null if it was not seen, a struct ``offset, timestamp, is_complete``.
     """

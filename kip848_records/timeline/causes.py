@@ -44,7 +44,7 @@ def bump_causes(events: DataFrame) -> DataFrame:
         events: the rows of `group_events`.
 
     Returns:
-        One row per type-3 record that is no tombstone: ``cluster, partition, group_id, incarnation, offset, cause``.
+        One row per type-3 record that is no tombstone: ``partition, group_id, incarnation, offset, cause``.
     """
     in_order = Window.partitionBy(*INCARNATION).orderBy("offset")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)

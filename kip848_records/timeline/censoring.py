@@ -26,7 +26,7 @@ def with_history(events: DataFrame, history: DataFrame | None, losses: DataFrame
 
     Args:
         events: the rows of `with_operations`.
-        history: ``cluster, partition, complete_from bigint, head_missing boolean``, one row per partition, as
+        history: ``partition, complete_from bigint, head_missing boolean``, one row per partition, as
             `history.known_history` tells it. Without it, or where it is null, no history counts as complete.
         losses: the rows of `losses.partition_losses`.
 
@@ -46,7 +46,7 @@ def with_history(events: DataFrame, history: DataFrame | None, losses: DataFrame
     return (
         events.withColumn("jumps", is_jump)
         .withColumn("last_jump", last_jump)
-        .join(F.broadcast(history), ["cluster", "partition"], "left")
+        .join(F.broadcast(history), "partition", "left")
         .transform(_with_losses, losses)
         .withColumn("is_headless", (holds(F.col("head_missing")) & (F.col("incarnation") == 0)) | _is_behind_loss())
         .withColumn("is_complete", is_complete & ~F.col("is_headless") & holds(offset > F.col("last_loss")))
@@ -74,7 +74,7 @@ def _with_losses(events: DataFrame, losses: DataFrame | None) -> DataFrame:
     if losses is None:
         marked = events.withColumns({"first_loss": none, "last_loss": none})
     else:
-        marked = events.join(F.broadcast(losses), ["cluster", "partition"], "left")
+        marked = events.join(F.broadcast(losses), "partition", "left")
     return marked.withColumns(
         {
             "deleted_at": F.coalesce(F.last(deletion, ignorenulls=True).over(before), none),

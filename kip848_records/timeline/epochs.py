@@ -26,7 +26,7 @@ def epoch_timeline(events: DataFrame, judged: DataFrame) -> DataFrame:
         judged: the rows of `judge`.
 
     Returns:
-        One row per (cluster, group_id, incarnation, group_epoch), with ``partition``, ``group_type``;
+        One row per (group_id, incarnation, group_epoch), with ``partition``, ``group_type``;
         ``bumped_at, bump_offset, cause`` (see `bump_causes`); ``assigned_at``, of the first type 6 that reaches
         this epoch before it ends; ``converged_at``; ``status`` (converged, superseded, emptied, deleted, open);
         ``superseded_by``, the group's epoch when it converged without this one, or at the end of the log;

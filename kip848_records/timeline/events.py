@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from kip848_records.timeline.assignments import with_assignments
 from kip848_records.timeline.censoring import with_history
@@ -26,80 +25,68 @@ from kip848_records.timeline.operations import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_MEMBER_FIELDS: Final = ("instance_id", "client_id", "client_host", "rebalance_timeout_ms")
-# Early dialects have `topic_partitions` in place of the other two.
-_OWNED: Final = "transform(coalesce({}), owned -> struct(owned.topic_id AS topic_id, owned.partitions AS partitions))"
+    from pyspark.sql import DataFrame
 
-_RECORDS: Final[Mapping[str, tuple[int, Mapping[str, str]]]] = {
-    "group_metadata": (
-        GROUP_METADATA,
-        {"group_id": "`group`", "generation": "generation", "classic_members": "array_size(members)"},
-    ),
-    "consumer_group_metadata": (GROUP_EPOCH, {"group_epoch": "epoch", "metadata_hash": "metadata_hash"}),
-    "consumer_group_partition_metadata": (PARTITION_METADATA, {}),
+_PLACE: Final = ("partition", "offset", "timestamp", "key_type", "is_tombstone")
+
+_EVENTS: Final[Mapping[str, tuple[int, tuple[str, ...]]]] = {
+    "group_metadata": (GROUP_METADATA, ("group", "generation", "members")),
+    "consumer_group_metadata": (GROUP_EPOCH, ("group_id", "epoch", "metadata_hash")),
+    "consumer_group_partition_metadata": (PARTITION_METADATA, ("group_id",)),
     "consumer_group_member_metadata": (
         MEMBER,
-        {
-            "member_id": "member_id",
-            **{name: name for name in _MEMBER_FIELDS},
-            "subscription": "xxhash64(array_sort(subscribed_topic_names), subscribed_topic_regex)",
-        },
+        (
+            *("group_id", "member_id", "instance_id", "client_id", "client_host", "rebalance_timeout_ms"),
+            *("subscribed_topic_names", "subscribed_topic_regex"),
+        ),
     ),
-    "consumer_group_target_assignment_metadata": (TARGET_ASSIGNMENT, {"assignment_epoch": "assignment_epoch"}),
-    "consumer_group_target_assignment": (TARGET_ASSIGNMENT, {"assignment_epoch": "assignment_epoch"}),
-    "consumer_group_target_assignment_member": (
-        MEMBER_TARGET,
-        {"member_id": "member_id", "target": _OWNED.format("topic_partitions")},
-    ),
+    "consumer_group_target_assignment_metadata": (TARGET_ASSIGNMENT, ("group_id", "assignment_epoch")),
+    "consumer_group_target_assignment": (TARGET_ASSIGNMENT, ("group_id", "assignment_epoch")),
+    "consumer_group_target_assignment_member": (MEMBER_TARGET, ("group_id", "member_id", "topic_partitions")),
     "consumer_group_current_member_assignment": (
         CURRENT_ASSIGNMENT,
-        {
-            "member_id": "member_id",
-            "member_epoch": "member_epoch",
-            "previous_member_epoch": "previous_member_epoch",
-            "member_state": "state",
-            "assigned": _OWNED.format(
-                "assigned_partitions, transform(topic_partitions, t -> struct(t.topic_id AS"
-                " topic_id, t.partitions AS partitions, CAST(NULL AS array<int>) AS assignment_epochs))"
-            ),
-            "pending": _OWNED.format("partitions_pending_revocation"),
-        },
+        (
+            *("group_id", "member_id", "member_epoch", "previous_member_epoch", "state"),
+            *("assigned_partitions", "partitions_pending_revocation", "topic_partitions"),
+        ),
     ),
-    "consumer_group_regular_expression": (REGULAR_EXPRESSION, {}),
+    "consumer_group_regular_expression": (REGULAR_EXPRESSION, ("group_id",)),
 }
-"""Record table -> its key type, and where its event columns come from.
+"""Record table -> its key type, and the columns that events are made of.
 
 In early dialects a record may have another key type; here it has the one of the record that took its place.
 """
 
-EVENT_TABLES: Final = tuple(_RECORDS)
-"""The record tables that tell of a group's state."""
+EVENT_TABLES: Final[Mapping[str, tuple[str, ...]]] = {table: columns for table, (_, columns) in _EVENTS.items()}
+"""The record tables that tell of a group's state, and which of their columns do."""
 
-_PARTITIONS: Final = "array<struct<topic_id:string,partitions:array<int>>>"
-_EVENT_COLUMNS: Final[Mapping[str, str]] = {
-    "group_id": "string",
-    "member_id": "string",
-    "group_epoch": "int",
-    "metadata_hash": "bigint",
-    "assignment_epoch": "int",
-    "member_epoch": "int",
-    "previous_member_epoch": "int",
-    "member_state": "tinyint",
-    "instance_id": "string",
-    "client_id": "string",
-    "client_host": "string",
-    "rebalance_timeout_ms": "int",
-    "subscription": "bigint",
-    "generation": "int",
-    "classic_members": "int",
-    "target": _PARTITIONS,
-    "assigned": _PARTITIONS,
-    "pending": _PARTITIONS,
+_OWNED: Final = "transform({}, owned -> struct(owned.topic_id AS topic_id, owned.partitions AS partitions))"
+_FIELDS: Final[Mapping[str, str]] = {
+    "group_id": "coalesce(group_id, `group`)",
+    "member_id": "member_id",
+    "group_epoch": "epoch",
+    "metadata_hash": "metadata_hash",
+    "assignment_epoch": "assignment_epoch",
+    "member_epoch": "member_epoch",
+    "previous_member_epoch": "previous_member_epoch",
+    "member_state": "state",
+    **{name: name for name in ("instance_id", "client_id", "client_host", "rebalance_timeout_ms")},
+    # A hash of nothing is a number too.
+    "subscription": f"IF(key_type = {MEMBER} AND NOT is_tombstone,"
+    " xxhash64(array_sort(subscribed_topic_names), subscribed_topic_regex), NULL)",
+    "generation": "generation",
+    "classic_members": "array_size(members)",
+    "target": f"IF(key_type = {MEMBER_TARGET}, topic_partitions, NULL)",
+    # Early dialects have `topic_partitions` in place of the other two.
+    "assigned": f"coalesce({_OWNED.format('assigned_partitions')},"
+    f" IF(key_type = {CURRENT_ASSIGNMENT}, topic_partitions, NULL))",
+    "pending": _OWNED.format("partitions_pending_revocation"),
 }
+"""What an event has besides its place, and where it comes from."""
 
 
 def group_events(
-    tables: Mapping[str, DataFrame],
+    records: DataFrame,
     history: DataFrame | None = None,
     lost: DataFrame | None = None,
     losses: DataFrame | None = None,
@@ -107,14 +94,15 @@ def group_events(
     """Make every record that tells of a group's state one row, with its operation, incarnation and assignments.
 
     Args:
-        tables: record table name -> its rows, for each of `EVENT_TABLES`; one row per (partition, offset).
+        records: ``partition, offset, timestamp, is_tombstone, table``, and the columns of `EVENT_TABLES`, null
+            where the record's table does not have them; one row per (partition, offset).
         history: as `with_history` takes it.
         lost: the rows of `losses.lost_records`; without it, every record of a known group decoded.
         losses: the rows of `losses.partition_losses`. Those behind a group's last record take a pass over all records
             more; without it, every record could be read.
 
     Returns:
-        One row per record: ``cluster, partition, offset, timestamp, key_type int, is_tombstone, group_id``; of the
+        One row per record: ``partition, offset, timestamp, key_type int, is_tombstone, group_id``; of the
         record's own fields, null on other types and on tombstones: ``member_id`` (5, 7, 8, of tombstones too),
         ``group_epoch, metadata_hash`` (type 3), ``assignment_epoch`` (6), ``member_epoch, previous_member_epoch,
         member_state, assigned, pending`` (8), ``instance_id, client_id, client_host, rebalance_timeout_ms``, and
@@ -122,23 +110,17 @@ def group_events(
         classic_members`` (2); partitions are arrays of structs ``topic_id, partitions``: whoever needs none leaves
         these three columns unread. And the columns of `with_operations`, `with_history` and `with_assignments`.
     """
-    records = [_events_of(tables[name], key_type, fields) for name, (key_type, fields) in _RECORDS.items()]
+    key_types = F.create_map(*(F.lit(item) for table, (key_type, _) in _EVENTS.items() for item in (table, key_type)))
+    events = records.withColumn("key_type", key_types[F.col("table")]).selectExpr(
+        *_PLACE, *(f"{source} AS {name}" for name, source in _FIELDS.items())
+    )
     if lost is not None:
-        records.append(_events_of(lost, LOST, {}))
-    events = reduce(DataFrame.unionByName, records)
+        events = events.transform(_with_lost, lost)
     if losses is not None:
-        events = events.unionByName(_events_of(lost_to_groups(events, losses), LOST, {}))
+        events = events.transform(_with_lost, lost_to_groups(events, losses))
     return events.transform(with_operations).transform(with_history, history, losses).transform(with_assignments)
 
 
-def _events_of(table: DataFrame, key_type: int, fields: Mapping[str, str]) -> DataFrame:
-    sources = {"group_id": "group_id", **{name: _unless_deleted(name, source) for name, source in fields.items()}}
-    return table.selectExpr(
-        *("cluster", "partition", "offset", "timestamp", f"{key_type} AS key_type", "is_tombstone"),
-        *(f"CAST({sources.get(name, 'NULL')} AS {kind}) AS {name}" for name, kind in _EVENT_COLUMNS.items()),
-    )
-
-
-def _unless_deleted(name: str, source: str) -> str:
-    """A hash of nothing is a number too."""
-    return f"IF(is_tombstone, NULL, {source})" if name == "subscription" else source
+def _with_lost(events: DataFrame, lost: DataFrame) -> DataFrame:
+    marked = lost.withColumn("key_type", F.lit(LOST)).select(*_PLACE, "group_id")
+    return events.unionByName(marked, allowMissingColumns=True)

@@ -40,7 +40,7 @@ def partition_handover(members: DataFrame, topics: DataFrame) -> DataFrame:
         topics: ``topic_id, topic``, each id once.
 
     Returns:
-        One row per acquisition: ``cluster, group_id, incarnation, topic_id, topic`` (its id where no name is known),
+        One row per acquisition: ``group_id, incarnation, topic_id, topic`` (its id where no name is known),
         ``partition int`` (of the topic), ``acquired_offset``, of the new owner's type 8; ``from_member`` (null: first
         acquisition), ``released_at`` (null as well if the owner before had not released it), ``to_member,
         acquired_at``; ``unowned_ms``, a lower bound: how long a member was dead before its session expired
@@ -61,7 +61,7 @@ def partition_handover(members: DataFrame, topics: DataFrame) -> DataFrame:
         .withColumn("topic_id", topic_id())
         .join(topics.select("topic_id", "topic"), "topic_id", "left")
         .select(
-            *("cluster", "group_id", "incarnation"),
+            *("group_id", "incarnation"),
             "topic_id",
             F.coalesce("topic", "topic_id").alias("topic"),
             topic_partition_number().alias("partition"),

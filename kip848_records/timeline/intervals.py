@@ -29,7 +29,7 @@ def group_state_timeline(judged: DataFrame, captured_at: datetime | None) -> Dat
         captured_at: when the log was copied: how old what is still open is counts to it.
 
     Returns:
-        One row per interval: ``cluster, partition, group_id, incarnation, group_type, state`` (Empty, Assigning,
+        One row per interval: ``partition, group_id, incarnation, group_type, state`` (Empty, Assigning,
         Reconciling, Stable, or unknown: the log does not tell), ``from_at, from_offset`` (of the operation's last
         record), ``to_at`` (null: still), ``duration_ms``, ``history`` and ``clock_skew`` (the duration is negative).
     """

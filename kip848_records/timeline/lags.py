@@ -38,7 +38,7 @@ def rebalance_lag(events: DataFrame, members: DataFrame, topics: DataFrame, capt
         captured_at: when the log was copied: how old what is still open is counts to it.
 
     Returns:
-        One row per (cluster, group_id, incarnation, group_epoch, member_id), with ``partition``; ``target_at``,
+        One row per (group_id, incarnation, group_epoch, member_id), with ``partition``; ``target_at``,
         ``reconciled_at``; ``status`` (left, reconciled, open); ``superseded``: a later assignment was written before
         the row's end; ``first_bumped_at``, of the oldest bump that the assignment answers; ``lag_ms`` from there;
         ``revoke_ms, wait_ms``: time in UNREVOKED_PARTITIONS and UNRELEASED_PARTITIONS since ``target_at``;

@@ -12,7 +12,7 @@ from kip848_records.timeline.operations import EVENT_TYPES, GROUP
 
 
 def lost_records(quarantine: DataFrame) -> DataFrame:
-    """Return ``cluster, partition, offset, timestamp, is_tombstone, group_id`` of records that did not decode.
+    """Return ``partition, offset, timestamp, is_tombstone, group_id`` of records that did not decode.
 
     Those of which nobody can tell the group are left out: see `partition_losses`.
 
@@ -23,7 +23,7 @@ def lost_records(quarantine: DataFrame) -> DataFrame:
         _of_groups(quarantine)
         .where("group_id IS NOT NULL")
         .select(
-            *("cluster", "partition", "offset", "timestamp"),
+            *("partition", "offset", "timestamp"),
             F.expr("false").alias("is_tombstone"),
             "group_id",
         )
@@ -37,18 +37,18 @@ def partition_losses(quarantine: DataFrame, history: DataFrame) -> DataFrame:
 
     Args:
         quarantine: the rows of the table `quarantine`.
-        history: ``cluster, partition, last_offset``, one row per partition.
+        history: ``partition, last_offset``, one row per partition.
 
     Returns:
-        ``cluster, partition, first_loss, last_loss`` (offsets), one row per partition with any.
+        ``partition, first_loss, last_loss`` (offsets), one row per partition with any.
     """
-    ends = history.select("cluster", "partition", "last_offset")
+    ends = history.select("partition", "last_offset")
     return (
         _of_groups(quarantine)
         .where("group_id IS NULL")
-        .join(F.broadcast(ends), ["cluster", "partition"])
+        .join(F.broadcast(ends), "partition")
         .where("offset < last_offset")
-        .groupBy("cluster", "partition")
+        .groupBy("partition")
         .agg(F.min("offset").alias("first_loss"), F.max("offset").alias("last_loss"))
     )
 
@@ -59,12 +59,12 @@ def lost_to_groups(events: DataFrame, losses: DataFrame) -> DataFrame:
     When it happened is not known: ``timestamp`` is null.
 
     Args:
-        events: ``cluster, partition, group_id, offset`` of every record of a group.
+        events: ``partition, group_id, offset`` of every record of a group.
         losses: the rows of `partition_losses`.
     """
     groups = events.groupBy(*GROUP).agg(F.min("offset").alias("first_offset"))
     return (
-        groups.join(F.broadcast(losses), ["cluster", "partition"])
+        groups.join(F.broadcast(losses), "partition")
         .where("first_offset < last_loss")
         .select(
             *GROUP,

@@ -23,7 +23,7 @@ def member_states(events: DataFrame) -> DataFrame:
         events: the rows of `group_events`.
 
     Returns:
-        One row per member and operation with types 5, 7 or 8 of it: ``cluster, partition, group_id, incarnation,
+        One row per member and operation with types 5, 7 or 8 of it: ``partition, group_id, incarnation,
         member_id, operation, timestamp``, and as of the operation's end
 
         - ``is_member``: its type 5 is there, and its group; ``life int``, how often its type 5 had been tombstoned;

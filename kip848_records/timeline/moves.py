@@ -24,7 +24,7 @@ def partitions_moved(events: DataFrame) -> DataFrame:
         events: the rows of `group_events`.
 
     Returns:
-        One row per assignment: ``cluster, partition, group_id, incarnation, assignment_offset``, and
+        One row per assignment: ``partition, group_id, incarnation, assignment_offset``, and
         ``partitions_moved int``.
     """
     written = events.where("is_assignment").select(

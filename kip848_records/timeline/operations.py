@@ -1,6 +1,6 @@
 """The order of a group's events, and the operation that each one belongs to.
 
-A group's records are all in one partition, so (cluster, partition, group_id) ordered by offset is the group's whole
+A group's records are all in one partition, so (partition, group_id) ordered by offset is the group's whole
 story. Timestamps never order anything: a coordinator that moves to another broker takes that broker's clock.
 """
 
@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-GROUP: Final = ("cluster", "partition", "group_id")
+GROUP: Final = ("partition", "group_id")
 INCARNATION: Final = (*GROUP, "incarnation")
 MEMBER_KEY: Final = (*INCARNATION, "member_id")
 LIFE: Final = (*MEMBER_KEY, "life")

@@ -58,7 +58,7 @@ def changes(rows: DataFrame, partitions: Column, order: str, keep: Sequence[str]
     """Tell which partitions each member has and had not in its row before, and the other way round.
 
     Args:
-        rows: rows with ``cluster, partition, group_id, incarnation, member_id``.
+        rows: rows with ``partition, group_id, incarnation, member_id``.
         partitions: the names of the partitions that a row's member has.
         order: the column that puts a member's rows in order.
         keep: the columns to keep of the row that made a change.

@@ -36,7 +36,7 @@ def judge(events: DataFrame) -> DataFrame:
         events: the rows of `group_events`.
 
     Returns:
-        One row per type 3, type 6 and last record of an operation: the event's ``cluster, partition, group_id,
+        One row per type 3, type 6 and last record of an operation: the event's ``partition, group_id,
         incarnation, operation, offset, timestamp, key_type, is_tombstone, ends_operation, is_complete``, and, counted
         up to and including this record:
 
@@ -75,7 +75,7 @@ def last_states(judged: DataFrame) -> DataFrame:
         judged: the rows of `judge`.
 
     Returns:
-        One row per group: ``cluster, partition, group_id, incarnation, group_type, state, group_epoch,
+        One row per group: ``partition, group_id, incarnation, group_type, state, group_epoch,
         assignment_epoch, generation, members, converged_members, members_away, since, offset``. ``since`` is the
         timestamp from which on the group has been in this state without interruption, where Assigning and
         Reconciling count as one: a group that has not converged. ``offset`` is the last record that was counted.

@@ -17,14 +17,14 @@ from kip848_records.timeline import (
     partition_handover,
     rebalance_lag,
 )
-from tests.timeline.tables import complete_from, plain_rows, record_tables, topic_table
+from tests.timeline.tables import complete_from, plain_rows, record_table, topic_table
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 
 _OF_REPLAY_ONLY = {"since"}
 _OF_SPARK_ONLY = {
-    *("cluster", "operation", "timestamp", "key_type", "is_tombstone", "ends_operation", "converged_members"),
+    *("operation", "timestamp", "key_type", "is_tombstone", "ends_operation", "converged_members"),
     "is_complete",
 }
 
@@ -38,18 +38,18 @@ def spark_rows(
 ) -> Rows:
     """Return the rows of each timeline, of last_states, and the state at the end of every operation.
 
-    With `cut`, the record tables are cut into so many partitions, their rows in no order.
+    With `cut`, the records are cut into so many partitions, their rows in no order.
     """
-    tables = record_tables(spark, records)
+    table = record_table(spark, records)
     if cut:
-        tables = {name: table.repartition(cut) for name, table in tables.items()}
+        table = table.repartition(cut)
     with TemporaryDirectory() as folder:
 
         def keep(rows: DataFrame, name: str) -> DataFrame:
             rows.write.parquet(f"{folder}/{name}")
             return spark.read.parquet(f"{folder}/{name}")
 
-        events = keep(group_events(tables, complete_from(spark, complete)), "events")
+        events = keep(group_events(table, complete_from(spark, complete)), "events")
         judged, members = keep(judge(events), "judged"), keep(member_states(events), "members")
         return _timelines(events, judged, members, captured_at)
 

@@ -9,7 +9,6 @@ from pyspark.sql import functions as F
 
 from tests.timeline.plain_members import TOPICS
 
-CLUSTER = "test"
 _TOPIC_PARTITIONS = pa.list_(pa.struct({"topic_id": pa.string(), "partitions": pa.list_(pa.int32())}))
 _OWNED = pa.list_(
     pa.struct(
@@ -22,12 +21,12 @@ _OWNED = pa.list_(
 )
 _SCHEMA = pa.schema(
     {
-        "cluster": pa.string(),
         "partition": pa.int32(),
         "offset": pa.int64(),
         "timestamp": pa.timestamp("us", "UTC"),
         "is_tombstone": pa.bool_(),
-        "type": pa.int32(),
+        "table": pa.string(),
+        "group": pa.string(),
         "group_id": pa.string(),
         "member_id": pa.string(),
         "epoch": pa.int32(),
@@ -49,46 +48,27 @@ _SCHEMA = pa.schema(
         "partitions_pending_revocation": _OWNED,
     }
 )
-_TABLES: dict[str, tuple[int, list[str]]] = {
-    "group_metadata": (2, ["group_id AS `group`", "generation", "members"]),
-    "consumer_group_metadata": (3, ["group_id", "epoch", "metadata_hash"]),
-    "consumer_group_partition_metadata": (4, ["group_id"]),
-    "consumer_group_member_metadata": (
-        5,
-        [
-            *("group_id", "member_id", "instance_id", "client_id", "client_host", "rebalance_timeout_ms"),
-            *("subscribed_topic_names", "subscribed_topic_regex"),
-        ],
-    ),
-    "consumer_group_target_assignment_metadata": (6, ["group_id", "assignment_epoch"]),
-    "consumer_group_target_assignment": (-6, ["group_id", "assignment_epoch"]),
-    "consumer_group_target_assignment_member": (7, ["group_id", "member_id", "topic_partitions"]),
-    "consumer_group_current_member_assignment": (
-        8,
-        [
-            *("group_id", "member_id", "member_epoch", "previous_member_epoch", "state"),
-            *("assigned_partitions", "partitions_pending_revocation", "topic_partitions"),
-        ],
-    ),
-    "consumer_group_regular_expression": (16, ["group_id"]),
+_TABLES = {
+    2: "group_metadata",
+    3: "consumer_group_metadata",
+    4: "consumer_group_partition_metadata",
+    5: "consumer_group_member_metadata",
+    6: "consumer_group_target_assignment_metadata",
+    7: "consumer_group_target_assignment_member",
+    8: "consumer_group_current_member_assignment",
+    16: "consumer_group_regular_expression",
 }
 
 
-def record_tables(spark: SparkSession, records: Iterable[Mapping[str, Any]]) -> dict[str, DataFrame]:
-    """Record table name -> DataFrame, with the columns that the timelines read."""
-    kinds = {kind for kind, _ in _TABLES.values()}
-    rows = [_row(record) for record in records if record["type"] in kinds]
-    every = spark.createDataFrame(pa.Table.from_pylist(rows, _SCHEMA))
-    common = ["cluster", "partition", "offset", "timestamp", "is_tombstone"]
-    return {
-        name: every.where(F.col("type") == kind).selectExpr(*common, *columns)
-        for name, (kind, columns) in _TABLES.items()
-    }
+def record_table(spark: SparkSession, records: Iterable[Mapping[str, Any]]) -> DataFrame:
+    """The records in one frame, with the columns that the timelines read."""
+    rows = [_row(record) for record in records if record["type"] in _TABLES]
+    return spark.createDataFrame(pa.Table.from_pylist(rows, _SCHEMA))
 
 
 def complete_from(spark: SparkSession, offsets: Mapping[int, int]) -> DataFrame:
-    rows = [(CLUSTER, partition, offset, False) for partition, offset in offsets.items()]
-    return spark.createDataFrame(rows, "cluster string, partition int, complete_from bigint, head_missing boolean")
+    rows = [(partition, offset, False) for partition, offset in offsets.items()]
+    return spark.createDataFrame(rows, "partition int, complete_from bigint, head_missing boolean")
 
 
 def topic_table(spark: SparkSession) -> DataFrame:
@@ -105,13 +85,13 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     key, value = record["key"], record["value"] or {}
     members = value.get("members")
     return {
-        "cluster": CLUSTER,
         "partition": record["partition"],
         "offset": record["offset"],
         "timestamp": record["timestamp"] * 1000,
         "is_tombstone": record["value"] is None,
-        "type": record["type"],
-        "group_id": key.get("groupId", key.get("group")),
+        "table": _TABLES[record["type"]],
+        "group": key.get("group"),
+        "group_id": key.get("groupId"),
         "member_id": key.get("memberId"),
         "epoch": value.get("epoch"),
         "assignment_epoch": value.get("assignmentEpoch"),

@@ -38,12 +38,12 @@ def test_topics_have_their_names(audits: Audits, capture: Path) -> None:
 
 
 def _plain(row: Row) -> Row:
-    """Times in ms, and no topic names: the replay knows others."""
+    """Times in ms, and no cluster and topic names: the replay knows none, and others."""
     plain = {name: _ms(value) if isinstance(value, datetime) else value for name, value in row.items()}
     if row.get("awaited"):
         items = [tuple(item.values()) if isinstance(item, dict) else item for item in row["awaited"]]
         plain["awaited"] = [(topic_id, number, owner) for topic_id, _, number, owner in items]
-    return {name: value for name, value in plain.items() if name != "topic"}
+    return {name: value for name, value in plain.items() if name not in ("cluster", "topic")}
 
 
 def _ms(time: datetime) -> int:

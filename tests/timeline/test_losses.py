@@ -6,7 +6,7 @@ import pytest
 
 from kip848_records.timeline import group_events, judge, last_states, lost_records, partition_losses
 from tests.timeline.stories import COMPACTED, COMPLETE, Story, records_of
-from tests.timeline.tables import CLUSTER, record_tables
+from tests.timeline.tables import record_table
 
 LIVED = "1: 5 a, 3 1, 7 a, 6 1, 8 a 1"
 DELETED = "50: 8 a x, 7 a x, 6 x, 5 a x, 3 x"
@@ -38,15 +38,15 @@ def states(spark):
     ]
     at = datetime(2026, 1, 1, tzinfo=timezone.utc)
     quarantine = spark.createDataFrame(
-        [(CLUSTER, partition, offset, at, written) for partition, offset, written in lost],
-        "cluster string, partition int, offset bigint, timestamp timestamp, key binary",
+        [(partition, offset, at, written) for partition, offset, written in lost],
+        "partition int, offset bigint, timestamp timestamp, key binary",
     )
     history = spark.createDataFrame(
-        [(CLUSTER, partition, 0, False, end) for partition, end in ((COMPLETE, 350), (COMPACTED, 250))],
-        "cluster string, partition int, complete_from bigint, head_missing boolean, last_offset bigint",
+        [(partition, 0, False, end) for partition, end in ((COMPLETE, 350), (COMPACTED, 250))],
+        "partition int, complete_from bigint, head_missing boolean, last_offset bigint",
     )
     lost, losses = lost_records(quarantine), partition_losses(quarantine, history)
-    events = group_events(record_tables(spark, records_of(STORIES)), history, lost, losses)
+    events = group_events(record_table(spark, records_of(STORIES)), history, lost, losses)
     return {row.group_id: row.state for row in last_states(judge(events)).collect()}
 
 
