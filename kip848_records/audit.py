@@ -19,19 +19,7 @@ from kip848_records.replay import latest_state
 from kip848_records.sources import ends_of_dumps, find_copies, read_copies, settle_transactions
 from kip848_records.tables.delta import write_tables
 from kip848_records.tables.specs import RECORD_TABLES
-from kip848_records.timeline import (
-    EVENT_TABLES,
-    epoch_timeline,
-    group_events,
-    group_state_timeline,
-    judge,
-    last_states,
-    lost_records,
-    member_states,
-    partition_handover,
-    partition_losses,
-    rebalance_lag,
-)
+from kip848_records.timeline import EVENT_TABLES, group_events, lost_records, partition_losses, timelines
 from kip848_records.topics import topic_names
 
 if TYPE_CHECKING:
@@ -132,26 +120,14 @@ def _tables(
         "quarantine": quarantine,
         "unknown_record": decoded.unknown_record if landing.records.keys() - {None, *RECORDS} else None,
         "topic_name": topics,
-        **_timelines(landing, dialect, quarantine, topics, options.captured_at or landing.newest),
+        **timelines(_events(landing, dialect, quarantine), topics, options.captured_at or landing.newest, landing.keep),
     }
 
 
-def _timelines(
-    landing: Landed, dialect: str, quarantine: DataFrame, topics: DataFrame, captured_at: datetime | None
-) -> Mapping[str, DataFrame]:
-    """Tell what happened in the groups."""
+def _events(landing: Landed, dialect: str, quarantine: DataFrame) -> DataFrame:
     records = decode_together(landing.without_stale(landing.log), EVENT_TABLES, dialect=dialect)
     history = known_history(landing.history)
-    lost = losses = None
-    if not quarantine.isEmpty():
-        lost, losses = lost_records(quarantine), landing.keep(partition_losses(quarantine, history), "losses")
-    events = landing.keep(group_events(records, history, lost, losses), "events")
-    judged = landing.keep(judge(events), "judged")
-    members = landing.keep(member_states(events), "members")
-    return {
-        "epoch_timeline": epoch_timeline(events, judged),
-        "rebalance_lag": rebalance_lag(events, members, topics, captured_at),
-        "partition_handover": partition_handover(members, topics),
-        "group_state_timeline": group_state_timeline(judged, captured_at),
-        "group_state": last_states(judged),
-    }
+    if quarantine.isEmpty():
+        return group_events(records, history)
+    losses = landing.keep(partition_losses(quarantine, history), "losses")
+    return group_events(records, history, lost_records(quarantine), losses)

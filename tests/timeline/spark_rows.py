@@ -7,21 +7,20 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kip848_records.timeline import (
-    epoch_timeline,
-    group_events,
-    group_state_timeline,
-    judge,
-    last_states,
-    member_states,
-    partition_handover,
-    rebalance_lag,
-)
+from kip848_records.timeline import group_events, timelines
 from tests.timeline.tables import complete_from, plain_rows, record_table, topic_table
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 
+_NAMES = {
+    "epoch_timeline": "epochs",
+    "rebalance_lag": "lags",
+    "partition_handover": "handovers",
+    "group_state_timeline": "intervals",
+    "group_state": "lasts",
+    "state": "states",
+}
 _OF_REPLAY_ONLY = {"since"}
 _OF_SPARK_ONLY = {
     *("operation", "timestamp", "key_type", "is_tombstone", "ends_operation", "converged_members"),
@@ -43,29 +42,19 @@ def spark_rows(
     table = record_table(spark, records)
     if cut:
         table = table.repartition(cut)
+    kept = {}
+    captured = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=captured_at)
     with TemporaryDirectory() as folder:
 
         def keep(rows: DataFrame, name: str) -> DataFrame:
             rows.write.parquet(f"{folder}/{name}")
-            return spark.read.parquet(f"{folder}/{name}")
+            kept[name] = spark.read.parquet(f"{folder}/{name}")
+            return kept[name]
 
-        events = keep(group_events(table, complete_from(spark, complete)), "events")
-        judged, members = keep(judge(events), "judged"), keep(member_states(events), "members")
-        return _timelines(events, judged, members, captured_at)
-
-
-def _timelines(events: DataFrame, judged: DataFrame, members: DataFrame, captured_at: int) -> Rows:
-    topics = topic_table(members.sparkSession)
-    captured = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=captured_at)
-    frames = {
-        "epochs": epoch_timeline(events, judged),
-        "lasts": last_states(judged),
-        "states": judged.where("ends_operation"),
-        "intervals": group_state_timeline(judged, captured),
-        "lags": rebalance_lag(events, members, topics, captured),
-        "handovers": partition_handover(members, topics),
-    }
-    return {name: plain_rows(frame) for name, frame in frames.items()}
+        events = group_events(table, complete_from(spark, complete))
+        frames = timelines(events, topic_table(spark), captured, keep)
+        frames["state"] = kept["judged"].where("ends_operation")
+        return {_NAMES[name]: plain_rows(frame) for name, frame in frames.items()}
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:

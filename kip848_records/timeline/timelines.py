@@ -1,0 +1,45 @@
+"""Every timeline of a log, each step computed once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kip848_records.timeline.epochs import epoch_timeline
+from kip848_records.timeline.handovers import partition_handover
+from kip848_records.timeline.intervals import group_state_timeline
+from kip848_records.timeline.lags import rebalance_lag
+from kip848_records.timeline.members import member_states
+from kip848_records.timeline.states import judge, last_states
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from pyspark.sql import DataFrame
+
+
+def timelines(
+    events: DataFrame,
+    topics: DataFrame,
+    captured_at: datetime | None,
+    keep: Callable[[DataFrame, str], DataFrame],
+) -> dict[str, DataFrame]:
+    """Return the rows of each timeline, by the name of its table.
+
+    Args:
+        events: the rows of `group_events`.
+        topics: ``topic_id, topic``, each id once.
+        captured_at: when the log was copied: how old what is still open is counts to it.
+        keep: is given rows that several timelines are made of, and a name for them: ``events``, ``judged``
+            (`judge`) and ``members`` (`member_states`). It returns the same rows, stored so that they need not be
+            computed again.
+    """
+    events = keep(events, "events")
+    judged, members = keep(judge(events), "judged"), keep(member_states(events), "members")
+    return {
+        "epoch_timeline": epoch_timeline(events, judged),
+        "rebalance_lag": rebalance_lag(events, members, topics, captured_at),
+        "partition_handover": partition_handover(members, topics),
+        "group_state_timeline": group_state_timeline(judged, captured_at),
+        "group_state": last_states(judged),
+    }
