@@ -236,7 +236,7 @@ def test_a_garbage_file_beside_good_ones_is_quarantined_by_name(spark, captures,
     # Of all the tables, only the one that matters here.
     written = {}
     monkeypatch.setattr(audit_module, "write_tables", lambda *arguments: written.update(quarantine(arguments[3])))
-    monkeypatch.setattr(audit_module, "_write_timelines", lambda *_: None)
+    monkeypatch.setattr(audit_module, "timelines", lambda *_: {})
     audit = run_audit(spark, AuditOptions((str(source),), str(tmp_path / "out")), print)
     assert sum(audit.records.values()) > 100
     ((partition, reason),) = written["quarantine"]

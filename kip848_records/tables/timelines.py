@@ -66,7 +66,7 @@ EPOCH_TIMELINE = TableSpec(
             "partitions_moved",
             INT,
             "Partitions that this assignment gave to another owner than the assignment before; one instance id is one "
-            "owner; null without an assignment",
+            "owner; null without an assignment, and where the one before may be compacted away",
         ),
         Column("assign_lag_ms", BIGINT, "From bump to assignment, in ms"),
         Column("reconcile_lag_ms", BIGINT, "From assignment to convergence, in ms"),

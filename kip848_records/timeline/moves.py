@@ -18,19 +18,24 @@ def partitions_moved(events: DataFrame) -> DataFrame:
     """Count, of each assignment, the partitions whose target owner differs from that in the assignment before.
 
     A partition counts if it has an owner in both. One instance id is one owner, whatever its member id. A type 7
-    belongs to the next assignment, which closes its operation.
+    belongs to the next assignment, which closes its operation. Where compaction may have removed records from before
+    the assignment before, nobody can tell.
 
     Args:
         events: the rows of `group_events`.
 
     Returns:
         One row per assignment: ``partition, group_id, incarnation, assignment_offset``, and
-        ``partitions_moved int``.
+        ``partitions_moved int``, null where nobody can tell.
     """
+    in_order = Window.partitionBy(*INCARNATION).orderBy("offset")
     written = events.where("is_assignment").select(
-        *INCARNATION, F.col("assignments").alias("assignment"), F.col("offset").alias("assignment_offset")
+        *INCARNATION,
+        F.col("assignments").alias("assignment"),
+        F.col("offset").alias("assignment_offset"),
+        F.coalesce(F.lag("is_complete").over(in_order), F.col("is_whole")).alias("is_known"),
     )
-    moved = F.coalesce(F.col("moved"), F.lit(0)).cast("int").alias("partitions_moved")
+    moved = F.when(F.col("is_known"), F.coalesce(F.col("moved"), F.lit(0))).cast("int").alias("partitions_moved")
     counted = events.transform(_moves).groupBy(*INCARNATION, "assignment").agg(F.count("*").alias("moved"))
     return written.join(counted, [*INCARNATION, "assignment"], "left").select(*INCARNATION, "assignment_offset", moved)
 

@@ -231,7 +231,7 @@ STORIES = (
         30: 8 a 5 <4 +0
         """,
         history=PARTIAL,
-        causes=("4 unknown, 0 moved", "5 member_joined, 0 moved"),
+        causes=("4 unknown, - moved", "5 member_joined, - moved"),
         lags=(
             "4 a reconciled in 0, left_censored",
             "5 a reconciled in 10, left_censored",

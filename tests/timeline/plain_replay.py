@@ -40,6 +40,7 @@ class Group:
         self.deaths: dict[str, int] = defaultdict(int)
         self.target_owner: dict[Any, tuple[str, Any]] = {}
         self.assigned_owner: dict[Any, Any] = {}
+        self.knows_assignment_before = bool(first and first["complete"])
         self.lags = Lags(self.key)
         self.handovers = Handovers(
             {"group_id": key["group_id"], "incarnation": incarnation}, whole=bool(first and first["complete"])
@@ -121,8 +122,9 @@ class Group:
         answered = [bump for bump in self.bumps if self.highest < bump["value"]["epoch"] <= epoch]
         self.assigned_now.append({"group_epoch": epoch, "bump": answered[0] if answered else None})
         owner = {p: key for p, (_, key) in self.target_owner.items()}
-        row["moved"] = sum(p in self.assigned_owner and self.assigned_owner[p] != owner[p] for p in owner)
-        self.assigned_owner, self.highest = owner, epoch
+        if self.knows_assignment_before:
+            row["moved"] = sum(p in self.assigned_owner and self.assigned_owner[p] != owner[p] for p in owner)
+        self.assigned_owner, self.highest, self.knows_assignment_before = owner, epoch, record["complete"]
 
     def end_operation(self, records: list[Record], *, deleted: bool) -> None:
         last = {r["key"]["memberId"]: r for r in records if r["type"] == 8}
