@@ -22,7 +22,8 @@ HISTORY = Column(
     "history",
     STRING,
     "observed: both ends seen and no record missing between; left_censored: began, or may have lost records, before "
-    "history is complete; right_censored: still open at the end of the log; censored: both. Only observed rows measure",
+    "history is complete; right_censored: open at the end of the log, or until records were lost; censored: both. Only "
+    "observed rows measure",
     required=True,
 )
 CLOCK_SKEW = Column(
@@ -61,7 +62,7 @@ EPOCH_TIMELINE = TableSpec(
             required=True,
         ),
         Column("superseded_by", INT, "The group's epoch when it became Stable without this one, or at the end"),
-        Column("members", INT, "Members of the group at the bump"),
+        Column("members", INT, "Members of the group at the bump; null where that is not known"),
         Column(
             "partitions_moved",
             INT,
@@ -93,12 +94,13 @@ REBALANCE_LAG = TableSpec(
         Column(
             "status",
             STRING,
-            "reconciled; left: the member or the group was gone first; open: neither by the end of the log",
+            "reconciled; left: the member or the group was gone first; open: neither by the end of the log; unknown: "
+            "the log does not tell",
             required=True,
         ),
         Column("superseded", BOOLEAN, "Whether a later assignment was written before this row ended", required=True),
         Column("first_bumped_at", TIMESTAMP, "When the oldest epoch that this assignment answers was bumped (UTC)"),
-        Column("lag_ms", BIGINT, "From first_bumped_at to reconciled_at, or to the capture while open; null for left"),
+        Column("lag_ms", BIGINT, "From first_bumped_at to reconciled_at, or to the capture while open; else null"),
         Column("revoke_ms", BIGINT, "Time in UNREVOKED_PARTITIONS since target_at, in ms: asked to give partitions up"),
         Column("wait_ms", BIGINT, "Time in UNRELEASED_PARTITIONS since target_at, in ms: waiting for other members"),
         Column(
@@ -198,9 +200,21 @@ GROUP_STATE = TableSpec(
         Column("group_epoch", INT, "Group epoch; null for classic groups, or where the log does not tell"),
         Column("assignment_epoch", INT, "Epoch of the target assignment, likewise"),
         Column("generation", INT, "Generation of a classic group"),
-        Column("members", INT, "Members"),
+        Column("members", INT, "Members; null where records are missing that compaction would have kept"),
         Column("converged_members", INT, "Members that own exactly their target at the assignment epoch"),
         Column("members_away", INT, "Static members that went away and may come back (member epoch -2)"),
+        Column(
+            "waits_for_away_only",
+            BOOLEAN,
+            "Whether it is Reconciling only for static members that are away",
+            required=True,
+        ),
+        Column(
+            "history",
+            STRING,
+            "right_censored: the beginning was seen; censored: it may have been in this state before since",
+            required=True,
+        ),
     ),
 )
 

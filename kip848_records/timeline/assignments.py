@@ -26,13 +26,14 @@ def with_assignments(events: DataFrame) -> DataFrame:
     does not count, and none that goes back is ever written. So numbers, epochs and offsets have one order.
 
     Args:
-        events: the rows of `with_operations`.
+        events: the rows of `with_history`.
 
     Returns:
         The events with ``is_assignment``; ``assignments int``, how many there were up to and including this record;
         ``assignments_before`` and ``assignments_after`` its operation; ``assignments_total`` of the incarnation;
         ``assignments_reached`` (type 8), how many have an epoch that is not above the member's; ``deletion``, null
-        while the group lives, a struct ``operation, timestamp, assignments_before`` of the one that deleted it.
+        while the group lives, a struct ``operation, timestamp, assignments_before`` of the one that deleted it; and
+        ``ends_headless``, whether records are missing (`with_history`) without which nobody knows how it ended.
     """
     in_order = Window.partitionBy(*INCARNATION).orderBy("offset")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
@@ -61,6 +62,7 @@ def with_assignments(events: DataFrame) -> DataFrame:
             {
                 "assignments_total": F.max("assignments").over(of_incarnation),
                 "deletion": F.max(F.when(deletes, deletion)).over(of_incarnation),
+                "ends_headless": F.max("is_headless").over(of_incarnation),
                 "assignments_reached": F.when(F.col("key_type") == CURRENT_ASSIGNMENT, reached.cast("int")),
             }
         )

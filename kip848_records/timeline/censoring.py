@@ -32,11 +32,12 @@ def with_history(events: DataFrame, history: DataFrame | None, losses: DataFrame
 
     Returns:
         The events with ``is_complete``: no record of the group is missing at this offset or after it; ``is_headless``:
-        records of this incarnation, from before this one, are missing that compaction would have kept; ``is_whole``:
-        no record of the incarnation is missing.
+        records of this incarnation, from before this one, are missing that compaction would have kept;
+        ``is_unscathed``: no record from here on was lost; ``is_whole``: no record of the incarnation is missing.
     """
     if history is None:
-        return events.withColumns({name: F.expr("false") for name in ("is_complete", "is_headless", "is_whole")})
+        known = {"is_complete": False, "is_headless": False, "is_unscathed": True, "is_whole": False}
+        return events.withColumns({name: F.lit(value) for name, value in known.items()})
     before = Window.partitionBy(*INCARNATION).orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
     epoch_before = F.last("group_epoch", ignorenulls=True).over(before)
     is_jump = ~F.col("group_epoch").isin(epoch_before, epoch_before + 1)
@@ -49,7 +50,8 @@ def with_history(events: DataFrame, history: DataFrame | None, losses: DataFrame
         .join(F.broadcast(history), "partition", "left")
         .transform(_with_losses, losses)
         .withColumn("is_headless", (holds(F.col("head_missing")) & (F.col("incarnation") == 0)) | _is_behind_loss())
-        .withColumn("is_complete", is_complete & ~F.col("is_headless") & holds(offset > F.col("last_loss")))
+        .withColumn("is_unscathed", offset > F.col("last_loss"))
+        .withColumn("is_complete", is_complete & ~F.col("is_headless") & F.col("is_unscathed"))
         .withColumn("is_whole", F.min("is_complete").over(Window.partitionBy(*INCARNATION)))
         .drop(
             "jumps",

@@ -14,6 +14,7 @@ from kip848_records.timeline.operations import (
     GROUP_EPOCH,
     GROUP_METADATA,
     LOST,
+    LOST_TO_ANY,
     MEMBER,
     MEMBER_TARGET,
     PARTITION_METADATA,
@@ -115,12 +116,12 @@ def group_events(
         *_PLACE, *(f"{source} AS {name}" for name, source in _FIELDS.items())
     )
     if lost is not None:
-        events = events.transform(_with_lost, lost)
+        events = events.transform(_with_lost, lost, LOST)
     if losses is not None:
-        events = events.transform(_with_lost, lost_to_groups(events, losses))
+        events = events.transform(_with_lost, lost_to_groups(events, losses), LOST_TO_ANY)
     return events.transform(with_operations).transform(with_history, history, losses).transform(with_assignments)
 
 
-def _with_lost(events: DataFrame, lost: DataFrame) -> DataFrame:
-    marked = lost.withColumn("key_type", F.lit(LOST)).select(*_PLACE, "group_id")
+def _with_lost(events: DataFrame, lost: DataFrame, key_type: int) -> DataFrame:
+    marked = lost.withColumn("key_type", F.lit(key_type)).select(*_PLACE, "group_id")
     return events.unionByName(marked, allowMissingColumns=True)

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.timeline.censoring import history
 from kip848_records.timeline.durations import literal, ms_between
-from kip848_records.timeline.operations import GROUP, INCARNATION, holds
+from kip848_records.timeline.operations import GROUP, INCARNATION, LOST, LOST_TO_ANY, holds
 from kip848_records.timeline.states import DEAD
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def group_state_timeline(judged: DataFrame, captured_at: datetime | None) -> Dat
         One row per interval: ``partition, group_id, incarnation, group_type, state`` (Empty, Assigning,
         Reconciling, Stable, or unknown: the log does not tell), ``from_at, from_offset`` (of the operation's last
         record), ``to_at`` (null: still), ``duration_ms``, ``history`` and ``clock_skew`` (the duration is negative).
+        Of a state that lasted up to a record that was lost nobody saw the end: ``history`` says so, and ``to_at`` is
+        as long as it lasted at least.
     """
     in_order = Window.partitionBy(*GROUP).orderBy("offset")
     run = F.struct("incarnation", "group_type", "state")
@@ -45,7 +47,7 @@ def group_state_timeline(judged: DataFrame, captured_at: datetime | None) -> Dat
                 "from_at": F.col("timestamp"),
                 "from_offset": F.col("offset"),
                 "to_at": F.lead("timestamp").over(in_order),
-                "has_end": F.lead("offset").over(in_order).isNotNull(),
+                "has_end": ~F.lead("key_type", default=LOST).over(in_order).isin(LOST, LOST_TO_ANY),
             }
         )
         .where(F.col("state") != DEAD)

@@ -39,7 +39,8 @@ def rebalance_lag(events: DataFrame, members: DataFrame, topics: DataFrame, capt
 
     Returns:
         One row per (group_id, incarnation, group_epoch, member_id), with ``partition``; ``target_at``,
-        ``reconciled_at``; ``status`` (left, reconciled, open); ``superseded``: a later assignment was written before
+        ``reconciled_at``; ``status`` (left, reconciled, open, or unknown: its records before Kafka 3.8 have no state,
+        or some are missing that compaction would have kept); ``superseded``: a later assignment was written before
         the row's end; ``first_bumped_at``, of the oldest bump that the assignment answers; ``lag_ms`` from there;
         ``revoke_ms, wait_ms``: time in UNREVOKED_PARTITIONS and UNRELEASED_PARTITIONS since ``target_at``;
         ``blocked_by``, array of member ids; ``awaited``, array of structs ``topic_id, topic, partition, owner``;
@@ -66,7 +67,9 @@ def rebalance_lag(events: DataFrame, members: DataFrame, topics: DataFrame, capt
             blocked_by.alias("blocked_by"),
             F.when(is_open, F.col("awaited")).alias("awaited"),
             "settled_by.identity.*",
-            history(begin_is_complete=holds(F.col("bump.is_complete")), has_end=~is_open).alias("history"),
+            history(
+                begin_is_complete=holds(F.col("bump.is_complete")), has_end=F.col("status").isin("reconciled", "left")
+            ).alias("history"),
             holds(F.least("lag_ms", "revoke_ms", "wait_ms") < 0).alias("clock_skew"),
         )
     )
@@ -77,7 +80,12 @@ def _with_end(rows: DataFrame, captured_at: datetime | None) -> DataFrame:
     by, until = F.col("settled_by"), F.col("settled_by.until")
     is_reconciled = by["is_reconciled"]
     is_late = by["operation"] > F.col("operation")
-    status = F.when(is_reconciled, "reconciled").when(until["operation"].isNotNull(), "left").otherwise("open")
+    status = (
+        F.when(is_reconciled, "reconciled")
+        .when(until["operation"].isNotNull(), "left")
+        .when(by["is_last_known"], "unknown")
+        .otherwise("open")
+    )
     reconciled_at = F.when(is_reconciled, F.when(is_late, by["timestamp"]).otherwise(F.col("target_at")))
     # Null while open, for then every later assignment supersedes.
     last_operation = F.when(is_reconciled, F.greatest(by["operation"], F.col("operation"))).otherwise(
@@ -91,7 +99,9 @@ def _with_end(rows: DataFrame, captured_at: datetime | None) -> DataFrame:
             "status": status,
             "superseded": superseded,
             "reconciled_at": reconciled_at,
-            "end_at": F.coalesce(reconciled_at, until["timestamp"], literal(captured_at)),
+            "end_at": F.when(status == "unknown", F.greatest(by["timestamp"], "target_at")).otherwise(
+                F.coalesce(reconciled_at, until["timestamp"], literal(captured_at))
+            ),
         }
     )
 
@@ -100,7 +110,7 @@ def _with_lags(rows: DataFrame) -> DataFrame:
     lag = ms_between("bump.timestamp", "end_at")
     return rows.withColumns(
         {
-            "lag_ms": F.when(F.col("status") != "left", lag),
+            "lag_ms": F.when(F.col("status").isin("reconciled", "open"), lag),
             "revoke_ms": _ms_in(UNREVOKED_PARTITIONS, "revoked_ms"),
             "wait_ms": _ms_in(UNRELEASED_PARTITIONS, "waited_ms"),
         }

@@ -56,22 +56,19 @@ def partition_losses(quarantine: DataFrame, history: DataFrame) -> DataFrame:
 def lost_to_groups(events: DataFrame, losses: DataFrame) -> DataFrame:
     """Return, in the form of `lost_records`, the last loss of the partition for each group that was there before.
 
-    When it happened is not known: ``timestamp`` is null.
+    When it happened is not known. Its ``timestamp`` is that of the group's last record before it: until then, at
+    least, nothing had been lost to the group.
 
     Args:
-        events: ``partition, group_id, offset`` of every record of a group.
+        events: ``partition, group_id, offset, timestamp`` of every record of a group.
         losses: the rows of `partition_losses`.
     """
-    groups = events.groupBy(*GROUP).agg(F.min("offset").alias("first_offset"))
     return (
-        groups.join(F.broadcast(losses), "partition")
-        .where("first_offset < last_loss")
-        .select(
-            *GROUP,
-            F.col("last_loss").alias("offset"),
-            F.lit(None).cast("timestamp").alias("timestamp"),
-            F.expr("false").alias("is_tombstone"),
-        )
+        events.join(F.broadcast(losses), "partition")
+        .where("offset < last_loss")
+        .groupBy(*GROUP)
+        .agg(F.max_by("timestamp", "offset").alias("timestamp"), F.max("last_loss").alias("last_loss"))
+        .select(*GROUP, F.col("last_loss").alias("offset"), "timestamp", F.expr("false").alias("is_tombstone"))
     )
 
 

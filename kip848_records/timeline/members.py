@@ -31,7 +31,8 @@ def member_states(events: DataFrame) -> DataFrame:
         - ``current``: null, or of its last type 8 ``offset, is_complete, is_whole, member_epoch, member_state,
           assigned, pending, assignments_reached``; of a tombstone offset and history alone;
         - ``target``: the partitions of its last type 7;
-        - ``assignments_before, assignments_after, assignments_total, deletion``, as in `with_assignments`;
+        - ``assignments_before, assignments_after, assignments_total, deletion, ends_headless``, as in
+          `with_assignments`;
         - the columns of `with_settled`.
     """
     own = Window.partitionBy(*MEMBER_KEY).orderBy("offset")
@@ -54,7 +55,7 @@ def member_states(events: DataFrame) -> DataFrame:
             _last(identity).over(own).alias("identity"),
             _last(current).over(own).alias("current"),
             _last(target).over(own)["target"].alias("target"),
-            *("assignments_before", "assignments_after", "assignments_total", "deletion"),
+            *("assignments_before", "assignments_after", "assignments_total", "deletion", "ends_headless"),
             is_last.alias("is_last"),
         )
         .where("is_last")

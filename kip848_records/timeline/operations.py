@@ -23,7 +23,9 @@ MEMBER_TARGET: Final = 7
 CURRENT_ASSIGNMENT: Final = 8
 REGULAR_EXPRESSION: Final = 16
 LOST: Final = -1
-"""Stands for the key type of a record that did not decode."""
+"""Stands for the key type of a group's record that did not decode."""
+LOST_TO_ANY: Final = -2
+"""Stands for the key type of one that could not be read: of which group it was nobody can tell."""
 EVENT_TYPES: Final = (2, 3, 4, 5, 6, 7, 8, 16)
 """Key types, in any dialect, of the records that tell of a group's state."""
 
@@ -39,6 +41,7 @@ def with_operations(events: DataFrame) -> DataFrame:
 
     An operation (one heartbeat, one fencing, one deletion) is a run of contiguous offsets with one timestamp. Events
     hold one group's records only, so a record of anybody else shows as a gap in the offsets and ends the operation.
+    One that may be anybody's belongs to none.
 
     Returns:
         The events with ``operation bigint``, the offset of the operation's first record; ``incarnation int``, the
@@ -47,8 +50,10 @@ def with_operations(events: DataFrame) -> DataFrame:
     """
     in_order = Window.partitionBy(*GROUP).orderBy("offset")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    continues = (F.col("offset") == F.lag("offset").over(in_order) + 1) & (
-        F.col("timestamp") == F.lag("timestamp").over(in_order)
+    continues = (
+        (F.col("offset") == F.lag("offset").over(in_order) + 1)
+        & (F.col("timestamp") == F.lag("timestamp").over(in_order))
+        & (F.col("key_type") != LOST_TO_ANY)
     )
     first_offset = F.when(F.col("starts_operation"), F.col("offset"))
     deletes = (F.col("key_type") == GROUP_EPOCH) & F.col("is_tombstone")

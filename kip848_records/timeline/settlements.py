@@ -117,7 +117,8 @@ def settlements(members: DataFrame) -> DataFrame:
     Returns:
         One row per member and assignment: ``MEMBER_KEY, life, assignment``; ``met``, a struct ``timestamp, state,
         revoked_ms, waited_ms`` of the state in which the member met it; ``settled_by``, likewise of the row that
-        settled it, or else of the member's last, with ``is_reconciled, operation, until, identity`` besides.
+        settled it, or else of the member's last, with ``is_reconciled, operation, until, identity`` besides, and
+        ``is_last_known``: whether nobody can tell what came of the member after it.
     """
     last = F.col("until.ends_life")
     entries = F.concat(
@@ -127,7 +128,9 @@ def settlements(members: DataFrame) -> DataFrame:
     )
     told = ("timestamp", F.col("current.member_state").alias("state"), "revoked_ms", "waited_ms")
     is_reconciled = (F.col("what") == _RECONCILED).alias("is_reconciled")
-    ending = F.struct(is_reconciled, *told, "operation", "until", "identity")
+    is_stateless = F.col("current.member_epoch").isNotNull() & F.col("current.member_state").isNull()
+    is_last_known = (is_stateless | F.col("ends_headless")).alias("is_last_known")
+    ending = F.struct(is_reconciled, *told, "operation", "until", "identity", is_last_known)
     return (
         members.where("is_member")
         .select("*", F.inline(entries))

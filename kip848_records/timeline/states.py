@@ -8,6 +8,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
+from kip848_records.timeline.censoring import history
 from kip848_records.timeline.operations import (
     AWAY_EPOCH,
     CURRENT_ASSIGNMENT,
@@ -44,9 +45,11 @@ def judge(events: DataFrame) -> DataFrame:
         - ``group_epoch``, ``assignment_epoch`` (null for classic groups, and where the log does not tell);
         - ``generation`` (classic groups);
         - ``members``, ``converged_members`` (consumer groups; null if records of before Kafka 3.8 have no member
-          states), ``members_away`` (static members with member epoch -2);
+          states), ``members_away`` (static members with member epoch -2); null where records are missing that
+          compaction would have kept;
         - ``state``: Empty, Assigning, Reconciling, Stable, Dead (deleted) or ``unknown``; null inside an operation.
     """
+    is_counted = _is_classic() | ~F.col("is_headless")
     return (
         events.transform(_with_member_changes)
         .transform(_with_group_totals)
@@ -58,11 +61,14 @@ def judge(events: DataFrame) -> DataFrame:
             F.when(~_is_classic(), F.col("group_epoch")).alias("group_epoch"),
             F.when(~_is_classic(), F.col("assignment_epoch")).alias("assignment_epoch"),
             F.when(_is_classic(), F.col("classic.generation")).alias("generation"),
-            F.when(_is_classic(), F.col("classic.members")).otherwise(F.col("members")).cast("int").alias("members"),
-            F.when(~_is_classic() & (F.col("members_stateless") == 0), F.col("converged_members"))
+            F.when(_is_classic(), F.col("classic.members"))
+            .when(is_counted, F.col("members"))
+            .cast("int")
+            .alias("members"),
+            F.when(is_counted & ~_is_classic() & (F.col("members_stateless") == 0), F.col("converged_members"))
             .cast("int")
             .alias("converged_members"),
-            F.col("members_away").cast("int").alias("members_away"),
+            F.when(is_counted, F.col("members_away")).cast("int").alias("members_away"),
             F.when(F.col("ends_operation"), _state()).alias("state"),
         )
     )
@@ -76,22 +82,24 @@ def last_states(judged: DataFrame) -> DataFrame:
 
     Returns:
         One row per group: ``partition, group_id, incarnation, group_type, state, group_epoch,
-        assignment_epoch, generation, members, converged_members, members_away, since, offset``. ``since`` is the
-        timestamp from which on the group has been in this state without interruption, where Assigning and
-        Reconciling count as one: a group that has not converged. ``offset`` is the last record that was counted.
-        A group that waits for nobody but its static members that are away has
-        ``converged_members + members_away = members``.
+        assignment_epoch, generation, members, converged_members, members_away, since, offset, waits_for_away_only,
+        history``. ``since`` is the timestamp from which on the group has been in this state without interruption,
+        where Assigning and Reconciling count as one: a group that has not converged. ``history`` is right_censored
+        if its beginning was seen, else censored: it may have begun before ``since``. ``offset`` is the last record
+        that was counted. ``waits_for_away_only``: the group is Reconciling, but only for static members that are away.
     """
     in_order = Window.partitionBy(*GROUP).orderBy("offset")
     unconverged = F.col("state").isin(ASSIGNING, RECONCILING)
     run = F.struct("incarnation", "group_type", F.when(unconverged, "unconverged").otherwise(F.col("state")))
     starts_run = ~run.eqNullSafe(F.lag(run).over(in_order))
+    are_there = F.col("members") - F.col("members_away")
+    waits_for_away_only = (F.col("state") == RECONCILING) & (F.col("converged_members") == are_there)
     return (
         judged.where("ends_operation")
-        .withColumn("starts_run_at", F.when(starts_run, F.col("timestamp")))
+        .withColumn("start", F.when(starts_run, F.struct("timestamp", "is_complete")))
         .withColumns(
             {
-                "since": F.last("starts_run_at", ignorenulls=True).over(in_order),
+                "start": F.last("start", ignorenulls=True).over(in_order),
                 "is_last": F.lead("offset").over(in_order).isNull(),
             }
         )
@@ -99,7 +107,10 @@ def last_states(judged: DataFrame) -> DataFrame:
         .select(
             *INCARNATION,
             *("group_type", "state", "group_epoch", "assignment_epoch", "generation"),
-            *("members", "converged_members", "members_away", "since", "offset"),
+            *("members", "converged_members", "members_away", "offset"),
+            F.col("start.timestamp").alias("since"),
+            holds(waits_for_away_only).alias("waits_for_away_only"),
+            history(begin_is_complete=F.col("start.is_complete"), has_end=F.lit(False)).alias("history"),  # noqa: FBT003
         )
     )
 
@@ -156,7 +167,9 @@ def _with_group_totals(events: DataFrame) -> DataFrame:
     key_type = F.col("key_type")
     assignment = F.when(key_type == TARGET_ASSIGNMENT, F.struct("assignment_epoch"))
     is_live = (key_type == GROUP_METADATA) & ~F.col("is_tombstone")
-    classic = F.struct("generation", F.col("classic_members").alias("members"), is_live.alias("is_live"))
+    classic = F.struct(
+        "generation", F.col("classic_members").alias("members"), is_live.alias("is_live"), "is_unscathed"
+    )
     kind = F.when(key_type.isin(GROUP_METADATA, GROUP_EPOCH), classic)
     present = F.col("member_epoch") >= 0
     bumped, assigned = F.col("bumped"), F.col("assigned")
@@ -213,10 +226,14 @@ def _is_classic() -> Column:
 
 
 def _state() -> Column:
-    """Take the first that fits. A type 2 or 3 is tombstoned last of all when its group is deleted."""
+    """Take the first that fits. A type 2 or 3 is tombstoned last of all when its group is deleted.
+
+    All that is known of a classic group is in its last type 2, so one that was lost may be told by the next.
+    """
     classic_members = F.col("classic.members")
     return (
         F.when(F.col("key_type").isin(GROUP_METADATA, GROUP_EPOCH) & F.col("is_tombstone"), DEAD)
+        .when(_is_classic() & F.col("is_headless") & ~F.col("classic.is_unscathed"), UNKNOWN)
         .when(_is_classic(), F.when(classic_members == 0, EMPTY).otherwise(STABLE))
         .when(~F.col("is_known"), UNKNOWN)
         .when(F.col("members") == 0, EMPTY)

@@ -11,6 +11,7 @@ from tests.timeline.plain_members import Handovers, Lags, partitions
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]
+_OF_LAST_ONLY = {"since_complete", "waits_for_away_only"}
 GROUP_TYPES = {2, 3, 4, 5, 6, 7, 8, 16}
 CAUSES = (
     "upgraded",
@@ -162,7 +163,8 @@ class Group:
                 "state": "Stable" if count else "Empty",
                 "generation": classic["generation"],
             }
-            return row | {"group_epoch": None, "assignment_epoch": None, "members": count, "members_away": 0}
+            row |= {"group_epoch": None, "assignment_epoch": None, "members": count, "members_away": 0}
+            return row | {"waits_for_away_only": False}
         bumped = (self.value(3) or {}).get("epoch")
         assigned = (self.value(6) or {}).get("assignmentEpoch")
         start = self.start_epoch if complete and assigned is None else None
@@ -181,8 +183,9 @@ class Group:
         else:
             state = "Stable" if len(converged) == len(current) else "Reconciling"
         row = {"group_type": "consumer", "state": state, "generation": None, "members": len(current)}
-        away = sum(c.get("memberEpoch") == -2 for c in current)
-        return row | {"group_epoch": group_epoch, "assignment_epoch": assignment_epoch, "members_away": away}
+        away = [c for c in current if c.get("memberEpoch") == -2]
+        row["waits_for_away_only"] = state == "Reconciling" and len(converged) + len(away) == len(current)
+        return row | {"group_epoch": group_epoch, "assignment_epoch": assignment_epoch, "members_away": len(away)}
 
     def end_epochs(self, state: str | None, at: int | None, epoch_then: int | None) -> None:
         """Ends every epoch that is under way; a state of None is the end of the log."""
@@ -225,8 +228,8 @@ def replay(records: Iterable[Record], complete_from: Mapping[int, int], captured
         told["handovers"] += [row for g in groups for row in g.handovers.rows]
         told["intervals"] += _intervals(judged, captured_at)
         judged = [{name: row[name] for name in row if name not in {"at", "complete"}} for row in judged]
-        told["states"] += judged
-        told["lasts"] += [judged[-1]] if judged[-1]["state"] != "Dead" else []
+        told["states"] += [{name: row[name] for name in row if name not in _OF_LAST_ONLY} for row in judged]
+        told["lasts"] += [_last(judged[-1])] if judged[-1]["state"] != "Dead" else []
     return told
 
 
@@ -258,7 +261,7 @@ def _operations(log: list[Record]) -> Iterable[tuple[list[Record], bool]]:
 
 def _replay_group(key: Row, log: list[Record], captured_at: int) -> tuple[list[Group], list[Row]]:
     groups, judged = [Group(key, 0, log[0])], []
-    run, since = None, None
+    run, since, since_complete = None, None, None
     for records, ends in _operations(log):
         group, record = groups[-1], records[-1]
         group.apply_operation(records)
@@ -268,9 +271,10 @@ def _replay_group(key: Row, log: list[Record], captured_at: int) -> tuple[list[G
         row = {"state": "Dead"} if gone else group.report(complete=record["complete"])
         phase = "unconverged" if row["state"] in {"Assigning", "Reconciling"} else row["state"]
         now = (group.key["incarnation"], row.get("group_type"), phase)
-        run, since = now, (since if now == run else record["timestamp"])
+        if now != run:
+            run, since, since_complete = now, record["timestamp"], record["complete"]
         place = {"offset": record["offset"], "at": record["timestamp"], "complete": record["complete"]}
-        judged.append({**group.key, **row, **place, "since": since})
+        judged.append({**group.key, **row, **place, "since": since, "since_complete": since_complete})
         if row["state"] in {"Dead", "Empty", "Stable"}:
             group.end_epochs(row["state"], record["timestamp"], row.get("group_epoch"))
         if deleted:
@@ -279,6 +283,12 @@ def _replay_group(key: Row, log: list[Record], captured_at: int) -> tuple[list[G
         group.end_epochs(None, None, (group.value(3) or {}).get("epoch"))
         group.lags.end_log(captured_at, group.member_rows(), group.highest)
     return groups, judged
+
+
+def _last(row: Row) -> Row:
+    """A row of group_state."""
+    kept = {name: row[name] for name in row if name != "since_complete"}
+    return kept | {"history": "right_censored" if row["since_complete"] else "censored"}
 
 
 def _intervals(judged: list[Row], captured_at: int) -> list[Row]:

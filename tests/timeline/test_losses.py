@@ -1,12 +1,13 @@
 """States where records were lost that compaction would have kept: unknown from there on, until the group is deleted."""
 
+from collections import defaultdict
 from datetime import datetime, timezone
 
 import pytest
 
-from kip848_records.timeline import group_events, judge, last_states, lost_records, partition_losses
-from tests.timeline.stories import COMPACTED, COMPLETE, Story, records_of
-from tests.timeline.tables import record_table
+from kip848_records.timeline import group_events, lost_records, partition_losses, timelines
+from tests.timeline.stories import COMPACTED, COMPLETE, START, Story, in_story_time, records_of
+from tests.timeline.tables import plain_rows, record_table
 
 LIVED = "1: 5 a, 3 1, 7 a, 6 1, 8 a 1"
 DELETED = "50: 8 a x, 7 a x, 6 x, 5 a x, 3 x"
@@ -14,10 +15,18 @@ STORIES = [
     Story("damaged", LIVED),
     Story("neighbour", LIVED),
     Story("reborn", f"{LIVED}\n{DELETED}\n60: 5 b, 3 1, 7 b, 6 1, 8 b 1"),
+    Story("classic", "1: 2 5/3"),
+    Story("classic again", "1: 2 5/3\n.\n70: 2 6/2"),
+    Story("waiting", "1: 5 a, 3 1, 7 a +0, 6 1, 8 a 1 2"),
     Story("beside", f"{LIVED}\n70: 5 c, 3 2, 7 c, 6 2, 8 c 2, 8 a 2", history=COMPACTED),
     Story("before", LIVED, history=COMPACTED),
     Story("deleted beside", f"{LIVED}\n.\n.\n{DELETED}\n60: 5 b, 3 1, 7 b, 6 1, 8 b 1", history=COMPACTED),
 ]
+FIRST_OFFSET = {
+    story.name: 100 * nth for nth, story in enumerate(story for story in STORIES if story.history == COMPLETE)
+}
+LOST_AT = datetime(2030, 1, 1, tzinfo=timezone.utc)
+CAPTURED_AT = datetime(2031, 1, 1, tzinfo=timezone.utc)
 
 
 def key(group_id, key_type=8):
@@ -25,37 +34,82 @@ def key(group_id, key_type=8):
 
 
 @pytest.fixture(scope="module")
-def states(spark):
-    """The last state of each group."""
-    starts = {story.name: 100 * nth for nth, story in enumerate(STORIES[:3])}
+def told(spark):
+    """The rows of the timelines of each group, by table and group."""
     lost = [
-        (COMPLETE, starts["damaged"] + 50, key("damaged")),
-        (COMPLETE, starts["reborn"] + 2, key("reborn", 5)),
-        (COMPLETE, starts["neighbour"] + 50, key("neighbour", 1)),  # an offset commit
+        (COMPLETE, FIRST_OFFSET["damaged"] + 50, key("damaged")),
+        (COMPLETE, FIRST_OFFSET["reborn"] + 2, key("reborn", 5)),
+        (COMPLETE, FIRST_OFFSET["neighbour"] + 50, key("neighbour", 1)),  # an offset commit
+        (COMPLETE, FIRST_OFFSET["classic"] + 50, key("classic", 2)[:-3]),
+        (COMPLETE, FIRST_OFFSET["classic again"] + 1, key("classic again", 2)[:-3]),
+        (COMPLETE, FIRST_OFFSET["waiting"] + 50, key("waiting")),
         (COMPACTED, 150, key("x")[:4]),  # of nobody knows whom
         (COMPACTED, 1, None),  # a batch that cannot be read
         (COMPACTED, 900, None),  # the cut end of a live copy
     ]
-    at = datetime(2026, 1, 1, tzinfo=timezone.utc)
     quarantine = spark.createDataFrame(
-        [(partition, offset, at, written) for partition, offset, written in lost],
+        [(partition, offset, LOST_AT, written) for partition, offset, written in lost],
         "partition int, offset bigint, timestamp timestamp, key binary",
     )
     history = spark.createDataFrame(
-        [(partition, 0, False, end) for partition, end in ((COMPLETE, 350), (COMPACTED, 250))],
+        [(COMPLETE, 0, False, 650), (COMPACTED, 0, False, 250)],
         "partition int, complete_from bigint, head_missing boolean, last_offset bigint",
     )
     lost, losses = lost_records(quarantine), partition_losses(quarantine, history)
     events = group_events(record_table(spark, records_of(STORIES)), history, lost, losses)
-    return {row.group_id: row.state for row in last_states(judge(events)).collect()}
+    topics = spark.createDataFrame([], "topic_id string, topic string")
+    frames = timelines(events, topics, CAPTURED_AT, lambda rows, _: rows)
+    rows = {table: defaultdict(list) for table in ("group_state", "group_state_timeline", "rebalance_lag")}
+    for table, of_group in rows.items():
+        for row in in_story_time(plain_rows(frames[table])):
+            of_group[row["group_id"]].append(row)
+    return rows
 
 
-def test_last_states(states):
-    assert states == {
+def test_last_states(told):
+    assert {group: row["state"] for group, (row,) in told["group_state"].items()} == {
         "damaged": "unknown",
         "neighbour": "Stable",
         "reborn": "Stable",
+        "classic": "unknown",
+        "classic again": "Stable",
+        "waiting": "unknown",
         "beside": "unknown",
         "before": "unknown",
         "deleted beside": "Stable",
     }
+
+
+def test_nobody_knows_the_members_of_a_group_behind_a_loss(told):
+    assert {told["group_state"][group][0]["members"] for group in ("damaged", "waiting", "beside", "before")} == {None}
+    assert told["group_state"]["reborn"][0]["members"] == 1
+
+
+def test_a_state_that_a_loss_ends_lasted_at_least_until_then(told):
+    """Until the record that was lost; where it may be anybody's, until the group's last one before it."""
+    intervals = {
+        group: [
+            (row["state"], row["from_at"], row["to_at"], row["history"]) for row in told["group_state_timeline"][group]
+        ]
+        for group in ("damaged", "classic", "before")
+    }
+    lost_at = round(LOST_AT.timestamp() * 1000) - START
+    assert sorted(intervals["damaged"], key=repr) == [
+        ("Stable", 1, lost_at, "censored"),
+        ("unknown", lost_at, None, "censored"),
+    ]
+    assert sorted(intervals["classic"], key=repr) == [
+        ("Stable", 1, lost_at, "censored"),
+        ("unknown", lost_at, None, "censored"),
+    ]
+    assert sorted(intervals["before"], key=repr) == [("unknown", 1, None, "censored")]
+    assert {group: told["group_state"][group][0]["since"] for group in ("damaged", "before")} == {
+        "damaged": lost_at,
+        "before": 1,
+    }
+
+
+def test_nobody_knows_whether_a_member_still_waits(told):
+    ((row,), (neighbour,)) = told["rebalance_lag"]["waiting"], told["rebalance_lag"]["neighbour"]
+    assert (row["status"], row["lag_ms"], row["awaited"], row["blocked_by"]) == ("unknown", None, None, [])
+    assert neighbour["status"] == "reconciled"

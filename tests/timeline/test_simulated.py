@@ -8,6 +8,7 @@ import pytest
 from kip848_records.simulate import Simulation, simulate
 from tests.simulate.decoded import in_ms, records_of
 from tests.timeline.spark_rows import spark_rows
+from tests.timeline.truth import comparable
 
 SHAPES = [
     Simulation(groups=10, members=3, hours=0.3, happening_s=20, partitions=3, seed=1, release="4.0"),
@@ -24,7 +25,6 @@ TABLES = {
 STRIDE = 100
 CAPTURED_AT = round(datetime(2030, 1, 1, tzinfo=timezone.utc).timestamp() * 1000)
 """After all of them: one job tells all logs. How long what is open has lasted is the captures' to show."""
-TO_CAPTURE = {"lag_ms", "revoke_ms", "wait_ms", "duration_ms"}
 
 
 @pytest.fixture(scope="module")
@@ -52,18 +52,6 @@ def by_key(rows, names):
     keyed = {tuple(row[name] for name in names): row for row in rows}
     assert len(keyed) == len(rows)
     return keyed
-
-
-def comparable(row, columns):
-    is_open = row.get("status") == "open" or row.get("to_at", 0) is None
-    cells = {name: row[name] for name in columns if not (is_open and name in TO_CAPTURE)}
-    if "blocked_by" in cells:
-        cells["blocked_by"] = sorted(cells["blocked_by"] or ())
-    if cells.get("awaited") is not None:
-        cells["awaited"] = sorted(
-            (each["topic_id"], each["partition"], each["owner"] or "") for each in cells["awaited"]
-        )
-    return cells
 
 
 @pytest.mark.parametrize("table", TABLES)
