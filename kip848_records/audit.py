@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pyspark.sql import SparkSession
+
+
+_CLOCKS_DIFFER_BY = timedelta(minutes=10)
+"""How far the clock of a broker may run ahead of that of the user, generously."""
 
 
 @dataclass(frozen=True)
@@ -78,19 +83,27 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[st
         count = sum(landing.records.values())
         if not count and not options.allow_empty:
             raise InputError.no_rows(", ".join(options.sources), landing.first_error)
+        captured_at = _captured_at(options, landing)
         dialect = _dialect(options, landing, progress)
         progress(f"decoding {count:,} records")
-        tables = _tables(spark, options, dialect, landing)
+        tables = _tables(spark, options, dialect, landing, captured_at)
         write_tables(spark, options.out, options.cluster, tables, lambda name: progress(f"wrote {name}"))
     return Audit(
         options=options,
         dialect=dialect,
-        captured_at=options.captured_at or landing.newest,
+        captured_at=captured_at,
         copies=len(copies),
         records=landing.records,
         group_configurations=landing.group_configurations,
         aborted=landing.aborted,
     )
+
+
+def _captured_at(options: AuditOptions, landing: Landed) -> datetime | None:
+    """Return when the log was copied; raises InputError if the user names a time at which it cannot have been."""
+    if options.captured_at and landing.newest and options.captured_at < landing.newest - _CLOCKS_DIFFER_BY:
+        raise InputError.captured_before_its_end(options.captured_at, landing.newest)
+    return options.captured_at or landing.newest
 
 
 def _dialect(options: AuditOptions, landing: Landed, progress: Callable[[str], None]) -> str:
@@ -102,7 +115,7 @@ def _dialect(options: AuditOptions, landing: Landed, progress: Callable[[str], N
 
 
 def _tables(
-    spark: SparkSession, options: AuditOptions, dialect: str, landing: Landed
+    spark: SparkSession, options: AuditOptions, dialect: str, landing: Landed, captured_at: datetime | None
 ) -> Mapping[str, DataFrame | None]:
     """Return every table's rows, None where there are none. What several tables are made of is kept beside the log."""
     log = settle_transactions(landing.log) if options.offset_commits else landing.log
@@ -120,7 +133,7 @@ def _tables(
         "quarantine": quarantine,
         "unknown_record": decoded.unknown_record if landing.records.keys() - {None, *RECORDS} else None,
         "topic_name": topics,
-        **timelines(_events(landing, dialect, quarantine), topics, options.captured_at or landing.newest, landing.keep),
+        **timelines(_events(landing, dialect, quarantine), topics, captured_at, landing.keep),
     }
 
 

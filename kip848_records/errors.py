@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from typing_extensions import Self
@@ -168,6 +169,14 @@ class InputError(Kip848Error):
     def empty_cluster(cls) -> Self:
         """A cluster's name partitions the tables, and Delta takes an empty one for null."""
         return cls("the name of the cluster is empty", "name it with --cluster, or leave that out")
+
+    @classmethod
+    def captured_before_its_end(cls, captured_at: datetime, newest: datetime) -> Self:
+        """The user's time of the copy is before what the copy holds: every age would be negative."""
+        return cls(
+            f"the log was not copied at {captured_at.isoformat()}: its newest record is of {newest.isoformat()}",
+            "give --captured-at the time of the copy with its zone, or leave it out for the newest record's",
+        )
 
     @classmethod
     def not_simulated(cls, name: str, value: float, low: float, high: float) -> Self:

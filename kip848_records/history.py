@@ -46,19 +46,19 @@ def copy_history(log: DataFrame) -> DataFrame:
     last_offset = F.coalesce(F.array_max("ends"), "last_record")
     by_files = F.greatest("gap", F.array_max(_starts_of_runs()))
     by_rows = F.least("last_run", "second_of_key")
-    # What cannot be read at the end is no gap: the copy ends before it.
-    unread = F.array_max(F.filter("unread", lambda offset: offset < last_offset))
-    starts_late = (F.col("start") > 0) | F.coalesce(F.array_min("unread") < F.array_min("files"), F.lit(False))  # noqa: FBT003
+    is_start_unread = F.coalesce(F.col("first_unread") < F.array_min("files"), F.lit(False))  # noqa: FBT003
+    starts_late = (F.col("start") > 0) | is_start_unread
     of_segments = F.size("files") > 0
     starts_at_0 = F.coalesce("start", "first_record") == 0
+    ends = spans.join(files, [*_COPY], "full").withColumn("last_offset", last_offset)
     return (
-        spans.join(files, [*_COPY], "full")
+        ends.join(rows.transform(_last_unread, ends), [*_COPY], "left")
         .join(runs, [*_COPY], "left")
         .select(
             *_COPY,
             F.coalesce("start", "first_record").alias("first_offset"),
-            last_offset.alias("last_offset"),
-            F.greatest(F.coalesce(by_files, by_rows), unread + 1).alias("complete_from"),
+            "last_offset",
+            F.greatest(F.coalesce(by_files, by_rows), F.col("last_unread") + 1).alias("complete_from"),
             F.when(of_segments, starts_late).when(starts_at_0, F.lit(False)).alias("head_missing"),  # noqa: FBT003
         )
         .transform(_with_base)
@@ -147,7 +147,7 @@ def _spans(rows: DataFrame) -> DataFrame:
 
 
 def _files(rows: DataFrame) -> DataFrame:
-    """Gather what segment files tell (`sources.log.LOG_SCHEMA`), and where errors are."""
+    """Gather what segment files tell (`sources.log.LOG_SCHEMA`), and where the first error is."""
 
     def told(control: str) -> Column:
         return F.when(F.col("control") == control, F.col("offset"))
@@ -160,9 +160,16 @@ def _files(rows: DataFrame) -> DataFrame:
             F.array_sort(F.collect_list(told("file"))).alias("files"),
             F.max(told("gap")).alias("gap"),
             F.array_sort(F.collect_list(told("end"))).alias("ends"),
-            F.collect_set(F.when(F.col("error").isNotNull(), F.col("offset"))).alias("unread"),
+            F.min(F.when(F.col("error").isNotNull(), F.col("offset"))).alias("first_unread"),
         )
     )
+
+
+def _last_unread(rows: DataFrame, ends: DataFrame) -> DataFrame:
+    """Tell of each copy up to where something could not be read. At the end that is no gap: the copy ends before it."""
+    unread = rows.filter(F.col("error").isNotNull()).select(*_COPY, "offset")
+    inside = unread.join(F.broadcast(ends.select(*_COPY, "last_offset")), [*_COPY]).filter("offset < last_offset")
+    return inside.groupBy(*_COPY).agg(F.max("offset").alias("last_unread"))
 
 
 def _starts_of_runs() -> Column:

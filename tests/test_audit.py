@@ -5,6 +5,7 @@ import re
 import shutil
 from collections import Counter, defaultdict
 from dataclasses import replace
+from datetime import datetime, timezone
 
 import pytest
 from deltalake import DeltaTable
@@ -254,6 +255,14 @@ def test_an_output_folder_that_cannot_be_written_is_the_user_s_to_mend(spark, ca
     source = str(captures / "kafka-4.0.0-zstd" / "segments")
     with pytest.raises(InputError, match=r"nothing can be written to .*; name a folder"):
         run_audit(spark, AuditOptions((source,), str(tmp_path / place)), print)
+
+
+def test_a_log_was_not_copied_before_its_newest_record(spark, captures, tmp_path):
+    source = str(captures / "kafka-4.0.0-zstd" / "segments")
+    before = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    with pytest.raises(InputError, match=r"not copied at 2020-01-01.* newest record is of 20"):
+        run_audit(spark, AuditOptions((source,), str(tmp_path / "out"), captured_at=before), print)
+    assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())
 
 
 def test_a_cluster_needs_a_name(spark, tmp_path):

@@ -78,30 +78,27 @@ def settle_transactions(log: DataFrame) -> DataFrame:
     in another one that marker may have been removed, and the next be that of a later transaction. The outcome is
     `unknown` where that marker cannot be read, or where something before it cannot, which may have been one.
     """
-    is_open = (F.col("transaction") == "pending") & F.col("error").isNull()
+    in_error = F.col("error").isNotNull()
+    is_open = (F.col("transaction") == "pending") & ~in_error
     is_marker = F.coalesce(F.col("control").isin("commit", "abort", "unknown"), F.lit(False))  # noqa: FBT003
-    onwards = (
-        Window.partitionBy("copies", "topic", "partition", "producer_id")
-        .orderBy("offset")
-        .rowsBetween(Window.currentRow, Window.unboundedFollowing)
-    )
-    marker = F.first(F.when(is_marker, F.struct("control", "offset")), ignorenulls=True).over(onwards)
-    is_hidden = F.exists("unread", lambda offset: (offset > F.col("offset")) & (offset < F.col("marker.offset")))
+    # From the end backwards, so that what follows a row has been seen: Spark starts a frame to the last row anew for
+    # each row.
+    backwards = Window.partitionBy("copies", "partition").orderBy(F.desc("offset"))
+    of_producer = Window.partitionBy("copies", "topic", "partition", "producer_id").orderBy(F.desc("offset"))
+    marker = F.last(F.when(is_marker, F.struct("control", "offset")), ignorenulls=True).over(of_producer)
+    next_error = F.last(F.when(in_error, F.col("offset")), ignorenulls=True).over(backwards)
+    is_hidden = F.col("next_error") < F.col("marker.offset")
     outcome = (
         F.when(is_hidden, "unknown")
         .when(F.col("marker.control") == "commit", "committed")
         .when(F.col("marker.control") == "abort", "aborted")
         .otherwise(F.when(F.col("marker").isNotNull(), "unknown").otherwise("pending"))
     )
-    unread = (
-        log.filter(F.col("error").isNotNull())
-        .groupBy("copies", "partition")
-        .agg(F.collect_set("offset").alias("unread"))
-    )
     settled = (
-        log.filter(is_open | is_marker)
+        log.filter(is_open | is_marker | in_error)
+        .withColumn("next_error", next_error)
+        .filter(is_open | is_marker)
         .withColumn("marker", marker)
-        .join(F.broadcast(unread), ["copies", "partition"], "left")
         .withColumn("transaction", F.when(is_marker, F.col("transaction")).otherwise(outcome))
         .select(*log.columns)
     )
