@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from kip848_records.protocol.segments import record_fields
 from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, read_segment
 from tests.dump_log import read_dump_logs
-from tests.protocol.segment_reference import read_rows
+from tests.protocol.plain_segments import batches_of
+from tests.protocol.segment_comparisons import compare_segment
 from tests.protocol.segment_writer import CODECS, Record, plain_batch, plain_records, write_batch, write_marker
 
 CAPTURES = Path(__file__).parents[1] / "captures"
@@ -65,8 +66,7 @@ def test_rows_of_a_capture_equal_kafka_dump_log(segment: Path):
 
 @pytest.mark.parametrize("segment", SEGMENTS, ids=lambda path: f"{path.parts[-4]}/{path.parent.name}")
 def test_a_capture_reads_as_one_record_at_a_time(segment: Path):
-    data = segment.read_bytes()
-    assert read(data) == read_rows(data, 0)
+    assert compare_segment(batches_of(segment.read_bytes()), 0)
 
 
 @pytest.mark.parametrize("capture", sorted(CAPTURES.glob("kafka-*")), ids=lambda path: path.name)
@@ -100,28 +100,28 @@ def test_codecs(codec: str):
 
 
 @st.composite
-def segments(draw: st.DrawFn) -> tuple[int, bytes, list[Record]]:
-    """A segment as a broker and its cleaner may leave it: base offset, bytes, data records."""
+def segments(draw: st.DrawFn) -> tuple[int, list[bytes], list[Record]]:
+    """A segment as a broker and its cleaner may leave it: base offset, batches, data records."""
     texts = st.none() | st.binary(max_size=80) | st.binary(min_size=130, max_size=140)
     times = st.integers(-1, 2**41) | st.integers(0, 3)
     headers = st.lists(st.tuples(st.binary(max_size=3), st.none() | st.binary(max_size=70)), max_size=2).map(tuple)
     base_offset = offset = draw(st.sampled_from([0, 1000, 2**40]))
     written: list[Record] = []
-    pieces = []
+    batches = []
     for _ in range(draw(st.integers(0, 12))):
         producer = draw(st.integers(-1, 2))
         if producer >= 0 and draw(st.booleans()):
-            pieces.append(write_marker(offset, producer, draw(st.sampled_from(["abort", "commit"])), draw(times)))
+            batches.append(write_marker(offset, producer, draw(st.sampled_from(["abort", "commit"])), draw(times)))
             offset += 1
             continue
         covered = draw(st.integers(1, 6) | st.just(70))
         left = [at for at in range(covered) if draw(st.integers(0, 9))] if draw(st.booleans()) else list(range(covered))
         if not draw(st.integers(0, 5)):
             left = []
-        batch = [Record(offset + at, draw(times), draw(texts), draw(texts), draw(headers)) for at in left]
-        pieces.append(
+        records = [Record(offset + at, draw(times), draw(texts), draw(texts), draw(headers)) for at in left]
+        batches.append(
             write_batch(
-                batch,
+                records,
                 base_offset=offset,
                 last_offset=offset + covered - 1,
                 codec=draw(st.sampled_from(CODECS)) if left else "none",
@@ -131,21 +131,20 @@ def segments(draw: st.DrawFn) -> tuple[int, bytes, list[Record]]:
                 log_append_time=draw(st.none() | times),
             )
         )
-        written += batch
+        written += records
         offset += covered + draw(st.sampled_from([0, 0, 0, 5]))
-    return base_offset, b"".join(pieces), written
+    return base_offset, batches, written
 
 
 @given(segments(), st.sampled_from([1, 7, 10_000]), st.sampled_from([1, 3, 1000]), st.booleans())
 @settings(deadline=None)
 def test_any_segment_reads_as_one_record_at_a_time(written, batch_rows: int, few_batches: int, named: bool):  # noqa: FBT001
-    base_offset, segment, data = written
+    base_offset, batches, records = written
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(record_fields, "FEW_BATCHES", few_batches)
-        rows = read(segment, base_offset if named else None, batch_rows=batch_rows)
-    assert rows == read_rows(segment, base_offset if named else None)
-    assert [(row["offset"], row["key"], row["value"]) for row in rows if row["control"] is None] == [
-        (record.offset, record.key, record.value) for record in data
+        assert compare_segment(batches, base_offset if named else None, batch_rows)
+    assert [(row["offset"], row["key"], row["value"]) for row in read(b"".join(batches)) if row["control"] is None] == [
+        (record.offset, record.key, record.value) for record in records
     ]
 
 
