@@ -14,15 +14,11 @@ from kip848_records.protocol.segments import record_fields
 from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, read_segment
 from tests.dump_log import read_dump_logs
 from tests.protocol.plain_segments import batches_of
-from tests.protocol.segment_comparisons import compare_segment
+from tests.protocol.segment_comparisons import compare_segment, read
 from tests.protocol.segment_writer import CODECS, Record, plain_batch, plain_records, write_batch, write_marker
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 SEGMENTS = sorted(CAPTURES.glob("*/segments/*/*.log"))
-
-
-def read(segment: bytes, base_offset: int | None = 0, **options) -> list[dict]:
-    return pa.Table.from_batches(read_segment(segment, base_offset=base_offset, **options), SEGMENT_SCHEMA).to_pylist()
 
 
 def column(segment: bytes, name: str, base_offset: int | None = 0) -> list:
