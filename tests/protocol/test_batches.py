@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from kip848_records.protocol.segments import record_fields
 from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, read_segment
 from tests.dump_log import read_dump_logs
 from tests.protocol.plain_segments import batches_of
@@ -93,55 +90,6 @@ def test_codecs(codec: str):
         (record.offset, record.timestamp, record.key, record.value) for batch in written for record in batch
     ]
     assert {row["error"] for row in rows} == {None}
-
-
-@st.composite
-def segments(draw: st.DrawFn) -> tuple[int, list[bytes], list[Record]]:
-    """A segment as a broker and its cleaner may leave it: base offset, batches, data records."""
-    texts = st.none() | st.binary(max_size=80) | st.binary(min_size=130, max_size=140)
-    times = st.integers(-1, 2**41) | st.integers(0, 3)
-    headers = st.lists(st.tuples(st.binary(max_size=3), st.none() | st.binary(max_size=70)), max_size=2).map(tuple)
-    base_offset = offset = draw(st.sampled_from([0, 1000, 2**40]))
-    written: list[Record] = []
-    batches = []
-    for _ in range(draw(st.integers(0, 12))):
-        producer = draw(st.integers(-1, 2))
-        if producer >= 0 and draw(st.booleans()):
-            batches.append(write_marker(offset, producer, draw(st.sampled_from(["abort", "commit"])), draw(times)))
-            offset += 1
-            continue
-        covered = draw(st.integers(1, 6) | st.just(70))
-        left = [at for at in range(covered) if draw(st.integers(0, 9))] if draw(st.booleans()) else list(range(covered))
-        if not draw(st.integers(0, 5)):
-            left = []
-        records = [Record(offset + at, draw(times), draw(texts), draw(texts), draw(headers)) for at in left]
-        batches.append(
-            write_batch(
-                records,
-                base_offset=offset,
-                last_offset=offset + covered - 1,
-                codec=draw(st.sampled_from(CODECS)) if left else "none",
-                producer_id=producer,
-                transactional=producer >= 0 and draw(st.booleans()),
-                delete_horizon=draw(st.none() | times),
-                log_append_time=draw(st.none() | times),
-            )
-        )
-        written += records
-        offset += covered + draw(st.sampled_from([0, 0, 0, 5]))
-    return base_offset, batches, written
-
-
-@given(segments(), st.sampled_from([1, 7, 10_000]), st.sampled_from([1, 3, 1000]), st.booleans())
-@settings(deadline=None)
-def test_any_segment_reads_as_one_record_at_a_time(written, batch_rows: int, few_batches: int, named: bool):  # noqa: FBT001
-    base_offset, batches, records = written
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(record_fields, "FEW_BATCHES", few_batches)
-        assert compare_segment(batches, base_offset if named else None, batch_rows)
-    assert [(row["offset"], row["key"], row["value"]) for row in read(b"".join(batches)) if row["control"] is None] == [
-        (record.offset, record.key, record.value) for record in records
-    ]
 
 
 def test_batches_of_rows_have_the_schema_and_the_size_asked_for():

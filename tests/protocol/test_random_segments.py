@@ -8,8 +8,9 @@ import random
 import pytest
 
 from tests.fuzz_cases import CASES
-from tests.protocol.random_segments import captured_batches, with_damaged_records
-from tests.protocol.segment_comparisons import compare_segment
+from tests.protocol.random_segments import captured_batches, random_record, with_damaged_records
+from tests.protocol.segment_comparisons import compare_segment, read
+from tests.protocol.segment_writer import CODECS, write_batch
 
 SEED = 848
 
@@ -17,6 +18,14 @@ SEED = 848
 @pytest.fixture
 def rng():
     return random.Random(SEED)  # noqa: S311 - not for secrets
+
+
+def test_what_was_written_is_read(rng):
+    written = [random_record(rng, offset) for offset in range(600)]
+    batches = [write_batch(written[at : at + 5], codec=rng.choice(CODECS)) for at in range(0, 600, 5)]
+    assert [(row["offset"], row["timestamp"], row["key"], row["value"]) for row in read(b"".join(batches))] == [
+        (record.offset, record.timestamp, record.key, record.value) for record in written
+    ]
 
 
 def test_damaged_records_are_found_by_the_plain_reader(rng):
