@@ -1,15 +1,17 @@
 """Reads log segments whose records may be damaged, one record at a time: what the columnar reader is compared with.
 
-Where batches begin is given. `segment_reference` reads the good segments, with fewer rules.
+The batches themselves are whole: `batches_of` goes by the length that each says it has.
 """
 
+import gzip
 import struct
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from tests.protocol.segment_reference import HEADER, decompress
+import pyarrow as pa
 
+HEADER = struct.Struct(">qiibIhiqqqhii")
 LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 8, 16, 32
 MARKERS = {0: ("abort", "aborted"), 1: ("commit", "committed")}
 
@@ -100,6 +102,15 @@ class RecordReader:
         return None if size < 0 else self.take(size)
 
 
+def batches_of(segment: bytes) -> list[bytes]:
+    batches = []
+    while segment:
+        size = 12 + int.from_bytes(segment[8:12], "big")
+        batches.append(segment[:size])
+        segment = segment[size:]
+    return batches
+
+
 def plain_rows(batches: list[bytes], base_offset: int | None) -> list[dict[str, Any]]:
     """The rows of a segment of these batches, whose offsets do not overlap; `error` is a bool."""
     parsed = [PlainBatch.parse(batch) for batch in batches]
@@ -168,3 +179,32 @@ def wrapped(value: int) -> int:
 def expect(fact: bool) -> None:  # noqa: FBT001
     if not fact:
         raise BadBatchError
+
+
+def decompress(codec: int, data: bytes) -> bytes:
+    if codec == 0 or not data:
+        return data
+    if codec == 1:
+        return gzip.decompress(data)
+    if codec == 2:
+        return b"".join(map(unsnappy, chunks(data))) if data.startswith(b"\x82SNAPPY") else unsnappy(data)
+    return pa.CompressedInputStream(pa.BufferReader(data), {3: "lz4", 4: "zstd"}[codec]).read()
+
+
+def chunks(data: bytes) -> list[bytes]:
+    found = []
+    at = 16
+    while at < len(data):
+        (size,) = struct.unpack_from(">i", data, at)
+        found.append(data[at + 4 : at + 4 + size])
+        at += 4 + size
+    return found
+
+
+def unsnappy(chunk: bytes) -> bytes:
+    size = 0
+    for index, byte in enumerate(chunk):
+        size |= (byte & 0x7F) << 7 * index
+        if byte < 0x80:
+            break
+    return pa.Codec("snappy").decompress(chunk, size, asbytes=True)

@@ -5,8 +5,8 @@ import struct
 from functools import cache
 
 from tests.protocol.damage import LENGTHS, mutate
+from tests.protocol.plain_segments import HEADER, batches_of, decompress
 from tests.protocol.samples import TESTS
-from tests.protocol.segment_reference import HEADER, decompress
 from tests.protocol.segment_writer import (
     CODECS,
     Record,
@@ -79,16 +79,7 @@ def random_bytes(rng: random.Random) -> bytes | None:
 def captured_batches() -> list[list[bytes]]:
     """The batches of the segments of real brokers, a list a segment."""
     segments = [path.read_bytes() for path in sorted((TESTS / "captures").glob("*/segments/*/*.log"))]
-    return [batches for segment in segments if (batches := split(segment))]
-
-
-def split(segment: bytes) -> list[bytes]:
-    batches = []
-    while segment:
-        size = 12 + int.from_bytes(segment[8:12], "big")
-        batches.append(segment[:size])
-        segment = segment[size:]
-    return batches
+    return [batches for segment in segments if (batches := batches_of(segment))]
 
 
 def with_damaged_records(rng: random.Random, batch: bytes) -> bytes:

@@ -18,9 +18,9 @@ LEFT_ALONE = ("offset", "timestamp", "timestamp_type", "key", "value", "producer
 """What a row says whatever becomes of the batches beside its own."""
 
 
-def read_checked(segment: bytes, base_offset: int | None, batch_rows: int = 10_000) -> list[dict[str, Any]]:
+def read(segment: bytes, base_offset: int | None = 0, batch_rows: int = 10_000, **options: int) -> list[dict[str, Any]]:
     """The rows of a segment, out of valid Arrow batches of the size and schema that were asked for."""
-    batches = list(read_segment(segment, base_offset=base_offset, batch_rows=batch_rows))
+    batches = list(read_segment(segment, base_offset=base_offset, batch_rows=batch_rows, **options))
     for batch in batches:
         batch.validate(full=True)
         assert batch.schema == SEGMENT_SCHEMA
@@ -30,7 +30,7 @@ def read_checked(segment: bytes, base_offset: int | None, batch_rows: int = 10_0
 
 def compare_segment(batches: list[bytes], base_offset: int | None, batch_rows: int = 10_000) -> bool:
     """Batches with right CRCs, whose records may be damaged inside the compression: every row is known."""
-    rows = read_checked(b"".join(batches), base_offset, batch_rows)
+    rows = read(b"".join(batches), base_offset, batch_rows)
     expected = plain_rows(batches, base_offset)
     readable = all(row["error"] is None for row in rows)
     for row in rows:
@@ -41,7 +41,7 @@ def compare_segment(batches: list[bytes], base_offset: int | None, batch_rows: i
 
 def compare_neighbours(batches: list[bytes], damaged: bytes, original: bytes, base_offset: int | None) -> bool:
     """The `damaged` batch, with a right CRC, may not decompress: the rows of the others are known."""
-    rows = read_checked(b"".join(batches), base_offset)
+    rows = read(b"".join(batches), base_offset)
     whole = [original if batch == damaged else batch for batch in batches]
     first = int.from_bytes(original[:8], "big")
     last = first + int.from_bytes(original[23:27], "big")
@@ -67,7 +67,7 @@ def of_others(rows: list[dict[str, Any]], first: int, last: int) -> list[dict[st
 def compare_damaged(segment: bytes, batches: list[bytes], base_offset: int | None, batch_rows: int = 10_000) -> bool:
     """`segment` was made out of `batches` by any damage: what it still holds was there before."""
     try:
-        rows = read_checked(segment, base_offset, batch_rows)
+        rows = read(segment, base_offset, batch_rows)
     except SegmentError as error:
         assert 0 <= error.position <= len(segment)  # noqa: PT017 - raised or not, both are right
         return False

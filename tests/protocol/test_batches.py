@@ -7,21 +7,15 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from kip848_records.protocol.segments import record_fields
 from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, read_segment
 from tests.dump_log import read_dump_logs
-from tests.protocol.segment_reference import read_rows
+from tests.protocol.plain_segments import batches_of
+from tests.protocol.segment_comparisons import compare_segment, read
 from tests.protocol.segment_writer import CODECS, Record, plain_batch, plain_records, write_batch, write_marker
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 SEGMENTS = sorted(CAPTURES.glob("*/segments/*/*.log"))
-
-
-def read(segment: bytes, base_offset: int | None = 0, **options) -> list[dict]:
-    return pa.Table.from_batches(read_segment(segment, base_offset=base_offset, **options), SEGMENT_SCHEMA).to_pylist()
 
 
 def column(segment: bytes, name: str, base_offset: int | None = 0) -> list:
@@ -65,8 +59,7 @@ def test_rows_of_a_capture_equal_kafka_dump_log(segment: Path):
 
 @pytest.mark.parametrize("segment", SEGMENTS, ids=lambda path: f"{path.parts[-4]}/{path.parent.name}")
 def test_a_capture_reads_as_one_record_at_a_time(segment: Path):
-    data = segment.read_bytes()
-    assert read(data) == read_rows(data, 0)
+    assert compare_segment(batches_of(segment.read_bytes()), 0)
 
 
 @pytest.mark.parametrize("capture", sorted(CAPTURES.glob("kafka-*")), ids=lambda path: path.name)
@@ -97,56 +90,6 @@ def test_codecs(codec: str):
         (record.offset, record.timestamp, record.key, record.value) for batch in written for record in batch
     ]
     assert {row["error"] for row in rows} == {None}
-
-
-@st.composite
-def segments(draw: st.DrawFn) -> tuple[int, bytes, list[Record]]:
-    """A segment as a broker and its cleaner may leave it: base offset, bytes, data records."""
-    texts = st.none() | st.binary(max_size=80) | st.binary(min_size=130, max_size=140)
-    times = st.integers(-1, 2**41) | st.integers(0, 3)
-    headers = st.lists(st.tuples(st.binary(max_size=3), st.none() | st.binary(max_size=70)), max_size=2).map(tuple)
-    base_offset = offset = draw(st.sampled_from([0, 1000, 2**40]))
-    written: list[Record] = []
-    pieces = []
-    for _ in range(draw(st.integers(0, 12))):
-        producer = draw(st.integers(-1, 2))
-        if producer >= 0 and draw(st.booleans()):
-            pieces.append(write_marker(offset, producer, draw(st.sampled_from(["abort", "commit"])), draw(times)))
-            offset += 1
-            continue
-        covered = draw(st.integers(1, 6) | st.just(70))
-        left = [at for at in range(covered) if draw(st.integers(0, 9))] if draw(st.booleans()) else list(range(covered))
-        if not draw(st.integers(0, 5)):
-            left = []
-        batch = [Record(offset + at, draw(times), draw(texts), draw(texts), draw(headers)) for at in left]
-        pieces.append(
-            write_batch(
-                batch,
-                base_offset=offset,
-                last_offset=offset + covered - 1,
-                codec=draw(st.sampled_from(CODECS)) if left else "none",
-                producer_id=producer,
-                transactional=producer >= 0 and draw(st.booleans()),
-                delete_horizon=draw(st.none() | times),
-                log_append_time=draw(st.none() | times),
-            )
-        )
-        written += batch
-        offset += covered + draw(st.sampled_from([0, 0, 0, 5]))
-    return base_offset, b"".join(pieces), written
-
-
-@given(segments(), st.sampled_from([1, 7, 10_000]), st.sampled_from([1, 3, 1000]), st.booleans())
-@settings(deadline=None)
-def test_any_segment_reads_as_one_record_at_a_time(written, batch_rows: int, few_batches: int, named: bool):  # noqa: FBT001
-    base_offset, segment, data = written
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(record_fields, "FEW_BATCHES", few_batches)
-        rows = read(segment, base_offset if named else None, batch_rows=batch_rows)
-    assert rows == read_rows(segment, base_offset if named else None)
-    assert [(row["offset"], row["key"], row["value"]) for row in rows if row["control"] is None] == [
-        (record.offset, record.key, record.value) for record in data
-    ]
 
 
 def test_batches_of_rows_have_the_schema_and_the_size_asked_for():

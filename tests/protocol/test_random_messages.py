@@ -18,8 +18,6 @@ SEED = 848
 INPUTS = 50_000
 BATCH = 500
 
-check = compare_messages
-
 
 @pytest.fixture
 def rng():

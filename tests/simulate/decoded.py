@@ -1,4 +1,4 @@
-"""Simulated Parquet files, read back record by record: what the sequential replay takes."""
+"""Simulated Parquet files, read back record by record: what the plain replay takes."""
 
 import struct
 
@@ -42,5 +42,5 @@ def records_of(folder):
 
 
 def in_ms(row):
-    """A row of the truth with times as ms since 1970, as the sequential replay has them."""
+    """A row of the truth with times as ms since 1970, as the plain replay has them."""
     return {name: round(v.timestamp() * 1000) if hasattr(v, "timestamp") else v for name, v in row.items()}

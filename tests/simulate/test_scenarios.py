@@ -5,7 +5,7 @@ Times are in ms since the story began. A member heartbeats every 5 s from when i
 
 from kip848_records.simulate.broker.releases import KAFKA_4_0
 from kip848_records.simulate.spec import START_MS
-from tests.simulate.plain_timelines import replay
+from tests.simulate.replayed import replayed
 from tests.simulate.scenario import Scenario
 
 TIMES = {"bumped_at", "assigned_at", "converged_at", "target_at", "reconciled_at", "first_bumped_at"}
@@ -13,8 +13,8 @@ TIMES |= {"released_at", "acquired_at", "from_at", "to_at"}
 
 
 def rows(capture, timeline, *columns):
-    """The columns of a timeline's rows, in order, once the sequential replay has said the same."""
-    again = replay(capture.records, capture.captured_at, capture.release.start_epoch)[timeline]
+    """The columns of a timeline's rows, in order, once the plain replay has said the same."""
+    again = replayed(capture.records, capture.captured_at)[timeline]
     found = sorted((tuple(cell(row, name) for name in columns) for row in capture.truth[timeline]), key=repr)
     assert found == sorted((tuple(cell(row, name) for name in columns) for row in again), key=repr)
     return sorted(found, key=lambda row: [(value is not None, value) for value in row])

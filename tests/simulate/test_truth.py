@@ -1,11 +1,11 @@
-"""The simulator's truth is what a sequential replay of its log finds, for any seed, shape and release."""
+"""The simulator's truth is what the plain replay of its log finds, for any seed, shape and release."""
 
 import pyarrow.parquet as pq
 import pytest
 
 from kip848_records.simulate import Simulation, simulate
 from tests.simulate.decoded import in_ms, records_of
-from tests.simulate.plain_timelines import replay
+from tests.simulate.replayed import TIMELINES, replayed
 
 SHAPES = {
     "small": {"groups": 8, "members": 3, "hours": 0.2, "happening_s": 20, "partitions": 3},
@@ -21,13 +21,9 @@ SHAPES = {
 def test_truth_is_what_the_log_says(shape, release, tmp_path):
     spec = Simulation(**SHAPES[shape], seed=len(shape), release=release, commit_interval_ms=0)
     simulated = simulate(spec, tmp_path / "out")
-    found = replay(records_of(simulated.log), simulated.captured_at, spec.kafka.start_epoch)
-    for timeline in ("epoch_timeline", "rebalance_lag", "partition_handover", "group_state_timeline"):
+    found = replayed(records_of(simulated.log), simulated.captured_at)
+    for timeline in TIMELINES:
         truth = [in_ms(row) for row in pq.read_table(simulated.truth / f"{timeline}.parquet").to_pylist()]
         assert truth
-        assert sorted(truth, key=repr) == sorted((in_order(row, truth[0]) for row in found[timeline]), key=repr)
-
-
-def in_order(row, columns):
-    assert row.keys() == columns.keys()
-    return {name: row[name] for name in columns}
+        same = [{column: row[column] for column in truth[0]} for row in found[timeline]]
+        assert sorted(truth, key=repr) == sorted(same, key=repr)

@@ -17,10 +17,7 @@ from tests.timeline.spark_rows import Row, Rows, spark_rows
 
 CAPTURED_AT = 1795249300000
 """After every record of the captures: all logs are copied then, in ms since 1970."""
-CAPTURES = Path(__file__).parents[1] / "captures"
-FIRST_PARTITION = {"kafka-4.3.1": 0, "kafka-4.0.0-zstd": 10, "kafka-4.3.1-all-types": 20}
-"""All captures are one log, each with partition numbers of its own, and once more, 100 further on, as logs of which
-nobody knows whether they are complete."""
+_CAPTURES = sorted(path for path in (Path(__file__).parents[1] / "captures").iterdir() if path.is_dir())
 _STRIDE = 1000
 _ID_FIELDS = ("groupId", "group")
 
@@ -34,13 +31,13 @@ class Log:
 
 
 def captured_logs() -> Log:
+    """All captures as one log, each with partition numbers of its own; of none is it known whether it is complete."""
     records = [
-        {**record, "partition": record["partition"] + first + history}
-        for name, first in FIRST_PARTITION.items()
-        for record in read_dump_logs(CAPTURES / name / "oracle/dump-log")
-        for history in (0, 100)
+        {**record, "partition": record["partition"] + 10 * nth}
+        for nth, capture in enumerate(_CAPTURES)
+        for record in read_dump_logs(capture / "oracle/dump-log")
     ]
-    return Log(records, dict.fromkeys(range(100), 0))
+    return Log(records, {})
 
 
 def random_log() -> Log:

@@ -49,6 +49,11 @@ def in_story_time(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: _since_start(name, value) for name, value in row.items()} for row in rows]
 
 
+def dash(value: Any) -> str:
+    """What a line says of a value: a dash if there is none."""
+    return "-" if value is None else str(value)
+
+
 def _since_start(name: str, value: Any) -> Any:
     is_time = value is not None and (name == "since" or name.endswith("_at"))
     return value - START if is_time else value

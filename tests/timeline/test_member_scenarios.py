@@ -4,33 +4,24 @@ from typing import Any
 
 import pytest
 
-from tests.timeline.logs import CAPTURED_AT
 from tests.timeline.member_stories import STORIES
-from tests.timeline.plain_replay import replay
 from tests.timeline.spark_rows import Rows
-from tests.timeline.stories import COMPLETE_FROM, Story, in_story_time, records_of
+from tests.timeline.stories import Story, dash, in_story_time
 
 Row = dict[str, Any]
 Told = dict[str, dict[str, list[str]]]
 
 
 @pytest.fixture(scope="module")
-def by_spark(told: dict[str, Rows]) -> Told:
-    return lines_of(told["member stories"])
+def lines(told_stories: dict[str, Rows]) -> Told:
+    return lines_of(told_stories["member stories"])
 
 
-@pytest.fixture(scope="module")
-def by_replay() -> Told:
-    return lines_of(replay(records_of(STORIES), COMPLETE_FROM, CAPTURED_AT))
-
-
-@pytest.mark.parametrize("teller", ["by_spark", "by_replay"])
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_story(story: Story, teller: str, request: pytest.FixtureRequest) -> None:
-    lines = request.getfixturevalue(teller).get(story.name, {})
+def test_story(story: Story, lines: Told) -> None:
     expected = {"causes": story.causes, "lags": story.lags, "handovers": story.handovers}
     for table, rows in expected.items():
-        assert rows is None or lines.get(table, []) == list(rows)
+        assert rows is None or lines.get(story.name, {}).get(table, []) == list(rows)
 
 
 def lines_of(rows: dict[str, list[Row]]) -> Told:
@@ -50,26 +41,22 @@ def _sorted(table: str, lines: list[str]) -> list[str]:
 
 
 def _cause(row: Row) -> str:
-    return f"{row['group_epoch']} {row['cause']}, {_dash(row['partitions_moved'])} moved"
+    return f"{row['group_epoch']} {row['cause']}, {dash(row['partitions_moved'])} moved"
 
 
 def _lag(row: Row) -> str:
     late = " superseded" if row["superseded"] else ""
-    parts = [f"{row['group_epoch']} {row['member_id']} {row['status']} in {_dash(row['lag_ms'])}{late}"]
+    parts = [f"{row['group_epoch']} {row['member_id']} {row['status']} in {dash(row['lag_ms'])}{late}"]
     parts += [f"revoked {row['revoke_ms']}"] if row["revoke_ms"] else []
     waited = " ".join([f"waited {row['wait_ms']}", *(["for", *row["blocked_by"]] if row["blocked_by"] else [])])
     parts += [waited] if row["wait_ms"] else []
-    parts += [f"awaits {number} of {_dash(owner)}" for _, _, number, owner in row["awaited"] or ()]
+    parts += [f"awaits {number} of {dash(owner)}" for _, _, number, owner in row["awaited"] or ()]
     return ", ".join([*parts, *([] if row["history"] == "observed" else [row["history"]])])
 
 
 def _handover(row: Row) -> str:
-    free = "" if row["from_member"] is None else f" after {_dash(row['unowned_ms'])}"
+    free = "" if row["from_member"] is None else f" after {dash(row['unowned_ms'])}"
     marks = [*(["wanted"] if row["wanted"] else []), *([] if row["history"] == "observed" else [row["history"]])]
     marks += ["clock skew"] if row["clock_skew"] else []
-    owners = f"{_dash(row['from_member'])} to {row['to_member']}"
+    owners = f"{dash(row['from_member'])} to {row['to_member']}"
     return " ".join([f"{row['partition']} {owners} at {row['acquired_at']}{free}", *marks])
-
-
-def _dash(value: Any) -> str:
-    return "-" if value is None else str(value)

@@ -5,29 +5,21 @@ from typing import Any
 import pytest
 
 from tests.timeline.epoch_stories import STORIES
-from tests.timeline.logs import CAPTURED_AT
-from tests.timeline.plain_replay import replay
 from tests.timeline.spark_rows import Rows
-from tests.timeline.stories import COMPLETE_FROM, Story, in_story_time, records_of
+from tests.timeline.stories import Story, dash, in_story_time
 
 Row = dict[str, Any]
 Told = tuple[list[tuple[str, str]], list[tuple[str, str]]]
 
 
 @pytest.fixture(scope="module")
-def by_spark(told: dict[str, Rows]) -> Told:
-    return lines_of(told["epoch stories"])
+def lines(told_stories: dict[str, Rows]) -> Told:
+    return lines_of(told_stories["epoch stories"])
 
 
-@pytest.fixture(scope="module")
-def by_replay() -> Told:
-    return lines_of(replay(records_of(STORIES), COMPLETE_FROM, CAPTURED_AT))
-
-
-@pytest.mark.parametrize("teller", ["by_spark", "by_replay"])
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_story(story: Story, teller: str, request: pytest.FixtureRequest) -> None:
-    epochs, lasts = request.getfixturevalue(teller)
+def test_story(story: Story, lines: Told) -> None:
+    epochs, lasts = lines
     assert [line for group, line in epochs if group == story.name] == list(story.epochs)
     assert [line for group, line in lasts if group == story.name] == ([] if story.last == "gone" else [story.last])
 
@@ -39,7 +31,7 @@ def lines_of(rows: dict[str, list[Row]]) -> Told:
 def told_epochs(rows: list[Row]) -> list[tuple[str, str]]:
     lines = []
     for row in sorted(rows, key=lambda row: (row["group_id"], row["incarnation"], row["group_epoch"])):
-        times = " ".join(f"{name} {_dash(row[f'{name}_at'])}" for name in ("bumped", "assigned", "converged"))
+        times = " ".join(f"{name} {dash(row[f'{name}_at'])}" for name in ("bumped", "assigned", "converged"))
         by = "" if row["superseded_by"] is None else f" by {row['superseded_by']}"
         skew = ", clock skew" if row["clock_skew"] else ""
         epoch = f"{row['incarnation']}/{row['group_epoch']}"
@@ -50,13 +42,9 @@ def told_epochs(rows: list[Row]) -> list[tuple[str, str]]:
 def told_lasts(rows: list[Row]) -> list[tuple[str, str]]:
     lines = []
     for row in rows:
-        consumer = f"{_dash(row['group_epoch'])}/{_dash(row['assignment_epoch'])}"
+        consumer = f"{dash(row['group_epoch'])}/{dash(row['assignment_epoch'])}"
         epochs = consumer if row["generation"] is None else f"generation {row['generation']}"
         away = f", {row['members_away']} away" if row["members_away"] else ""
         state = f"{row['group_type']} {row['state']} {epochs}, {row['members']} members{away} since {row['since']}"
         lines.append((row["group_id"], state))
     return lines
-
-
-def _dash(value: int | None) -> str:
-    return "-" if value is None else str(value)
