@@ -26,6 +26,7 @@ from kip848_records.sources import read_log, reading
 from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.files import FORMATS
 from kip848_records.summary import summary
+from kip848_records.text import printable
 from kip848_records.topics import read_topics_file
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, and the way out in another, as every other error does."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"error: {message}\nhint: see {self.prog} --help\n")
+        self.exit(2, f"error: {printable(message)}\nhint: see {self.prog} --help\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -192,7 +193,7 @@ def _audit(arguments: argparse.Namespace) -> None:
     start = monotonic()
 
     def progress(what: str) -> None:
-        print(f"[{monotonic() - start:5.1f} s] {what}", file=sys.stderr, flush=True)
+        print(f"[{monotonic() - start:5.1f} s] {printable(what)}", file=sys.stderr, flush=True)
 
     progress("starting Spark")
     spark = get_session()
@@ -228,7 +229,7 @@ def _inspect(arguments: argparse.Namespace) -> None:
             first_error = first_error or row.error
     if undecided:
         what = f"how transactions ended: {undecided:,} offset commits above may have been aborted"
-        print(f"note: {', '.join(arguments.sources)} does not show {what}", file=sys.stderr)
+        print(f"note: {printable(', '.join(arguments.sources))} does not show {what}", file=sys.stderr)
     selected = arguments.group is not None or arguments.types
     if not decoded and not selected and arguments.limit is None:
         raise InputError.no_records(", ".join(arguments.sources), first_error)

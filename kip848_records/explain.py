@@ -15,14 +15,14 @@ from kip848_records.tables.delta import location
 from kip848_records.terminal import (
     count_text,
     duration_text,
-    ids_text,
+    member_table,
     ms_text,
-    printable,
     ranges_text,
     text_table,
     time_text,
     with_ms,
 )
+from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,28 +140,6 @@ def _members(story: Story, epoch: int | None) -> Iterator[RenderableType]:
     cut = f", the {_MEMBERS_SHOWN} slowest" if len(rows) > _MEMBERS_SHOWN else ""
     yield Text(f"\nMembers at assignment epoch {shown}{cut}:")
     yield member_table(rows[:_MEMBERS_SHOWN])
-
-
-def member_table(rows: list[Row], *first: str) -> RenderableType:
-    """Return a table of rows of `rebalance_lag`, with further columns of theirs in front."""
-    cells = [
-        (
-            *(row[name] for name in first),
-            row.member_id,
-            row.client_id,
-            row.client_host,
-            ms_text(row.lag_ms),
-            ms_text(row.revoke_ms),
-            ms_text(row.wait_ms),
-            row.status,
-            ids_text(row.blocked_by),
-        )
-        for row in rows
-    ]
-    named = tuple(name.removesuffix("_id").replace("group_epoch", "epoch") for name in first)
-    numbers = ("epoch", "lag", "revoking", "waiting")
-    titles = (*named, "member", "client id", "host", "lag", "revoking", "waiting", "status", "blocked by")
-    return text_table(*titles, rows=cells, right=numbers)
 
 
 def _waiting(story: Story) -> Iterator[RenderableType]:

@@ -9,12 +9,12 @@ from pyspark.sql import functions as F
 from rich.text import Text
 
 from kip848_records.decode.dialects import AUTO, DISPUTED_TYPES
-from kip848_records.explain import member_table
 from kip848_records.protocol.messages import DIALECTS, KAFKA, OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.sources.log import key_of_types
 from kip848_records.tables.delta import read_table
-from kip848_records.terminal import count_text, duration_text, ms_text, text_table, time_text, with_ms
+from kip848_records.terminal import count_text, duration_text, member_table, ms_text, text_table, time_text, with_ms
+from kip848_records.text import printable
 from kip848_records.times import utc_text
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
         return read_table(spark, options.out, name, options.cluster)
 
     captured = utc_text(audit.captured_at) if audit.captured_at else "an unknown time"
-    yield Text(f"\nCluster {options.cluster}: {', '.join(options.sources)}, captured at {captured}")
+    sources = ", ".join(options.sources)
+    yield Text(f"\nCluster {printable(options.cluster)}: {printable(sources)}, captured at {captured}")
     yield from _records(audit, table("quarantine"))
     states = table("group_state")
     yield from _groups(states)
@@ -52,7 +53,7 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
     yield from _slowest_members(table("rebalance_lag"))
     yield from _busiest(table("epoch_timeline"))
     yield from _unowned(table("partition_handover"))
-    yield Text(f"\nDelta tables are in {options.out.rstrip('/')}/")
+    yield Text(f"\nDelta tables are in {printable(options.out.rstrip('/'))}/")
 
 
 def _records(audit: Audit, quarantine: DataFrame) -> Iterator[RenderableType]:

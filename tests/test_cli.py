@@ -214,16 +214,18 @@ class TestAudit:
             group = len(name.encode()).to_bytes(2, "big") + name.encode()
             records.append(Record(2 * at, 1000 * at, b"\x00\x05" + group + b"\x00\x01m", _MEMBER))
             records.append(Record(2 * at + 1, 1000 * at, b"\x00\x03" + group, _EPOCH))
-        folder = tmp_path / "__consumer_offsets-0"
-        folder.mkdir()
+        folder = tmp_path / "\x1b\x9b" / "__consumer_offsets-0"
+        folder.mkdir(parents=True)
         (folder / f"{0:020}.log").write_bytes(write_batch(records))
-        code, out, _ = kip848("audit", folder, "--out", tmp_path / "out", "--cluster", "[red]c[/red]")
+        cluster = "[red]c[/red]\x1b[2J\x7f\x9b2J"
+        code, out, err = kip848("audit", folder, "--out", tmp_path / "out", "--cluster", cluster)
         text = "\n".join(out)
         assert code == 0
-        assert "[red]c[/red]" in text
+        assert all(line.isprintable() for line in out + err)
+        assert rf"Cluster [red]c[/red]\x1b[2J\x7f\x9b2J: {tmp_path}" in text
         for name in ["[bold]x[/bold]", "x" * 249, 'it\'s "quoted"', r"two\nlines\x1b[31m", "\N{SNAKE}"]:
             assert name in text
-        groups = {row["group_id"] for row in table_rows(tmp_path / "out", "group_state", "[red]c[/red]")}
+        groups = {row["group_id"] for row in table_rows(tmp_path / "out", "group_state", cluster)}
         assert groups == set(ids)
 
     def test_the_nightly_job_passes_its_exit_code_on(self, in_tokyo):
