@@ -157,6 +157,11 @@ class InputError(Kip848Error):
         return cls(f"{len(clusters)} clusters have a group {group_id!r}", f"pass --cluster: {', '.join(clusters)}")
 
     @classmethod
+    def group_of_other_cluster(cls, group_id: str, cluster: str, clusters: Sequence[str]) -> Self:
+        """A cluster has no such group, but others do."""
+        return cls(f"cluster {cluster!r} has no group {group_id!r}", f"pass --cluster: {', '.join(clusters)}")
+
+    @classmethod
     def no_such_epoch(cls, group_id: str, epoch: int) -> Self:
         """The log does not have that epoch of a group."""
         return cls(f"the log has no epoch {epoch} of group {group_id!r}", "leave out --epoch to see all that it has")

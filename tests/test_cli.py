@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from argparse import ArgumentTypeError
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -95,6 +96,12 @@ class TestArguments:
                 "argument --captured-at: 'noon' is not a time such as",
             ),
             (["inspect", "x", "--limit", "-1"], "argument --limit: '-1' is not a number of records"),
+            (["inspect", "x", "--limit", "3000000000"], "argument --limit: '3000000000' is not a number of records"),
+            (
+                ["explain", "x", "--group", "g", "--epoch", "9" * 20],
+                f"argument --epoch: '{'9' * 20}' is not a group epoch",
+            ),
+            (["explain", "x", "--group", "g", "--epoch", "two"], "argument --epoch: 'two' is not a group epoch"),
             (["inspect", "x", "--type", "eight"], "argument --type: 'eight' is not a record type"),
             (["inspect", "x", "--type", "40000"], "argument --type: '40000' is not a record type"),
         ],
@@ -102,7 +109,12 @@ class TestArguments:
     def test_what_is_wrong_is_said_in_one_line_with_a_hint_in_another(self, kip848, arguments, says):
         error, hint = refused(kip848, *arguments)
         assert error.startswith(says)
-        assert hint in {f"see kip848 {command}--help" for command in ("", "audit ", "inspect ")}
+        assert hint in {f"see kip848 {command}--help" for command in ("", "audit ", "inspect ", "explain ")}
+
+    def test_the_largest_number_is_one_of_32_bits(self):
+        assert cli._int32("a number")("2147483647") == 2147483647
+        with pytest.raises(ArgumentTypeError):
+            cli._int32("a number")("2147483648")
 
     @pytest.mark.parametrize(
         ("text", "time"),
