@@ -26,10 +26,11 @@ from kip848_records.sources import read_log, reading
 from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.files import FORMATS
 from kip848_records.summary import summary
+from kip848_records.text import printable
 from kip848_records.topics import read_topics_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pyspark.sql import DataFrame
     from rich.console import RenderableType
@@ -63,7 +64,7 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, and the way out in another, as every other error does."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"error: {message}\nhint: see {self.prog} --help\n")
+        self.exit(2, f"error: {printable(message)}\nhint: see {self.prog} --help\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -115,7 +116,7 @@ def _add_inspect(commands: argparse._SubParsersAction[_Parser]) -> None:
         dest="types",
         help="only records of this type; may be repeated",
     )
-    inspect.add_argument("--limit", type=_count, metavar="N", help="only the first N records")
+    inspect.add_argument("--limit", type=_int32("a number of records"), metavar="N", help="only the first N records")
     inspect.add_argument("--json", action="store_true", help="one JSON object a line, in the forms of kafka-dump-log")
     inspect.set_defaults(run=_inspect)
 
@@ -128,7 +129,7 @@ def _add_explain(commands: argparse._SubParsersAction[_Parser]) -> None:
     )
     command.add_argument("out", metavar="DIR", help="folder of the Delta tables, as given to audit --out")
     command.add_argument("--group", required=True, metavar="G", help="group id")
-    command.add_argument("--epoch", type=_count, metavar="E", help="only this group epoch")
+    command.add_argument("--epoch", type=_int32("a group epoch"), metavar="E", help="only this group epoch")
     command.add_argument("--cluster", metavar="NAME", help="if several clusters have such a group")
     command.add_argument("--debug", action="store_true", help="show the stack trace of an error")
     command.set_defaults(run=_explain)
@@ -192,7 +193,7 @@ def _audit(arguments: argparse.Namespace) -> None:
     start = monotonic()
 
     def progress(what: str) -> None:
-        print(f"[{monotonic() - start:5.1f} s] {what}", file=sys.stderr, flush=True)
+        print(f"[{monotonic() - start:5.1f} s] {printable(what)}", file=sys.stderr, flush=True)
 
     progress("starting Spark")
     spark = get_session()
@@ -228,7 +229,7 @@ def _inspect(arguments: argparse.Namespace) -> None:
             first_error = first_error or row.error
     if undecided:
         what = f"how transactions ended: {undecided:,} offset commits above may have been aborted"
-        print(f"note: {', '.join(arguments.sources)} does not show {what}", file=sys.stderr)
+        print(f"note: {printable(', '.join(arguments.sources))} does not show {what}", file=sys.stderr)
     selected = arguments.group is not None or arguments.types
     if not decoded and not selected and arguments.limit is None:
         raise InputError.no_records(", ".join(arguments.sources), first_error)
@@ -267,8 +268,13 @@ def _key_type(text: str) -> int:
     raise argparse.ArgumentTypeError(message)
 
 
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        message = f"{text!r} is not a number of records"
+def _int32(what: str) -> Callable[[str], int]:
+    """Return what reads such a number, which Kafka or Spark holds in 32 bits; none is negative."""
+
+    def read(text: str) -> int:
+        if re.fullmatch(r"[0-9]{1,10}", text) and int(text) < 1 << 31:
+            return int(text)
+        message = f"{text!r} is not {what}: 0 to 2147483647"
         raise argparse.ArgumentTypeError(message)
-    return int(text)
+
+    return read

@@ -9,6 +9,8 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
+from kip848_records.text import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
@@ -156,6 +158,11 @@ class InputError(Kip848Error):
         return cls(f"{len(clusters)} clusters have a group {group_id!r}", f"pass --cluster: {', '.join(clusters)}")
 
     @classmethod
+    def group_of_other_cluster(cls, group_id: str, cluster: str, clusters: Sequence[str]) -> Self:
+        """A cluster has no such group, but others do."""
+        return cls(f"cluster {cluster!r} has no group {group_id!r}", f"pass --cluster: {', '.join(clusters)}")
+
+    @classmethod
     def no_such_epoch(cls, group_id: str, epoch: int) -> Self:
         """The log does not have that epoch of a group."""
         return cls(f"the log has no epoch {epoch} of group {group_id!r}", "leave out --epoch to see all that it has")
@@ -269,4 +276,4 @@ class SetupError(Kip848Error):
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))

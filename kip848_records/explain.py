@@ -15,14 +15,15 @@ from kip848_records.tables.delta import location
 from kip848_records.terminal import (
     count_text,
     duration_text,
-    ids_text,
+    member_table,
     ms_text,
-    printable,
     ranges_text,
     text_table,
     time_text,
     with_ms,
 )
+from kip848_records.text import printable
+from kip848_records.timeline.states import ASSIGNING, RECONCILING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,24 +37,43 @@ _GROUPS_COMPARED = 10_000
 
 
 class Story:
-    """The rows of one group in the tables of an audit. Raises InputError where there is no such group."""
+    """The rows of one group in the tables of an audit. Raises InputError where there is no such group.
+
+    A group that was deleted and created again has had several lives. `lives` are their incarnations, the last one last.
+    """
 
     def __init__(self, spark: SparkSession, out: str, group_id: str, cluster: str | None) -> None:
         self.group_id = group_id
         self._spark = spark
         self._out = out
         states = self._table("group_state_timeline").filter(F.col("group_id") == group_id)
-        clusters = [row.cluster for row in states.select("cluster").distinct().orderBy("cluster").collect()]
+        found = states.select("cluster", "incarnation").distinct().collect()
+        clusters = sorted({row.cluster for row in found})
+        if not clusters:
+            raise InputError.no_such_group(group_id, out, self._similar(cluster))
         if cluster is None and len(clusters) > 1:
             raise InputError.several_clusters(group_id, clusters)
-        if not clusters or (cluster is not None and cluster not in clusters):
-            raise InputError.no_such_group(group_id, out, self._similar())
+        if cluster is not None and cluster not in clusters:
+            raise InputError.group_of_other_cluster(group_id, cluster, clusters)
         self.cluster = clusters[0] if cluster is None else cluster
+        self.lives = sorted(row.incarnation for row in found if row.cluster == self.cluster)
 
     def rows(self, name: str) -> DataFrame:
-        """Return the group's rows of a table."""
+        """Return the group's rows of a table, of all its lives."""
         of_group = (F.col("cluster") == self.cluster) & (F.col("group_id") == self.group_id)
         return self._table(name).filter(of_group)
+
+    def life(self, name: str, incarnation: int) -> DataFrame:
+        """Return the rows of one life."""
+        return self.rows(name).filter(F.col("incarnation") == incarnation)
+
+    def life_with(self, epoch: int) -> int:
+        """Return the last life with an epoch. Raises InputError where there is none."""
+        found = self.rows("epoch_timeline").filter(F.col("group_epoch") == epoch)
+        last: int | None = found.agg(F.max("incarnation")).collect()[0][0]
+        if last is None:
+            raise InputError.no_such_epoch(self.group_id, epoch)
+        return last
 
     def _table(self, name: str) -> DataFrame:
         try:
@@ -61,49 +81,76 @@ class Story:
         except AnalysisException:
             raise InputError.not_audited(self._out, name) from None
 
-    def _similar(self) -> list[str]:
-        groups = self._table("group_state_timeline").select("group_id").distinct().limit(_GROUPS_COMPARED).collect()
+    def _similar(self, cluster: str | None) -> list[str]:
+        states = self._table("group_state_timeline")
+        of_cluster = states if cluster is None else states.filter(F.col("cluster") == cluster)
+        groups = of_cluster.select("group_id").distinct().limit(_GROUPS_COMPARED).collect()
         return get_close_matches(self.group_id, [row.group_id for row in groups])
 
 
 def explain(story: Story, epoch: int | None = None) -> Iterator[RenderableType]:
-    """Yield the parts of a group's story, in order: up to the end of the log, or up to one epoch."""
+    """Yield the parts of a group's story, in order: all of its last life, or one epoch of the last life that has it.
+
+    Raises InputError, before the first part, where the log has no such epoch.
+    """
+    life = story.lives[-1] if epoch is None else story.life_with(epoch)
     yield from _present(story)
-    yield from _epochs(story, epoch)
-    yield from _members(story, epoch)
+    yield from _lives(story, life, epoch)
+    yield from _epochs(story, life, epoch)
+    yield from _members(story, life, epoch)
     if epoch is None:
-        yield from _waiting(story)
+        yield from _waiting(story, life)
 
 
 def _present(story: Story) -> Iterator[RenderableType]:
-    last = with_ms(story.rows("group_state_timeline"), "from_at").orderBy(F.desc("from_offset")).limit(1).collect()[0]
-    states = story.rows("group_state").collect()
+    last = _last_interval(story, story.lives[-1])
+    states = with_ms(story.rows("group_state"), "since").collect()
     name = f"Group {printable(story.group_id)} of cluster {printable(story.cluster)}"
     if not states:
         yield Text(f"{name} was deleted; its last state was {last.state}")
         return
     (now,) = states
-    epochs = "" if now.group_epoch is None else f", group epoch {now.group_epoch}"
-    epochs += "" if now.assignment_epoch is None else f", assignment epoch {now.assignment_epoch}"
-    since = f" since {time_text(last.from_at_ms)}" if last.from_at_ms is not None else ""
-    lasted = duration_text(last.duration_ms)
-    yield Text(
-        f"{name}: {now.state}{since}{f', for {lasted}' if lasted else ''}; {now.group_type} protocol{epochs}, "
-        f"{count_text(now.members or 0, 'member')}"
-    )
+    told = [f"{now.group_type} protocol"]
+    told += [] if now.group_epoch is None else [f"group epoch {now.group_epoch}"]
+    told += [] if now.assignment_epoch is None else [f"assignment epoch {now.assignment_epoch}"]
+    told += [] if now.members is None else [count_text(now.members, "member")]
+    yield Text(f"{name}: {now.state}{_since(now, last.captured_ms)}; {', '.join(told)}")
 
 
-def _epochs(story: Story, epoch: int | None) -> Iterator[RenderableType]:
-    epochs = with_ms(story.rows("epoch_timeline"), "bumped_at")
+def _since(now: Row, captured_ms: int | None) -> str:
+    """Assigning and Reconciling take turns while a group has not converged: the time is that of the first of them."""
+    if now.since_ms is None:
+        return ""
+    what = ", not converged since" if now.state in (ASSIGNING, RECONCILING) else " since"
+    lasted = "" if captured_ms is None else duration_text(captured_ms - now.since_ms)
+    return f"{what} {time_text(now.since_ms)}{f', for {lasted}' if lasted else ''}"
+
+
+def _last_interval(story: Story, life: int) -> Row:
+    """Return the last state of a life, and when the log was captured if that state lasts still."""
+    captured_ms = F.unix_millis("from_at") + F.col("duration_ms")
+    intervals = story.life("group_state_timeline", life).withColumn("captured_ms", captured_ms)
+    return intervals.orderBy(F.desc("from_offset")).limit(1).collect()[0]
+
+
+def _lives(story: Story, life: int, epoch: int | None) -> Iterator[RenderableType]:
+    times = count_text(len(story.lives) - 1, "time")
+    if life != story.lives[-1]:
+        yield Text(f"It had been deleted {times} before: epoch {epoch} is of an earlier life only")
+    elif len(story.lives) > 1:
+        yield Text(f"It had been deleted {times} before: the following is of its last life")
+
+
+def _epochs(story: Story, life: int, epoch: int | None) -> Iterator[RenderableType]:
+    epochs = with_ms(story.life("epoch_timeline", life), "bumped_at")
     if epoch is not None:
         epochs = epochs.filter(F.col("group_epoch") == epoch)
     count = epochs.count()
-    if epoch is not None and not count:
-        raise InputError.no_such_epoch(story.group_id, epoch)
     if not count:
-        yield Text("\nIt has no epochs: classic groups have none")
+        is_classic = _last_interval(story, life).group_type == "classic"
+        yield Text("\nIt has no epochs: classic groups have none" if is_classic else "\nThe log has no epoch of it")
         return
-    latest = epochs.orderBy(F.desc("incarnation"), F.desc("group_epoch")).limit(_EPOCHS_SHOWN).collect()[::-1]
+    latest = epochs.orderBy(F.desc("group_epoch")).limit(_EPOCHS_SHOWN).collect()[::-1]
     cut = f", the last {_EPOCHS_SHOWN} of {count:,}" if count > _EPOCHS_SHOWN else ""
     yield Text(f"\nEpochs{cut}:")
     rows = [
@@ -124,15 +171,13 @@ def _epochs(story: Story, epoch: int | None) -> Iterator[RenderableType]:
     yield text_table(*titles, rows=rows, right=("epoch", "to assignment", "to Stable", "members", "moved"))
 
 
-def _members(story: Story, epoch: int | None) -> Iterator[RenderableType]:
-    lags = story.rows("rebalance_lag")
-    latest = lags.agg(F.max(F.struct("incarnation", "group_epoch")).alias("latest")).collect()[0].latest
+def _members(story: Story, life: int, epoch: int | None) -> Iterator[RenderableType]:
+    lags = story.life("rebalance_lag", life)
+    latest: int | None = lags.agg(F.max("group_epoch")).collect()[0][0]
     if latest is None:
         return
-    shown = latest.group_epoch if epoch is None else epoch
+    shown = latest if epoch is None else epoch
     of_epoch = lags.filter(F.col("group_epoch") == shown)
-    if epoch is None:
-        of_epoch = of_epoch.filter(F.col("incarnation") == latest.incarnation)
     rows = of_epoch.orderBy(F.desc("lag_ms"), "member_id").limit(_MEMBERS_SHOWN + 1).collect()
     if not rows:
         yield Text(f"\nNo assignment of its own was written for epoch {shown}")
@@ -142,42 +187,18 @@ def _members(story: Story, epoch: int | None) -> Iterator[RenderableType]:
     yield member_table(rows[:_MEMBERS_SHOWN])
 
 
-def member_table(rows: list[Row], *first: str) -> RenderableType:
-    """Return a table of rows of `rebalance_lag`, with further columns of theirs in front."""
-    cells = [
-        (
-            *(row[name] for name in first),
-            row.member_id,
-            row.client_id,
-            row.client_host,
-            ms_text(row.lag_ms),
-            ms_text(row.revoke_ms),
-            ms_text(row.wait_ms),
-            row.status,
-            ids_text(row.blocked_by),
-        )
-        for row in rows
-    ]
-    named = tuple(name.removesuffix("_id").replace("group_epoch", "epoch") for name in first)
-    numbers = ("epoch", "lag", "revoking", "waiting")
-    titles = (*named, "member", "client id", "host", "lag", "revoking", "waiting", "status", "blocked by")
-    return text_table(*titles, rows=cells, right=numbers)
-
-
-def _waiting(story: Story) -> Iterator[RenderableType]:
+def _waiting(story: Story, life: int) -> Iterator[RenderableType]:
     """Tell who waits for whom, the oldest first: only while something is open."""
     # A member may be behind with several assignments: it waits for what the last one gives it, since the first.
     since_first = (F.max(name).alias(name) for name in ("lag_ms", "revoke_ms"))
     of_last = ("client_id", "client_host", "rebalance_timeout_ms", "awaited")
-    rows = (
-        story.rows("rebalance_lag")
+    behind = (
+        story.life("rebalance_lag", life)
         .filter("status = 'open'")
         .groupBy("member_id")
-        .agg(*since_first, *(F.max_by(name, F.struct("incarnation", "group_epoch")).alias(name) for name in of_last))
-        .orderBy(F.desc("lag_ms"), "member_id")
-        .limit(_MEMBERS_SHOWN)
-        .collect()
+        .agg(*since_first, *(F.max_by(name, "group_epoch").alias(name) for name in of_last))
     )
+    rows = behind.orderBy(F.desc("lag_ms"), "member_id").limit(_MEMBERS_SHOWN).collect()
     if rows:
         yield Text("\nWho waits for whom, the oldest first:")
     behind_ids = {row.member_id: row for row in rows}
@@ -185,22 +206,26 @@ def _waiting(story: Story) -> Iterator[RenderableType]:
         yield Text(f"  {_who(row)}: {_doing(row)}")
         for owner, topics in _awaited(row).items():
             yield Text(f"    {topics} {_held(owner, behind_ids)}")
+    more = behind.count() - len(rows) if len(rows) == _MEMBERS_SHOWN else 0
+    if more:
+        yield Text(f"  and {count_text(more, 'more member')}")
 
 
 def _who(row: Row) -> str:
-    return printable(f"{row.member_id} ({row.client_id}, {row.client_host})")
+    client = ", ".join(name for name in (row.client_id, row.client_host) if name is not None)
+    return printable(f"{row.member_id} ({client})" if client else row.member_id)
 
 
 def _doing(row: Row) -> str:
-    lag = duration_text(row.lag_ms)
+    behind = f"behind for {duration_text(row.lag_ms) or 'an unknown time'}"
     if row.awaited:
-        return f"behind for {lag}, waits for {count_text(len(row.awaited), 'partition')}"
-    if row.revoke_ms:
-        limit = (
-            f" of the {duration_text(row.rebalance_timeout_ms)} that it may take" if row.rebalance_timeout_ms else ""
-        )
-        return f"behind for {lag}, has been asked to give up partitions for {duration_text(row.revoke_ms)}{limit}"
-    return f"behind for {lag}"
+        return f"{behind}, waits for {count_text(len(row.awaited), 'partition')}"
+    revoked = duration_text(row.revoke_ms)
+    if not row.revoke_ms or not revoked:
+        return behind
+    # Perhaps several times, each with its own time limit, and not for certain to this day.
+    limit = duration_text(row.rebalance_timeout_ms)
+    return f"{behind}, was asked for {revoked} to give up partitions{f' (may take {limit} each time)' if limit else ''}"
 
 
 def _awaited(row: Row) -> dict[str | None, str]:

@@ -13,12 +13,16 @@ from kip848_records.protocol.messages import KAFKA
 from kip848_records.sources import settle_transactions
 from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.log import key_of_types
+from kip848_records.text import printable
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, Row
+
+# Of the control characters, those that JSON lets pass as they are. A terminal obeys them.
+_ESCAPES = {code: f"\\u{code:04X}" for code in range(0x7F, 0xA0)}
 
 
 def inspect_log(
@@ -52,6 +56,7 @@ def json_line(row: Row) -> str:
 
     `error` stands in the place of `value` where the record did not decode; `unknown` is true for a type that this
     version does not know, whose key and value are the base64 of their bytes; `transaction` is there if it is pending.
+    Control characters are escaped, which leaves the values as they are.
     """
     fields = {
         "partition": json.dumps(row.partition),
@@ -69,7 +74,8 @@ def json_line(row: Row) -> str:
         fields["unknown"] = "true"
     if row.transaction == "pending":
         fields["transaction"] = '"pending"'
-    return "{" + ", ".join(f'"{name}": {text}' for name, text in fields.items()) + "}"
+    line = "{" + ", ".join(f'"{name}": {text}' for name, text in fields.items()) + "}"
+    return line.translate(_ESCAPES)
 
 
 def text_line(row: Row) -> str:
@@ -79,7 +85,7 @@ def text_line(row: Row) -> str:
     value = row.value or "<tombstone>" if row.error is None else f"ERROR {row.error}"
     pending = " (transaction pending)" if row.transaction == "pending" else ""
     at = "" if row.timestamp_ms is None else utc_text(utc(row.timestamp_ms))
-    return f"{row.partition}:{row.offset} {at}{kind} {what} {row.key or ''} {value}{pending}"
+    return printable(f"{row.partition}:{row.offset} {at}{kind} {what} {row.key or ''} {value}{pending}")
 
 
 def _is_unknown(row: Row) -> bool:

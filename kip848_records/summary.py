@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
@@ -9,19 +10,20 @@ from pyspark.sql import functions as F
 from rich.text import Text
 
 from kip848_records.decode.dialects import AUTO, DISPUTED_TYPES
-from kip848_records.explain import member_table
 from kip848_records.protocol.messages import DIALECTS, KAFKA, OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.sources.log import key_of_types
 from kip848_records.tables.delta import read_table
-from kip848_records.terminal import count_text, duration_text, ms_text, text_table, time_text, with_ms
+from kip848_records.terminal import count_text, duration_text, member_table, ms_text, text_table, time_text, with_ms
+from kip848_records.text import printable
+from kip848_records.timeline.states import ASSIGNING, RECONCILING, UNKNOWN
 from kip848_records.times import utc_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
     from rich.console import RenderableType
 
     from kip848_records.audit import Audit
@@ -32,7 +34,11 @@ _SHOWN = 10
 _HOUR = 3600
 _MEMBERS_SHOWN = 100
 
-_UNCONVERGED = ("Assigning", "Reconciling")
+_CONVERGED = "converged"
+_NOT_CONVERGED = "not converged"
+_ONLY_AWAY = "waiting only for static members that are away"
+_UNTOLD = "of which the log does not tell"
+_CONVERGENCE = (_CONVERGED, _NOT_CONVERGED, _ONLY_AWAY, _UNTOLD)
 
 
 def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
@@ -43,16 +49,17 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
         return read_table(spark, options.out, name, options.cluster)
 
     captured = utc_text(audit.captured_at) if audit.captured_at else "an unknown time"
-    yield Text(f"\nCluster {options.cluster}: {', '.join(options.sources)}, captured at {captured}")
+    sources = ", ".join(options.sources)
+    yield Text(f"\nCluster {printable(options.cluster)}: {printable(sources)}, captured at {captured}")
     yield from _records(audit, table("quarantine"))
-    states = table("group_state")
+    states = table("group_state").withColumn("convergence", _convergence())
     yield from _groups(states)
     yield from _unconverged(audit, states, table)
     yield from _slowest(table("epoch_timeline"))
     yield from _slowest_members(table("rebalance_lag"))
     yield from _busiest(table("epoch_timeline"))
     yield from _unowned(table("partition_handover"))
-    yield Text(f"\nDelta tables are in {options.out.rstrip('/')}/")
+    yield Text(f"\nDelta tables are in {printable(options.out.rstrip('/'))}/")
 
 
 def _records(audit: Audit, quarantine: DataFrame) -> Iterator[RenderableType]:
@@ -88,37 +95,52 @@ def _counts(audit: Audit) -> Iterator[tuple[object, ...]]:
 
 
 def _groups(states: DataFrame) -> Iterator[RenderableType]:
-    counted = states.groupBy("state", "group_type").count().orderBy("state", "group_type").collect()
-    yield Text(f"\n{count_text(sum(row['count'] for row in counted), 'group')} of consumers")
-    rows = [(row.state, row.group_type, f"{row['count']:,}") for row in counted]
-    yield text_table("state", "protocol", "groups", rows=rows, right=("groups",))
+    counted = states.groupBy("state", "group_type", "convergence").count().collect()
+    groups, convergence = Counter[tuple[str, str]](), Counter[str]()
+    for row in counted:
+        groups[row.state, row.group_type] += row["count"]
+        convergence[row.convergence] += row["count"]
+    yield Text(f"\n{verdict(convergence)}")
+    if groups:
+        rows = [(*kind, f"{count:,}") for kind, count in sorted(groups.items())]
+        yield text_table("state", "protocol", "groups", rows=rows, right=("groups",))
+
+
+def verdict(convergence: Mapping[str, int]) -> str:
+    """Say in one sentence how many groups there are, and how many of each kind of `_convergence`."""
+    told = [f"{convergence[kind]:,} {kind}" for kind in _CONVERGENCE if convergence.get(kind)]
+    return f"{count_text(sum(convergence.values()), 'group')} of consumers{': ' if told else ''}{', '.join(told)}"
+
+
+def _convergence() -> Column:
+    """Return what a row of `group_state` tells of its group: one of `_CONVERGENCE`."""
+    state = F.col("state")
+    only_away = (state == RECONCILING) & (F.col("converged_members") + F.col("members_away") == F.col("members"))
+    return (
+        F.when(state == UNKNOWN, _UNTOLD)
+        .when(only_away, _ONLY_AWAY)
+        .when(state.isin(ASSIGNING, RECONCILING), _NOT_CONVERGED)
+        .otherwise(_CONVERGED)
+    )
 
 
 def _unconverged(audit: Audit, states: DataFrame, table: Tables) -> Iterator[RenderableType]:
-    waiting = states.filter(F.col("state").isin(*_UNCONVERGED))
-    only_away = F.col("converged_members") + F.col("members_away") == F.col("members")
-    is_away = (F.col("state") == "Reconciling") & (F.col("members_away") > 0) & only_away
-    count, away = waiting.filter(~is_away).count(), waiting.filter(is_away).count()
-    unknown = states.filter(F.col("state") == "unknown").count()
-    if count:
-        yield from _list_groups(audit, f"{count_text(count, 'group')} not converged", waiting.filter(~is_away))
-        yield from _waiting_members(waiting.filter(~is_away), table)
-    elif unknown:
-        yield Text(f"\nEvery group has converged but {count_text(unknown, 'group')} of which the log does not tell")
-    else:
-        yield Text("\nEvery group has converged")
-    if away:
-        what = f"{count_text(away, 'group')} waiting only for a static member that went away"
-        yield from _list_groups(audit, what, waiting.filter(is_away))
+    behind = states.filter(F.col("convergence") == _NOT_CONVERGED)
+    yield from _list_groups(audit, behind, _NOT_CONVERGED)
+    yield from _waiting_members(behind, table)
+    yield from _list_groups(audit, states.filter(F.col("convergence") == _ONLY_AWAY), _ONLY_AWAY)
 
 
-def _list_groups(audit: Audit, what: str, groups: DataFrame) -> Iterator[RenderableType]:
+def _list_groups(audit: Audit, groups: DataFrame, what: str) -> Iterator[RenderableType]:
     oldest = with_ms(groups, "since").orderBy("since_ms", "group_id").limit(_SHOWN).collect()
-    yield Text(f"\n{what}, the oldest first:")
+    if not oldest:
+        return
+    yield Text(f"\n{count_text(groups.count(), 'group')} {what}, the oldest first:")
     rows = []
     for row in oldest:
         age = "" if audit.captured_at is None else duration_text(_millis(audit.captured_at) - row.since_ms)
-        converged = f"{row.converged_members} of {row.members}"
+        is_known = row.converged_members is not None and row.members is not None
+        converged = f"{row.converged_members} of {row.members}" if is_known else ""
         rows.append(
             (row.group_id, row.state, time_text(row.since_ms), age, row.group_epoch, row.assignment_epoch, converged)
         )

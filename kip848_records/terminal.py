@@ -9,12 +9,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from kip848_records.text import printable
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Row
 
 _IDS_SHOWN = 3
 _SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
@@ -31,9 +32,26 @@ def text_table(*titles: str, rows: Iterable[tuple[object, ...]], right: tuple[st
     return table
 
 
-def printable(text: str) -> str:
-    """Escape what would move the cursor or break the line: a group id may hold anything."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def member_table(rows: Iterable[Row], *first: str) -> Table:
+    """Return a table of rows of `rebalance_lag`, with further columns of theirs in front."""
+    cells = [
+        (
+            *(row[name] for name in first),
+            row.member_id,
+            row.client_id,
+            row.client_host,
+            ms_text(row.lag_ms),
+            ms_text(row.revoke_ms),
+            ms_text(row.wait_ms),
+            row.status,
+            ids_text(row.blocked_by),
+        )
+        for row in rows
+    ]
+    named = tuple(name.removesuffix("_id").replace("group_epoch", "epoch") for name in first)
+    numbers = ("epoch", "lag", "revoking", "waiting")
+    titles = (*named, "member", "client id", "host", "lag", "revoking", "waiting", "status", "blocked by")
+    return text_table(*titles, rows=cells, right=numbers)
 
 
 def with_ms(rows: DataFrame, *columns: str) -> DataFrame:

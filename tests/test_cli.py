@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from argparse import ArgumentTypeError
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -95,6 +96,12 @@ class TestArguments:
                 "argument --captured-at: 'noon' is not a time such as",
             ),
             (["inspect", "x", "--limit", "-1"], "argument --limit: '-1' is not a number of records"),
+            (["inspect", "x", "--limit", "3000000000"], "argument --limit: '3000000000' is not a number of records"),
+            (
+                ["explain", "x", "--group", "g", "--epoch", "9" * 20],
+                f"argument --epoch: '{'9' * 20}' is not a group epoch",
+            ),
+            (["explain", "x", "--group", "g", "--epoch", "two"], "argument --epoch: 'two' is not a group epoch"),
             (["inspect", "x", "--type", "eight"], "argument --type: 'eight' is not a record type"),
             (["inspect", "x", "--type", "40000"], "argument --type: '40000' is not a record type"),
         ],
@@ -102,7 +109,12 @@ class TestArguments:
     def test_what_is_wrong_is_said_in_one_line_with_a_hint_in_another(self, kip848, arguments, says):
         error, hint = refused(kip848, *arguments)
         assert error.startswith(says)
-        assert hint in {f"see kip848 {command}--help" for command in ("", "audit ", "inspect ")}
+        assert hint in {f"see kip848 {command}--help" for command in ("", "audit ", "inspect ", "explain ")}
+
+    def test_the_largest_number_is_one_of_32_bits(self):
+        assert cli._int32("a number")("2147483647") == 2147483647
+        with pytest.raises(ArgumentTypeError):
+            cli._int32("a number")("2147483648")
 
     @pytest.mark.parametrize(
         ("text", "time"),
@@ -214,16 +226,18 @@ class TestAudit:
             group = len(name.encode()).to_bytes(2, "big") + name.encode()
             records.append(Record(2 * at, 1000 * at, b"\x00\x05" + group + b"\x00\x01m", _MEMBER))
             records.append(Record(2 * at + 1, 1000 * at, b"\x00\x03" + group, _EPOCH))
-        folder = tmp_path / "__consumer_offsets-0"
-        folder.mkdir()
+        folder = tmp_path / "\x1b\x9b" / "__consumer_offsets-0"
+        folder.mkdir(parents=True)
         (folder / f"{0:020}.log").write_bytes(write_batch(records))
-        code, out, _ = kip848("audit", folder, "--out", tmp_path / "out", "--cluster", "[red]c[/red]")
+        cluster = "[red]c[/red]\x1b[2J\x7f\x9b2J"
+        code, out, err = kip848("audit", folder, "--out", tmp_path / "out", "--cluster", cluster)
         text = "\n".join(out)
         assert code == 0
-        assert "[red]c[/red]" in text
+        assert all(line.isprintable() for line in out + err)
+        assert rf"Cluster [red]c[/red]\x1b[2J\x7f\x9b2J: {tmp_path}" in text
         for name in ["[bold]x[/bold]", "x" * 249, 'it\'s "quoted"', r"two\nlines\x1b[31m", "\N{SNAKE}"]:
             assert name in text
-        groups = {row["group_id"] for row in table_rows(tmp_path / "out", "group_state", "[red]c[/red]")}
+        groups = {row["group_id"] for row in table_rows(tmp_path / "out", "group_state", cluster)}
         assert groups == set(ids)
 
     def test_the_nightly_job_passes_its_exit_code_on(self, in_tokyo):

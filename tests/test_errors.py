@@ -9,6 +9,11 @@ def test_an_error_is_one_line_that_ends_in_its_hint():
     assert (error.message, error.hint) == ("no such path", "name another one")
 
 
+def test_an_error_shows_control_characters_as_text():
+    error = InputError.several_clusters("g", ["\x1b[2J", "\x9b2J", "\x7f"])
+    assert str(error) == r"3 clusters have a group 'g'; pass --cluster: \x1b[2J, \x9b2J, \x7f"
+
+
 def test_an_error_survives_the_way_from_a_worker():
     error = pickle.loads(pickle.dumps(SetupError.java_missing("java")))  # noqa: S301
     assert isinstance(error, Kip848Error)

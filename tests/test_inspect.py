@@ -28,6 +28,7 @@ ROWS = [
     {"key": b"\xff\xff", "value": None},
     {"key": None, "value": b"x", "error": "file: not a batch", "timestamp": None},
     {"key": b'\x00\x03\x00\x0c[b]a\n"\\\t\xf0\x9f\x90\x8d', "value": EPOCH_1},
+    {"key": b"\x00\x03\x00\x04\x1b\x7f" + "\x9b".encode(), "value": EPOCH_1},
 ]
 
 
@@ -104,6 +105,13 @@ def test_a_group_id_may_hold_anything(lines):
     assert lines[10]["key"] == {"groupId": '[b]a\n"\\\t\N{SNAKE}'}
 
 
+def test_control_characters_reach_no_terminal(rows, lines):
+    assert lines[11]["key"] == {"groupId": "\x1b\x7f\x9b"}
+    *_, row = inspect_log(rows).collect()
+    assert r'"\u001B\u007F\u009B"' in json_line(row)
+    assert r'"\u001B\x7f\x9b"' in text_line(row)
+
+
 def test_lines_come_in_log_order(rows):
     assert [line["offset"] for line in inspected(rows)] == sorted(set(range(len(ROWS))) - {3, 4})
 
@@ -112,7 +120,9 @@ def test_a_group_is_selected_with_its_undecodable_records(rows):
     assert [line["offset"] for line in inspected(rows, group="g")] == [0, 1, 2, 5]
 
 
-@pytest.mark.parametrize(("types", "offsets"), [([3], [0, 1, 5, 10]), ([24, -1], [7, 8]), ([1, 3], [0, 1, 2, 5, 10])])
+@pytest.mark.parametrize(
+    ("types", "offsets"), [([3], [0, 1, 5, 10, 11]), ([24, -1], [7, 8]), ([1, 3], [0, 1, 2, 5, 10, 11])]
+)
 def test_types_are_selected(rows, types, offsets):
     assert [line["offset"] for line in inspected(rows, types=types)] == offsets
 

@@ -12,8 +12,10 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from pyspark.sql import functions as F
 
 from kip848_records.cli import main
+from tests import made_tables
 from tests.audits import table_rows
 
 ROOT = Path(__file__).parent.parent
@@ -67,6 +69,17 @@ def test_sql_reads_what_make_audit_wrote(spark, out):
 
 
 @pytest.mark.usefixtures("summary")
+def test_sql_measures_only_what_was_observed(spark, out):
+    is_slow = F.col("group_id") == "slow-revoke"
+    history = F.when(is_slow, "left_censored").otherwise(F.col("history"))
+    epochs = spark.read.format("delta").load(f"{out}/epoch_timeline").withColumn("history", history)
+    epochs.createOrReplaceTempView("some_censored")
+    rows = spark.sql(block("test: sql").replace("delta.`out/epoch_timeline`", "some_censored")).collect()
+    assert len(rows) == 10
+    assert "slow-revoke" not in {row.group_id for row in rows}
+
+
+@pytest.mark.usefixtures("summary")
 def test_explain_prints_what_it_says(out):
     command, _, printed = block("output: explain").removeprefix("$ ").partition("\n")
     assert run(command.replace(" out ", f" {shlex.quote(str(out))} "), out) == printed
@@ -94,10 +107,28 @@ def test_ci_example_fails_only_for_groups_that_did_not_converge(tmp_path, capsys
     with pytest.raises(SystemExit, match="did not converge"):
         exec(source, {})  # noqa: S102 - our own README
     assert "churn" in capsys.readouterr().out
-    settled = source.replace("state not in ('Stable', 'Empty')", "state = 'Dead'").replace(
-        "run_audit(", "(lambda *_, **__: None)("
-    )
-    exec(settled, {})  # noqa: S102 - our own README
+
+
+def test_ci_example_accepts_groups_that_wait_for_away_members_or_are_unknown(spark, tmp_path, capsys):
+    source = block("test: ci").replace('"out-ci', f'"{tmp_path}').replace("run_audit(", "(lambda *_, **__: None)(")
+    waiting = {"state": "Reconciling", "members": 3}
+    fine = [
+        {"group_id": "stable", "state": "Stable", "members": 3, "converged_members": 3, "members_away": 0},
+        {"group_id": "empty", "state": "Empty", "members": 0, "converged_members": 0, "members_away": 0},
+        {"group_id": "classic", "state": "Stable", "members": 1},
+        {"group_id": "away", **waiting, "converged_members": 2, "members_away": 1},
+        {"group_id": "untold", "state": "unknown"},
+    ]
+    made_tables.write(spark, tmp_path, "ci", group_state=fine)
+    exec(source, {})  # noqa: S102 - our own README
+    assert capsys.readouterr().out == "Groups of which the log does not tell: 1\n"
+    slow = {"group_id": "slow", **waiting, "converged_members": 1, "members_away": 1}
+    made_tables.write(spark, tmp_path, "ci", group_state=[*fine, slow])
+    with pytest.raises(SystemExit, match="did not converge"):
+        exec(source, {})  # noqa: S102 - our own README
+    printed = capsys.readouterr().out
+    assert "slow" in printed
+    assert not any(group["group_id"] in printed for group in fine)
 
 
 def test_databricks_example_reads_a_dump(spark, captures, capsys):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, printable, ranges_text, time_text
+from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, ranges_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,3 @@ def test_ids_are_never_cut():
     assert ids_text(None) == ""
     assert ids_text(["a", "b", "c"]) == "a, b, c"
     assert ids_text([*"abcde"]) == "a, b, c and 2 more"
-
-
-def test_control_characters_are_escaped():
-    assert printable("a\nb\x1b[31m\N{SNAKE}") == "a\\nb\\x1b[31m\N{SNAKE}"
