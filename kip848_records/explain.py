@@ -18,6 +18,7 @@ from kip848_records.terminal import (
     member_table,
     ms_text,
     ranges_text,
+    since_text,
     text_table,
     time_text,
     with_ms,
@@ -123,7 +124,7 @@ def _since(now: Row, captured_ms: int | None) -> str:
         return ""
     what = ", not converged since" if now.state in (ASSIGNING, RECONCILING) else " since"
     lasted = "" if captured_ms is None else duration_text(captured_ms - now.since_ms)
-    return f"{what} {time_text(now.since_ms)}{f', for {lasted}' if lasted else ''}"
+    return f"{what} {since_text(now)}{f', for {lasted}' if lasted else ''}"
 
 
 def _last_interval(story: Story, life: int) -> Row:

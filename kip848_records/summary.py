@@ -14,7 +14,16 @@ from kip848_records.protocol.messages import DIALECTS, KAFKA, OFFSET_COMMIT_TYPE
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.sources.log import key_of_types
 from kip848_records.tables.delta import read_table
-from kip848_records.terminal import count_text, duration_text, member_table, ms_text, text_table, time_text, with_ms
+from kip848_records.terminal import (
+    count_text,
+    duration_text,
+    member_table,
+    ms_text,
+    since_text,
+    text_table,
+    time_text,
+    with_ms,
+)
 from kip848_records.text import printable
 from kip848_records.timeline.states import ASSIGNING, RECONCILING, UNKNOWN
 from kip848_records.times import utc_text
@@ -115,10 +124,9 @@ def verdict(convergence: Mapping[str, int]) -> str:
 def _convergence() -> Column:
     """Return what a row of `group_state` tells of its group: one of `_CONVERGENCE`."""
     state = F.col("state")
-    only_away = (state == RECONCILING) & (F.col("converged_members") + F.col("members_away") == F.col("members"))
     return (
         F.when(state == UNKNOWN, _UNTOLD)
-        .when(only_away, _ONLY_AWAY)
+        .when(F.col("waits_for_away_only"), _ONLY_AWAY)
         .when(state.isin(ASSIGNING, RECONCILING), _NOT_CONVERGED)
         .otherwise(_CONVERGED)
     )
@@ -141,9 +149,7 @@ def _list_groups(audit: Audit, groups: DataFrame, what: str) -> Iterator[Rendera
         age = "" if audit.captured_at is None else duration_text(_millis(audit.captured_at) - row.since_ms)
         is_known = row.converged_members is not None and row.members is not None
         converged = f"{row.converged_members} of {row.members}" if is_known else ""
-        rows.append(
-            (row.group_id, row.state, time_text(row.since_ms), age, row.group_epoch, row.assignment_epoch, converged)
-        )
+        rows.append((row.group_id, row.state, since_text(row), age, row.group_epoch, row.assignment_epoch, converged))
     titles = ("group", "state", "since", "for", "epoch", "assignment epoch", "members converged")
     yield text_table(*titles, rows=rows, right=("for", "epoch", "assignment epoch"))
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kip848_records.text import printable
+from kip848_records.timeline.censoring import CENSORED
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
@@ -62,6 +63,11 @@ def with_ms(rows: DataFrame, *columns: str) -> DataFrame:
 def time_text(millis: int | None) -> str:
     """Return a time in ms since 1970 for people."""
     return "" if millis is None else utc_text(utc(millis))
+
+
+def since_text(state: Row) -> str:
+    """Return since when a group of `group_state` is in its state; where compaction hides that, "or before"."""
+    return time_text(state.since_ms) + (" or before" if state.history == CENSORED else "")
 
 
 def ms_text(millis: int | None) -> str:

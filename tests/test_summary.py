@@ -32,7 +32,8 @@ def test_the_verdict_is_made_of_all_four_counts(counts, says):
 
 def group(name, state, members=3, converged=3, away=0):
     counts = {"members": members, "converged_members": converged, "members_away": away}
-    return {"group_id": name, "group_type": "consumer", "state": state, "since": SINCE, **counts}
+    row = {"group_id": name, "group_type": "consumer", "state": state, "since": SINCE, "history": "right_censored"}
+    return row | counts | {"waits_for_away_only": state == "Reconciling" and converged + away == members}
 
 
 def printed(parts):
@@ -49,7 +50,7 @@ def states(spark):
         group("stable", "Stable"),
         group("empty", "Empty", members=0, converged=0),
         group("classic", "Stable", converged=None, away=None),
-        group("assigning", "Assigning", converged=2, away=1),
+        group("assigning", "Assigning", converged=2, away=1) | {"history": "censored"},
         group("old", "Assigning", converged=None),
         group("slow", "Reconciling", converged=1, away=1),
         group("away", "Reconciling", converged=2, away=1),
