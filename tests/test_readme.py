@@ -116,7 +116,7 @@ def test_ci_example_accepts_groups_that_wait_for_away_members_or_are_unknown(spa
         {"group_id": "stable", "state": "Stable", "members": 3, "converged_members": 3, "members_away": 0},
         {"group_id": "empty", "state": "Empty", "members": 0, "converged_members": 0, "members_away": 0},
         {"group_id": "classic", "state": "Stable", "members": 1},
-        {"group_id": "away", **waiting, "converged_members": 2, "members_away": 1},
+        {"group_id": "away", **waiting, "converged_members": 2, "members_away": 1, "waits_for_away_only": True},
         {"group_id": "untold", "state": "unknown"},
     ]
     made_tables.write(spark, tmp_path, "ci", group_state=fine)
