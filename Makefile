@@ -27,9 +27,10 @@ lint: $(READY) ## Check style, types and layers
 	$(BIN)/lint-imports
 
 .PHONY: bench
-bench: $(READY) ## Measure the decoder against a loop over records, the segment reader against kafka-dump-log
+bench: $(READY) ## Measure the decoder against a loop, the segment reader against kafka-dump-log, timelines as logs grow
 	@$(BIN)/python tests/benchmarks/decoder.py
 	@$(BIN)/python tests/benchmarks/segments.py
+	@$(BIN)/python tests/benchmarks/timelines.py
 
 MINUTES ?= 5
 .PHONY: fuzz

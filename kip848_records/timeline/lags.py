@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pyspark.sql import Column, DataFrame
+
+RECONCILED: Final = "reconciled"
+LEFT: Final = "left"
+OPEN: Final = "open"
+UNKNOWN: Final = "unknown"
 
 
 def rebalance_lag(events: DataFrame, members: DataFrame, topics: DataFrame, captured_at: datetime | None) -> DataFrame:
@@ -49,7 +54,7 @@ def rebalance_lag(events: DataFrame, members: DataFrame, topics: DataFrame, capt
     """
     written = assignments(events)
     owners = owners_of_awaited(members, written)
-    is_open = F.col("status") == "open"
+    is_open = F.col("status") == OPEN
     no_member = F.array().cast("array<string>")
     blocked_by = F.coalesce(F.when(is_open, F.col("blocking_at_end")).otherwise(F.col("seen_blocking")), no_member)
     return (
@@ -68,7 +73,7 @@ def rebalance_lag(events: DataFrame, members: DataFrame, topics: DataFrame, capt
             F.when(is_open, F.col("awaited")).alias("awaited"),
             "settled_by.identity.*",
             history(
-                begin_is_complete=holds(F.col("bump.is_complete")), has_end=F.col("status").isin("reconciled", "left")
+                begin_is_complete=holds(F.col("bump.is_complete")), has_end=F.col("status").isin(RECONCILED, LEFT)
             ).alias("history"),
             holds(F.least("lag_ms", "revoke_ms", "wait_ms") < 0).alias("clock_skew"),
         )
@@ -81,10 +86,10 @@ def _with_end(rows: DataFrame, captured_at: datetime | None) -> DataFrame:
     is_reconciled = by["is_reconciled"]
     is_late = by["operation"] > F.col("operation")
     status = (
-        F.when(is_reconciled, "reconciled")
-        .when(until["operation"].isNotNull(), "left")
-        .when(by["is_last_known"], "unknown")
-        .otherwise("open")
+        F.when(is_reconciled, RECONCILED)
+        .when(until["operation"].isNotNull(), LEFT)
+        .when(by["is_last_known"], UNKNOWN)
+        .otherwise(OPEN)
     )
     reconciled_at = F.when(is_reconciled, F.when(is_late, by["timestamp"]).otherwise(F.col("target_at")))
     # Null while open, for then every later assignment supersedes.
@@ -99,7 +104,7 @@ def _with_end(rows: DataFrame, captured_at: datetime | None) -> DataFrame:
             "status": status,
             "superseded": superseded,
             "reconciled_at": reconciled_at,
-            "end_at": F.when(status == "unknown", F.greatest(by["timestamp"], "target_at")).otherwise(
+            "end_at": F.when(status == UNKNOWN, F.greatest(by["timestamp"], "target_at")).otherwise(
                 F.coalesce(reconciled_at, until["timestamp"], literal(captured_at))
             ),
         }
@@ -110,7 +115,7 @@ def _with_lags(rows: DataFrame) -> DataFrame:
     lag = ms_between("bump.timestamp", "end_at")
     return rows.withColumns(
         {
-            "lag_ms": F.when(F.col("status").isin("reconciled", "open"), lag),
+            "lag_ms": F.when(F.col("status").isin(RECONCILED, OPEN), lag),
             "revoke_ms": _ms_in(UNREVOKED_PARTITIONS, "revoked_ms"),
             "wait_ms": _ms_in(UNRELEASED_PARTITIONS, "waited_ms"),
         }

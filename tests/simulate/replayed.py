@@ -2,18 +2,13 @@
 
 from tests.timeline.plain_replay import replay
 
-TIMELINES = {
-    "epoch_timeline": "epochs",
-    "rebalance_lag": "lags",
-    "partition_handover": "handovers",
-    "group_state_timeline": "intervals",
-}
+TIMELINES = ("epoch_timeline", "rebalance_lag", "partition_handover", "group_state_timeline")
 
 
 def replayed(records, captured_at):
     """The rows of each timeline; they have some columns more than those of the truth."""
     told = replay(records, {record["partition"]: 0 for record in records}, captured_at)
-    return {timeline: [told_as_truth(row) for row in told[name]] for timeline, name in TIMELINES.items()}
+    return {timeline: [told_as_truth(row) for row in told[timeline]] for timeline in TIMELINES}
 
 
 def told_as_truth(row):

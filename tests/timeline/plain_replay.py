@@ -221,15 +221,15 @@ def replay(records: Iterable[Record], complete_from: Mapping[int, int], captured
         key = {"partition": partition, "group_id": group_id}
         groups, judged = _replay_group(key, _with_complete(log, complete_from.get(partition)), captured_at)
         hidden = {"ended", "complete"}
-        told["epochs"] += [
+        told["epoch_timeline"] += [
             {name: row[name] for name in row if name not in hidden} for g in groups for row in g.epochs.values()
         ]
-        told["lags"] += [row for g in groups for row in g.lags.rows]
-        told["handovers"] += [row for g in groups for row in g.handovers.rows]
-        told["intervals"] += _intervals(judged, captured_at)
+        told["rebalance_lag"] += [row for g in groups for row in g.lags.rows]
+        told["partition_handover"] += [row for g in groups for row in g.handovers.rows]
+        told["group_state_timeline"] += _intervals(judged, captured_at)
         judged = [{name: row[name] for name in row if name not in {"at", "complete"}} for row in judged]
         told["states"] += [{name: row[name] for name in row if name not in _OF_LAST_ONLY} for row in judged]
-        told["lasts"] += [_last(judged[-1])] if judged[-1]["state"] != "Dead" else []
+        told["group_state"] += [_last(judged[-1])] if judged[-1]["state"] != "Dead" else []
     return told
 
 

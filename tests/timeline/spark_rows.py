@@ -13,14 +13,6 @@ from tests.timeline.tables import complete_from, plain_rows, record_table, topic
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 
-_NAMES = {
-    "epoch_timeline": "epochs",
-    "rebalance_lag": "lags",
-    "partition_handover": "handovers",
-    "group_state_timeline": "intervals",
-    "group_state": "lasts",
-    "state": "states",
-}
 _OF_REPLAY_ONLY = {"since"}
 _OF_SPARK_ONLY = {
     *("operation", "timestamp", "key_type", "is_tombstone", "ends_operation", "converged_members"),
@@ -53,8 +45,8 @@ def spark_rows(
 
         events = group_events(table, complete_from(spark, complete))
         frames = timelines(events, topic_table(spark), captured, keep)
-        frames["state"] = kept["judged"].where("ends_operation")
-        return {_NAMES[name]: plain_rows(frame) for name, frame in frames.items()}
+        frames["states"] = kept["judged"].where("ends_operation")
+        return {name: plain_rows(frame) for name, frame in frames.items()}
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:

@@ -26,7 +26,11 @@ def test_story(story: Story, lines: Told) -> None:
 
 def lines_of(rows: dict[str, list[Row]]) -> Told:
     lines: Told = {}
-    sources = (("causes", "epochs", _cause), ("lags", "lags", _lag), ("handovers", "handovers", _handover))
+    sources = (
+        ("causes", "epoch_timeline", _cause),
+        ("lags", "rebalance_lag", _lag),
+        ("handovers", "partition_handover", _handover),
+    )
     for table, source, line in sources:
         for row in sorted(
             in_story_time(rows[source]), key=lambda row: row.get("acquired_offset") or row["group_epoch"]

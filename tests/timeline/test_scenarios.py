@@ -25,7 +25,7 @@ def test_story(story: Story, lines: Told) -> None:
 
 
 def lines_of(rows: dict[str, list[Row]]) -> Told:
-    return told_epochs(in_story_time(rows["epochs"])), told_lasts(in_story_time(rows["lasts"]))
+    return told_epochs(in_story_time(rows["epoch_timeline"])), told_lasts(in_story_time(rows["group_state"]))
 
 
 def told_epochs(rows: list[Row]) -> list[tuple[str, str]]:
