@@ -32,7 +32,7 @@ HALVINGS = 3
 CORES = os.cpu_count() or 1
 
 # Records an hour, of one group of five and of one of fifty members with something happening every 5 s.
-PER_GROUP_HOUR = 4_850
+PER_GROUP_HOUR = 3_400
 PER_HOT_HOUR = 87_000
 
 

@@ -34,6 +34,11 @@ def spark_rows(
     table = record_table(spark, records)
     if cut:
         table = table.repartition(cut)
+    return rows_of(spark, group_events(table, complete_from(spark, complete)), captured_at)
+
+
+def rows_of(spark: SparkSession, events: DataFrame, captured_at: int) -> Rows:
+    """The same, of events."""
     kept = {}
     captured = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=captured_at)
     with TemporaryDirectory() as folder:
@@ -43,7 +48,6 @@ def spark_rows(
             kept[name] = spark.read.parquet(f"{folder}/{name}")
             return kept[name]
 
-        events = group_events(table, complete_from(spark, complete))
         frames = timelines(events, topic_table(spark), captured, keep)
         frames["states"] = kept["judged"].where("ends_operation")
         return {name: plain_rows(frame) for name, frame in frames.items()}

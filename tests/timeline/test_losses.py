@@ -5,9 +5,11 @@ from datetime import datetime, timezone
 
 import pytest
 
-from kip848_records.timeline import group_events, lost_records, partition_losses, timelines
+from kip848_records.timeline import group_events, lost_records, partition_losses
+from tests.timeline.logs import CAPTURED_AT
+from tests.timeline.spark_rows import rows_of
 from tests.timeline.stories import COMPACTED, COMPLETE, START, Story, in_story_time, records_of
-from tests.timeline.tables import plain_rows, record_table
+from tests.timeline.tables import record_table
 
 LIVED = "1: 5 a, 3 1, 7 a, 6 1, 8 a 1"
 DELETED = "50: 8 a x, 7 a x, 6 x, 5 a x, 3 x"
@@ -26,7 +28,6 @@ FIRST_OFFSET = {
     story.name: 100 * nth for nth, story in enumerate(story for story in STORIES if story.history == COMPLETE)
 }
 LOST_AT = datetime(2030, 1, 1, tzinfo=timezone.utc)
-CAPTURED_AT = datetime(2031, 1, 1, tzinfo=timezone.utc)
 
 
 def key(group_id, key_type=8):
@@ -57,13 +58,12 @@ def told(spark):
     )
     lost, losses = lost_records(quarantine), partition_losses(quarantine, history)
     events = group_events(record_table(spark, records_of(STORIES)), history, lost, losses)
-    topics = spark.createDataFrame([], "topic_id string, topic string")
-    frames = timelines(events, topics, CAPTURED_AT, lambda rows, _: rows)
-    rows = {table: defaultdict(list) for table in ("group_state", "group_state_timeline", "rebalance_lag")}
-    for table, of_group in rows.items():
-        for row in in_story_time(plain_rows(frames[table])):
-            of_group[row["group_id"]].append(row)
-    return rows
+    told = {}
+    for table, rows in rows_of(spark, events, CAPTURED_AT).items():
+        told[table] = defaultdict(list)
+        for row in in_story_time(rows):
+            told[table][row["group_id"]].append(row)
+    return told
 
 
 def test_last_states(told):
