@@ -28,7 +28,7 @@ from kip848_records.timeline import EVENT_TABLES, group_events, timelines
 RECORDS = 8_000_000
 HOT_RECORDS = 1_000_000
 HOT_HEAP = "2g"
-"""What a task has of the driver's 4 GB on two cores. With half of it, Java runs out of memory."""
+"""What a task has of the driver's 4 GB on two cores. With half of it, the buffers of what it spilled do not fit."""
 HALVINGS = 3
 CORES = os.cpu_count() or 1
 
