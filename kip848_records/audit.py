@@ -67,10 +67,10 @@ class Audit:
 
 
 def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[str], None]) -> Audit:
-    """Read the sources once and replace the cluster's rows in every table by what it says.
+    """Land the sources' rows and replace the cluster's rows in every table by what they say.
 
-    `progress` is told, in words, what is going on. Raises InputError where there is nothing to read; no table has been
-    touched then.
+    Segments are read once, dumps once more for where they end. `progress` is told, in words, what is going on. Raises
+    InputError where there is nothing to read, or it was not copied at `captured_at`; no table has been touched then.
     """
     if not options.cluster:
         raise InputError.empty_cluster()
@@ -138,6 +138,7 @@ def _tables(
 
 
 def _events(landing: Landed, dialect: str, quarantine: DataFrame) -> DataFrame:
+    """Return the rows of `group_events`; what was lost is looked at only if something was."""
     records = decode_together(landing.without_stale(landing.log), EVENT_TABLES, dialect=dialect)
     history = known_history(landing.history)
     if quarantine.isEmpty():

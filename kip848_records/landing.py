@@ -1,4 +1,4 @@
-"""The log rows of one audit, read once from their source and kept beside the tables until the audit is done.
+"""The log rows of one audit, copied from their source and kept beside the tables until the audit is done.
 
 Everything after this step reads the landed rows: without offset commits, which are left out unless asked for, about a
 twentieth of a log. What the audit has to know of the rest is counted on the way past.

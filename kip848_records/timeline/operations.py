@@ -26,7 +26,10 @@ LOST: Final = -1
 """Stands for the key type of a group's record that did not decode."""
 LOST_TO_ANY: Final = -2
 """Stands for the key type of one that could not be read: of which group it was nobody can tell."""
-EVENT_TYPES: Final = (2, 3, 4, 5, 6, 7, 8, 16)
+EVENT_TYPES: Final = (
+    *(GROUP_METADATA, GROUP_EPOCH, PARTITION_METADATA, MEMBER, TARGET_ASSIGNMENT, MEMBER_TARGET),
+    *(CURRENT_ASSIGNMENT, REGULAR_EXPRESSION),
+)
 """Key types, in any dialect, of the records that tell of a group's state."""
 
 MEMBER_STABLE: Final = 0
