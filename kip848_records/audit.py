@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
+from kip848_records import __version__
 from kip848_records.decode import decode, decode_together
 from kip848_records.decode.dialects import AUTO, check_dialect, choose_dialect
 from kip848_records.errors import InputError
@@ -129,12 +130,18 @@ def _tables(
         **dict.fromkeys(RECORD_TABLES),
         **decoded.records,
         "latest_state": latest_state(landing.without_stale(log), dialect=dialect),
+        "audit_runs": _run(spark, options, dialect, captured_at),
         "partition_history": landing.history,
         "quarantine": quarantine,
         "unknown_record": decoded.unknown_record if landing.records.keys() - {None, *RECORDS} else None,
         "topic_name": topics,
         **timelines(_events(landing, dialect, quarantine), topics, captured_at, landing.keep),
     }
+
+
+def _run(spark: SparkSession, options: AuditOptions, dialect: str, captured_at: datetime | None) -> DataFrame:
+    row = (captured_at, list(options.sources), dialect, __version__)
+    return spark.createDataFrame([row], "captured_at timestamp, sources array<string>, dialect string, version string")
 
 
 def _events(landing: Landed, dialect: str, quarantine: DataFrame) -> DataFrame:

@@ -18,6 +18,7 @@ from kip848_records.decode.schemas import (
     JSON_SCHEMA,
     OFFSET_COMMIT_TABLE,
     PLACE,
+    SIZE,
     joint_schema,
     record_schema,
 )
@@ -99,7 +100,8 @@ def decode_together(log: DataFrame, tables: Mapping[str, Sequence[str]], *, dial
     """
     check_dialect(dialect)
     of_dialect = [record.key_type for table in tables for record in DIALECTS[dialect].of_table(table)]
-    rows = log.filter(is_record() & key_of_types(of_dialect)).select(*_PLACE, "key", "value")
+    size = F.octet_length("key") + F.coalesce(F.octet_length("value"), F.lit(0))
+    rows = log.filter(is_record() & key_of_types(of_dialect)).select(*_PLACE, size.alias(SIZE.name), "key", "value")
     return rows.mapInArrow(partial(joint_records, dict(tables), dialect), joint_schema(tables))
 
 

@@ -35,6 +35,8 @@ PLACE = [
     StructField("timestamp", TimestampType()),
 ]
 TRANSACTION = StructField("transaction", StringType())
+SIZE = StructField("size", IntegerType())
+"""The bytes of a record's key and value."""
 
 FAILURE_SCHEMA = StructType(
     [
@@ -105,12 +107,13 @@ def record_schema(table: str) -> StructType:
 def joint_schema(tables: Mapping[str, Sequence[str]]) -> StructType:
     """Return the columns of a DataFrame with records of several tables, of which it has the columns that are named.
 
-    They are place, is_tombstone, `table`, then those columns: null where the record's own table was not asked for it.
+    They are place, `size`, is_tombstone, `table`, then those columns: null where the record's own table was not asked
+    for it.
     Tables that share a column must agree on its type.
     """
     columns = {name: record_schema(table)[name] for table, names in tables.items() for name in names}
     table = StructField("table", StringType())
-    return StructType([*PLACE, StructField("is_tombstone", BooleanType()), table, *columns.values()])
+    return StructType([*PLACE, SIZE, StructField("is_tombstone", BooleanType()), table, *columns.values()])
 
 
 def joint_types(tables: Mapping[str, Sequence[str]]) -> dict[str, pa.DataType]:

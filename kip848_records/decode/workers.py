@@ -17,6 +17,7 @@ from kip848_records.decode.schemas import (
     FAILURE_SCHEMA,
     JSON_SCHEMA,
     PLACE,
+    SIZE,
     joint_schema,
     joint_types,
     key_columns,
@@ -54,9 +55,11 @@ def joint_records(
         for group in _decode(batch, dialect).groups:
             table = group.record.table
             if table in tables:
-                columns = _table_columns(table, group, batch.take(pa.array(group.rows)))
+                rows = batch.take(pa.array(group.rows))
+                columns = _table_columns(table, group, rows)
                 theirs = (*_PLACE, "is_tombstone", *tables[table])
-                known = {name: columns[name] for name in theirs} | {"table": pa.repeat(table, columns.num_rows)}
+                known = {name: columns[name] for name in theirs}
+                known |= {SIZE.name: rows[SIZE.name], "table": pa.repeat(table, columns.num_rows)}
                 nulls = {name: pa.nulls(columns.num_rows, types[name]) for name in names if name not in known}
                 yield pa.RecordBatch.from_pydict({name: (known | nulls)[name] for name in names})
 

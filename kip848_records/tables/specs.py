@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pyspark.sql.types import ArrayType
+
 from kip848_records.decode.schemas import (
     key_columns,
     record_schema,
@@ -20,6 +22,7 @@ from kip848_records.tables.columns import (
     OFFSET,
     PARTITION,
     STRING,
+    TIMESTAMP,
     Column,
     TableSpec,
 )
@@ -134,6 +137,20 @@ TOPIC_NAME = TableSpec(
 )
 
 
+AUDIT_RUNS = TableSpec(
+    "audit_runs",
+    "What was audited, when and how",
+    ("cluster",),
+    (
+        CLUSTER,
+        Column("captured_at", TIMESTAMP, "When the log was copied: how old what is still open is counts to it (UTC)"),
+        Column("sources", ArrayType(STRING), "What was read, as named to the audit", required=True),
+        Column("dialect", STRING, "Who wrote the records, as they were decoded", required=True),
+        Column("version", STRING, "The version of kip848-records that wrote the tables", required=True),
+    ),
+)
+
+
 RECORD_TABLES = tuple(dict.fromkeys(record.table for dialect in DIALECTS.values() for record in dialect.records))
 """Names of the tables of record types."""
 
@@ -141,7 +158,7 @@ TABLES = {
     spec.name: spec
     for spec in (
         *(record_spec(table) for table in RECORD_TABLES),
-        *(LATEST_STATE, PARTITION_HISTORY, QUARANTINE, UNKNOWN_RECORD, TOPIC_NAME, *TIMELINES),
+        *(AUDIT_RUNS, LATEST_STATE, PARTITION_HISTORY, QUARANTINE, UNKNOWN_RECORD, TOPIC_NAME, *TIMELINES),
     )
 }
 """Every table, by name."""

@@ -10,6 +10,8 @@ from kip848_records.tables.columns import (
     CLUSTER,
     GROUP_ID,
     INT,
+    LOGGED_AT,
+    OFFSET,
     PARTITION,
     STRING,
     TIMESTAMP,
@@ -30,7 +32,12 @@ CLOCK_SKEW = Column(
     "clock_skew", BOOLEAN, "Whether a time in ms came out negative, as brokers' clocks differ", required=True
 )
 _AWAITED = ArrayType(
-    StructType().add("topic_id", STRING).add("topic", STRING).add("partition", INT).add("owner", STRING)
+    StructType()
+    .add("topic_id", STRING)
+    .add("topic", STRING)
+    .add("partition", INT)
+    .add("owner", STRING)
+    .add("released_at", TIMESTAMP)
 )
 
 EPOCH_TIMELINE = TableSpec(
@@ -112,8 +119,8 @@ REBALANCE_LAG = TableSpec(
         Column(
             "awaited",
             _AWAITED,
-            "Of an open row in UNRELEASED_PARTITIONS: the partitions it waits for; owner null: nobody has it. topic is "
-            "the id where no name is known",
+            "Of an open row in UNRELEASED_PARTITIONS: the partitions it waits for; owner null: nobody has it, since "
+            "released_at if that was seen. topic is the id where no name is known",
         ),
         Column("instance_id", STRING, "Static members: group.instance.id"),
         Column("client_id", STRING, "client.id"),
@@ -218,4 +225,40 @@ GROUP_STATE = TableSpec(
     ),
 )
 
-TIMELINES = (EPOCH_TIMELINE, REBALANCE_LAG, PARTITION_HANDOVER, GROUP_STATE_TIMELINE, GROUP_STATE)
+GROUP_EVENT = TableSpec(
+    "group_event",
+    "Every record that tells of a consumer or classic group's state, with the operation and the life of the group that "
+    "it is part of",
+    ("cluster", "partition", "offset"),
+    (
+        CLUSTER,
+        PARTITION,
+        OFFSET,
+        LOGGED_AT,
+        Column("key_type", INT, "Record type; in early dialects that of the record that took its place", required=True),
+        Column("is_tombstone", BOOLEAN, "Whether the record deletes its key", required=True),
+        Column("size", INT, "Bytes of the record's key and value"),
+        GROUP_ID,
+        INCARNATION,
+        Column("operation", BIGINT, "Offset of the first record of its operation, such as a heartbeat", required=True),
+        Column("ends_operation", BOOLEAN, "Whether it is the last record of its operation", required=True),
+        Column("member_id", STRING, "Member id, in full; null for records about a whole group"),
+        Column("instance_id", STRING, "Types 5: group.instance.id of a static member"),
+        Column("client_id", STRING, "Types 5: client.id"),
+        Column("client_host", STRING, "Types 5: host of the client"),
+        Column("rebalance_timeout_ms", INT, "Types 5: how long the member may take to revoke, in ms"),
+        Column("group_epoch", INT, "Types 3: group epoch"),
+        Column("assignment_epoch", INT, "Types 6: epoch of the target assignment"),
+        Column("member_epoch", INT, "Types 8: member epoch; -2 a static member that went away"),
+        Column("member_state", INT, "Types 8: 0 STABLE, 1 UNREVOKED_PARTITIONS, 2 UNRELEASED_PARTITIONS"),
+        Column("is_complete", BOOLEAN, "Whether no record of the group is missing from here on", required=True),
+        Column(
+            "is_headless",
+            BOOLEAN,
+            "Whether records of this life, from before, are missing that compaction would have kept",
+            required=True,
+        ),
+    ),
+)
+
+TIMELINES = (EPOCH_TIMELINE, REBALANCE_LAG, PARTITION_HANDOVER, GROUP_STATE_TIMELINE, GROUP_STATE, GROUP_EVENT)

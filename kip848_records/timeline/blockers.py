@@ -35,7 +35,8 @@ def owners_of_awaited(members: DataFrame, written: DataFrame) -> DataFrame:
 
     Returns:
         One row per time and partition: ``LIFE, operation, topic_partition, assignment`` (null for all that were not
-        settled), ``settled_before, assignments_after``, ``owner`` (null: nobody), and ``is_end``, of the log.
+        settled), ``settled_before, assignments_after``, ``owner`` (null: nobody), ``released_at``, when the last owner
+        seen released it (null while it has one, or if none was seen), and ``is_end``, of the log.
     """
     waiting = members.where(_WAITS)
     questions = (
@@ -44,13 +45,14 @@ def owners_of_awaited(members: DataFrame, written: DataFrame) -> DataFrame:
         .unionByName(_asked(waiting.where("until.operation IS NULL").withColumn("operation", F.lit(_END))))
     )
     with_type_8 = members.where("current IS NOT NULL").withColumn("offset", F.col("current.offset"))
-    steps = changes(with_type_8, owned(), "operation", ["operation", "offset"])
+    steps = changes(with_type_8, owned(), "operation", ["operation", "offset", "timestamp"])
     every = steps.unionByName(questions, allowMissingColumns=True)
     return (
         with_owner(every, ["operation", "step", "offset"])
         .where(F.col("step") == ASKED)
         .select(
             *(*LIFE, "operation", "topic_partition", "assignment", "settled_before", "assignments_after", "owner"),
+            F.when(F.col("owner").isNull(), F.col("released_before.timestamp")).alias("released_at"),
             (F.col("operation") == _END).alias("is_end"),
         )
     )
@@ -81,10 +83,11 @@ def awaited_at_end(owners: DataFrame, topics: DataFrame) -> DataFrame:
 
     Returns:
         One row per such member: ``MEMBER_KEY, awaited``, a sorted array of structs ``topic_id, topic, partition,
-        owner`` (null: nobody); and ``blocking_at_end``, a sorted array of the owners but the member itself.
+        owner`` (null: nobody), ``released_at``; and ``blocking_at_end``, a sorted array of the owners but the member
+        itself.
     """
     topic = F.coalesce("topic", "topic_id").alias("topic")
-    awaited = F.struct("topic_id", topic, topic_partition_number().alias("partition"), "owner")
+    awaited = F.struct("topic_id", topic, topic_partition_number().alias("partition"), "owner", "released_at")
     blocking = F.collect_set(F.when(F.col("owner") != F.col("member_id"), F.col("owner")))
     return (
         owners.where("is_end")

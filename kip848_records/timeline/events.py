@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-_PLACE: Final = ("partition", "offset", "timestamp", "key_type", "is_tombstone")
+_PLACE: Final = ("partition", "offset", "timestamp", "key_type", "is_tombstone", "size")
 
 _EVENTS: Final[Mapping[str, tuple[int, tuple[str, ...]]]] = {
     "group_metadata": (GROUP_METADATA, ("group", "generation", "members")),
@@ -95,7 +95,7 @@ def group_events(
     """Make every record that tells of a group's state one row, with its operation, incarnation and assignments.
 
     Args:
-        records: ``partition, offset, timestamp, is_tombstone, table``, and the columns of `EVENT_TABLES`, null
+        records: ``partition, offset, timestamp, size, is_tombstone, table``, and the columns of `EVENT_TABLES`, null
             where the record's table does not have them; one row per (partition, offset).
         history: as `with_history` takes it.
         lost: the rows of `losses.lost_records`; without it, every record of a known group decoded.
@@ -103,7 +103,7 @@ def group_events(
             more; without it, every record could be read.
 
     Returns:
-        One row per record: ``partition, offset, timestamp, key_type int, is_tombstone, group_id``; of the
+        One row per record: ``partition, offset, timestamp, key_type int, is_tombstone, size int, group_id``; of the
         record's own fields, null on other types and on tombstones: ``member_id`` (5, 7, 8, of tombstones too),
         ``group_epoch, metadata_hash`` (type 3), ``assignment_epoch`` (6), ``member_epoch, previous_member_epoch,
         member_state, assigned, pending`` (8), ``instance_id, client_id, client_host, rebalance_timeout_ms``, and
@@ -123,5 +123,5 @@ def group_events(
 
 
 def _with_lost(events: DataFrame, lost: DataFrame, key_type: int) -> DataFrame:
-    marked = lost.withColumn("key_type", F.lit(key_type)).select(*_PLACE, "group_id")
+    marked = lost.withColumn("key_type", F.lit(key_type))
     return events.unionByName(marked, allowMissingColumns=True)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F
+
 from kip848_records.timeline.epochs import epoch_timeline
 from kip848_records.timeline.handovers import partition_handover
 from kip848_records.timeline.intervals import group_state_timeline
 from kip848_records.timeline.lags import rebalance_lag
 from kip848_records.timeline.members import member_states
+from kip848_records.timeline.operations import EVENT_TYPES
 from kip848_records.timeline.states import judge, last_states
 
 if TYPE_CHECKING:
@@ -42,4 +45,5 @@ def timelines(
         "partition_handover": partition_handover(members, topics),
         "group_state_timeline": group_state_timeline(judged, captured_at),
         "group_state": last_states(judged),
+        "group_event": events.where(F.col("key_type").isin(*EVENT_TYPES)),
     }

@@ -15,5 +15,7 @@ def told_as_truth(row):
     """The truth knows no names of topics."""
     if not row.get("awaited"):
         return row
-    awaited = [{"topic_id": topic, "partition": number, "owner": owner} for topic, _, number, owner in row["awaited"]]
+    awaited = [
+        {"topic_id": topic, "partition": number, "owner": owner} for topic, _, number, owner, _ in row["awaited"]
+    ]
     return row | {"awaited": awaited}

@@ -53,7 +53,7 @@ STORIES = (
         lags=(
             "1 a reconciled in 0",
             "2 a left in -",
-            "2 b open in 980, waited 980, awaits 0 of -, right_censored",
+            "2 b open in 980, waited 980, awaits 0 of - since 30, right_censored",
         ),
         handovers=("0 - to a at 10",),
     ),

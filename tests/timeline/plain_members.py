@@ -96,6 +96,7 @@ class Lags:
     def __init__(self, key: Row) -> None:
         self.key = key
         self.owners = Owners()
+        self.released: dict[TopicPartition, int] = {}
         self.open: list[Row] = []
         self.rows: list[Row] = []
 
@@ -103,8 +104,12 @@ class Lags:
         self, at: int, written: list[Row], assigned: list[Row], members: dict[str, Row], highest: int
     ) -> None:
         """`assigned`: what this operation's assignments were, with the bump they answer; `members`: those there are."""
-        acquired = [(m, p) for m, now in _changes(written) for p in self.owners.update(m, now)[1]]
-        self.owners.owner.update({p: m for m, p in acquired})
+        acquired: dict[TopicPartition, str] = {}
+        for name, now in _changes(written):
+            released, new = self.owners.update(name, now)
+            self.released.update(dict.fromkeys(released, at))
+            acquired.update(dict.fromkeys(new, name))
+        self.owners.owner.update(acquired)
         wrote = {record["key"]["memberId"] for record in written}
         for row in self.open:
             self.pass_time(row, at)
@@ -133,9 +138,8 @@ class Lags:
             waits = row["state"] == 2
             awaited = self.awaited(members[row["member_id"]]) if waits else []
             row["seen"] = {owner for _, owner in awaited} - {row["member_id"], None}
-            row["awaited"] = (
-                [(p[0], TOPICS.get(p[0], p[0]), p[1], owner) for p, owner in awaited] if waits and awaited else None
-            )
+            told = [(p[0], TOPICS.get(p[0], p[0]), p[1], owner, self.released_at(p)) for p, owner in awaited]
+            row["awaited"] = told or None
             self.close(row, "open", captured_at, highest)
 
     def pass_time(self, row: Row, at: int) -> None:
@@ -146,6 +150,10 @@ class Lags:
     def awaited(self, member: Row) -> list[tuple[TopicPartition, str | None]]:
         waits_for = member["target"] - partitions(member["current"].get("assignedPartitions"))
         return [(p, self.owners.owner.get(p)) for p in sorted(waits_for)]
+
+    def released_at(self, p: TopicPartition) -> int | None:
+        """When it got free, if nobody has it and somebody was seen to have had it."""
+        return self.released.get(p) if self.owners.owner.get(p) is None else None
 
     def close(self, row: Row, status: str, at: int, highest: int) -> None:
         row |= {"status": status, "superseded": highest > row["group_epoch"], "blocked_by": sorted(row["seen"])}

@@ -49,6 +49,7 @@ def rows_of(spark: SparkSession, events: DataFrame, captured_at: int) -> Rows:
             return kept[name]
 
         frames = timelines(events, topic_table(spark), captured, keep)
+        del frames["group_event"]  # the events themselves
         frames["states"] = kept["judged"].where("ends_operation")
         return {name: plain_rows(frame) for name, frame in frames.items()}
 

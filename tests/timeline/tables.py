@@ -24,6 +24,7 @@ _SCHEMA = pa.schema(
         "partition": pa.int32(),
         "offset": pa.int64(),
         "timestamp": pa.timestamp("us", "UTC"),
+        "size": pa.int32(),
         "is_tombstone": pa.bool_(),
         "table": pa.string(),
         "group": pa.string(),
@@ -78,6 +79,10 @@ def topic_table(spark: SparkSession) -> DataFrame:
 def plain_rows(frame: DataFrame) -> list[dict[str, Any]]:
     """The rows of a frame with timestamps in ms, as the plain replay has them."""
     in_ms = {name: F.unix_millis(name) for name, kind in frame.dtypes if kind == "timestamp"}
+    if "awaited" in frame.columns:
+        in_ms["awaited"] = F.transform(
+            "awaited", lambda each: each.withField("released_at", F.unix_millis(each["released_at"]))
+        )
     return [row.asDict() for row in frame.withColumns(in_ms).collect()]
 
 
@@ -88,6 +93,7 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         "partition": record["partition"],
         "offset": record["offset"],
         "timestamp": record["timestamp"] * 1000,
+        "size": None,
         "is_tombstone": record["value"] is None,
         "table": _TABLES[record["type"]],
         "group": key.get("group"),

@@ -6,7 +6,7 @@ import pytest
 
 from tests.timeline.member_stories import STORIES
 from tests.timeline.spark_rows import Rows
-from tests.timeline.stories import Story, dash, in_story_time
+from tests.timeline.stories import START, Story, dash, in_story_time
 
 Row = dict[str, Any]
 Told = dict[str, dict[str, list[str]]]
@@ -54,8 +54,12 @@ def _lag(row: Row) -> str:
     parts += [f"revoked {row['revoke_ms']}"] if row["revoke_ms"] else []
     waited = " ".join([f"waited {row['wait_ms']}", *(["for", *row["blocked_by"]] if row["blocked_by"] else [])])
     parts += [waited] if row["wait_ms"] else []
-    parts += [f"awaits {number} of {dash(owner)}" for _, _, number, owner in row["awaited"] or ()]
+    parts += [f"awaits {number} of {dash(owner)}{_free(since)}" for _, _, number, owner, since in row["awaited"] or ()]
     return ", ".join([*parts, *([] if row["history"] == "observed" else [row["history"]])])
+
+
+def _free(since: int | None) -> str:
+    return "" if since is None else f" since {since - START}"
 
 
 def _handover(row: Row) -> str:
