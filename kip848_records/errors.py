@@ -147,6 +147,18 @@ class InputError(Kip848Error):
         return cls(f"{out} has no table {table}", "name the folder that was given to kip848 audit --out")
 
     @classmethod
+    def bad_config(cls, path: str, reason: str) -> Self:
+        """A configuration cannot be read, or says what cannot be."""
+        return cls(f"{path} is no configuration: {reason}", "conf/audit.toml has every setting, and what it means")
+
+    @classmethod
+    def no_such_cluster(cls, out: str, cluster: str | None, clusters: Sequence[str]) -> Self:
+        """Nothing was audited into a folder, or not that cluster."""
+        what = "of any cluster" if cluster is None else f"of cluster {cluster!r}"
+        hint = f"there is {', '.join(map(repr, clusters))}" if clusters else "audit a log with kip848 audit --out"
+        return cls(f"{out} has no tables {what}", hint)
+
+    @classmethod
     def no_such_group(cls, group_id: str, out: str, similar: Sequence[str]) -> Self:
         """Nothing is known of a group."""
         hint = f"there is {', '.join(map(repr, similar))}" if similar else "the table group_state lists all groups"

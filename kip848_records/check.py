@@ -1,0 +1,166 @@
+"""`kip848 check`: expectations about the tables of an audit, judged in one Spark job for each cluster."""
+
+from __future__ import annotations
+
+from functools import cache, partial, reduce
+from typing import TYPE_CHECKING, Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from kip848_records.config import OFF
+from kip848_records.errors import InputError
+from kip848_records.quality import EXPECTATIONS
+from kip848_records.quality.expectations import ERROR, JUDGED_SCHEMA, PASS, UNKNOWN, VIOLATION, WARN, Audited
+from kip848_records.quality.results import Finding, Result, Verdict
+from kip848_records.tables.delta import location
+from kip848_records.times import utc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pyspark.sql import Column, Row, SparkSession
+
+    from kip848_records.config import Setting
+    from kip848_records.quality import Expectation
+
+KEPT: Final = 1000
+"""How many violations of one expectation are kept, and how many unknown ones: all are counted."""
+
+_RUNS: Final = "audit_runs"
+_DETAIL: Final = tuple(name for name in JUDGED_SCHEMA.names if name != "verdict")
+
+
+def check(
+    spark: SparkSession,
+    out: str,
+    settings: Mapping[str, Setting],
+    *,
+    expectations: Sequence[Expectation] = EXPECTATIONS,
+    cluster: str | None = None,
+) -> Verdict:
+    """Judge expectations about one cluster, or about all that have tables in the folder `out`.
+
+    `settings` are those of `config.load_settings`; an expectation that is off is left out. Raises InputError where the
+    folder does not hold the tables of an audit, or not of that cluster.
+    """
+    wanted = [each for each in expectations if _is_on(settings[each.name])]
+    runs = _runs(spark, out, cluster)
+    rows = {run.cluster: _judge(spark, out, run, wanted, settings) for run in runs}
+    results = [_result(each, settings[each.name], rows) for each in wanted]
+    captured = {run.cluster: None if run.captured_ms is None else utc(run.captured_ms) for run in runs}
+    return Verdict(out, captured, results)
+
+
+def is_audited(spark: SparkSession, out: str) -> bool:
+    """Return whether a folder holds the tables of an audit."""
+    try:
+        _load(spark, out, _RUNS)
+    except InputError:
+        return False
+    return True
+
+
+def _runs(spark: SparkSession, out: str, cluster: str | None) -> list[Row]:
+    found = _load(spark, out, _RUNS).select("cluster", "dialect", F.unix_millis("captured_at").alias("captured_ms"))
+    runs = sorted(found.collect(), key=lambda run: run.cluster)
+    chosen = [run for run in runs if cluster in (None, run.cluster)]
+    if not chosen:
+        raise InputError.no_such_cluster(out, cluster, [run.cluster for run in runs])
+    return chosen
+
+
+def _load(spark: SparkSession, out: str, table: str) -> DataFrame:
+    try:
+        return spark.read.format("delta").load(location(out, table))
+    except AnalysisException:
+        raise InputError.not_audited(out, table) from None
+
+
+def _judge(
+    spark: SparkSession, out: str, run: Row, expectations: Iterable[Expectation], settings: Mapping[str, Setting]
+) -> list[Row]:
+    """Return what was found of one cluster: the first `KEPT` of each verdict on each expectation, and the counts.
+
+    What passed is counted where it is seen. So one job does: the rules are not asked once for counts and once for rows.
+    """
+    captured_at = None if run.captured_ms is None else utc(run.captured_ms)
+    audited = Audited(cache(partial(_of_cluster, spark, out, run.cluster)), captured_at, run.dialect)
+    every = reduce(DataFrame.union, [_rows(audited, each, settings[each.name]) for each in expectations])
+    told = F.col("verdict") != PASS
+    counted = (
+        every.withColumns({name: F.when(told, F.col(name)) for name in _DETAIL})
+        .groupBy("expectation", "verdict", *_DETAIL)
+        .agg(F.count("*").alias("rows"))
+    )
+    alike = Window.partitionBy("expectation", "verdict")
+    errors_first = alike.orderBy(F.col("severity"), *(F.col(name) for name in _DETAIL if name != "severity"))
+    return (
+        counted.withColumn("total", F.sum("rows").over(alike))
+        .withColumn("errors", F.sum(F.when(F.col("severity") == ERROR, F.col("rows")).otherwise(0)).over(alike))
+        .withColumn("nth", F.row_number().over(errors_first))
+        .where(F.col("nth") <= KEPT)
+        .orderBy("expectation", "verdict", "nth")
+        .collect()
+    )
+
+
+def _of_cluster(spark: SparkSession, out: str, cluster: str, table: str) -> DataFrame:
+    return _load(spark, out, table).filter(F.col("cluster") == cluster).drop("cluster")
+
+
+def _rows(audited: Audited, expectation: Expectation, setting: Setting) -> DataFrame:
+    """Return a rule's verdicts with the expectation's name, and with the severity that each would have."""
+    severity = _by_group(setting, lambda each: F.lit(each.severity))
+    judged = expectation.rule(audited, lambda name: _by_group(setting, lambda each: F.lit(each.limits[name])))
+    return (
+        judged.withColumn("configured", severity)
+        .where(F.col("configured") != OFF)
+        .withColumn("severity", F.coalesce("severity", "configured"))
+        .select(F.lit(expectation.name).alias("expectation"), *JUDGED_SCHEMA.names)
+    )
+
+
+def _by_group(setting: Setting, value: Callable[[Setting], Column]) -> Column:
+    """Return a value of the setting, or for the groups that match a pattern the value of theirs."""
+    chosen = None
+    for pattern, of_group in setting.groups.items():
+        matches = F.col("group_id").like(_like(pattern))
+        chosen = (F if chosen is None else chosen).when(matches, value(of_group))
+    return value(setting) if chosen is None else chosen.otherwise(value(setting))
+
+
+def _like(pattern: str) -> str:
+    escaped = "".join(f"\\{c}" if c in "\\%_" else c for c in pattern)
+    return escaped.replace("*", "%").replace("?", "_")
+
+
+def _is_on(setting: Setting) -> bool:
+    return any(each.severity != OFF for each in (setting, *setting.groups.values()))
+
+
+def _result(expectation: Expectation, setting: Setting, rows: Mapping[str, Sequence[Row]]) -> Result:
+    """Make a result of what was found of all clusters."""
+    of_it = [(cluster, row) for cluster, found in rows.items() for row in found if row.expectation == expectation.name]
+    first = [row for _, row in of_it if row.nth == 1]
+    totals = {
+        verdict: sum(row.total for row in first if row.verdict == verdict) for verdict in (PASS, VIOLATION, UNKNOWN)
+    }
+    errors = sum(row.errors for row in first if row.verdict == VIOLATION)
+    violations = [_finding(cluster, row) for cluster, row in of_it if row.verdict == VIOLATION]
+    return Result(
+        name=expectation.name,
+        description=expectation.description,
+        severity=setting.severity,
+        passed=totals[PASS],
+        errors=errors,
+        warnings=totals[VIOLATION] - errors,
+        unknowns=totals[UNKNOWN],
+        violations=sorted(violations, key=lambda finding: finding.severity == WARN)[:KEPT],
+        unknown=[_finding(cluster, row) for cluster, row in of_it if row.verdict == UNKNOWN][:KEPT],
+    )
+
+
+def _finding(cluster: str, row: Row) -> Finding:
+    return Finding(cluster=cluster, **{name: row[name] for name in _DETAIL})

@@ -1,0 +1,233 @@
+"""Whether groups converge, and how fast: what an operator is woken for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from kip848_records.quality.expectations import clients, judged, number, seconds, sentence
+from kip848_records.timeline.censoring import CENSORED, OBSERVED, RIGHT_CENSORED
+from kip848_records.timeline.lags import OPEN
+from kip848_records.timeline.lags import UNKNOWN as UNKNOWN_LAG
+from kip848_records.timeline.operations import holds
+from kip848_records.timeline.states import ASSIGNING, RECONCILING, UNKNOWN
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from kip848_records.quality.expectations import Audited, Limits
+
+_HOUR: Final = 3600
+_GROUP: Final = ("partition", "group_id")
+
+
+def rebalance_lag(audited: Audited, limits: Limits) -> DataFrame:
+    """A group epoch converges within max_seconds of its bump, unless the group empties or is deleted first."""
+    limit = limits("max_seconds")
+    lasts = F.col("converged_at").isNull() & F.col("status").isin("open", "superseded")
+    lag = F.when(lasts, audited.ms_since("bumped_at")).otherwise(F.coalesce("rebalance_lag_ms", F.lit(0)))
+    seen = F.when(F.col("lasts"), "has not converged for").otherwise("took")
+    blockers = _blockers(audited).withColumn("lasts", F.lit(True))  # noqa: FBT003
+    epochs = audited.table("epoch_timeline").withColumns({"lasts": lasts, "lag": lag})
+    what = sentence("expected to converge within {} s, {} {} s ({})", number(limit), seen, seconds("lag"), "cause")
+    return judged(
+        epochs.join(blockers, ["group_id", "lasts"], "left"),
+        violated=F.col("lag") > limit * 1000,
+        known=_began_in_sight() & ~F.col("clock_skew"),
+        message=F.concat_ws(": ", what, _holds_up()),
+        offset="bump_offset",
+    )
+
+
+def rebalance_lag_p95(audited: Audited, limits: Limits) -> DataFrame:
+    """Of a group's epochs that were observed from bump to convergence, 95 % converge within max_seconds."""
+    lag = F.when((F.col("history") == OBSERVED) & ~F.col("clock_skew"), F.col("rebalance_lag_ms"))
+    limit = limits("max_seconds")
+    groups = (
+        audited.table("epoch_timeline")
+        .where("rebalance_lag_ms IS NOT NULL")
+        .groupBy(*_GROUP)
+        .agg(F.percentile(lag, 0.95).alias("p95"), F.count(lag).alias("epochs"))
+    )
+    return judged(
+        groups,
+        violated=F.col("p95") > limit * 1000,
+        message=sentence(
+            "expected 95 % of epochs to converge within {} s, took up to {} s (95th percentile of {} observed epochs)",
+            *(number(limit), seconds("p95"), "epochs"),
+        ),
+    )
+
+
+def group_stable(audited: Audited, limits: Limits) -> DataFrame:
+    """A group is not without convergence (Assigning, Reconciling) for longer than max_seconds.
+
+    One that waits only for static members that are away is left to `static_member_away`.
+    """
+    limit = limits("max_seconds")
+    states = audited.table("group_state").withColumn("age", audited.ms_since("since"))
+    is_behind = F.col("state").isin(ASSIGNING, RECONCILING) & ~F.col("waits_for_away_only")
+    is_late = holds(is_behind & (F.col("age") > limit * 1000))
+    what = F.when(
+        F.col("state") == UNKNOWN, sentence("expected Stable within {} s, the log does not tell", number(limit))
+    ).otherwise(sentence("expected Stable within {} s, {} for {} s", number(limit), "state", seconds("age")))
+    return judged(
+        states.join(_blockers(audited), "group_id", "left"),
+        violated=F.when(is_behind, F.col("age") > limit * 1000).otherwise(F.lit(False)),  # noqa: FBT003
+        # What compaction hides can only have made it longer.
+        known=(F.col("state") != UNKNOWN) & (is_late | ~is_behind | (F.col("history") != CENSORED)),
+        message=F.concat_ws(": ", what, _holds_up()),
+    )
+
+
+def awaited_partition_free(audited: Audited, limits: Limits) -> DataFrame:
+    """A partition that a member waits for is not without any owner for longer than max_seconds.
+
+    A member takes what is free with its next heartbeat.
+    """
+    limit = limits("max_seconds")
+    waiting = audited.table("rebalance_lag").where(
+        F.col("status").isin(OPEN, UNKNOWN_LAG) & ~F.col("superseded") & (F.col("awaited").isNotNull() | _is_untold())
+    )
+    # Where no owner was ever seen, nobody has held it since the assignment, at least.
+    free = F.filter("awaited", lambda each: each["owner"].isNull())
+    since = F.transform(free, lambda each: F.coalesce(each["released_at"], F.col("target_at")))
+    members = waiting.withColumns(
+        {
+            "free_for": F.coalesce(audited.ms_since(F.array_min(since)), F.lit(0)),
+            "free": F.size(F.coalesce(free, F.array())),
+            "first": F.get(free, 0),
+        }
+    )
+    what = sentence(
+        "expected an owner within {} s, {} {} has had none for {} s: {} it waits for are free",
+        *(number(limit), "first.topic", "first.partition", seconds("free_for"), _count("free", "partition")),
+    )
+    return judged(
+        members,
+        violated=F.col("free_for") > limit * 1000,
+        known=~_is_untold(),
+        message=F.when(_is_untold(), "the log does not tell what the member waits for").otherwise(what),
+    )
+
+
+def epochs_per_hour(audited: Audited, limits: Limits) -> DataFrame:
+    """A group has no more than max_epochs new epochs in any hour.
+
+    Epochs are counted, in a window that slides, and never extrapolated from a shorter log.
+    """
+    limit = limits("max_epochs")
+    groups = (
+        with_epochs_in_hour(audited.table("epoch_timeline"))
+        .groupBy(*_GROUP)
+        .agg(
+            F.max(F.struct("in_hour", "group_epoch", F.col("bump_offset").alias("offset"))).alias("most"),
+            F.bool_and(_began_in_sight()).alias("is_told"),
+        )
+        .select(*_GROUP, "most.*", "is_told")
+    )
+    is_storm = F.col("in_hour") > limit
+    return judged(
+        groups,
+        violated=is_storm,
+        known=F.col("is_told") | is_storm,
+        message=sentence("expected at most {} epochs in an hour, seen {}", number(limit), "in_hour"),
+    )
+
+
+def with_epochs_in_hour(epochs: DataFrame) -> DataFrame:
+    """Add to rows of `epoch_timeline` ``second`` of the bump, since 1970, and ``in_hour``: the group's in its hour."""
+    hour = Window.partitionBy("group_id").orderBy("second").rangeBetween(-_HOUR + 1, 0)
+    return epochs.withColumn("second", F.unix_seconds("bumped_at")).withColumn("in_hour", F.count("*").over(hour))
+
+
+def superseded_epochs(audited: Audited, limits: Limits) -> DataFrame:
+    """Of a group's epochs no more than max_percent are superseded before they converge, of min_epochs at least."""
+    limit = limits("max_percent")
+    groups = (
+        audited.table("epoch_timeline")
+        .where("status != 'open'")
+        .groupBy(*_GROUP)
+        .agg(
+            F.count_if(_began_in_sight()).alias("epochs"),
+            F.count_if(_began_in_sight() & (F.col("status") == "superseded")).alias("superseded"),
+            F.bool_and(_began_in_sight()).alias("is_told"),
+        )
+        .where((F.col("epochs") >= limits("min_epochs")) | ~F.col("is_told"))
+    )
+    percent = 100 * F.col("superseded") / F.col("epochs")
+    return judged(
+        groups,
+        violated=percent > limit,
+        known=F.col("epochs") >= limits("min_epochs"),
+        message=sentence(
+            "expected at most {} % of epochs to be superseded, seen {} of {}",
+            *(number(limit), "superseded", "epochs"),
+        ),
+    )
+
+
+def unowned_time(audited: Audited, limits: Limits) -> DataFrame:
+    """A partition that some member is to have is not without an owner for longer than max_seconds.
+
+    How long a member was dead before its session expired is invisible: the time is a lower bound.
+    """
+    limit = limits("max_seconds")
+    places = audited.table("group_event").select("group_id", "incarnation", "offset", F.col("partition").alias("log"))
+    handovers = audited.table("partition_handover").where("released_at IS NOT NULL AND wanted")
+    placed = handovers.withColumn("offset", F.col("acquired_offset")).join(
+        places, ["group_id", "incarnation", "offset"], "left"
+    )
+    return judged(
+        placed,
+        violated=F.col("unowned_ms") > limit * 1000,
+        known=(F.col("history") == OBSERVED) & ~F.col("clock_skew"),
+        message=sentence(
+            "expected {} {} to have an owner again within {} s, took at least {} s (from {} to {})",
+            *("topic", "partition", number(limit), seconds("unowned_ms"), "from_member", "to_member"),
+        ),
+        member_id="to_member",
+        partition="log",
+    )
+
+
+def _blockers(audited: Audited) -> DataFrame:
+    """Return of each group the member that holds up most others, else the one that is behind for longest.
+
+    ``group_id, member_id, client_id, client_host, held_up``, one row per group with members that are behind.
+    """
+    behind = audited.table("rebalance_lag").where((F.col("status") == OPEN) & ~F.col("superseded"))
+    own = behind.select("group_id", "member_id", "lag_ms", "client_id", "client_host")
+    holding = (
+        behind.select("group_id", F.explode("blocked_by").alias("member_id"))
+        .groupBy("group_id", "member_id")
+        .agg(F.count("*").alias("held_up"))
+    )
+    named = own.join(holding, ["group_id", "member_id"], "full")
+    first = F.struct(
+        F.coalesce("held_up", F.lit(0)).alias("held_up"), "lag_ms", "member_id", "client_id", "client_host"
+    )
+    return named.groupBy("group_id").agg(F.max(first).alias("first")).select("group_id", "first.*")
+
+
+def _holds_up() -> Column:
+    """Return what is to be said of a group's blocker (`_blockers`); null where nobody is behind."""
+    member = ("member_id", clients("client_id", "client_host"))
+    by = sentence("member {}{} holds up {}", *member, _count("held_up", "other"))
+    return F.when(F.col("held_up") > 0, by).when(
+        F.col("member_id").isNotNull(), sentence("member {}{} is behind", *member)
+    )
+
+
+def _began_in_sight() -> Column:
+    return F.col("history").isin(OBSERVED, RIGHT_CENSORED)
+
+
+def _is_untold() -> Column:
+    return F.col("status") == UNKNOWN_LAG
+
+
+def _count(column: str, what: str) -> Column:
+    return F.concat(F.col(column).cast("string"), F.when(F.col(column) == 1, f" {what}").otherwise(f" {what}s"))

@@ -1,0 +1,178 @@
+"""What KIP-848 promises about epochs, owners and target assignments, checked over the log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from kip848_records.quality.expectations import judged, sentence
+from kip848_records.timeline.operations import (
+    CURRENT_ASSIGNMENT,
+    GROUP_EPOCH,
+    INCARNATION,
+    MEMBER_TARGET,
+    PARTITION_METADATA,
+    TARGET_ASSIGNMENT,
+    holds,
+)
+from kip848_records.timeline.ownership import ACQUIRED, OF_PARTITION, changes, named
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from kip848_records.quality.expectations import Audited, Limits
+
+
+def one_owner(audited: Audited, _: Limits) -> DataFrame:
+    """A partition has one owner at a time, in all that members have assigned or pending revocation."""
+    events = audited.table("group_event").select(
+        "group_id", "incarnation", "offset", F.col("partition").alias("log"), "is_complete"
+    )
+    handovers = audited.table("partition_handover").withColumn("offset", F.col("acquired_offset"))
+    placed = handovers.join(events, ["group_id", "incarnation", "offset"], "left")
+    is_claimed_twice = F.col("from_member").isNotNull() & F.col("released_at").isNull()
+    return judged(
+        placed,
+        violated=is_claimed_twice,
+        known=holds(F.col("is_complete")),
+        message=sentence(
+            "expected one owner of {} {}, {} took it while {} still had it",
+            *("topic", "partition", "to_member", "from_member"),
+        ),
+        member_id="to_member",
+        partition="log",
+    )
+
+
+def epoch_order(audited: Audited, _: Limits) -> DataFrame:
+    """A member epoch is never above the assignment epoch, and that never above the group epoch."""
+    in_order = Window.partitionBy(*INCARNATION).orderBy("offset")
+    of_incarnation = Window.partitionBy(*INCARNATION)
+    written = (
+        audited.table("group_event")
+        .where(F.col("key_type").isin(GROUP_EPOCH, TARGET_ASSIGNMENT, CURRENT_ASSIGNMENT))
+        .withColumns(
+            {
+                "group": F.last("group_epoch", ignorenulls=True).over(in_order),
+                "assigned": F.last("assignment_epoch", ignorenulls=True).over(in_order),
+                "highest_group": F.max("group_epoch").over(of_incarnation),
+                "highest_assigned": F.max("assignment_epoch").over(of_incarnation),
+            }
+        )
+    )
+    is_assignment = F.col("key_type") == TARGET_ASSIGNMENT
+    epoch = F.when(is_assignment, F.col("assignment_epoch")).otherwise(F.col("member_epoch"))
+    # Before the first of them both epochs have their start value, which only members show.
+    bound = F.when(is_assignment, F.col("group")).otherwise(F.coalesce("assigned", "group"))
+    highest = F.when(is_assignment, F.col("highest_group")).otherwise(F.coalesce("highest_assigned", "highest_group"))
+    # Where records may be missing the bound may be too low, but epochs only grow: none may be above the last.
+    ceiling = F.when(F.col("is_complete"), bound).otherwise(highest)
+    is_above = holds(F.col("epoch") > F.col("ceiling"))
+    what = F.when(is_assignment, "assignment epoch").otherwise("member epoch")
+    than = F.when(is_assignment, "group epoch").otherwise("assignment epoch")
+    return judged(
+        written.withColumns({"epoch": epoch, "ceiling": ceiling}).where("epoch IS NOT NULL"),
+        violated=is_above,
+        known=F.col("is_complete") | (is_above & ~F.col("is_headless")),
+        message=sentence("expected {} of at most the {} {}, seen {}", what, than, "ceiling", "epoch"),
+        group_epoch="epoch",
+    )
+
+
+def epochs_grow(audited: Audited, _: Limits) -> DataFrame:
+    """Group epochs and assignment epochs only grow, until the group is deleted."""
+    own = Window.partitionBy(*INCARNATION, "key_type").orderBy("offset")
+    written = (
+        audited.table("group_event")
+        .withColumn("epoch", F.coalesce("group_epoch", "assignment_epoch"))
+        .where("epoch IS NOT NULL")
+        .withColumn("before", F.lag("epoch").over(own))
+    )
+    what = F.when(F.col("key_type") == GROUP_EPOCH, "group epoch").otherwise("assignment epoch")
+    return judged(
+        written,
+        violated=holds(F.col("epoch") < F.col("before")),
+        known=F.col("is_complete"),
+        message=sentence("expected a {} above {}, seen {}", what, "before", "epoch"),
+        group_epoch="epoch",
+    )
+
+
+def target_covers_topics(audited: Audited, _: Limits) -> DataFrame:
+    """A target assignment gives every partition of the subscribed topics to one member, and to one only.
+
+    Up to Kafka 4.0 the coordinator wrote the topics' sizes (type 4). Later logs do not have them: there an assignment
+    may show that it gives a partition to two members, but not that it forgets none.
+    """
+    in_order = Window.partitionBy(*INCARNATION).orderBy("offset", "step")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, 0)
+    sizes = F.when(F.col("key_type") == PARTITION_METADATA, F.struct("partitions"))
+    assignments = (
+        _target_steps(audited)
+        .unionByName(_sizes_and_assignments(audited), allowMissingColumns=True)
+        .withColumns(
+            {
+                "covered": F.sum(F.coalesce("covered", F.lit(0))).over(so_far),
+                "doubled": F.sum(F.coalesce("doubled", F.lit(0))).over(so_far),
+                "expected": F.last(sizes, ignorenulls=True).over(so_far)["partitions"],
+            }
+        )
+        .where(F.col("key_type") == TARGET_ASSIGNMENT)
+    )
+    covers = F.col("covered") == F.col("expected")
+    return judged(
+        assignments,
+        # Null where no size is known: nobody can tell then, unless a partition was given to two members.
+        violated=F.when(F.col("doubled") > 0, F.lit(True)).otherwise(~covers),  # noqa: FBT003
+        known=F.col("is_complete"),
+        message=F.when(
+            F.col("expected").isNull() & (F.col("doubled") == 0),
+            "expected every partition in one target, the log does not have the topics' sizes",
+        ).otherwise(
+            sentence(
+                "expected each of {} partitions in one target, {} are in one or more and {} in more than one",
+                *("expected", "covered", "doubled"),
+            )
+        ),
+        group_epoch="assignment_epoch",
+    )
+
+
+def _target_steps(audited: Audited) -> DataFrame:
+    """Return how each type 7 changes the number of partitions that are covered, and doubled: 1, 0 or -1 each."""
+    targets = audited.table("consumer_group_target_assignment_member").select("partition", "offset", "topic_partitions")
+    events = audited.table("group_event").where(F.col("key_type") == MEMBER_TARGET)
+    rows = events.join(targets, ["partition", "offset"]).select(*INCARNATION, "member_id", "offset", "topic_partitions")
+    steps = changes(rows, named(F.col("topic_partitions")), "offset", ["offset"])
+    in_order = Window.partitionBy(*OF_PARTITION).orderBy("offset", "step")
+    claims = F.sum(F.when(F.col("step") == ACQUIRED, 1).otherwise(-1)).over(in_order)
+    is_acquired = F.col("step") == ACQUIRED
+    return steps.withColumn("claims", claims).select(
+        *INCARNATION,
+        "offset",
+        "step",
+        _crosses(is_acquired, F.col("claims"), 1).alias("covered"),
+        _crosses(is_acquired, F.col("claims"), 2).alias("doubled"),
+    )
+
+
+def _crosses(is_acquired: Column, claims: Column, bound: int) -> Column:
+    """Return 1 if a step takes a partition's claims up to a bound, -1 if it takes them below it, else 0."""
+    return F.when(is_acquired & (claims == bound), 1).when(~is_acquired & (claims == bound - 1), -1).otherwise(0)
+
+
+def _sizes_and_assignments(audited: Audited) -> DataFrame:
+    """Return the types 4, with the ``partitions`` of all their topics, and the types 6."""
+    sizes = audited.table("consumer_group_partition_metadata").select(
+        "partition",
+        "offset",
+        F.aggregate("topics", F.lit(0), lambda total, topic: total + topic["num_partitions"]).alias("partitions"),
+    )
+    events = audited.table("group_event").where(
+        F.col("key_type").isin(PARTITION_METADATA, TARGET_ASSIGNMENT) & ~F.col("is_tombstone")
+    )
+    return events.join(sizes, ["partition", "offset"], "left").select(
+        *INCARNATION, "offset", F.lit(0).alias("step"), "key_type", "partitions", "assignment_epoch", "is_complete"
+    )

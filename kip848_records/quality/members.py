@@ -1,0 +1,180 @@
+"""Whether members, and what they subscribe to, come to rest: told from the records, for timelines keep no spells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from kip848_records.quality.expectations import judged, number, seconds, sentence
+from kip848_records.timeline.operations import (
+    AWAY_EPOCH,
+    CURRENT_ASSIGNMENT,
+    INCARNATION,
+    MEMBER,
+    MEMBER_KEY,
+    REGULAR_EXPRESSION,
+    UNREVOKED_PARTITIONS,
+    holds,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from kip848_records.quality.expectations import Audited, Limits
+
+_HOUR: Final = 3600
+
+
+def revocation_time(audited: Audited, limits: Limits) -> DataFrame:
+    """A member gives up partitions within its own rebalance timeout, and max_seconds_over for the broker's clock.
+
+    The coordinator fences a member that does not; one that moved to another broker starts the timer anew, and then the
+    member may take longer without a fault (`GroupMetadataManager.onLoaded` in Kafka).
+    """
+    over = limits("max_seconds_over")
+    asked = _current(audited).where(F.col("member_state") == UNREVOKED_PARTITIONS)
+    return judged(
+        asked,
+        violated=F.col("lasted") > F.col("timeout") + over * 1000,
+        known=_is_told(F.col("lasted") > F.col("timeout") + over * 1000),
+        message=sentence(
+            "expected to give up partitions within its rebalance timeout of {} s, {} {} s",
+            *(seconds("timeout"), _verb("has been asked to for", "took"), seconds("lasted")),
+        ),
+        group_epoch="member_epoch",
+    )
+
+
+def static_member_away(audited: Audited, limits: Limits) -> DataFrame:
+    """A static member that went away is back, or removed, within max_seconds."""
+    limit = limits("max_seconds")
+    away = _current(audited).where(F.col("member_epoch") == AWAY_EPOCH)
+    return judged(
+        away,
+        violated=F.col("lasted") > limit * 1000,
+        known=_is_told(F.col("lasted") > limit * 1000),
+        message=sentence(
+            "expected static member {} to be away for at most {} s, {} away for {} s",
+            *("instance", number(limit), _verb("has been", "was"), seconds("lasted")),
+        ),
+    )
+
+
+def mixed_protocols(audited: Audited, limits: Limits) -> DataFrame:
+    """A group does not have members of the classic and of the consumer protocol at once for longer than max_seconds.
+
+    An upgrade is done when its last member has been restarted.
+    """
+    limit = limits("max_seconds")
+    in_order = Window.partitionBy(*INCARNATION).orderBy("offset")
+    starts = ~F.col("is_mixed").eqNullSafe(F.lag("is_mixed").over(in_order))
+    spells = (
+        _with_member_counts(audited)
+        .withColumn("is_mixed", (F.col("classic") > 0) & (F.col("native") > 0))
+        .withColumn("starts", starts)
+        .where("starts")
+        .withColumn("until", F.lead("timestamp").over(in_order))
+        .where("is_mixed")
+        .withColumn("lasted", _lasted(audited))
+    )
+    is_long = F.col("lasted") > limit * 1000
+    return judged(
+        spells,
+        violated=is_long,
+        known=F.col("is_complete") | is_long,
+        message=sentence(
+            "expected one protocol after {} s, {} both for {} s ({} classic and {} consumer members at first)",
+            *(number(limit), _verb("has had", "had"), seconds("lasted"), "classic", "native"),
+        ),
+    )
+
+
+def regex_flaps(audited: Audited, limits: Limits) -> DataFrame:
+    """A regular expression does not come back to topics that it had just left more than max_flaps times in any hour.
+
+    Flaps are counted, in a window that slides, and never extrapolated from a shorter log.
+    """
+    limit = limits("max_flaps")
+    regex = ("partition", "group_id", "regular_expression")
+    own = Window.partitionBy(*regex).orderBy("offset")
+    hour = Window.partitionBy(*regex).orderBy("second").rangeBetween(-_HOUR + 1, 0)
+    resolved = (
+        audited.table("consumer_group_regular_expression")
+        .where("NOT is_tombstone")
+        .withColumns({"found": F.array_sort("topics"), "second": F.unix_seconds("timestamp")})
+        .withColumn("is_news", ~F.col("found").eqNullSafe(F.lag("found").over(own)))
+        .where("is_news")
+        .withColumn("is_back", holds(F.col("found") == F.lag("found", 2).over(own)))
+        .withColumn("flaps", F.count_if("is_back").over(hour))
+        .groupBy(*regex)
+        .agg(F.max(F.struct("flaps", "offset")).alias("most"))
+        .select(*regex, "most.*")
+    )
+    events = audited.table("group_event").where(F.col("key_type") == REGULAR_EXPRESSION)
+    told = events.groupBy("partition", "group_id").agg(F.bool_and("is_complete").alias("is_told"))
+    return judged(
+        resolved.join(told, ["partition", "group_id"], "left"),
+        violated=F.col("flaps") > limit,
+        known=holds(F.col("is_told")) | (F.col("flaps") > limit),
+        message=sentence(
+            "expected {} to come back to earlier topics at most {} times in an hour, seen {} times",
+            *("regular_expression", number(limit), "flaps"),
+        ),
+    )
+
+
+def _current(audited: Audited) -> DataFrame:
+    """Return the types 8, with ``timeout`` and ``instance`` of the member's type 5 then, ``until`` and ``lasted``.
+
+    ``until`` is the time of the member's next type 8, or of its tombstone; null while there is none.
+    """
+    own = Window.partitionBy(*MEMBER_KEY).orderBy("offset")
+    is_member = (F.col("key_type") == MEMBER) & ~F.col("is_tombstone")
+    last_known = F.last(F.when(is_member, F.struct("rebalance_timeout_ms", "instance_id")), ignorenulls=True).over(own)
+    return (
+        audited.table("group_event")
+        .where(F.col("key_type").isin(MEMBER, CURRENT_ASSIGNMENT))
+        .withColumn("known", last_known)
+        .where(F.col("key_type") == CURRENT_ASSIGNMENT)
+        .withColumns(
+            {
+                "timeout": F.col("known.rebalance_timeout_ms"),
+                "instance": F.col("known.instance_id"),
+                "until": F.lead("timestamp").over(own),
+            }
+        )
+        .withColumn("lasted", _lasted(audited))
+    )
+
+
+def _with_member_counts(audited: Audited) -> DataFrame:
+    """Return the last type 5 of each operation, with how many members of each protocol there were then."""
+    own = Window.partitionBy(*MEMBER_KEY).orderBy("offset")
+    in_order = Window.partitionBy(*INCARNATION).orderBy("offset")
+    metadata = audited.table("consumer_group_member_metadata").select(
+        "partition", "offset", F.col("classic_member_metadata").isNotNull().alias("is_classic")
+    )
+    members = audited.table("group_event").where(F.col("key_type") == MEMBER).join(metadata, ["partition", "offset"])
+    counts = {}
+    for name, is_one in {"classic": F.col("is_classic"), "native": ~F.col("is_classic")}.items():
+        now = (is_one & ~F.col("is_tombstone")).cast("int")
+        members = members.withColumn(f"{name}_change", now - F.lag(now, 1, 0).over(own))
+        counts[name] = F.sum(f"{name}_change").over(in_order)
+    is_last = ~holds(F.lead("operation").over(in_order) == F.col("operation"))
+    return members.withColumns(counts | {"is_last": is_last}).where("is_last")
+
+
+def _lasted(audited: Audited) -> Column:
+    """Return the ms from a row's time to ``until``, or to when the log was copied."""
+    return F.coalesce(F.unix_millis("until") - F.unix_millis("timestamp"), audited.ms_since("timestamp"))
+
+
+def _is_told(is_long: Column) -> Column:
+    """Return whether a spell is known: records in between that compaction removed can only have made it shorter."""
+    return ~F.col("is_headless") & (F.col("is_complete") | F.col("until").isNull() | ~is_long)
+
+
+def _verb(lasts: str, lasted: str) -> Column:
+    return F.when(F.col("until").isNull(), lasts).otherwise(lasted)
