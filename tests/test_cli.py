@@ -13,7 +13,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
 
-from kip848_records import cli
+from kip848_records.cli import inspect, main
+from kip848_records.cli.arguments import int32, zoned_time
 from kip848_records.errors import UnexpectedError
 from tests.audits import dumped, table_rows
 from tests.protocol.segment_writer import Record, write_batch
@@ -31,7 +32,7 @@ def kip848(capsys):
 
     def run(*arguments):
         try:
-            code = cli.main([str(argument) for argument in arguments])
+            code = main([str(argument) for argument in arguments])
         except SystemExit as end:
             code = end.code
         printed = capsys.readouterr()
@@ -112,9 +113,9 @@ class TestArguments:
         assert hint in {f"see kip848 {command}--help" for command in ("", "audit ", "inspect ", "explain ")}
 
     def test_the_largest_number_is_one_of_32_bits(self):
-        assert cli._int32("a number")("2147483647") == 2147483647
+        assert int32("a number")("2147483647") == 2147483647
         with pytest.raises(ArgumentTypeError):
-            cli._int32("a number")("2147483648")
+            int32("a number")("2147483648")
 
     @pytest.mark.parametrize(
         ("text", "time"),
@@ -125,7 +126,11 @@ class TestArguments:
         ],
     )
     def test_a_time_is_utc_unless_it_says_otherwise(self, text, time):
-        assert cli._time(text).isoformat() == time
+        assert zoned_time(text).isoformat() == time
+
+    def test_a_command_says_how_it_ended(self, kip848, monkeypatch):
+        monkeypatch.setattr(inspect, "_run", lambda _: 7)
+        assert kip848("inspect", "x") == (7, [], [])
 
     def test_a_bad_topics_file(self, kip848, tmp_path):
         (tmp_path / "topics.json").write_text("{")
@@ -159,7 +164,7 @@ class TestErrors:
         def fails():
             raise RuntimeError("first\nsecond")
 
-        monkeypatch.setattr(cli, "get_session", fails)
+        monkeypatch.setattr(inspect, "get_session", fails)
         code, out, err = kip848("inspect", "x")
         assert (code, out) == (1, [])
         assert err == ["error: RuntimeError: first", f"hint: {UnexpectedError.of(ValueError()).hint}"]
@@ -174,7 +179,7 @@ class TestErrors:
         def interrupted():
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(cli, "get_session", interrupted)
+        monkeypatch.setattr(inspect, "get_session", interrupted)
         assert kip848("inspect", "x") == (130, [], [])
 
     def test_spark_s_own_error_log_is_silent(self, spark, monkeypatch):

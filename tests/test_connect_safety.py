@@ -38,7 +38,7 @@ _ALLOWED = {
     "sources/segments.py": {"collect": "a path"},
     "summary.py": {"collect": "the few rows that people are shown"},
     "explain.py": {"collect": "the few rows that people are shown"},
-    "cli.py": {"toLocalIterator": "the rows that people asked for, one after the other"},
+    "cli/inspect.py": {"toLocalIterator": "the rows that people asked for, one after the other"},
 }
 """By module: what it may use all the same, and why."""
 

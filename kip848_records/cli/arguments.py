@@ -1,0 +1,81 @@
+"""What commands share in their arguments: how errors are said, what names a log, and the types of values."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+from kip848_records.decode.dialects import AUTO
+from kip848_records.protocol.messages import DIALECTS, KAFKA
+from kip848_records.sources.files import FORMATS
+from kip848_records.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse has no public name for it
+"""To add a command's parser to."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and the way out in another, as every other error does."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print both lines and exit with code 2."""
+        self.exit(2, f"error: {printable(message)}\nhint: see {self.prog} --help\n")
+
+
+def add_source(command: Parser) -> None:
+    """Add what reads a log: its `sources`, their `format` and `dialect`, and `debug`."""
+    command.add_argument(
+        "sources",
+        nargs="+",
+        metavar="SOURCE",
+        help="segment files (a file, a partition's folder, a broker's data folder or a folder of several of those), "
+        "or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several are copies of one log",
+    )
+    command.add_argument("--format", choices=FORMATS, help="what SOURCE is, where its file names do not tell")
+    command.add_argument(
+        "--dialect",
+        choices=(*DIALECTS, AUTO),
+        default=KAFKA.name,
+        help="who wrote the records: kafka is 3.8 and later, auto what most of them decode as (%(default)s)",
+    )
+    add_debug(command)
+
+
+def add_debug(command: Parser) -> None:
+    """Add `debug`, which every command has."""
+    command.add_argument("--debug", action="store_true", help="show the stack trace of an error")
+
+
+def zoned_time(text: str) -> datetime:
+    """Return an ISO 8601 time with its zone; UTC unless it names another."""
+    try:
+        time = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text))
+    except ValueError:
+        message = f"{text!r} is not a time such as 2026-11-21T08:00:00Z"
+        raise argparse.ArgumentTypeError(message) from None
+    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+
+
+def key_type(text: str) -> int:
+    """Return the type of a record, which its key holds as an int16."""
+    if re.fullmatch(r"-?[0-9]{1,5}", text) and -(1 << 15) <= int(text) < 1 << 15:
+        return int(text)
+    message = f"{text!r} is not a record type, an int16"
+    raise argparse.ArgumentTypeError(message)
+
+
+def int32(what: str) -> Callable[[str], int]:
+    """Return what reads such a number, which Kafka or Spark holds in 32 bits; none is negative."""
+
+    def read(text: str) -> int:
+        if re.fullmatch(r"[0-9]{1,10}", text) and int(text) < 1 << 31:
+            return int(text)
+        message = f"{text!r} is not {what}: 0 to 2147483647"
+        raise argparse.ArgumentTypeError(message)
+
+    return read

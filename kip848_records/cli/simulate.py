@@ -1,0 +1,48 @@
+"""`kip848 simulate`: a log of simulated groups, to try things on."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from kip848_records.cli.arguments import add_debug
+from kip848_records.simulate import RELEASES, Simulation, simulate
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from kip848_records.cli.arguments import Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    command = commands.add_parser(
+        "simulate",
+        help="write a log of simulated groups, to try things on",
+        description="Writes the log of simulated groups as Parquet files, and what is true about it.",
+    )
+    command.add_argument("--groups", type=int, default=20, metavar="N", help="how many groups (%(default)s)")
+    command.add_argument("--members", type=int, default=5, metavar="M", help="members a group, about (%(default)s)")
+    command.add_argument("--hours", type=float, default=1.0, metavar="H", help="how much time passes (%(default)s)")
+    command.add_argument("--seed", type=int, default=0, metavar="S", help="one seed, one log (%(default)s)")
+    command.add_argument("--release", choices=RELEASES, default="4.3", help="who writes the log (%(default)s)")
+    command.add_argument(
+        "--skew",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="how many times larger than the others one hot group is, and half of that one group of 50 (%(default)s)",
+    )
+    command.add_argument("--compacted", action="store_true", help="compact the older part of the log, as brokers do")
+    command.add_argument("--out", required=True, metavar="DIR", help="folder of the log, topics.json and the truth")
+    add_debug(command)
+    command.set_defaults(run=_run)
+
+
+def _run(arguments: Namespace) -> int:
+    names = ("groups", "members", "hours", "seed", "release", "skew", "compacted")
+    spec = Simulation(**{name: getattr(arguments, name) for name in names})
+    simulated = simulate(spec, arguments.out, processes=os.cpu_count() or 1)
+    print(f"{simulated.rows:,} log rows in {simulated.log}; what is true about them is in {simulated.truth}")
+    print(f"to audit them: kip848 audit {simulated.log} --topics {simulated.topics} --out TABLES")
+    return 0
