@@ -1,0 +1,62 @@
+"""What all reports say of a verdict, in the same words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kip848_records.quality.results import FAIL, PASS, UNKNOWN, WARN
+from kip848_records.terminal import count_text
+from kip848_records.times import utc_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kip848_records.quality.results import Finding, Result, Verdict
+
+_SAID = {FAIL: "failed", WARN: "warned", UNKNOWN: "could not be judged"}
+"""The statuses that call for attention, the worst first."""
+
+
+def overall(verdict: Verdict) -> str:
+    """Return the worst status of any expectation."""
+    statuses = {result.status for result in verdict.results}
+    return next((status for status in _SAID if status in statuses), PASS)
+
+
+def sentence(verdict: Verdict) -> str:
+    """Say how many expectations there are, and how many of them did not pass."""
+    statuses = [result.status for result in verdict.results]
+    expectations = count_text(len(statuses), "expectation")
+    told = [f"{statuses.count(status):,} {said}" for status, said in _SAID.items() if status in statuses]
+    if not told:
+        return f"{expectations} passed"
+    # "1 of 20 expectations failed, 2 warned": only the first says of what.
+    count, said = told[0].split(" ", 1)
+    return ", ".join([f"{count} of {expectations} {said}", *told[1:]])
+
+
+def captures(verdict: Verdict) -> list[str]:
+    """Say of each cluster when its log was copied."""
+    times = {cluster: "an unknown time" if at is None else utc_text(at) for cluster, at in verdict.captured_at.items()}
+    return [f"Cluster {cluster}, captured at {time}" for cluster, time in times.items()]
+
+
+def checked(result: Result) -> int:
+    """Return how much an expectation looked at."""
+    return result.passed + result.errors + result.warnings + result.unknowns
+
+
+def violated(result: Result) -> int:
+    """Return how many violations were counted; there may be fewer in `result.violations`."""
+    return result.errors + result.warnings
+
+
+def more(counted: int, shown: Sequence[Finding]) -> str:
+    """Say how many findings are not shown; nothing if all are."""
+    left = counted - len(shown)
+    return f"and {left:,} more" if left > 0 else ""
+
+
+def topic_partition(partition: int) -> str:
+    """Return the name that Kafka gives a partition of the log, and its folder."""
+    return f"__consumer_offsets-{partition}"
