@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records.quality.results import FAIL, PASS, UNKNOWN, WARN
 from kip848_records.terminal import count_text
+from kip848_records.text import printable
 from kip848_records.times import utc_text
 
 if TYPE_CHECKING:
@@ -51,10 +52,40 @@ def violated(result: Result) -> int:
     return result.errors + result.warnings
 
 
+def counts(result: Result) -> str:
+    """Say what an expectation came to: 2 errors, 1 warning, 3 unknown of 20 checked."""
+    told = [
+        *([count_text(result.errors, "error")] if result.errors else []),
+        *([count_text(result.warnings, "warning")] if result.warnings else []),
+        *([f"{result.unknowns:,} unknown"] if result.unknowns else []),
+    ]
+    return f"{', '.join(told)} of {checked(result):,} checked" if told else f"{checked(result):,} checked"
+
+
 def more(counted: int, shown: Sequence[Finding]) -> str:
     """Say how many findings are not shown; nothing if all are."""
     left = counted - len(shown)
     return f"and {left:,} more" if left > 0 else ""
+
+
+def line(finding: Finding) -> str:
+    """Say in one line where a finding is, and what was found."""
+    where = [
+        f"cluster {finding.cluster}",
+        *([] if finding.group_id is None else [f"group {finding.group_id}"]),
+        *([] if finding.group_epoch is None else [f"epoch {finding.group_epoch}"]),
+        *([] if finding.member_id is None else [f"member {finding.member_id}"]),
+        *([] if finding.partition is None else [position(finding)]),
+    ]
+    return printable(f"{finding.severity}: {', '.join(where)}: {finding.message}")
+
+
+def position(finding: Finding) -> str:
+    """Say where in the log a finding is; nothing if it is nowhere."""
+    if finding.partition is None:
+        return ""
+    offset = "" if finding.offset is None else f" offset {finding.offset}"
+    return f"{topic_partition(finding.partition)}{offset}"
 
 
 def topic_partition(partition: int) -> str:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kip848_records.report.words import captures, checked, more, overall, sentence, violated
-from tests.report.verdicts import ALL, CAPTURED, finding, result, verdict
+from kip848_records.report.words import captures, checked, counts, line, more, overall, sentence, violated
+from tests.report.verdicts import ALL, CAPTURED, MEMBER, NOWHERE, STUCK, finding, result, verdict
 
 FAILED = result("a", [finding()])
 WARNED = result("b", [finding("warn")])
@@ -39,3 +39,24 @@ def test_captures_name_their_time():
         "Cluster east, captured at 2026-11-21 08:18:46.358 UTC",
         "Cluster west, captured at an unknown time",
     ]
+
+
+def test_counts_are_told_where_there_are_any():
+    assert [counts(result) for result in ALL.results] == [
+        "31 errors, 2 warnings of 43 checked",
+        "1 warning, 1 unknown of 12 checked",
+        "5 unknown of 15 checked",
+        "10 checked",
+    ]
+
+
+def test_a_line_says_where():
+    at = "__consumer_offsets-3 offset 1234"
+    assert line(finding()) == f"error: cluster demo, group payments, epoch 7, member {MEMBER}, {at}: {STUCK}"
+    assert line(NOWHERE) == "warn: cluster demo: no records"
+    assert line(finding(group_id="a\nb", member_id=None, offset=None)) == (
+        rf"error: cluster demo, group a\nb, epoch 7, __consumer_offsets-3: {STUCK}"
+    )
+    assert line(finding(group_id="", group_epoch=0, partition=0, offset=0, message="m")) == (
+        f"error: cluster demo, group , epoch 0, member {MEMBER}, __consumer_offsets-0 offset 0: m"
+    )
