@@ -85,9 +85,9 @@ def position(finding: Finding) -> str:
     if finding.partition is None:
         return ""
     offset = "" if finding.offset is None else f" offset {finding.offset}"
-    return f"{topic_partition(finding.partition)}{offset}"
+    return f"{topic(finding.partition)}{offset}"
 
 
-def topic_partition(partition: int) -> str:
-    """Return the name that Kafka gives a partition of the log, and its folder."""
-    return f"__consumer_offsets-{partition}"
+def topic(partition: int | None) -> str:
+    """Return the name that Kafka gives a partition of the log, and its folder; without one, the topic's."""
+    return "__consumer_offsets" + ("" if partition is None else f"-{partition}")
