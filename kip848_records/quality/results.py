@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-PASS: Final = "pass"  # noqa: S105 - no password
+PASS: Final = "pass"
 WARN: Final = "warn"
 FAIL: Final = "fail"
 UNKNOWN: Final = "unknown"

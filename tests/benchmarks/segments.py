@@ -25,7 +25,8 @@ from kip848_records.protocol.segments.reader import read_segment
 from kip848_records.sources.coverage import Place
 from kip848_records.sources.segments import _mapped, read_file
 from tests.benchmarks.timing import best
-from tests.kafka_jars import JarsUnavailableError, fetch
+from tests.downloads import UnavailableError
+from tests.maven_jars import fetch
 from tests.protocol.samples import captured_records
 from tests.protocol.segment_writer import Record, write_batch
 
@@ -50,7 +51,7 @@ def main() -> None:
 def bench_codecs(folder: Path) -> None:
     try:
         class_path = ":".join(map(str, fetch("kafka-tools", KAFKA, dependencies=True)))
-    except JarsUnavailableError as unavailable:
+    except UnavailableError as unavailable:
         print(f"\nno kafka-dump-log to compare the segment reader with: {unavailable}")
         return
     print(f"\nSegment files of {MB} MB of records, MB/s of CPU time; kafka-dump-log {KAFKA}")

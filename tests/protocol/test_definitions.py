@@ -11,7 +11,8 @@ import pytest
 from kip848_records.protocol.messages import DIALECTS, KAFKA, Dialect
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
 from kip848_records.protocol.schema import NO_UUID, Array, Layout, Message, Struct, Type, Versions
-from tests.kafka_jars import JarsUnavailableError, fetch
+from tests.downloads import UnavailableError
+from tests.maven_jars import fetch
 
 Definition = dict[str, Any]
 RELEASES = {
@@ -29,7 +30,7 @@ def definitions(module: str, release: str) -> dict[str, Definition]:
     """The message definitions of a module by name."""
     try:
         (jar,) = fetch(module, release)
-    except JarsUnavailableError as error:
+    except UnavailableError as error:
         pytest.skip(str(error))
     with ZipFile(jar) as opened:
         files = [name for name in opened.namelist() if re.fullmatch(r"common/message/\w+\.json", name)]

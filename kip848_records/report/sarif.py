@@ -1,0 +1,132 @@
+"""A verdict as SARIF 2.1.0, which GitHub shows as code scanning alerts: one for each violation."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from kip848_records import __version__
+from kip848_records.report.words import more, topic, violated
+from kip848_records.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kip848_records.quality.results import Finding, Result, Verdict
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {"error": "error", "warn": "warning"}
+
+Json = dict[str, Any]
+
+
+def sarif(verdict: Verdict) -> str:
+    """Return one run: expectations are its rules; violations, and what could not be judged, its results.
+
+    A result lies in the folder of its partition; ids stand in its properties as they are. The fingerprint of a result
+    is the same in every check, as long as expectation, cluster, group and member are.
+    """
+    run = {
+        "tool": {
+            "driver": {
+                "name": "kip848-records",
+                "version": __version__,
+                "rules": [_rule(result) for result in verdict.results],
+            }
+        },
+        "invocations": [
+            {"executionSuccessful": True, "toolExecutionNotifications": [*_notifications(verdict.results)]}
+        ],
+        "results": [*_results(verdict)],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _rule(result: Result) -> Json:
+    description = {"text": result.description}
+    return {
+        "id": result.name,
+        # GitHub asks for all three.
+        "shortDescription": description,
+        "fullDescription": description,
+        "help": description,
+        "defaultConfiguration": {"level": _LEVELS[result.severity]},
+    }
+
+
+def _notifications(results: Iterable[Result]) -> Iterator[Json]:
+    """Say how many results there would be beyond those that a check keeps."""
+    for index, result in enumerate(results):
+        lists = (
+            ("violations", more(violated(result), result.violations)),
+            ("unknown", more(result.unknowns, result.unknown)),
+        )
+        for what, rest in lists:
+            if rest:
+                text = f"{result.name}: {rest} {what}"
+                yield {"level": "note", "message": {"text": text}, "associatedRule": {"index": index}}
+
+
+def _results(verdict: Verdict) -> Iterator[Json]:
+    seen = Counter[str]()
+    for index, result in enumerate(verdict.results):
+        violations = [(found, {"kind": "fail", "level": _LEVELS[found.severity]}) for found in result.violations]
+        unknown = [(found, {"kind": "open", "level": "none"}) for found in result.unknown]
+        for found, judgement in [*violations, *unknown]:
+            same = _fingerprint(result, found)
+            seen[same] += 1
+            yield {
+                "ruleId": result.name,
+                "ruleIndex": index,
+                **judgement,
+                "message": {"text": _plain(found.message)},
+                "locations": [_location(found)],
+                # GitHub compares this one only. One member's findings are told apart by their number.
+                "partialFingerprints": {"primaryLocationLineHash": f"{same}:{seen[same]}"},
+                "properties": {
+                    "cluster": found.cluster,
+                    "group_id": found.group_id,
+                    "group_epoch": found.group_epoch,
+                    "member_id": found.member_id,
+                    "partition": found.partition,
+                    "offset": found.offset,
+                },
+            }
+
+
+def _location(found: Finding) -> Json:
+    name = found.cluster if found.group_id is None else found.group_id
+    return {
+        # GitHub shows no result without a line.
+        "physicalLocation": {"artifactLocation": {"uri": topic(found.partition)}, "region": {"startLine": 1}},
+        "logicalLocations": [
+            {
+                "name": printable(name),
+                "fullyQualifiedName": _path(found),
+                "kind": "cluster" if found.group_id is None else "consumerGroup",
+            }
+        ],
+    }
+
+
+def _path(found: Finding) -> str:
+    """Return cluster/group/epoch 7/member m, without what it is not about. A slash within an id is written as %2F."""
+    parts = [
+        found.cluster,
+        *([] if found.group_id is None else [found.group_id]),
+        *([] if found.group_epoch is None else [f"epoch {found.group_epoch}"]),
+        *([] if found.member_id is None else [f"member {found.member_id}"]),
+    ]
+    return printable("/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts))
+
+
+def _plain(message: str) -> str:
+    """Return a message in which no viewer sees a link, SARIF's ``[text](target)``."""
+    return printable(message).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+
+
+def _fingerprint(result: Result, found: Finding) -> str:
+    key = json.dumps([result.name, found.cluster, found.group_id, found.member_id])
+    return sha256(key.encode()).hexdigest()[:32]

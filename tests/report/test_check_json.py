@@ -1,0 +1,70 @@
+"""A verdict as JSON: nothing is lost, whatever ids hold."""
+
+import json
+from dataclasses import asdict
+from datetime import timedelta, timezone
+
+from hypothesis import given
+
+from kip848_records import __version__
+from kip848_records.report.check_json import check_json
+from tests.report.verdicts import ALL, CAPTURED, MEMBER, STUCK, verdict, verdicts
+
+
+def test_what_is_said_of_the_whole():
+    document = json.loads(check_json(ALL))
+    assert list(document) == ["version", "tables", "captured_at", "status", "expectations"]
+    assert document["version"] == __version__
+    assert document["tables"] == "out/tables"
+    assert document["captured_at"] == {"demo": "2026-11-21T08:18:46.358+00:00"}
+    assert document["status"] == "fail"
+
+
+def test_what_is_said_of_an_expectation():
+    failed, warned, unknown, passed = json.loads(check_json(ALL))["expectations"]
+    violations = failed.pop("violations")
+    assert failed == {
+        "name": "group_stable",
+        "description": "what group_stable expects",
+        "severity": "error",
+        "status": "fail",
+        "checked": 43,
+        "passed": 10,
+        "errors": 31,
+        "warnings": 2,
+        "violations_total": 33,
+        "unknown_total": 0,
+        "unknown": [],
+    }
+    assert violations[0] == {
+        "cluster": "demo",
+        "group_id": "payments",
+        "group_epoch": 7,
+        "member_id": MEMBER,
+        "partition": 3,
+        "offset": 1234,
+        "severity": "error",
+        "message": STUCK,
+    }
+    assert violations[1]["member_id"] is None
+    assert [one["message"] for one in warned["unknown"]] == ["log begins later"]
+    assert (unknown["status"], unknown["unknown_total"], len(unknown["unknown"])) == ("unknown", 5, 1)
+    assert (passed["status"], passed["checked"], passed["violations"]) == ("pass", 10, [])
+
+
+def test_times_are_utc_and_may_be_unknown():
+    east = CAPTURED.astimezone(timezone(timedelta(hours=9)))
+    document = json.loads(check_json(verdict(captured_at={"east": east, "west": None})))
+    assert document["captured_at"] == {"east": "2026-11-21T08:18:46.358+00:00", "west": None}
+    assert (document["status"], document["expectations"]) == ("pass", [])
+
+
+@given(verdicts())
+def test_any_id_comes_back(made):
+    text = check_json(made)
+    assert text.isascii()
+    document = json.loads(text)
+    assert list(document["captured_at"]) == list(made.captured_at)
+    for told, result in zip(document["expectations"], made.results, strict=True):
+        assert told["violations"] == [asdict(one) for one in result.violations]
+        assert told["unknown"] == [asdict(one) for one in result.unknown]
