@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records import __version__
 from kip848_records.report.words import more, topic, violated
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from kip848_records.quality.results import Finding, Result, Verdict
 
-_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_LEVELS = {"error": "error", "warn": "warning"}
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS: Final = {"error": "error", "warn": "warning", "off": "none"}
+"""Of severities. An expectation that is off may be on for some groups."""
 
 Json = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.quality.results import FAIL, PASS, UNKNOWN, WARN
 from kip848_records.terminal import count_text
@@ -14,24 +14,26 @@ if TYPE_CHECKING:
 
     from kip848_records.quality.results import Finding, Result, Verdict
 
-_SAID = {FAIL: "failed", WARN: "warned", UNKNOWN: "could not be judged"}
-"""The statuses that call for attention, the worst first."""
+SAID: Final = {FAIL: "failed", WARN: "warned", UNKNOWN: "could not be judged", PASS: "passed"}
+"""What an expectation of each status did, the worst first."""
 
 
 def overall(verdict: Verdict) -> str:
     """Return the worst status of any expectation."""
     statuses = {result.status for result in verdict.results}
-    return next((status for status in _SAID if status in statuses), PASS)
+    return next((status for status in SAID if status in statuses), PASS)
 
 
 def sentence(verdict: Verdict) -> str:
     """Say how many expectations there are, and how many of them did not pass."""
     statuses = [result.status for result in verdict.results]
     expectations = count_text(len(statuses), "expectation")
-    told = [f"{statuses.count(status):,} {said}" for status, said in _SAID.items() if status in statuses]
+    told = [
+        f"{statuses.count(status):,} {said}" for status, said in SAID.items() if status in statuses and status != PASS
+    ]
     if not told:
         return f"{expectations} passed"
-    # "1 of 20 expectations failed, 2 warned": only the first says of what.
+    # "1 of 20 expectations failed, 2 warned": only the first says of what; that the others passed goes without saying.
     count, said = told[0].split(" ", 1)
     return ", ".join([f"{count} of {expectations} {said}", *told[1:]])
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from zipfile import ZipFile
 
 import pytest
@@ -42,6 +43,16 @@ def test_expectations_are_rules():
     text = {"text": "what group_stable expects"}
     about = {"shortDescription": text, "fullDescription": text, "help": text}
     assert driver["rules"][0] == {"id": "group_stable", **about, "defaultConfiguration": {"level": "error"}}
+
+
+@pytest.mark.parametrize(("severity", "level"), [("error", "error"), ("warn", "warning"), ("off", "none")])
+def test_a_rule_has_the_level_of_its_severity(schema, severity, level):
+    """What is off may be on for some groups."""
+    made = verdict(replace(result("a", [finding()]), severity=severity))
+    (rule,) = run(made)["tool"]["driver"]["rules"]
+    assert rule["defaultConfiguration"] == {"level": level}
+    assert run(made)["results"][0]["level"] == "error"
+    schema.validate(json.loads(sarif(made)))
 
 
 def test_findings_are_results():

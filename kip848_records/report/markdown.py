@@ -1,0 +1,105 @@
+"""A verdict as Markdown, for the summary of a GitHub job or a comment on a pull request.
+
+Its tables are HTML, which Markdown hands on as it is: then a pipe or a backtick of an id means nothing. What comes from
+the log stands in ``<code>``, in which GitHub sees neither mentions, references, links nor emoji.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.quality.results import FAIL, PASS, UNKNOWN, WARN
+from kip848_records.report.words import SAID, captures, checked, counts, more, overall, position, sentence, violated
+from kip848_records.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kip848_records.quality.results import Finding, Result, Verdict
+
+_SHOWN = 20
+_SIGNS: Final = {
+    FAIL: "\N{CROSS MARK}",
+    WARN: "\N{WARNING SIGN}\N{VARIATION SELECTOR-16}",
+    UNKNOWN: "\N{WHITE QUESTION MARK ORNAMENT}",
+    PASS: "\N{WHITE HEAVY CHECK MARK}",
+}
+_SEVERITIES: Final = {"error": f"{_SIGNS[FAIL]} error", "warn": f"{_SIGNS[WARN]} warning"}
+
+
+def markdown(verdict: Verdict) -> str:
+    """Return a headline, all expectations, the violations of each, and folded away what could not be judged."""
+    return "\n\n".join(_parts(verdict)) + "\n"
+
+
+def _parts(verdict: Verdict) -> Iterator[str]:
+    several = len(verdict.captured_at) > 1
+    yield f"## {_SIGNS[overall(verdict)]} kip848 check: {sentence(verdict)}"
+    yield "\n".join(f"<p>{_code(capture)}</p>" for capture in captures(verdict))
+    yield _expectations(verdict.results)
+    for result in verdict.results:
+        if violated(result):
+            yield f"<h3>{_SIGNS[result.status]} {_code(result.name)}: {_text(counts(result))}</h3>"
+            yield f"<p>{_text(result.description)}</p>"
+            yield _findings(result.violations, violated(result), several=several, judged=True)
+    unknown = [result for result in verdict.results if result.unknowns]
+    if unknown:
+        count = sum(result.unknowns for result in unknown)
+        yield f"<details>\n<summary>{_SIGNS[UNKNOWN]} {count:,} could not be judged</summary>"
+        for result in unknown:
+            yield f"<h3>{_code(result.name)}: {result.unknowns:,} of {checked(result):,}</h3>"
+            yield _findings(result.unknown, result.unknowns, several=several, judged=False)
+        yield "</details>"
+
+
+def _expectations(results: Iterable[Result]) -> str:
+    titles = ("Expectation", "Status", "Checked", "Violations", "Unknown")
+    rows = [
+        (
+            _code(result.name),
+            f"{_SIGNS[result.status]} {SAID[result.status]}",
+            f"{checked(result):,}",
+            f"{violated(result):,}",
+            f"{result.unknowns:,}",
+        )
+        for result in results
+    ]
+    return _table(titles, rows)
+
+
+def _findings(findings: Sequence[Finding], counted: int, *, several: bool, judged: bool) -> str:
+    """Return the first findings; `several` clusters are named, and severities where they were `judged`."""
+    titles = ("Severity",) * judged + ("Cluster",) * several + ("Group", "Epoch", "Member", "Where", "What")
+    shown = findings[:_SHOWN]
+    rows = [
+        (
+            *((_SEVERITIES[found.severity],) if judged else ()),
+            *((_code(found.cluster),) if several else ()),
+            _code(found.group_id),
+            "" if found.group_epoch is None else str(found.group_epoch),
+            _code(found.member_id),
+            _code(position(found) or None),
+            _code(found.message),
+        )
+        for found in shown
+    ]
+    rest = more(counted, shown)
+    return _table(titles, rows) + (f"\n<p>{rest}</p>" if rest else "")
+
+
+def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    return "\n".join(["<table>", _row("th", titles), *(_row("td", row) for row in rows), "</table>"])
+
+
+def _row(tag: str, cells: Iterable[str]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _code(text: str | None) -> str:
+    return "" if text is None else f"<code>{_text(text)}</code>"
+
+
+def _text(text: str) -> str:
+    """Return one line of text: an empty line would end the HTML."""
+    return escape(printable(text))
