@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+DEFAULT_CLUSTER = "default"
+
 _CLOCKS_DIFFER_BY = timedelta(minutes=10)
 """How far the clock of a broker may run ahead of that of the user, generously."""
 
@@ -47,7 +49,7 @@ class AuditOptions:
     out: str
     source_format: str | None = None
     dialect: str = KAFKA.name
-    cluster: str = "default"
+    cluster: str = DEFAULT_CLUSTER
     topics: Mapping[str, str] | None = None
     captured_at: datetime | None = None
     offset_commits: bool = False

@@ -15,6 +15,7 @@ from kip848_records.quality import EXPECTATIONS
 from kip848_records.quality.expectations import ERROR, JUDGED_SCHEMA, PASS, UNKNOWN, VIOLATION, WARN, Audited
 from kip848_records.quality.results import Finding, Result, Verdict
 from kip848_records.tables.delta import location
+from kip848_records.tables.specs import AUDIT_RUNS, LATEST_STATE
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 KEPT: Final = 1000
 """How many violations of one expectation are kept, and how many unknown ones: all are counted."""
 
-_RUNS: Final = "audit_runs"
 _DETAIL: Final = tuple(name for name in JUDGED_SCHEMA.names if name != "verdict")
 
 
@@ -54,16 +54,18 @@ def check(
 
 
 def is_audited(spark: SparkSession, out: str) -> bool:
-    """Return whether a folder holds the tables of an audit."""
+    """Return whether a folder holds the tables of an audit, of any version."""
     try:
-        _load(spark, out, _RUNS)
+        _load(spark, out, LATEST_STATE.name)
     except InputError:
         return False
     return True
 
 
 def _runs(spark: SparkSession, out: str, cluster: str | None) -> list[Row]:
-    found = _load(spark, out, _RUNS).select("cluster", "dialect", F.unix_millis("captured_at").alias("captured_ms"))
+    found = _load(spark, out, AUDIT_RUNS.name).select(
+        "cluster", "dialect", F.unix_millis("captured_at").alias("captured_ms")
+    )
     runs = sorted(found.collect(), key=lambda run: run.cluster)
     chosen = [run for run in runs if cluster in (None, run.cluster)]
     if not chosen:

@@ -144,12 +144,25 @@ class InputError(Kip848Error):
     @classmethod
     def not_audited(cls, out: str, table: str) -> Self:
         """A folder does not hold the tables of an audit."""
-        return cls(f"{out} has no table {table}", "name the folder that was given to kip848 audit --out")
+        hint = "name the folder that was given to kip848 audit --out, or audit the log again if an older version did"
+        return cls(f"{out} has no table {table}", hint)
 
     @classmethod
     def bad_config(cls, path: str, reason: str) -> Self:
         """A configuration cannot be read, or says what cannot be."""
         return cls(f"{path} is no configuration: {reason}", "conf/audit.toml has every setting, and what it means")
+
+    @classmethod
+    def no_file(cls, path: str, reason: str | None) -> Self:
+        """Results cannot be written to a file."""
+        return cls(
+            f"results cannot be written to {path}: {reason}", "name a file in a folder that is there, for each kind"
+        )
+
+    @classmethod
+    def not_for_tables(cls, option: str, out: str) -> Self:
+        """An option says how to read a log, but tables were named."""
+        return cls(f"{option} is for a log, and {out} holds the tables of an audit", f"leave out {option}")
 
     @classmethod
     def no_such_cluster(cls, out: str, cluster: str | None, clusters: Sequence[str]) -> Self:

@@ -15,7 +15,8 @@ import pytest
 from pyspark.sql import functions as F
 
 from kip848_records.cli import main
-from tests import made_tables
+from kip848_records.config import load_settings
+from kip848_records.quality import EXPECTATIONS
 from tests.audits import table_rows
 
 ROOT = Path(__file__).parent.parent
@@ -28,12 +29,13 @@ def block(mark):
     return re.search(rf"<!-- {mark} -->\n```\w+\n(.*?)```", TEXT, re.DOTALL)[1]
 
 
-def run(command, out):
+def run(command, out, code=0):
     """Run a `kip848` command line in this process; return what it prints, with `out` where the folder was."""
+    command = re.sub(r"kip848\.(xml|sarif|md)", lambda file: shlex.quote(f"{out}/{file[0]}"), command)
     program, *arguments = shlex.split(command.replace("--out out", f"--out {shlex.quote(str(out))}"))
     assert Path(program).name == "kip848"
     with redirect_stdout(StringIO()) as printed:
-        assert main(arguments) == 0
+        assert main(arguments) == code
     return printed.getvalue().replace(str(out), "out")
 
 
@@ -102,33 +104,43 @@ def test_python_example_shows_records(capsys):
     assert "stuck" in printed or "churn" in printed
 
 
-def test_ci_example_fails_only_for_groups_that_did_not_converge(tmp_path, capsys):
-    source = block("test: ci").replace('"out-ci', f'"{tmp_path}')
-    with pytest.raises(SystemExit, match="did not converge"):
-        exec(source, {})  # noqa: S102 - our own README
-    assert "churn" in capsys.readouterr().out
+def test_ci_example_fails_for_a_group_that_did_not_converge(tmp_path):
+    command = block("test: ci").replace("\\\n", " ")
+    assert [line for line in run(command, tmp_path, code=1).splitlines() if "churn" in line]
+    files = {path.name for path in tmp_path.iterdir()}
+    assert files == {"kip848.xml", "kip848.sarif", "kip848.md"}
 
 
-def test_ci_example_accepts_groups_that_wait_for_away_members_or_are_unknown(spark, tmp_path, capsys):
-    source = block("test: ci").replace('"out-ci', f'"{tmp_path}').replace("run_audit(", "(lambda *_, **__: None)(")
-    waiting = {"state": "Reconciling", "members": 3}
-    fine = [
-        {"group_id": "stable", "state": "Stable", "members": 3, "converged_members": 3, "members_away": 0},
-        {"group_id": "empty", "state": "Empty", "members": 0, "converged_members": 0, "members_away": 0},
-        {"group_id": "classic", "state": "Stable", "members": 1},
-        {"group_id": "away", **waiting, "converged_members": 2, "members_away": 1, "waits_for_away_only": True},
-        {"group_id": "untold", "state": "unknown"},
-    ]
-    made_tables.write(spark, tmp_path, "ci", group_state=fine)
-    exec(source, {})  # noqa: S102 - our own README
-    assert capsys.readouterr().out == "Groups of which the log does not tell: 1\n"
-    slow = {"group_id": "slow", **waiting, "converged_members": 1, "members_away": 1}
-    made_tables.write(spark, tmp_path, "ci", group_state=[*fine, slow])
-    with pytest.raises(SystemExit, match="did not converge"):
-        exec(source, {})  # noqa: S102 - our own README
+@pytest.mark.usefixtures("summary")
+def test_check_prints_what_it_says(out):
+    command, _, printed = block("output: check").removeprefix("$ ").partition("\n")
+    assert run(command.replace(" out ", f" {shlex.quote(str(out))} "), out, code=1) == printed
+
+
+@pytest.mark.usefixtures("summary")
+def test_an_expectation_of_ones_own_is_judged_beside_the_others(out, capsys):
+    exec(block("test: expectation").replace('"out"', repr(str(out))), {})  # noqa: S102 - our own README
     printed = capsys.readouterr().out
-    assert "slow" in printed
-    assert not any(group["group_id"] in printed for group in fine)
+    assert "group_stable pass\n" in printed
+    assert "group_size warn\n   churn expected at most 3 members, seen " in printed
+
+
+def test_settings_of_ones_own_can_be_read(tmp_path):
+    (tmp_path / "mine.toml").write_text(re.search(r"```toml\n(.*?)```", TEXT, re.DOTALL)[1])
+    stable = load_settings(str(tmp_path / "mine.toml"))["group_stable"]
+    assert (stable.limits, stable.groups["batch-*"].limits) == ({"max_seconds": 300}, {"max_seconds": 3600})
+    assert stable.groups["sandbox-*"].severity == "off"
+
+
+def test_expectations_are_listed_with_their_defaults():
+    settings = load_settings()
+    rows = [
+        f"| `{each.name}` | {each.description} | {settings[each.name].severity} "
+        f"| {', '.join(f'`{name}` {value:,}' for name, value in settings[each.name].limits.items())} |"
+        for each in EXPECTATIONS
+    ]
+    listed = TEXT.split("<!-- expectations -->\n\n")[1].split("\n\n")[0].splitlines()
+    assert listed == ["| expectation | what is expected | severity | limits |", "|---|---|---|---|", *rows]
 
 
 def test_databricks_example_reads_a_dump(spark, captures, capsys):
@@ -144,11 +156,13 @@ def test_databricks_example_reads_a_dump(spark, captures, capsys):
 def test_nightly_job_on_a_machine_in_another_time_zone_writes_the_same_tables(audits, tmp_path):
     out = tmp_path / "out"
     script = block("test: nightly").replace("--out out", f"--out {shlex.quote(str(out))}")
+    script = script.replace("convergence.py out", f"convergence.py {shlex.quote(str(out))}")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
     environment |= {"TZ": "Asia/Tokyo", "TMPDIR": str(tmp_path), "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
     done = subprocess.run(["bash", "-ec", script], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 group not converged" in done.stdout
+    assert "20 of 20" in done.stdout
     for table in ("consumer_group_metadata", "epoch_timeline", "group_state"):
         expected = [row | {"cluster": "demo"} for row in audits.rows("kafka-4.3.1", table)]
         assert sorted(map(repr, table_rows(out, table, "demo"))) == sorted(map(repr, expected))

@@ -7,10 +7,12 @@ import re
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
+from kip848_records.audit import AuditOptions
 from kip848_records.decode.dialects import AUTO
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.sources.files import FORMATS
 from kip848_records.text import printable
+from kip848_records.topics import read_topics_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,14 +29,14 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"error: {printable(message)}\nhint: see {self.prog} --help\n")
 
 
-def add_source(command: Parser) -> None:
-    """Add what reads a log: its `sources`, their `format` and `dialect`, and `debug`."""
+def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "") -> None:
+    """Add what reads a log: its `sources` (`besides`: what else they may be), `format`, `dialect`, and `debug`."""
     command.add_argument(
         "sources",
         nargs="+",
-        metavar="SOURCE",
-        help="segment files (a file, a partition's folder, a broker's data folder or a folder of several of those), "
-        "or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several are copies of one log",
+        metavar=metavar,
+        help=f"{besides}segment files (a file, a partition's folder, a broker's data folder or a folder of several of "
+        "those), or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several are copies of one log",
     )
     command.add_argument("--format", choices=FORMATS, help="what SOURCE is, where its file names do not tell")
     command.add_argument(
@@ -44,6 +46,30 @@ def add_source(command: Parser) -> None:
         help="who wrote the records: kafka is 3.8 and later, auto what most of them decode as (%(default)s)",
     )
     add_debug(command)
+
+
+def add_capture(command: Parser) -> None:
+    """Add what is to be known of a log besides: its `topics`, and `captured_at`."""
+    command.add_argument("--topics", metavar="FILE", help='topic names, as JSON: {"<topic id>": "<name>", ...}')
+    command.add_argument(
+        "--captured-at",
+        type=zoned_time,
+        metavar="TIME",
+        help="when the log was copied, ISO 8601, UTC unless it says otherwise (default: the newest time in the log)",
+    )
+
+
+def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> AuditOptions:
+    """Return what to audit, by the arguments of `add_source` and `add_capture`, and where its tables go."""
+    return AuditOptions(
+        sources=tuple(arguments.sources),
+        out=out,
+        source_format=arguments.format,
+        dialect=arguments.dialect,
+        cluster=cluster,
+        topics=read_topics_file(arguments.topics) if arguments.topics else None,
+        captured_at=arguments.captured_at,
+    )
 
 
 def add_debug(command: Parser) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.quality.expectations import PASS, UNKNOWN, WARN
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-PASS: Final = "pass"
-WARN: Final = "warn"
+__all__ = ["FAIL", "PASS", "UNKNOWN", "WARN", "Finding", "Result", "Verdict"]
+
 FAIL: Final = "fail"
-UNKNOWN: Final = "unknown"
-"""Statuses of an expectation."""
+"""The status of an expectation that does not hold; the others are PASS, WARN and UNKNOWN."""
 
 
 @dataclass(frozen=True)
