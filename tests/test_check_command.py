@@ -1,0 +1,138 @@
+"""`kip848 check` as its users type it: what it reads, writes and refuses, and its exit code."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from kip848_records.cli import check, main
+from kip848_records.tables.specs import TABLES
+from tests import made_tables
+from tests.audits import CLUSTERS
+
+ROOT = Path(__file__).parent.parent
+DEMO = str(ROOT / "conf" / "audit-demo.toml")
+_STUCK = "AO+GgHMxReaKGwL+kgwOyw"
+
+
+@pytest.fixture
+def kip848_check(capsys):
+    """Run the command; return the exit code, stdout, and the lines of stderr that are no progress."""
+
+    def run(*arguments):
+        code = main(["check", *map(str, arguments)])
+        said = capsys.readouterr()
+        return code, said.out, [line for line in said.err.splitlines() if not line.startswith("[")]
+
+    return run
+
+
+@pytest.mark.usefixtures("spark")
+class TestTables:
+    def test_one_cluster_fails_and_its_results_are_in_every_form(self, kip848_check, audits, tmp_path):
+        files = {name: tmp_path / f"results.{name}" for name in ("junit", "sarif", "json", "markdown")}
+        options = [text for name, path in files.items() for text in (f"--{name}", path)]
+        cluster = CLUSTERS["kafka-4.3.1"]
+        code, out, err = kip848_check(audits.out, "--cluster", cluster, "--config", DEMO, *options)
+        assert (code, err) == (1, [])
+        assert "2 of 20 expectations failed" in out
+        results = json.loads(files["json"].read_text())["expectations"]
+        failed = [violation for each in results for violation in each["violations"]]
+        assert {(each["cluster"], each["group_id"], each["member_id"]) for each in failed} == {
+            (cluster, "stuck", _STUCK)
+        }
+        assert all(_STUCK in path.read_text() for path in files.values())
+
+    def test_with_the_limits_for_production_nothing_fails_in_any_cluster(self, kip848_check, audits):
+        code, out, err = kip848_check(audits.out)
+        assert (code, err) == (0, [])
+        assert all(f"Cluster {name}" in out for name in CLUSTERS.values())
+
+    @pytest.mark.parametrize("option", ["--topics", "--captured-at", "--format", "--out"])
+    def test_what_is_for_a_log_is_refused(self, kip848_check, audits, option):
+        value = {"--captured-at": "2026-11-21", "--format": "parquet"}.get(option, "x")
+        code, out, err = kip848_check(audits.out, option, value)
+        assert (code, out) == (2, "")
+        assert err[0] == f"error: {option} is for a log, and {audits.out} holds the tables of an audit"
+
+    def test_a_cluster_that_is_not_there(self, kip848_check, audits):
+        code, out, err = kip848_check(audits.out, "--cluster", "production")
+        assert (code, out) == (2, "")
+        assert err[0] == f"error: {audits.out} has no tables of cluster 'production'"
+        assert all(repr(cluster)[1:-1] in err[1] for cluster in CLUSTERS.values())
+
+    def test_tables_of_an_older_version(self, kip848_check, spark, tmp_path):
+        made_tables.write(spark, tmp_path, "c", latest_state=[])
+        code, out, err = kip848_check(tmp_path)
+        assert (code, out) == (2, "")
+        assert err[0] == f"error: {tmp_path} has no table audit_runs"
+        assert "audit the log again" in err[1]
+
+
+@pytest.mark.usefixtures("spark")
+class TestLog:
+    def test_its_tables_are_kept_where_they_are_asked_for(self, kip848_check, captures, tmp_path):
+        capture = captures / "kafka-4.0.0-zstd"
+        topics = ("--topics", capture / "topics.json")
+        code, out, err = kip848_check(capture / "segments", *topics, "--out", tmp_path / "kept", "--cluster", "ci")
+        assert (code, err) == (0, [])
+        assert out.startswith("Cluster ci, captured at ")
+        assert {path.name for path in (tmp_path / "kept").iterdir()} == TABLES.keys()
+
+    def test_nothing_to_read(self, kip848_check, tmp_path, monkeypatch):
+        temporary = tmp_path / "temporary"
+        temporary.mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+        code, out, err = kip848_check(tmp_path / "none")
+        assert (code, out) == (2, "")
+        assert err[0] == f"error: there is nothing at {tmp_path / 'none'}"
+        assert not list(temporary.iterdir())
+
+
+class TestWithoutSpark:
+    """What is refused before Spark starts, and what becomes of the exit code."""
+
+    @pytest.fixture(autouse=True)
+    def _no_spark(self, monkeypatch):
+        monkeypatch.setattr(check, "get_session", lambda: pytest.fail("Spark was started"))
+
+    def test_a_configuration_that_is_none(self, kip848_check, tmp_path):
+        path = tmp_path / "audit.toml"
+        path.write_text("[expectations.group_stabel]\nmax_seconds = 5\n")
+        code, out, err = kip848_check("out", "--config", path)
+        assert (code, out) == (2, "")
+        assert err[0] == (
+            f"error: {path} is no configuration: expectations has no 'group_stabel': did you mean group_stable?"
+        )
+
+    @pytest.mark.parametrize(
+        ("name", "reason"), [("", "it is a folder"), ("none/results.xml", "there is no folder {}/none")]
+    )
+    def test_a_file_that_cannot_be(self, kip848_check, tmp_path, name, reason):
+        code, out, err = kip848_check("out", "--junit", tmp_path / name)
+        assert (code, out) == (2, "")
+        assert err[0] == f"error: results cannot be written to {tmp_path / name}: {reason.format(tmp_path)}"
+
+    def test_one_file_for_two_kinds(self, kip848_check, tmp_path):
+        code, out, err = kip848_check("out", "--junit", tmp_path / "x", "--json", tmp_path / "x")
+        assert (code, out) == (2, "")
+        assert err[0] == f"error: results cannot be written to {tmp_path / 'x'}: it is named for two kinds of results"
+
+    @pytest.mark.parametrize(("verdict", "code"), [("ALL", 1), ("verdict(verdicts.result('fine'))", 0)])
+    def test_the_exit_code_is_the_answer_though_nobody_reads(self, verdict, code):
+        program = f"""
+import sys
+from kip848_records.cli import check, main
+from tests.report import verdicts
+check.get_session = check.is_audited = check.check = lambda *_, **__: verdicts.{verdict}
+sys.exit(main(["check", "out"]))
+"""
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, stdout=writer, stderr=-1, check=False)
+        os.close(writer)
+        assert (done.returncode, b"Traceback" in done.stderr) == (code, False), done.stderr
