@@ -37,7 +37,7 @@ def junit(verdict: Verdict) -> str:
 def _case(result: Result) -> TestCase:
     case = TestCase(printable(result.name), _CLASS)
     summary = printable(f"{counts(result)}: {result.description}")
-    violations = "\n".join([summary, *_lines(result.violations, violated(result))])
+    violations = "\n".join([summary, *_lines(result.violations, violated(result), judged=True)])
     if result.status == FAIL:
         failure = Failure(summary, "violation")
         failure.text = violations
@@ -46,11 +46,11 @@ def _case(result: Result) -> TestCase:
         case.system_out = violations
     elif result.status == UNKNOWN:
         skipped = Skipped(summary, "unknown")
-        skipped.text = "\n".join([summary, *_lines(result.unknown, result.unknowns)])
+        skipped.text = "\n".join([summary, *_lines(result.unknown, result.unknowns, judged=False)])
         case.result = [skipped]
     return case
 
 
-def _lines(found: Sequence[Finding], counted: int) -> list[str]:
+def _lines(found: Sequence[Finding], counted: int, *, judged: bool) -> list[str]:
     rest = more(counted, found)
-    return [*map(line, found), *([rest] if rest else [])]
+    return [*(line(one, judged=judged) for one in found), *([rest] if rest else [])]

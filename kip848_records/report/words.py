@@ -70,8 +70,8 @@ def more(counted: int, shown: Sequence[Finding]) -> str:
     return f"and {left:,} more" if left > 0 else ""
 
 
-def line(finding: Finding) -> str:
-    """Say in one line where a finding is, and what was found."""
+def line(finding: Finding, *, judged: bool = True) -> str:
+    """Say in one line where a finding is, and what was found; how severe only if it was judged."""
     where = [
         f"cluster {finding.cluster}",
         *([] if finding.group_id is None else [f"group {finding.group_id}"]),
@@ -79,7 +79,7 @@ def line(finding: Finding) -> str:
         *([] if finding.member_id is None else [f"member {finding.member_id}"]),
         *([] if finding.partition is None else [position(finding)]),
     ]
-    return printable(f"{finding.severity}: {', '.join(where)}: {finding.message}")
+    return printable(f"{finding.severity if judged else UNKNOWN}: {', '.join(where)}: {finding.message}")
 
 
 def position(finding: Finding) -> str:

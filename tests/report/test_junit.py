@@ -55,7 +55,7 @@ def test_each_status_has_its_form():
     assert printed.text.split("\n") == ["1 warning, 1 unknown of 12 checked: what rebalance_lag expects", warning]
     (skipped,) = unknown
     assert (skipped.tag, skipped.get("message")) == ("skipped", "5 unknown of 15 checked: what one_owner expects")
-    assert skipped.text.split("\n")[1:] == [line(finding(message="compacted away")), "and 4 more"]
+    assert skipped.text.split("\n")[1:] == [line(finding(message="compacted away"), judged=False), "and 4 more"]
     assert not list(passed)
 
 
@@ -73,8 +73,9 @@ def test_jenkins_takes_any_id(schema, made):
 def test_any_id_is_told(made):
     for case, each in zip(cases(made), made.results, strict=True):
         told = "".join(case.itertext()).split("\n")
-        found = each.violations if each.errors or each.warnings else each.unknown
-        assert [text for text in told[1:] if not text.startswith("and ")] == [line(one) for one in found]
+        judged = bool(each.errors or each.warnings)
+        found = each.violations if judged else each.unknown
+        assert [text for text in told[1:] if not text.startswith("and ")] == [line(one, judged=judged) for one in found]
 
 
 def test_what_xml_cannot_hold_is_escaped():

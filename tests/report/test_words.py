@@ -54,6 +54,7 @@ def test_a_line_says_where():
     at = "__consumer_offsets-3 offset 1234"
     assert line(finding()) == f"error: cluster demo, group payments, epoch 7, member {MEMBER}, {at}: {STUCK}"
     assert line(NOWHERE) == "warn: cluster demo: no records"
+    assert line(NOWHERE, judged=False) == "unknown: cluster demo: no records"
     assert line(finding(group_id="a\nb", member_id=None, offset=None)) == (
         rf"error: cluster demo, group a\nb, epoch 7, __consumer_offsets-3: {STUCK}"
     )

@@ -1,0 +1,90 @@
+"""The pipelines that users copy: what GitHub and GitLab take, and commands that there are."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from kip848_records.cli import _parser
+
+CI = Path(__file__).parents[2] / "conf" / "ci"
+GITHUB, GITLAB = CI / "github-actions.yml", CI / "gitlab-ci.yml"
+SCHEMAS = {GITHUB: "vendor.github-workflows", GITLAB: "vendor.gitlab-ci"}
+
+
+def jobs(pipeline):
+    loaded = YAML(typ="safe").load(pipeline)
+    return loaded["jobs"] if pipeline == GITHUB else loaded
+
+
+def commands(job):
+    """The lines of a job's scripts, continued ones joined."""
+    scripts = job["script"] if "script" in job else [step["run"] for step in job["steps"] if "run" in step]
+    return "\n".join(scripts).replace("\\\n", " ").split("\n")
+
+
+def validate(pipeline, schema):
+    # The schemas come with the package: nothing is fetched.
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, pipeline]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("pipeline", SCHEMAS, ids=lambda pipeline: pipeline.stem)
+def test_its_form_is_known(pipeline):
+    answer = validate(pipeline, SCHEMAS[pipeline])
+    assert answer.returncode == 0, answer.stdout
+
+
+@pytest.mark.parametrize(("pipeline", "key"), [(GITHUB, "runs-on"), (GITLAB, "when: always\n    paths")])
+def test_a_slip_would_be_seen(tmp_path, pipeline, key):
+    slip = tmp_path / pipeline.name
+    slip.write_text(pipeline.read_text().replace(key, f"x-{key}"))
+    assert validate(slip, SCHEMAS[pipeline]).returncode == 1
+
+
+@pytest.mark.parametrize("pipeline", SCHEMAS, ids=lambda pipeline: pipeline.stem)
+def test_the_command_is_one_of_ours(pipeline):
+    (command,) = [line for line in commands(jobs(pipeline)["consumer-groups"]) if line.startswith("kip848 ")]
+    words = shlex.split(command.replace("$(cat dump/captured-at)", "2026-11-21T08:18:46Z"))
+    arguments = _parser().parse_args(words[1:])
+    assert arguments.sources == ["dump/log"]
+    assert re.fullmatch(r"reports/[\w.]+", arguments.junit)
+
+
+def test_github_gets_the_reports_of_a_check_that_failed():
+    check = jobs(GITHUB)["consumer-groups"]
+    names = [step.get("name") or step.get("uses") or step["run"] for step in check["steps"]]
+    after = check["steps"][names.index("Check") + 1 :]
+    assert [step["uses"].split("@")[0] for step in after] == [
+        "actions/upload-artifact",
+        "github/codeql-action/upload-sarif",
+    ]
+    assert all("!cancelled()" in step["if"] for step in after)
+    assert "!cancelled()" in check["if"]
+    assert check["permissions"]["security-events"] == "write"
+    assert '--markdown "$GITHUB_STEP_SUMMARY"' in commands(check)[-2]
+
+
+def test_gitlab_gets_the_reports_of_a_check_that_failed():
+    check = jobs(GITLAB)["consumer-groups"]
+    assert check["when"] == check["artifacts"]["when"] == "always"
+    assert check["artifacts"]["reports"] == {"junit": "reports/kip848.xml"}
+
+
+@pytest.mark.parametrize("pipeline", SCHEMAS, ids=lambda pipeline: pipeline.stem)
+def test_the_check_reads_what_the_job_before_copied(pipeline):
+    before, check = jobs(pipeline)["integration-test"], jobs(pipeline)["consumer-groups"]
+    assert "integration-test" in check["needs"]
+    if pipeline == GITHUB:
+        *_, upload = before["steps"]
+        (download,) = [step for step in check["steps"] if step.get("uses", "").startswith("actions/download")]
+        assert upload["with"]["name"] == download["with"]["name"]
+        assert download["with"]["path"] == "dump"
+        uploaded = upload["with"]["path"].split()
+    else:
+        uploaded = before["artifacts"]["paths"]
+    assert uploaded == ["dump/log/__consumer_offsets-*", "dump/captured-at"]
