@@ -1,12 +1,11 @@
 """A verdict as Markdown, for the summary of a GitHub job or a comment on a pull request.
 
-Its tables are HTML, which Markdown hands on as it is: then a pipe or a backtick of an id means nothing. What comes from
-the log stands in ``<code>``, in which GitHub sees neither mentions, references, links nor emoji.
+What comes from the log stands in code, in which GitHub sees neither mentions, references, links nor emoji.
 """
 
 from __future__ import annotations
 
-from html import escape
+import re
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.quality.results import FAIL, PASS, UNKNOWN, WARN
@@ -36,19 +35,19 @@ def markdown(verdict: Verdict) -> str:
 def _parts(verdict: Verdict) -> Iterator[str]:
     several = len(verdict.captured_at) > 1
     yield f"## {_SIGNS[overall(verdict)]} kip848 check: {sentence(verdict)}"
-    yield "\n".join(f"<p>{_code(capture)}</p>" for capture in captures(verdict))
+    yield from map(_code, captures(verdict))
     yield _expectations(verdict.results)
     for result in verdict.results:
         if violated(result):
-            yield f"<h3>{_SIGNS[result.status]} {_code(result.name)}: {_text(counts(result))}</h3>"
-            yield f"<p>{_text(result.description)}</p>"
+            yield f"### {_SIGNS[result.status]} {_code(result.name)}: {counts(result)}"
+            yield _prose(result.description)
             yield _findings(result.violations, violated(result), several=several, judged=True)
     unknown = [result for result in verdict.results if result.unknowns]
     if unknown:
         count = sum(result.unknowns for result in unknown)
         yield f"<details>\n<summary>{_SIGNS[UNKNOWN]} {count:,} could not be judged</summary>"
         for result in unknown:
-            yield f"<h3>{_code(result.name)}: {result.unknowns:,} of {checked(result):,}</h3>"
+            yield f"### {_code(result.name)}: {result.unknowns:,} of {checked(result):,}"
             yield _findings(result.unknown, result.unknowns, several=several, judged=False)
         yield "</details>"
 
@@ -85,21 +84,28 @@ def _findings(findings: Sequence[Finding], counted: int, *, several: bool, judge
         for found in shown
     ]
     rest = more(counted, shown)
-    return _table(titles, rows) + (f"\n<p>{rest}</p>" if rest else "")
+    return _table(titles, rows) + (f"\n\n{rest}" if rest else "")
 
 
-def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    return "\n".join(["<table>", _row("th", titles), *(_row("td", row) for row in rows), "</table>"])
-
-
-def _row(tag: str, cells: Iterable[str]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in (titles, ("---",) * len(titles), *rows))
 
 
 def _code(text: str | None) -> str:
-    return "" if text is None else f"<code>{_text(text)}</code>"
+    """Return one line of text as code, fit for the cell of a table; nothing for nothing."""
+    if not text:
+        return ""
+    shown = printable(text)
+    if "\\|" in shown:  # there is no way to write that in a code span of a cell
+        return f"<code>{''.join(c if c.isalnum() else f'&#{ord(c)};' for c in shown)}</code>"
+    fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
+    # A space on either side is taken off again; of spaces alone none is.
+    is_padded = "`" in shown[0] + shown[-1] or (shown[0] == shown[-1] == " " and shown.strip(" "))
+    padding = " " if is_padded else ""
+    return f"{fence}{padding}{shown.replace('|', chr(92) + '|')}{padding}{fence}"
 
 
-def _text(text: str) -> str:
-    """Return one line of text: an empty line would end the HTML."""
-    return escape(printable(text))
+def _prose(text: str) -> str:
+    """Return one line of text as it is, whatever it means to Markdown."""
+    escaped = re.sub(r"[\\`*\[\]<>|&~$@]|(?<!\w)_|_(?!\w)", r"\\\g<0>", printable(text))
+    return re.sub(r"^(\d*)([-+#=:.)])", r"\1\\\2", escaped)

@@ -113,11 +113,28 @@ def test_twenty_violations_are_shown():
 @pytest.mark.parametrize("text", HOSTILE)
 def test_an_id_shows_as_itself_and_is_nothing_else(text):
     hostile = finding(cluster=text, group_id=text, member_id=text, message=text)
-    made = verdict(result(text, [hostile], [hostile]), captured_at={text: CAPTURED, "other": None})
+    # A description comes from a docstring: it may have a link.
+    of = replace(result(text, [hostile], [hostile]), description="fine")
+    made = verdict(of, captured_at={text: CAPTURED, "other": None})
     page = Page(made)
     _, violations, unknown = page.tables
     assert violations[1:] == [*rows([hostile])]
     assert unknown[1:] == [*rows([hostile], judged=False)]
+    assert set(page.tags) <= OURS
+
+
+def test_without_html_nothing_is_lost():
+    """What shows Markdown need not let HTML through."""
+    page = cmarkgfm.github_flavored_markdown_to_html(markdown(ALL))
+    assert all(text in page for text in ("<td><code>payments</code></td>", STUCK, "log begins later", "compacted away"))
+
+
+@pytest.mark.parametrize(
+    "text", ["# a *b* _c_ d_e `f` <g> [h](i) &amp; ~~j~~ |", "- x", "1. x", "+ x", "1) x", "=", "\\"]
+)
+def test_a_description_shows_as_itself(text):
+    page = Page(verdict(replace(result("a", [finding()]), description=text)))
+    assert text in page.told()
     assert set(page.tags) <= OURS
 
 
