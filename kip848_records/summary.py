@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
 from pyspark.sql import functions as F
 from rich.text import Text
 
 from kip848_records.decode.dialects import AUTO, DISPUTED_TYPES
 from kip848_records.protocol.messages import DIALECTS, KAFKA, OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
+from kip848_records.quality.convergence import with_epochs_in_hour
 from kip848_records.sources.log import key_of_types
 from kip848_records.tables.delta import read_table
 from kip848_records.terminal import (
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     Tables = Callable[[str], DataFrame]
 
 _SHOWN = 10
-_HOUR = 3600
 _MEMBERS_SHOWN = 100
 
 _CONVERGED = "converged"
@@ -215,10 +214,8 @@ def _slowest_members(lags: DataFrame) -> Iterator[RenderableType]:
 
 def _busiest(epochs: DataFrame) -> Iterator[RenderableType]:
     """Count the epochs of each group in the hour that has most of them, wherever that begins."""
-    hour = Window.partitionBy("group_id").orderBy("second").rangeBetween(-_HOUR + 1, 0)
     busiest = (
-        epochs.withColumn("second", F.unix_seconds("bumped_at"))
-        .withColumn("in_hour", F.count("*").over(hour))
+        with_epochs_in_hour(epochs)
         .groupBy("group_id")
         .agg(F.count("*").alias("epochs"), F.max(F.struct("in_hour", "second")).alias("most"))
         .orderBy(F.desc("most.in_hour"), "group_id")
