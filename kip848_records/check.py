@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 KEPT: Final = 1000
 """How many violations of one expectation are kept, and how many unknown ones: all are counted."""
 
+_BUCKETS: Final = 64
+_VERDICT: Final = ("expectation", "verdict")
 _DETAIL: Final = tuple(name for name in JUDGED_SCHEMA.names if name != "verdict")
 
 
@@ -83,28 +85,38 @@ def _load(spark: SparkSession, out: str, table: str) -> DataFrame:
 def _judge(
     spark: SparkSession, out: str, run: Row, expectations: Iterable[Expectation], settings: Mapping[str, Setting]
 ) -> list[Row]:
-    """Return what was found of one cluster: the first `KEPT` of each verdict on each expectation, and the counts.
+    """Return what was found of one cluster, as `_first_of_each` has it.
 
-    What passed is counted where it is seen. So one job does: the rules are not asked once for counts and once for rows.
+    Counts come with the rows: so one job does, and no rule is asked twice.
     """
     captured_at = None if run.captured_ms is None else utc(run.captured_ms)
     audited = Audited(cache(partial(_of_cluster, spark, out, run.cluster)), captured_at, run.dialect)
     every = reduce(DataFrame.union, [_rows(audited, each, settings[each.name]) for each in expectations])
-    told = F.col("verdict") != PASS
-    counted = (
-        every.withColumns({name: F.when(told, F.col(name)) for name in _DETAIL})
-        .groupBy("expectation", "verdict", *_DETAIL)
-        .agg(F.count("*").alias("rows"))
-    )
-    alike = Window.partitionBy("expectation", "verdict")
-    errors_first = alike.orderBy(F.col("severity"), *(F.col(name) for name in _DETAIL if name != "severity"))
+    return _first_of_each(every).orderBy("expectation", "verdict", "nth").collect()
+
+
+def _first_of_each(rows: DataFrame) -> DataFrame:
+    """Return the first rows of each verdict on each expectation, ``nth``, and with the first the counts of all.
+
+    ``total`` and ``errors``. What passed is one row. The rows of one verdict may be millions, all of one expectation:
+    so the first are taken of each bucket, and then of all.
+    """
+    is_told = F.col("verdict") != PASS
+    bucket = F.pmod(F.hash(*(F.col(name) for name in _DETAIL)), F.lit(_BUCKETS))
+    alike = rows.withColumns({name: F.when(is_told, F.col(name)) for name in _DETAIL})
+    counted = alike.groupBy(*_VERDICT, *_DETAIL).agg(F.count("*").alias("rows")).withColumn("bucket", bucket)
+    errors_first = ("severity", *(name for name in _DETAIL if name != "severity"))
+    of_bucket, of_verdict = Window.partitionBy(*_VERDICT, "bucket"), Window.partitionBy(*_VERDICT)
+    errors = F.sum(F.when(F.col("severity") == ERROR, F.col("rows")).otherwise(0))
     return (
-        counted.withColumn("total", F.sum("rows").over(alike))
-        .withColumn("errors", F.sum(F.when(F.col("severity") == ERROR, F.col("rows")).otherwise(0)).over(alike))
-        .withColumn("nth", F.row_number().over(errors_first))
+        counted.withColumns({"total": F.sum("rows").over(of_bucket), "errors": errors.over(of_bucket)})
+        .withColumn("nth", F.row_number().over(of_bucket.orderBy(*errors_first)))
         .where(F.col("nth") <= KEPT)
-        .orderBy("expectation", "verdict", "nth")
-        .collect()
+        .withColumns(
+            {name: F.sum(F.when(F.col("nth") == 1, F.col(name))).over(of_verdict) for name in ("total", "errors")}
+        )
+        .withColumn("nth", F.row_number().over(of_verdict.orderBy(*errors_first)))
+        .where(F.col("nth") <= KEPT)
     )
 
 
