@@ -113,7 +113,8 @@ def _of_cluster(spark: SparkSession, out: str, cluster: str, table: str) -> Data
 def _rows(audited: Audited, expectation: Expectation, setting: Setting) -> DataFrame:
     """Return a rule's verdicts with the expectation's name, and with the severity that each would have."""
     severity = _by_group(setting, lambda each: F.lit(each.severity))
-    judged = expectation.rule(audited, lambda name: _by_group(setting, lambda each: F.lit(each.limits[name])))
+    # As doubles: a product of integers may overflow.
+    judged = expectation.rule(audited, lambda name: _by_group(setting, lambda each: F.lit(float(each.limits[name]))))
     return (
         judged.withColumn("configured", severity)
         .where(F.col("configured") != OFF)
