@@ -18,7 +18,7 @@ from kip848_records.tables.delta import location
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import Column, Row, SparkSession
 
@@ -79,12 +79,14 @@ def _load(spark: SparkSession, out: str, table: str) -> DataFrame:
 
 
 def _judge(
-    spark: SparkSession, out: str, run: Row, expectations: Iterable[Expectation], settings: Mapping[str, Setting]
+    spark: SparkSession, out: str, run: Row, expectations: Sequence[Expectation], settings: Mapping[str, Setting]
 ) -> list[Row]:
     """Return what was found of one cluster: the first `KEPT` of each verdict on each expectation, and the counts.
 
     What passed is counted where it is seen. So one job does: the rules are not asked once for counts and once for rows.
     """
+    if not expectations:
+        return []
     captured_at = None if run.captured_ms is None else utc(run.captured_ms)
     audited = Audited(cache(partial(_of_cluster, spark, out, run.cluster)), captured_at, run.dialect)
     every = reduce(DataFrame.union, [_rows(audited, each, settings[each.name]) for each in expectations])
