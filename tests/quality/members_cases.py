@@ -1,6 +1,6 @@
 """Members, and what they subscribe to, that come to rest or do not."""
 
-from tests.quality.convergence_cases import cleaned_behind
+from tests.quality.convergence_cases import behind_clock, cleaned_behind
 from tests.quality.logs import PASS, UNKNOWN, VIOLATION, Case, change, compacted, lose, told
 from tests.quality.stories import away, flapping, two, upgrade
 
@@ -76,6 +76,13 @@ CASES = [
                 " been asked to for 55 s"
             ),
         ),
+    ),
+    Case(
+        "revocation_time",
+        "of another clock",
+        UNKNOWN,
+        lambda g: told(behind_clock(g, 12, revoke_ms=5_000)),
+        ("2 ann @11 warn: expected to give up partitions within its rebalance timeout of 300 s, took ? s",),
     ),
     Case(
         "static_member_away",

@@ -2,8 +2,10 @@
 
 import pytest
 
+from kip848_records.quality import EXPECTATIONS
 from tests.quality.conftest import CASES
-from tests.quality.logs import PASS, VIOLATION, line
+from tests.quality.logs import PASS, UNKNOWN, VIOLATION, line
+from tests.quality.test_early_dialects import CASES as EARLY_CASES
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -23,3 +25,12 @@ def test_what_becomes_of_a_group(checked, case):
         assert not violations
         assert set(case.found) <= set(map(line, unknown))
         assert unknown
+
+
+def test_every_expectation_has_all_three():
+    shown = {(case.rule, case.verdict) for case in CASES}
+    shown |= {(rule, verdict) for (rule, _), (verdict, *_) in EARLY_CASES.items()}
+    # Groups in their partitions: see test_partitions.
+    assert {(each.name, verdict) for each in EXPECTATIONS for verdict in (PASS, VIOLATION, UNKNOWN)} - shown == {
+        ("group_in_its_partition", verdict) for verdict in (PASS, VIOLATION, UNKNOWN)
+    }
