@@ -19,7 +19,7 @@ from kip848_records.tables.specs import AUDIT_RUNS, LATEST_STATE
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import Column, Row, SparkSession
 
@@ -83,12 +83,14 @@ def _load(spark: SparkSession, out: str, table: str) -> DataFrame:
 
 
 def _judge(
-    spark: SparkSession, out: str, run: Row, expectations: Iterable[Expectation], settings: Mapping[str, Setting]
+    spark: SparkSession, out: str, run: Row, expectations: Sequence[Expectation], settings: Mapping[str, Setting]
 ) -> list[Row]:
     """Return what was found of one cluster, as `_first_of_each` has it.
 
     Counts come with the rows: so one job does, and no rule is asked twice.
     """
+    if not expectations:
+        return []
     captured_at = None if run.captured_ms is None else utc(run.captured_ms)
     audited = Audited(cache(partial(_of_cluster, spark, out, run.cluster)), captured_at, run.dialect)
     every = reduce(DataFrame.union, [_rows(audited, each, settings[each.name]) for each in expectations])
@@ -127,7 +129,8 @@ def _of_cluster(spark: SparkSession, out: str, cluster: str, table: str) -> Data
 def _rows(audited: Audited, expectation: Expectation, setting: Setting) -> DataFrame:
     """Return a rule's verdicts with the expectation's name, and with the severity that each would have."""
     severity = _by_group(setting, lambda each: F.lit(each.severity))
-    judged = expectation.rule(audited, lambda name: _by_group(setting, lambda each: F.lit(each.limits[name])))
+    # As doubles: a product of integers may overflow.
+    judged = expectation.rule(audited, lambda name: _by_group(setting, lambda each: F.lit(float(each.limits[name]))))
     return (
         judged.withColumn("configured", severity)
         .where(F.col("configured") != OFF)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +30,9 @@ OFF: Final = "off"
 _SEVERITIES: Final = (ERROR, WARN, OFF)
 _TABLE: Final = "expectations"
 _GROUPS: Final = "groups"
+
+_MOST: Final = 1e12
+"""More seconds than there will be, and few enough for their ms to be exact in a double."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,18 @@ def default_config() -> Path:
 def load_settings(path: str | None = None, expectations: Iterable[Expectation] = EXPECTATIONS) -> dict[str, Setting]:
     """Return the settings of the built-in expectations, and of what else is in `expectations`, by name.
 
-    They are those of `conf/audit.toml`, less what the file at `path` says otherwise. Raises InputError where it cannot
-    be read, is no TOML, or names what does not exist or cannot be.
+    They are those of `conf/audit.toml`, less what the file at `path` says otherwise; of an expectation that is in
+    neither, a `Setting` without limits. Raises InputError where the file cannot be read, is no TOML, names what does
+    not exist or cannot be, or lacks a number.
     """
     known = {each.name: each for each in (*EXPECTATIONS, *expectations)}
-    settings = _merged({}, str(default_config()), known)
-    return settings if path is None else _merged(settings, path, known)
+    defaults = str(default_config())
+    settings = _merged({name: Setting() for name in known}, defaults, known)
+    if path is not None:
+        settings = _merged(settings, path, known)
+    for name, setting in settings.items():
+        _check_limits(path or defaults, f"{_TABLE}.{name}", setting, known[name])
+    return settings
 
 
 def _merged(settings: Mapping[str, Setting], path: str, known: Mapping[str, Expectation]) -> dict[str, Setting]:
@@ -69,13 +77,13 @@ def _merged(settings: Mapping[str, Setting], path: str, known: Mapping[str, Expe
         document = tomllib.loads(text)
     except OSError as error:
         raise InputError.bad_config(path, error.strerror or str(error)) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError.bad_config(path, str(error)) from None
     _check_names(path, "the file", document, (_TABLE,))
     tables = _table(path, _TABLE, document.get(_TABLE, {}))
     _check_names(path, _TABLE, tables, known)
     changed = {
-        name: _setting(path, f"{_TABLE}.{name}", table, known[name], settings.get(name, Setting()))
+        name: _setting(path, f"{_TABLE}.{name}", table, known[name], settings[name])
         for name, table in tables.items()
     }
     return {**settings, **changed}
@@ -98,6 +106,13 @@ def _setting(path: str, where: str, table: object, expectation: Expectation, bas
     return replace(changed, groups={**groups, **{p: s for p, s in base.groups.items() if p not in groups}})
 
 
+def _check_limits(path: str, where: str, setting: Setting, expectation: Expectation) -> None:
+    for each in (setting, *setting.groups.values()):
+        missing = [name for name in expectation.limits if name not in each.limits]
+        if missing and each.severity != OFF:
+            raise InputError.bad_config(path, f"{where} needs {', '.join(missing)}")
+
+
 def _check_names(path: str, where: str, found: Iterable[str], known: Iterable[str]) -> None:
     names = list(known)
     for name in found:
@@ -115,6 +130,6 @@ def _table(path: str, where: str, value: object) -> dict[str, Any]:
 
 def _number(path: str, where: str, value: object) -> float:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not isfinite(value) or value < 0:  # type: ignore[operator, arg-type]
-        raise InputError.bad_config(path, f"{where} is {value!r}, not a number of at least 0")
+    if not is_number or not 0 <= value <= _MOST:  # type: ignore[operator]
+        raise InputError.bad_config(path, f"{where} is {value!r}, not a number from 0 to {_MOST:.0e}")
     return value  # type: ignore[return-value]

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from kip848_records.quality.beginnings import beginnings
 from kip848_records.quality.expectations import clients, judged, number, seconds, sentence
 from kip848_records.timeline.censoring import CENSORED, OBSERVED, RIGHT_CENSORED
 from kip848_records.timeline.lags import OPEN
 from kip848_records.timeline.lags import UNKNOWN as UNKNOWN_LAG
-from kip848_records.timeline.operations import holds
-from kip848_records.timeline.states import ASSIGNING, RECONCILING, UNKNOWN
+from kip848_records.timeline.operations import GROUP, holds
+from kip848_records.timeline.states import ASSIGNING, EMPTY, RECONCILING, UNKNOWN
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kip848_records.quality.expectations import Audited, Limits
 
 _HOUR: Final = 3600
-_GROUP: Final = ("partition", "group_id")
+_OF_GROUP: Final = ("group_id", "incarnation")
 
 
 def rebalance_lag(audited: Audited, limits: Limits) -> DataFrame:
@@ -48,7 +49,7 @@ def rebalance_lag_p95(audited: Audited, limits: Limits) -> DataFrame:
     groups = (
         audited.table("epoch_timeline")
         .where("rebalance_lag_ms IS NOT NULL")
-        .groupBy(*_GROUP)
+        .groupBy(*GROUP)
         .agg(F.percentile(lag, 0.95).alias("p95"), F.count(lag).alias("epochs"))
     )
     return judged(
@@ -91,25 +92,39 @@ def awaited_partition_free(audited: Audited, limits: Limits) -> DataFrame:
     waiting = audited.table("rebalance_lag").where(
         F.col("status").isin(OPEN, UNKNOWN_LAG) & ~F.col("superseded") & (F.col("awaited").isNotNull() | _is_untold())
     )
-    # Where no owner was ever seen, nobody has held it since the assignment, at least.
+    # Where no owner was ever seen, nobody has held it since the assignment, at least, if no record is missing.
+    unseen_since = F.when((F.col("history") != CENSORED) & F.col("has_head"), F.col("target_at"))
     free = F.filter("awaited", lambda each: each["owner"].isNull())
-    since = F.transform(free, lambda each: F.coalesce(each["released_at"], F.col("target_at")))
-    members = waiting.withColumns(
+    dated = F.transform(
+        free,
+        lambda each: F.struct(
+            F.coalesce(each["released_at"], unseen_since).alias("since"), each["topic"], each["partition"]
+        ),
+    )
+    told = F.filter(dated, lambda each: each["since"].isNotNull())
+    members = waiting.join(beginnings(audited), [*GROUP], "left").withColumns(
         {
-            "free_for": F.coalesce(audited.ms_since(F.array_min(since)), F.lit(0)),
             "free": F.size(F.coalesce(free, F.array())),
-            "first": F.get(free, 0),
+            "told": F.size(F.coalesce(told, F.array())),
+            "first": F.array_min(told),
+            "free_for": F.when(F.size(free) == 0, F.lit(0)).otherwise(audited.ms_since(F.array_min(told)["since"])),
         }
     )
     what = sentence(
         "expected an owner within {} s, {} {} has had none for {} s: {} it waits for are free",
         *(number(limit), "first.topic", "first.partition", seconds("free_for"), _count("free", "partition")),
     )
+    is_late = F.col("free_for") > limit * 1000
     return judged(
         members,
-        violated=F.col("free_for") > limit * 1000,
-        known=~_is_untold(),
-        message=F.when(_is_untold(), "the log does not tell what the member waits for").otherwise(what),
+        violated=is_late,
+        known=~_is_untold() & (is_late | (F.col("told") == F.col("free"))),
+        message=F.when(_is_untold(), "the log does not tell what the member waits for")
+        .when(
+            F.col("told") == 0,
+            sentence("the log does not tell since when {} it waits for are free", _count("free", "partition")),
+        )
+        .otherwise(what),
     )
 
 
@@ -121,18 +136,16 @@ def epochs_per_hour(audited: Audited, limits: Limits) -> DataFrame:
     limit = limits("max_epochs")
     groups = (
         with_epochs_in_hour(audited.table("epoch_timeline"))
-        .groupBy(*_GROUP)
-        .agg(
-            F.max(F.struct("in_hour", "group_epoch", F.col("bump_offset").alias("offset"))).alias("most"),
-            F.bool_and(_began_in_sight()).alias("is_told"),
-        )
-        .select(*_GROUP, "most.*", "is_told")
+        .groupBy(*GROUP)
+        .agg(F.max(F.struct("in_hour", "group_epoch", F.col("bump_offset").alias("offset"))).alias("most"))
+        .join(beginnings(audited), [*GROUP], "left")
+        .select(*GROUP, "most.*", "is_whole")
     )
     is_storm = F.col("in_hour") > limit
     return judged(
         groups,
         violated=is_storm,
-        known=F.col("is_told") | is_storm,
+        known=F.col("is_whole") | is_storm,
         message=sentence("expected at most {} epochs in an hour, seen {}", number(limit), "in_hour"),
     )
 
@@ -149,7 +162,7 @@ def superseded_epochs(audited: Audited, limits: Limits) -> DataFrame:
     groups = (
         audited.table("epoch_timeline")
         .where("status != 'open'")
-        .groupBy(*_GROUP)
+        .groupBy(*GROUP)
         .agg(
             F.count_if(_began_in_sight()).alias("epochs"),
             F.count_if(_began_in_sight() & (F.col("status") == "superseded")).alias("superseded"),
@@ -157,7 +170,7 @@ def superseded_epochs(audited: Audited, limits: Limits) -> DataFrame:
         )
         .where((F.col("epochs") >= limits("min_epochs")) | ~F.col("is_told"))
     )
-    percent = 100 * F.col("superseded") / F.col("epochs")
+    percent = F.when(F.col("epochs") > 0, 100 * F.col("superseded") / F.col("epochs"))
     return judged(
         groups,
         violated=percent > limit,
@@ -172,14 +185,15 @@ def superseded_epochs(audited: Audited, limits: Limits) -> DataFrame:
 def unowned_time(audited: Audited, limits: Limits) -> DataFrame:
     """A partition that some member is to have is not without an owner for longer than max_seconds.
 
-    How long a member was dead before its session expired is invisible: the time is a lower bound.
+    How long a member was dead before its session expired is invisible: the time is a lower bound. Time in which the
+    group had no members does not count: a group that is stopped at night consumes nothing, and means to.
     """
     limit = limits("max_seconds")
-    places = audited.table("group_event").select("group_id", "incarnation", "offset", F.col("partition").alias("log"))
-    handovers = audited.table("partition_handover").where("released_at IS NOT NULL AND wanted")
-    placed = handovers.withColumn("offset", F.col("acquired_offset")).join(
-        places, ["group_id", "incarnation", "offset"], "left"
-    )
+    places = audited.table("group_event").select(*_OF_GROUP, "offset", F.col("partition").alias("log"))
+    handovers = _with_empty_time(audited).where("released_at IS NOT NULL AND wanted")
+    placed = handovers.withColumns(
+        {"offset": F.col("acquired_offset"), "unowned_ms": F.col("unowned_ms") - F.col("empty_ms")}
+    ).join(places, [*_OF_GROUP, "offset"], "left")
     return judged(
         placed,
         violated=F.col("unowned_ms") > limit * 1000,
@@ -190,6 +204,23 @@ def unowned_time(audited: Audited, limits: Limits) -> DataFrame:
         ),
         member_id="to_member",
         partition="log",
+    )
+
+
+def _with_empty_time(audited: Audited) -> DataFrame:
+    """Add to handovers ``empty_ms``: for how long the group had been Empty since the partition's acquisition before."""
+    empty = audited.table("group_state_timeline").where(F.col("state") == EMPTY)
+    spells = empty.select(
+        *_OF_GROUP, F.col("from_offset").alias("acquired_offset"), F.col("duration_ms").alias("empty")
+    )
+    in_order = Window.partitionBy(*_OF_GROUP).orderBy("acquired_offset")
+    of_partition = Window.partitionBy(*_OF_GROUP, "topic_id", "partition").orderBy("acquired_offset")
+    return (
+        audited.table("partition_handover")
+        .unionByName(spells, allowMissingColumns=True)
+        .withColumn("empty_so_far", F.sum(F.coalesce("empty", F.lit(0))).over(in_order))
+        .where("topic_id IS NOT NULL")
+        .withColumn("empty_ms", F.col("empty_so_far") - F.lag("empty_so_far", 1, 0).over(of_partition))
     )
 
 

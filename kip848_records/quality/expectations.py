@@ -113,12 +113,12 @@ def sentence(template: str, *values: Column | str) -> Column:
 
 
 def number(value: Column) -> Column:
-    """Return a number as people write it: without a fraction that is zero."""
-    return F.regexp_replace(value.cast("string"), r"\.0+$", "")
+    """Return a number as people write it: without an exponent, and without zeros at the end of a fraction."""
+    return F.regexp_replace(value.cast("decimal(38,6)").cast("string"), r"\.?0+$", "")
 
 
 def seconds(ms: Column | str) -> Column:
-    """Return a time in ms as seconds, not rounded."""
+    """Return a time in ms as seconds, with as many decimals as there are."""
     return number((_column(ms) / 1000).cast("decimal(20,3)"))
 
 

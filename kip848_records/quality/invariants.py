@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from kip848_records.protocol.messages import DIALECTS
+from kip848_records.quality.beginnings import beginnings
 from kip848_records.quality.expectations import judged, sentence
 from kip848_records.timeline.operations import (
     CURRENT_ASSIGNMENT,
+    GROUP,
     GROUP_EPOCH,
     INCARNATION,
     MEMBER_TARGET,
@@ -23,6 +26,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from kip848_records.quality.expectations import Audited, Limits
+
+_TARGETS: Final = "consumer_group_target_assignment_member"
+
+_HIGHEST_START: Final = 1
+"""Both epochs of a group that has none yet: 0, and 1 from Kafka 4.3."""
 
 
 def one_owner(audited: Audited, _: Limits) -> DataFrame:
@@ -69,13 +77,15 @@ def epoch_order(audited: Audited, _: Limits) -> DataFrame:
     highest = F.when(is_assignment, F.col("highest_group")).otherwise(F.coalesce("highest_assigned", "highest_group"))
     # Where records may be missing the bound may be too low, but epochs only grow: none may be above the last.
     ceiling = F.when(F.col("is_complete"), bound).otherwise(highest)
+    # A member may be given the start value before either was written; a higher epoch shows that they are missing.
+    is_told = F.col("is_complete") & (F.col("ceiling").isNotNull() | (F.col("epoch") <= _HIGHEST_START))
     is_above = holds(F.col("epoch") > F.col("ceiling"))
     what = F.when(is_assignment, "assignment epoch").otherwise("member epoch")
     than = F.when(is_assignment, "group epoch").otherwise("assignment epoch")
     return judged(
         written.withColumns({"epoch": epoch, "ceiling": ceiling}).where("epoch IS NOT NULL"),
         violated=is_above,
-        known=F.col("is_complete") | (is_above & ~F.col("is_headless")),
+        known=is_told | (is_above & ~F.col("is_headless")),
         message=sentence("expected {} of at most the {} {}, seen {}", what, than, "ceiling", "epoch"),
         group_epoch="epoch",
     )
@@ -90,12 +100,12 @@ def epochs_grow(audited: Audited, _: Limits) -> DataFrame:
         .where("epoch IS NOT NULL")
         .withColumn("before", F.lag("epoch").over(own))
     )
-    what = F.when(F.col("key_type") == GROUP_EPOCH, "group epoch").otherwise("assignment epoch")
+    what = F.when(F.col("key_type") == GROUP_EPOCH, "a group epoch").otherwise("an assignment epoch")
     return judged(
         written,
         violated=holds(F.col("epoch") < F.col("before")),
         known=F.col("is_complete"),
-        message=sentence("expected a {} above {}, seen {}", what, "before", "epoch"),
+        message=sentence("expected {} of at least {}, seen {}", what, "before", "epoch"),
         group_epoch="epoch",
     )
 
@@ -106,9 +116,11 @@ def target_covers_topics(audited: Audited, _: Limits) -> DataFrame:
     Up to Kafka 4.0 the coordinator wrote the topics' sizes (type 4). Later logs do not have them: there an assignment
     may show that it gives a partition to two members, but not that it forgets none.
     """
+    has_targets = any(record.table == _TARGETS for record in DIALECTS[audited.dialect].records)
     in_order = Window.partitionBy(*INCARNATION).orderBy("offset", "step")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, 0)
     sizes = F.when(F.col("key_type") == PARTITION_METADATA, F.struct("partitions"))
+    covers = F.col("covered") == F.col("expected")
     assignments = (
         _target_steps(audited)
         .unionByName(_sizes_and_assignments(audited), allowMissingColumns=True)
@@ -120,17 +132,23 @@ def target_covers_topics(audited: Audited, _: Limits) -> DataFrame:
             }
         )
         .where(F.col("key_type") == TARGET_ASSIGNMENT)
+        .join(beginnings(audited), [*GROUP], "left")
     )
-    covers = F.col("covered") == F.col("expected")
     return judged(
         assignments,
         # Null where no size is known: nobody can tell then, unless a partition was given to two members.
         violated=F.when(F.col("doubled") > 0, F.lit(True)).otherwise(~covers),  # noqa: FBT003
-        known=F.col("is_complete"),
+        # A target that is not there may be in a head that was not copied.
+        known=F.lit(has_targets) & F.col("is_complete") & (covers | (F.col("doubled") > 0) | F.col("has_head")),
         message=F.when(
+            F.lit(not has_targets),
+            "expected every partition in one target, the log has them in the record of the assignment",
+        )
+        .when(
             F.col("expected").isNull() & (F.col("doubled") == 0),
             "expected every partition in one target, the log does not have the topics' sizes",
-        ).otherwise(
+        )
+        .otherwise(
             sentence(
                 "expected each of {} partitions in one target, {} are in one or more and {} in more than one",
                 *("expected", "covered", "doubled"),
@@ -142,7 +160,7 @@ def target_covers_topics(audited: Audited, _: Limits) -> DataFrame:
 
 def _target_steps(audited: Audited) -> DataFrame:
     """Return how each type 7 changes the number of partitions that are covered, and doubled: 1, 0 or -1 each."""
-    targets = audited.table("consumer_group_target_assignment_member").select("partition", "offset", "topic_partitions")
+    targets = audited.table(_TARGETS).select("partition", "offset", "topic_partitions")
     events = audited.table("group_event").where(F.col("key_type") == MEMBER_TARGET)
     rows = events.join(targets, ["partition", "offset"]).select(*INCARNATION, "member_id", "offset", "topic_partitions")
     steps = changes(rows, named(F.col("topic_partitions")), "offset", ["offset"])
@@ -164,15 +182,17 @@ def _crosses(is_acquired: Column, claims: Column, bound: int) -> Column:
 
 
 def _sizes_and_assignments(audited: Audited) -> DataFrame:
-    """Return the types 4, with the ``partitions`` of all their topics, and the types 6."""
+    """Return the types 4, with the ``partitions`` of all their topics, null for a tombstone, and the types 6.
+
+    Kafka 4.1 deletes the sizes that an earlier release has left, and goes on without.
+    """
     sizes = audited.table("consumer_group_partition_metadata").select(
         "partition",
         "offset",
         F.aggregate("topics", F.lit(0), lambda total, topic: total + topic["num_partitions"]).alias("partitions"),
     )
-    events = audited.table("group_event").where(
-        F.col("key_type").isin(PARTITION_METADATA, TARGET_ASSIGNMENT) & ~F.col("is_tombstone")
-    )
+    is_assignment = (F.col("key_type") == TARGET_ASSIGNMENT) & ~F.col("is_tombstone")
+    events = audited.table("group_event").where((F.col("key_type") == PARTITION_METADATA) | is_assignment)
     return events.join(sizes, ["partition", "offset"], "left").select(
         *INCARNATION, "offset", F.lit(0).alias("step"), "key_type", "partitions", "assignment_epoch", "is_complete"
     )

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from kip848_records.quality.beginnings import beginnings
 from kip848_records.quality.expectations import judged, number, seconds, sentence
+from kip848_records.timeline.durations import ms_between
 from kip848_records.timeline.operations import (
     AWAY_EPOCH,
     CURRENT_ASSIGNMENT,
+    GROUP,
     INCARNATION,
     MEMBER,
     MEMBER_KEY,
-    REGULAR_EXPRESSION,
     UNREVOKED_PARTITIONS,
     holds,
 )
+from kip848_records.timeline.states import UNKNOWN
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from kip848_records.quality.expectations import Audited, Limits
 
 _HOUR: Final = 3600
+_UNTIL: Final = {"until": "timestamp", "until_headless": "is_headless"}
 
 
 def revocation_time(audited: Audited, limits: Limits) -> DataFrame:
@@ -75,15 +79,18 @@ def mixed_protocols(audited: Audited, limits: Limits) -> DataFrame:
         .withColumn("is_mixed", (F.col("classic") > 0) & (F.col("native") > 0))
         .withColumn("starts", starts)
         .where("starts")
-        .withColumn("until", F.lead("timestamp").over(in_order))
+        .withColumns({name: F.lead(column).over(in_order) for name, column in _UNTIL.items()})
         .where("is_mixed")
+        .transform(_with_present, audited)
         .withColumn("lasted", _lasted(audited))
     )
+    # What compaction removed can only have made it longer; what was lost may have ended it.
+    lasted_on = F.when(F.col("until").isNull(), F.col("is_present_known")).otherwise(~F.col("until_headless"))
     is_long = F.col("lasted") > limit * 1000
     return judged(
         spells,
         violated=is_long,
-        known=F.col("is_complete") | is_long,
+        known=F.col("is_complete") | (is_long & lasted_on),
         message=sentence(
             "expected one protocol after {} s, {} both for {} s ({} classic and {} consumer members at first)",
             *(number(limit), _verb("has had", "had"), seconds("lasted"), "classic", "native"),
@@ -97,11 +104,14 @@ def regex_flaps(audited: Audited, limits: Limits) -> DataFrame:
     Flaps are counted, in a window that slides, and never extrapolated from a shorter log.
     """
     limit = limits("max_flaps")
-    regex = ("partition", "group_id", "regular_expression")
-    own = Window.partitionBy(*regex).orderBy("offset")
+    regex = (*GROUP, "regular_expression")
+    every = Window.partitionBy(*regex).orderBy("offset")
+    # A regular expression is deleted with the last member that has it; whoever comes then finds its topics anew.
+    own = Window.partitionBy(*regex, "life").orderBy("offset")
     hour = Window.partitionBy(*regex).orderBy("second").rangeBetween(-_HOUR + 1, 0)
     resolved = (
         audited.table("consumer_group_regular_expression")
+        .withColumn("life", F.count_if("is_tombstone").over(every))
         .where("NOT is_tombstone")
         .withColumns({"found": F.array_sort("topics"), "second": F.unix_seconds("timestamp")})
         .withColumn("is_news", ~F.col("found").eqNullSafe(F.lag("found").over(own)))
@@ -112,12 +122,10 @@ def regex_flaps(audited: Audited, limits: Limits) -> DataFrame:
         .agg(F.max(F.struct("flaps", "offset")).alias("most"))
         .select(*regex, "most.*")
     )
-    events = audited.table("group_event").where(F.col("key_type") == REGULAR_EXPRESSION)
-    told = events.groupBy("partition", "group_id").agg(F.bool_and("is_complete").alias("is_told"))
     return judged(
-        resolved.join(told, ["partition", "group_id"], "left"),
+        resolved.join(beginnings(audited), [*GROUP], "left"),
         violated=F.col("flaps") > limit,
-        known=holds(F.col("is_told")) | (F.col("flaps") > limit),
+        known=F.col("is_whole") | (F.col("flaps") > limit),
         message=sentence(
             "expected {} to come back to earlier topics at most {} times in an hour, seen {} times",
             *("regular_expression", number(limit), "flaps"),
@@ -128,7 +136,8 @@ def regex_flaps(audited: Audited, limits: Limits) -> DataFrame:
 def _current(audited: Audited) -> DataFrame:
     """Return the types 8, with ``timeout`` and ``instance`` of the member's type 5 then, ``until`` and ``lasted``.
 
-    ``until`` is the time of the member's next type 8, or of its tombstone; null while there is none.
+    ``until`` is the time of the member's next type 8, or of its tombstone; null while there is none. And
+    ``is_present_known``, as in `_with_present`.
     """
     own = Window.partitionBy(*MEMBER_KEY).orderBy("offset")
     is_member = (F.col("key_type") == MEMBER) & ~F.col("is_tombstone")
@@ -145,8 +154,15 @@ def _current(audited: Audited) -> DataFrame:
                 "until": F.lead("timestamp").over(own),
             }
         )
+        .transform(_with_present, audited)
         .withColumn("lasted", _lasted(audited))
     )
+
+
+def _with_present(spells: DataFrame, audited: Audited) -> DataFrame:
+    """Add ``is_present_known``: no record was lost that may tell of the group as it is now."""
+    groups = audited.table("group_state").select(*INCARNATION, (F.col("state") != UNKNOWN).alias("is_present_known"))
+    return spells.join(groups, [*INCARNATION], "left")
 
 
 def _with_member_counts(audited: Audited) -> DataFrame:
@@ -167,13 +183,18 @@ def _with_member_counts(audited: Audited) -> DataFrame:
 
 
 def _lasted(audited: Audited) -> Column:
-    """Return the ms from a row's time to ``until``, or to when the log was copied."""
-    return F.coalesce(F.unix_millis("until") - F.unix_millis("timestamp"), audited.ms_since("timestamp"))
+    """Return the ms from a row's time to ``until``, or to when the log was copied; null where a clock went back."""
+    between = ms_between("timestamp", "until")
+    return F.when(F.col("until").isNull(), audited.ms_since("timestamp")).when(between >= 0, between)
 
 
 def _is_told(is_long: Column) -> Column:
-    """Return whether a spell is known: records in between that compaction removed can only have made it shorter."""
-    return ~F.col("is_headless") & (F.col("is_complete") | F.col("until").isNull() | ~is_long)
+    """Return whether a spell is known: records in between that are missing can only have made it shorter.
+
+    One without an end lasts still, for compaction keeps the last record, unless that was lost.
+    """
+    lasts = F.col("until").isNull() & F.col("is_present_known")
+    return ~F.col("is_headless") & (F.col("is_complete") | lasts | ~is_long)
 
 
 def _verb(lasts: str, lasted: str) -> Column:

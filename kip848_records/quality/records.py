@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from kip848_records.quality.expectations import Audited, Limits
 
 _BATCH_HEADER: Final = 61
-_RECORD_FRAME: Final = 12
-"""Bytes around key and value of a record in a batch, at most, for values of less than a megabyte."""
+_RECORD_FRAME: Final = 7
+"""Bytes around key and value of a record in a batch, at least."""
 
 _DRAFTS: Final = ("kip-848", "kip-848-draft")
 
@@ -38,7 +38,8 @@ _DEFAULT_PARTITIONS: Final = 50
 """Kafka's `offsets.topic.num.partitions`."""
 
 _SURE_FROM: Final = 10
-"""So many groups must be where a number of partitions puts them before it is believed."""
+_SURE_SHARE: Final = 0.9
+"""So many groups, and so many of all, must be where a number of partitions puts them before it is believed."""
 
 
 def names_or_regex(audited: Audited, _: Limits) -> DataFrame:
@@ -90,32 +91,32 @@ def group_in_its_partition(audited: Audited, limits: Limits) -> DataFrame:
     The number of partitions is offsets_partitions; if that is 0, the one of two that most groups agree with: how many
     partitions were read, or Kafka's default. (`GroupCoordinatorService.partitionFor` in Kafka.)
     """
-    groups = _groups(audited).withColumn("hash", _java_hash(F.col("group_id")))
+    groups = _groups(audited).withColumns(
+        {"hash": _java_hash(F.col("group_id")), "set": limits("offsets_partitions").cast("bigint")}
+    )
     read = audited.table("partition_history").agg((F.max("partition") + 1).alias("read"))
-    candidates = groups.crossJoin(F.broadcast(read)).withColumn(
-        "partitions",
-        F.explode(
-            F.when(limits("offsets_partitions") > 0, F.array(limits("offsets_partitions").cast("int"))).otherwise(
-                F.array_distinct(F.array("read", F.lit(_DEFAULT_PARTITIONS)))
-            )
-        ),
+    candidates = (
+        groups.where("set = 0")
+        .crossJoin(F.broadcast(read))
+        .withColumn("partitions", F.explode(F.array_distinct(F.array("read", F.lit(_DEFAULT_PARTITIONS)))))
+        # There are as many as were read, at least.
+        .where("partitions >= read")
     )
     fits = F.col("partition") == F.col("hash") % F.col("partitions")
-    agreed = (
-        candidates.where(limits("offsets_partitions") == 0)
-        .groupBy("partitions")
+    best = (
+        candidates.groupBy("partitions")
         .agg(F.count_if(fits).alias("fitting"), F.count("*").alias("of"))
         .agg(F.max(F.struct("fitting", "of", "partitions")).alias("best"))
+        .select("best.*")
     )
-    placed = groups.crossJoin(F.broadcast(agreed)).withColumns(
+    # All of them, or all but a few of many; in a single partition every group is in its place.
+    agrees = (F.col("fitting") == F.col("of")) | (
+        (F.col("fitting") >= _SURE_FROM) & (F.col("fitting") >= _SURE_SHARE * F.col("of"))
+    )
+    placed = groups.crossJoin(F.broadcast(best)).withColumns(
         {
-            "partitions": F.when(limits("offsets_partitions") > 0, limits("offsets_partitions").cast("int")).otherwise(
-                F.col("best.partitions")
-            ),
-            # All of them, or all but a few of many.
-            "is_told": (limits("offsets_partitions") > 0)
-            | (F.col("best.fitting") == F.col("best.of"))
-            | ((F.col("best.fitting") >= _SURE_FROM) & (F.col("best.fitting") >= 0.9 * F.col("best.of"))),
+            "partitions": F.when(F.col("set") > 0, F.col("set")).otherwise(F.col("partitions")),
+            "is_told": (F.col("set") > 0) | (agrees & (F.col("partitions") > 1)),
         }
     )
     return judged(
@@ -138,7 +139,7 @@ def operation_size(audited: Audited, limits: Limits) -> DataFrame:
     """The records of one operation fit into a batch of max_bytes; from warn_percent of that on it is a warning.
 
     The coordinator writes them in one batch, and fails the operation if they do not fit: nobody can join a group whose
-    assignment has outgrown it. Bytes are those before compression.
+    assignment has outgrown it. Bytes are those before compression, and a few less than there are.
     """
     limit = limits("max_bytes")
     operations = (
@@ -155,7 +156,7 @@ def operation_size(audited: Audited, limits: Limits) -> DataFrame:
     return judged(
         operations,
         violated=is_large,
-        known=F.col("is_complete") | (F.col("bytes") > limit),
+        known=F.col("is_complete") | is_large,
         message=sentence(
             "expected an operation of at most {} bytes, seen {} records of {} bytes", number(limit), "records", "bytes"
         ),
@@ -175,14 +176,9 @@ def loadable_records(audited: Audited, _: Limits) -> DataFrame:
 
 def _undecodable(audited: Audited) -> DataFrame:
     """Judge the quarantine: what the source could not read may be damaged in the copy only."""
-    rows = audited.table("quarantine").join(
-        lost_records(audited.table("quarantine")).select("partition", "offset", "group_id"),
-        ["partition", "offset"],
-        "left",
-    )
     forgiven = F.col("reason").endswith(Error.TRAILING_BYTES.reason)
     return judged(
-        rows,
+        _quarantined(audited),
         violated=~forgiven,
         known=F.col("position").isNotNull(),
         message=sentence("expected a record that decodes, seen: {}", "reason"),
@@ -215,7 +211,10 @@ def _replayable(audited: Audited) -> DataFrame:
         events,
         violated=F.col("refused").isNotNull(),
         known=~F.col("is_headless"),
-        message=sentence("expected a record that can be replayed, but {}", "refused"),
+        message=sentence(
+            "expected a record that can be replayed, but {}",
+            F.coalesce("refused", F.lit("records before it are missing")),
+        ),
     )
 
 
@@ -241,9 +240,17 @@ def _refused() -> Column:
 def _undecoded(audited: Audited, key_type: int, *, is_asked: bool = True) -> DataFrame:
     """Return the records of a type that did not decode: of them nobody can tell."""
     types = [record.key_type for record in DIALECTS[audited.dialect].records if record.key_type == key_type]
-    rows = audited.table("quarantine").where(key_of_types(types) & F.lit(is_asked))
+    rows = _quarantined(audited).where(key_of_types(types) & F.lit(is_asked))
     unknown = F.lit(None).cast("boolean")
     return judged(rows, violated=unknown, message=sentence("the record does not decode: {}", "reason"))
+
+
+def _quarantined(audited: Audited) -> DataFrame:
+    """Return the rows of the quarantine with their group id, null where nobody can tell."""
+    rows = audited.table("quarantine")
+    # Several may have claimed one place.
+    groups = lost_records(rows).groupBy("partition", "offset").agg(F.min("group_id").alias("group_id"))
+    return rows.join(groups, ["partition", "offset"], "left")
 
 
 def _groups(audited: Audited) -> DataFrame:
