@@ -83,8 +83,7 @@ def _merged(settings: Mapping[str, Setting], path: str, known: Mapping[str, Expe
     tables = _table(path, _TABLE, document.get(_TABLE, {}))
     _check_names(path, _TABLE, tables, known)
     changed = {
-        name: _setting(path, f"{_TABLE}.{name}", table, known[name], settings[name])
-        for name, table in tables.items()
+        name: _setting(path, f"{_TABLE}.{name}", table, known[name], settings[name]) for name, table in tables.items()
     }
     return {**settings, **changed}
 

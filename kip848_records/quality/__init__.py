@@ -13,7 +13,7 @@ from kip848_records.quality.convergence import (
     superseded_epochs,
     unowned_time,
 )
-from kip848_records.quality.expectations import Audited, Expectation, judged, sentence
+from kip848_records.quality.expectations import Audited, Expectation, judged, number, sentence
 from kip848_records.quality.invariants import epoch_order, epochs_grow, one_owner, target_covers_topics
 from kip848_records.quality.members import mixed_protocols, regex_flaps, revocation_time, static_member_away
 from kip848_records.quality.records import (
@@ -24,7 +24,7 @@ from kip848_records.quality.records import (
     operation_size,
 )
 
-__all__ = ["EXPECTATIONS", "Audited", "Expectation", "judged", "sentence"]
+__all__ = ["EXPECTATIONS", "Audited", "Expectation", "judged", "number", "sentence"]
 
 EXPECTATIONS = (
     Expectation("group_stable", group_stable, ("max_seconds",)),
