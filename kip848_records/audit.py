@@ -20,7 +20,7 @@ from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.replay import latest_state
 from kip848_records.sources import ends_of_dumps, find_copies, read_copies, settle_transactions
 from kip848_records.tables.delta import write_tables
-from kip848_records.tables.specs import RECORD_TABLES
+from kip848_records.tables.specs import AUDIT_RUNS, RECORD_TABLES
 from kip848_records.timeline import EVENT_TABLES, group_events, lost_records, partition_losses, timelines
 from kip848_records.topics import topic_names
 
@@ -90,7 +90,10 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[st
         dialect = _dialect(options, landing, progress)
         progress(f"decoding {count:,} records")
         tables = _tables(spark, options, dialect, landing, captured_at)
-        write_tables(spark, options.out, options.cluster, tables, lambda name: progress(f"wrote {name}"))
+        run = _run(spark, options, dialect, captured_at)
+        # While the tables are not of one audit, none of them is said to be there.
+        for part in ({AUDIT_RUNS.name: None}, tables, {AUDIT_RUNS.name: run}):
+            write_tables(spark, options.out, options.cluster, part, lambda name: progress(f"wrote {name}"))
     return Audit(
         options=options,
         dialect=dialect,
@@ -132,7 +135,6 @@ def _tables(
         **dict.fromkeys(RECORD_TABLES),
         **decoded.records,
         "latest_state": latest_state(landing.without_stale(log), dialect=dialect),
-        "audit_runs": _run(spark, options, dialect, captured_at),
         "partition_history": landing.history,
         "quarantine": quarantine,
         "unknown_record": decoded.unknown_record if landing.records.keys() - {None, *RECORDS} else None,

@@ -129,14 +129,19 @@ def _of_cluster(spark: SparkSession, out: str, cluster: str, table: str) -> Data
 def _rows(audited: Audited, expectation: Expectation, setting: Setting) -> DataFrame:
     """Return a rule's verdicts with the expectation's name, and with the severity that each would have."""
     severity = _by_group(setting, lambda each: F.lit(each.severity))
-    # As doubles: a product of integers may overflow.
-    judged = expectation.rule(audited, lambda name: _by_group(setting, lambda each: F.lit(float(each.limits[name]))))
+    judged = expectation.rule(audited, lambda name: _by_group(setting, partial(_limit, name)))
     return (
         judged.withColumn("configured", severity)
         .where(F.col("configured") != OFF)
         .withColumn("severity", F.coalesce("severity", "configured"))
         .select(F.lit(expectation.name).alias("expectation"), *JUDGED_SCHEMA.names)
     )
+
+
+def _limit(name: str, setting: Setting) -> Column:
+    """Return a limit as a double, for a product of integers may overflow; what is off need not have any."""
+    is_needed = setting.severity != OFF or name in setting.limits
+    return F.lit(float(setting.limits[name]) if is_needed else None).cast("double")
 
 
 def _by_group(setting: Setting, value: Callable[[Setting], Column]) -> Column:

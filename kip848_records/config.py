@@ -118,6 +118,7 @@ def _check_names(path: str, where: str, found: Iterable[str], known: Iterable[st
         if name not in names:
             near = get_close_matches(name, names, n=1)
             meant = f"did you mean {near[0]}?" if near else f"it may have {', '.join(names)}"
+            meant += "; an id with dots wants quotes" if f".{_GROUPS}." in where else ""
             raise InputError.bad_config(path, f"{where} has no {name!r}: {meant}")
 
 

@@ -230,7 +230,7 @@ class InputError(Kip848Error):
     def no_rows(cls, path: str, reason: str | None) -> Self:
         """Nothing could be read, or there was nothing to read."""
         what = f"no record could be read from {path}" + (f": {reason}" if reason else "")
-        return cls(what, "pass --allow-empty if that is expected")
+        return cls(what, "if that is expected, kip848 audit --allow-empty takes it")
 
     @classmethod
     def no_records(cls, path: str, reason: str | None) -> Self:

@@ -52,9 +52,9 @@ class TestTables:
         assert (code, err) == (0, [])
         assert all(f"Cluster {name}" in out for name in CLUSTERS.values())
 
-    @pytest.mark.parametrize("option", ["--topics", "--captured-at", "--format", "--out"])
+    @pytest.mark.parametrize("option", ["--topics", "--captured-at", "--format", "--dialect", "--out"])
     def test_what_is_for_a_log_is_refused(self, kip848_check, audits, option):
-        value = {"--captured-at": "2026-11-21", "--format": "parquet"}.get(option, "x")
+        value = {"--captured-at": "2026-11-21", "--format": "parquet", "--dialect": "kafka"}.get(option, "x")
         code, out, err = kip848_check(audits.out, option, value)
         assert (code, out) == (2, "")
         assert err[0] == f"error: {option} is for a log, and {audits.out} holds the tables of an audit"

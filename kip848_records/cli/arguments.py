@@ -43,7 +43,7 @@ def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "") -> N
         "--dialect",
         choices=(*DIALECTS, AUTO),
         default=KAFKA.name,
-        help="who wrote the records: kafka is 3.8 and later, auto what most of them decode as (%(default)s)",
+        help=f"who wrote the records: {KAFKA.name} is 3.8 and later, auto what most of them decode as ({KAFKA.name})",
     )
     add_debug(command)
 
@@ -65,7 +65,7 @@ def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> Audi
         sources=tuple(arguments.sources),
         out=out,
         source_format=arguments.format,
-        dialect=arguments.dialect,
+        dialect=arguments.dialect or KAFKA.name,
         cluster=cluster,
         topics=read_topics_file(arguments.topics) if arguments.topics else None,
         captured_at=arguments.captured_at,

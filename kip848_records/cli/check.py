@@ -36,7 +36,7 @@ _FORMS = {
     "json": ("JSON", check_json),
     "markdown": ("Markdown, as GitHub shows it", markdown),
 }
-_OF_A_LOG = ("format", "topics", "captured_at", "out")
+_OF_A_LOG = ("format", "dialect", "topics", "captured_at", "out")
 
 
 def add(commands: Commands) -> None:
@@ -45,7 +45,7 @@ def add(commands: Commands) -> None:
         "check",
         help="judge expectations: exit code 1 if groups do not converge, or the log breaks the protocol's rules",
         description="Judges expectations about the tables of an audit, or about a copy of the log, which is audited "
-        "first. Exit code 0: none failed, 1: one did, 2: bad arguments or input.",
+        "first. Exit code 0: none failed, 1: one did, or the check with an error line, 2: bad arguments or input.",
     )
     add_source(command, "DIR|SOURCE", "the folder of an audit's tables; or ")
     command.add_argument("--cluster", metavar="NAME", help="only this cluster of DIR; the name of the log's")
@@ -54,7 +54,7 @@ def add(commands: Commands) -> None:
     command.add_argument("--config", metavar="FILE", help="TOML with what differs from the defaults, conf/audit.toml")
     for name, (what, _) in _FORMS.items():
         command.add_argument(f"--{name}", metavar="FILE", help=f"write the results to FILE as {what}")
-    command.set_defaults(run=_run)
+    command.set_defaults(run=_run, dialect=None)  # to tell whether it was named
 
 
 def _run(arguments: Namespace) -> int:

@@ -13,7 +13,7 @@ from kip848_records.timeline.censoring import CENSORED, OBSERVED, RIGHT_CENSORED
 from kip848_records.timeline.lags import OPEN
 from kip848_records.timeline.lags import UNKNOWN as UNKNOWN_LAG
 from kip848_records.timeline.operations import GROUP, holds
-from kip848_records.timeline.states import ASSIGNING, EMPTY, RECONCILING, UNKNOWN
+from kip848_records.timeline.states import ASSIGNING, RECONCILING, UNKNOWN
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kip848_records.quality.expectations import Audited, Limits
 
 _HOUR: Final = 3600
-_OF_GROUP: Final = ("group_id", "incarnation")
 
 
 def rebalance_lag(audited: Audited, limits: Limits) -> DataFrame:
@@ -31,12 +30,12 @@ def rebalance_lag(audited: Audited, limits: Limits) -> DataFrame:
     lag = F.when(lasts, audited.ms_since("bumped_at")).otherwise(F.coalesce("rebalance_lag_ms", F.lit(0)))
     seen = F.when(F.col("lasts"), "has not converged for").otherwise("took")
     blockers = _blockers(audited).withColumn("lasts", F.lit(True))  # noqa: FBT003
-    epochs = audited.table("epoch_timeline").withColumns({"lasts": lasts, "lag": lag})
+    epochs = _epochs(audited).withColumns({"lasts": lasts, "lag": lag})
     what = sentence("expected to converge within {} s, {} {} s ({})", number(limit), seen, seconds("lag"), "cause")
     return judged(
-        epochs.join(blockers, ["group_id", "lasts"], "left"),
+        epochs.join(blockers, [*GROUP, "lasts"], "left"),
         violated=F.col("lag") > limit * 1000,
-        known=_began_in_sight() & ~F.col("clock_skew"),
+        known=_is_told() & ~F.col("clock_skew"),
         message=F.concat_ws(": ", what, _holds_up()),
         offset="bump_offset",
     )
@@ -47,8 +46,8 @@ def rebalance_lag_p95(audited: Audited, limits: Limits) -> DataFrame:
     lag = F.when((F.col("history") == OBSERVED) & ~F.col("clock_skew"), F.col("rebalance_lag_ms"))
     limit = limits("max_seconds")
     groups = (
-        audited.table("epoch_timeline")
-        .where("rebalance_lag_ms IS NOT NULL")
+        _epochs(audited)
+        .where(F.col("rebalance_lag_ms").isNotNull() | ~_is_told())
         .groupBy(*GROUP)
         .agg(F.percentile(lag, 0.95).alias("p95"), F.count(lag).alias("epochs"))
     )
@@ -75,7 +74,7 @@ def group_stable(audited: Audited, limits: Limits) -> DataFrame:
         F.col("state") == UNKNOWN, sentence("expected Stable within {} s, the log does not tell", number(limit))
     ).otherwise(sentence("expected Stable within {} s, {} for {} s", number(limit), "state", seconds("age")))
     return judged(
-        states.join(_blockers(audited), "group_id", "left"),
+        states.join(_blockers(audited), [*GROUP], "left"),
         violated=F.when(is_behind, F.col("age") > limit * 1000).otherwise(F.lit(False)),  # noqa: FBT003
         # What compaction hides can only have made it longer.
         known=(F.col("state") != UNKNOWN) & (is_late | ~is_behind | (F.col("history") != CENSORED)),
@@ -92,13 +91,19 @@ def awaited_partition_free(audited: Audited, limits: Limits) -> DataFrame:
     waiting = audited.table("rebalance_lag").where(
         F.col("status").isin(OPEN, UNKNOWN_LAG) & ~F.col("superseded") & (F.col("awaited").isNotNull() | _is_untold())
     )
-    # Where no owner was ever seen, nobody has held it since the assignment, at least, if no record is missing.
+    # Where no owner was ever seen, nobody has held it since the assignment, at least, if no record is missing. Where
+    # it was free before, somebody has wanted it since the bump that the assignment answers, at most.
     unseen_since = F.when((F.col("history") != CENSORED) & F.col("has_head"), F.col("target_at"))
+    wanted_since = F.coalesce("first_bumped_at", "target_at")
     free = F.filter("awaited", lambda each: each["owner"].isNull())
     dated = F.transform(
         free,
         lambda each: F.struct(
-            F.coalesce(each["released_at"], unseen_since).alias("since"), each["topic"], each["partition"]
+            F.coalesce(
+                F.greatest(each["released_at"], F.when(each["released_at"].isNotNull(), wanted_since)), unseen_since
+            ).alias("since"),
+            each["topic"],
+            each["partition"],
         ),
     )
     told = F.filter(dated, lambda each: each["since"].isNotNull())
@@ -152,7 +157,7 @@ def epochs_per_hour(audited: Audited, limits: Limits) -> DataFrame:
 
 def with_epochs_in_hour(epochs: DataFrame) -> DataFrame:
     """Add to rows of `epoch_timeline` ``second`` of the bump, since 1970, and ``in_hour``: the group's in its hour."""
-    hour = Window.partitionBy("group_id").orderBy("second").rangeBetween(-_HOUR + 1, 0)
+    hour = Window.partitionBy(*GROUP).orderBy("second").rangeBetween(-_HOUR + 1, 0)
     return epochs.withColumn("second", F.unix_seconds("bumped_at")).withColumn("in_hour", F.count("*").over(hour))
 
 
@@ -160,13 +165,13 @@ def superseded_epochs(audited: Audited, limits: Limits) -> DataFrame:
     """Of a group's epochs no more than max_percent are superseded before they converge, of min_epochs at least."""
     limit = limits("max_percent")
     groups = (
-        audited.table("epoch_timeline")
+        _epochs(audited)
         .where("status != 'open'")
         .groupBy(*GROUP)
         .agg(
-            F.count_if(_began_in_sight()).alias("epochs"),
-            F.count_if(_began_in_sight() & (F.col("status") == "superseded")).alias("superseded"),
-            F.bool_and(_began_in_sight()).alias("is_told"),
+            F.count_if(_is_told()).alias("epochs"),
+            F.count_if(_is_told() & (F.col("status") == "superseded")).alias("superseded"),
+            F.bool_and(_is_told()).alias("is_told"),
         )
         .where((F.col("epochs") >= limits("min_epochs")) | ~F.col("is_told"))
     )
@@ -185,62 +190,42 @@ def superseded_epochs(audited: Audited, limits: Limits) -> DataFrame:
 def unowned_time(audited: Audited, limits: Limits) -> DataFrame:
     """A partition that some member is to have is not without an owner for longer than max_seconds.
 
-    How long a member was dead before its session expired is invisible: the time is a lower bound. Time in which the
-    group had no members does not count: a group that is stopped at night consumes nothing, and means to.
+    Only the time counts in which it was in some member's target: a group that is stopped at night misses nothing. How
+    long a member was dead before its session expired is invisible: the time is a lower bound. A partition that nobody
+    owns yet is judged when somebody does; until then see `group_stable` and `awaited_partition_free`.
     """
     limit = limits("max_seconds")
-    places = audited.table("group_event").select(*_OF_GROUP, "offset", F.col("partition").alias("log"))
-    handovers = _with_empty_time(audited).where("released_at IS NOT NULL AND wanted")
-    placed = handovers.withColumns(
-        {"offset": F.col("acquired_offset"), "unowned_ms": F.col("unowned_ms") - F.col("empty_ms")}
-    ).join(places, [*_OF_GROUP, "offset"], "left")
     return judged(
-        placed,
-        violated=F.col("unowned_ms") > limit * 1000,
+        audited.table("partition_handover").where("released_at IS NOT NULL AND wanted"),
+        violated=F.col("wanted_ms") > limit * 1000,
         known=(F.col("history") == OBSERVED) & ~F.col("clock_skew"),
         message=sentence(
             "expected {} {} to have an owner again within {} s, took at least {} s (from {} to {})",
-            *("topic", "partition", number(limit), seconds("unowned_ms"), "from_member", "to_member"),
+            *("topic", "partition", number(limit), seconds("wanted_ms"), "from_member", "to_member"),
         ),
         member_id="to_member",
-        partition="log",
-    )
-
-
-def _with_empty_time(audited: Audited) -> DataFrame:
-    """Add to handovers ``empty_ms``: for how long the group had been Empty since the partition's acquisition before."""
-    empty = audited.table("group_state_timeline").where(F.col("state") == EMPTY)
-    spells = empty.select(
-        *_OF_GROUP, F.col("from_offset").alias("acquired_offset"), F.col("duration_ms").alias("empty")
-    )
-    in_order = Window.partitionBy(*_OF_GROUP).orderBy("acquired_offset")
-    of_partition = Window.partitionBy(*_OF_GROUP, "topic_id", "partition").orderBy("acquired_offset")
-    return (
-        audited.table("partition_handover")
-        .unionByName(spells, allowMissingColumns=True)
-        .withColumn("empty_so_far", F.sum(F.coalesce("empty", F.lit(0))).over(in_order))
-        .where("topic_id IS NOT NULL")
-        .withColumn("empty_ms", F.col("empty_so_far") - F.lag("empty_so_far", 1, 0).over(of_partition))
+        partition="offsets_partition",
+        offset="acquired_offset",
     )
 
 
 def _blockers(audited: Audited) -> DataFrame:
     """Return of each group the member that holds up most others, else the one that is behind for longest.
 
-    ``group_id, member_id, client_id, client_host, held_up``, one row per group with members that are behind.
+    ``partition, group_id, member_id, client_id, client_host, held_up``, one row per group with members that are behind.
     """
     behind = audited.table("rebalance_lag").where((F.col("status") == OPEN) & ~F.col("superseded"))
-    own = behind.select("group_id", "member_id", "lag_ms", "client_id", "client_host")
+    own = behind.select(*GROUP, "member_id", "lag_ms", "client_id", "client_host")
     holding = (
-        behind.select("group_id", F.explode("blocked_by").alias("member_id"))
-        .groupBy("group_id", "member_id")
+        behind.select(*GROUP, F.explode("blocked_by").alias("member_id"))
+        .groupBy(*GROUP, "member_id")
         .agg(F.count("*").alias("held_up"))
     )
-    named = own.join(holding, ["group_id", "member_id"], "full")
+    named = own.join(holding, [*GROUP, "member_id"], "full")
     first = F.struct(
         F.coalesce("held_up", F.lit(0)).alias("held_up"), "lag_ms", "member_id", "client_id", "client_host"
     )
-    return named.groupBy("group_id").agg(F.max(first).alias("first")).select("group_id", "first.*")
+    return named.groupBy(*GROUP).agg(F.max(first).alias("first")).select(*GROUP, "first.*")
 
 
 def _holds_up() -> Column:
@@ -252,8 +237,15 @@ def _holds_up() -> Column:
     )
 
 
-def _began_in_sight() -> Column:
-    return F.col("history").isin(OBSERVED, RIGHT_CENSORED)
+def _epochs(audited: Audited) -> DataFrame:
+    """Return `epoch_timeline` with ``is_untold``: the log does not tell the present state of the epoch's group."""
+    states = audited.table("group_state").select(*GROUP, (F.col("state") == UNKNOWN).alias("is_untold"))
+    return audited.table("epoch_timeline").join(states, [*GROUP], "left")
+
+
+def _is_told() -> Column:
+    """Return whether the log shows an epoch from its bump to its end, or that it has none yet."""
+    return (F.col("history") == OBSERVED) | ((F.col("history") == RIGHT_CENSORED) & ~holds(F.col("is_untold")))
 
 
 def _is_untold() -> Column:

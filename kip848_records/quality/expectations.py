@@ -55,8 +55,9 @@ class Audited:
     dialect: str
 
     def ms_since(self, time: Column | str) -> Column:
-        """Return the ms from a time to when the log was copied; null where nobody knows."""
-        return ms_between(time, literal(self.captured_at))
+        """Return the ms from a time to when the log was copied; null where nobody knows, as where a clock ran ahead."""
+        age = ms_between(time, literal(self.captured_at))
+        return F.when(age >= 0, age)
 
 
 @dataclass(frozen=True)

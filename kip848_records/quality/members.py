@@ -38,11 +38,13 @@ def revocation_time(audited: Audited, limits: Limits) -> DataFrame:
     member may take longer without a fault (`GroupMetadataManager.onLoaded` in Kafka).
     """
     over = limits("max_seconds_over")
-    asked = _current(audited).where(F.col("member_state") == UNREVOKED_PARTITIONS)
+    has_no_state = F.col("member_state").isNull() & ~F.col("is_tombstone")  # before Kafka 3.8
+    asked = _current(audited).where((F.col("member_state") == UNREVOKED_PARTITIONS) | has_no_state)
+    is_late = F.col("lasted") > F.col("timeout") + over * 1000
     return judged(
         asked,
-        violated=F.col("lasted") > F.col("timeout") + over * 1000,
-        known=_is_told(F.col("lasted") > F.col("timeout") + over * 1000),
+        violated=is_late,
+        known=~has_no_state & _is_told(is_late),
         message=sentence(
             "expected to give up partitions within its rebalance timeout of {} s, {} {} s",
             *(seconds("timeout"), _verb("has been asked to for", "took"), seconds("lasted")),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from kip848_records.decode.dialects import DISPUTED_TYPES
 from kip848_records.protocol.columnar import Error
-from kip848_records.protocol.messages import DIALECTS
 from kip848_records.quality.expectations import WARN, judged, number, sentence
 from kip848_records.sources.log import key_of_types
 from kip848_records.timeline.losses import lost_records
@@ -152,7 +152,7 @@ def operation_size(audited: Audited, limits: Limits) -> DataFrame:
             F.bool_and("is_complete").alias("is_complete"),
         )
     )
-    is_large = F.col("bytes") * 100 > limit * limits("warn_percent")
+    is_large = (F.col("bytes") * 100 > limit * limits("warn_percent")) | (F.col("bytes") > limit)
     return judged(
         operations,
         violated=is_large,
@@ -177,12 +177,27 @@ def loadable_records(audited: Audited, _: Limits) -> DataFrame:
 def _undecodable(audited: Audited) -> DataFrame:
     """Judge the quarantine: what the source could not read may be damaged in the copy only."""
     forgiven = F.col("reason").endswith(Error.TRAILING_BYTES.reason)
+    # What a newer broker wrote it can load.
+    is_newer = F.col("reason").endswith(Error.UNKNOWN_VERSION.reason)
+    rows = _quarantined(audited).crossJoin(F.broadcast(_dialects(audited)))
+    is_foreign = key_of_types(DISPUTED_TYPES) & F.col("is_of_other_dialect")
+    seen = sentence("expected a record that decodes, seen: {}", "reason")
     return judged(
-        _quarantined(audited),
+        rows,
         violated=~forgiven,
-        known=F.col("position").isNotNull(),
-        message=sentence("expected a record that decodes, seen: {}", "reason"),
+        known=F.col("position").isNotNull() & ~is_newer & ~is_foreign,
+        message=F.when(is_foreign, F.concat(seen, F.lit("; perhaps of another dialect: see --dialect auto"))).otherwise(
+            seen
+        ),
     )
+
+
+def _dialects(audited: Audited) -> DataFrame:
+    """Return one row, ``is_of_other_dialect``: of the types whose layouts dialects dispute, most did not decode."""
+    is_disputed = key_of_types(DISPUTED_TYPES) & F.col("position").isNotNull()
+    failed = audited.table("quarantine").agg(F.count_if(is_disputed).alias("failed"))
+    decoded = audited.table("group_event").agg(F.count_if(F.col("key_type").isin(*DISPUTED_TYPES)).alias("decoded"))
+    return failed.crossJoin(decoded).select((F.col("failed") > F.col("decoded")).alias("is_of_other_dialect"))
 
 
 def _replayable(audited: Audited) -> DataFrame:
@@ -239,8 +254,7 @@ def _refused() -> Column:
 
 def _undecoded(audited: Audited, key_type: int, *, is_asked: bool = True) -> DataFrame:
     """Return the records of a type that did not decode: of them nobody can tell."""
-    types = [record.key_type for record in DIALECTS[audited.dialect].records if record.key_type == key_type]
-    rows = _quarantined(audited).where(key_of_types(types) & F.lit(is_asked))
+    rows = _quarantined(audited).where(key_of_types([key_type]) & F.lit(is_asked))
     unknown = F.lit(None).cast("boolean")
     return judged(rows, violated=unknown, message=sentence("the record does not decode: {}", "reason"))
 

@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 
 def sarif(verdict: Verdict) -> str:
-    """Return one run: expectations are its rules; violations, and what could not be judged, its results.
+    """Return one run: expectations are its rules, violations its results; what could not be judged is noted.
 
     A result lies in the folder of its partition; ids stand in its properties as they are. The fingerprint of a result
     is the same in every check, as long as expectation, cluster, group and member are.
@@ -58,30 +58,29 @@ def _rule(result: Result) -> Json:
 
 
 def _notifications(results: Iterable[Result]) -> Iterator[Json]:
-    """Say how many results there would be beyond those that a check keeps."""
+    """Say how many violations there are beyond those that a check keeps, and how much could not be judged."""
     for index, result in enumerate(results):
-        lists = (
-            ("violations", more(violated(result), result.violations)),
-            ("unknown", more(result.unknowns, result.unknown)),
-        )
-        for what, rest in lists:
-            if rest:
-                text = f"{result.name}: {rest} {what}"
-                yield {"level": "note", "message": {"text": text}, "associatedRule": {"index": index}}
+        rest = more(violated(result), result.violations)
+        told = [
+            *([f"{rest} violations"] if rest else []),
+            *([f"{result.unknowns:,} unknown"] if result.unknowns else []),
+        ]
+        for what in told:
+            text = f"{result.name}: {what}"
+            yield {"level": "note", "message": {"text": text}, "associatedRule": {"index": index}}
 
 
 def _results(verdict: Verdict) -> Iterator[Json]:
     seen = Counter[str]()
     for index, result in enumerate(verdict.results):
-        violations = [(found, {"kind": "fail", "level": _LEVELS[found.severity]}) for found in result.violations]
-        unknown = [(found, {"kind": "open", "level": "none"}) for found in result.unknown]
-        for found, judgement in [*violations, *unknown]:
+        for found in result.violations:
             same = _fingerprint(result, found)
             seen[same] += 1
             yield {
                 "ruleId": result.name,
                 "ruleIndex": index,
-                **judgement,
+                "kind": "fail",
+                "level": _LEVELS[found.severity],
                 "message": {"text": _plain(found.message)},
                 "locations": [_location(found)],
                 # GitHub compares this one only. One member's findings are told apart by their number.

@@ -143,6 +143,7 @@ PARTITION_HANDOVER = TableSpec(
         Column("topic_id", STRING, "Topic id as Kafka prints it (URL-safe base64)", required=True),
         Column("topic", STRING, "Topic name; the topic id where no name is known", required=True),
         Column("partition", INT, "Partition of the topic", required=True),
+        Column("offsets_partition", INT, "Partition of __consumer_offsets", required=True),
         Column("acquired_offset", BIGINT, "Offset of the new owner's record, in __consumer_offsets", required=True),
         Column("from_member", STRING, "Member id of the owner before; null: the first owner seen"),
         Column(
@@ -165,6 +166,7 @@ PARTITION_HANDOVER = TableSpec(
             "Whether it was in some member's target while nobody owned it: only then is unowned_ms a loss",
             required=True,
         ),
+        Column("wanted_ms", BIGINT, "Of unowned_ms, the time in which it was in some member's target, in ms"),
         Column("group_epoch", INT, "Member epoch of the new owner"),
         HISTORY,
         CLOCK_SKEW,

@@ -40,13 +40,14 @@ def partition_handover(members: DataFrame, topics: DataFrame) -> DataFrame:
         topics: ``topic_id, topic``, each id once.
 
     Returns:
-        One row per acquisition: ``group_id, incarnation, topic_id, topic`` (its id where no name is known),
-        ``partition int`` (of the topic), ``acquired_offset``, of the new owner's type 8; ``from_member`` (null: first
-        acquisition), ``released_at`` (null as well if the owner before had not released it), ``to_member,
-        acquired_at``; ``unowned_ms``, a lower bound: how long a member was dead before its session expired
-        is invisible; ``wanted``: while nobody owned it, it was in some member's target; ``group_epoch``, the new
-        owner's member epoch; ``history``: observed, or left_censored if its beginning was not seen or two members
-        claimed it at once; ``clock_skew``: unowned_ms is negative.
+        One row per acquisition: ``offsets_partition`` (of the log), ``group_id, incarnation, topic_id, topic`` (its id
+        where no name is known), ``partition int`` (of the topic), ``acquired_offset``, of the new owner's type 8;
+        ``from_member`` (null: first acquisition), ``released_at`` (null as well if the owner before had not released
+        it), ``to_member, acquired_at``; ``unowned_ms``, a lower bound: how long a member was dead before its session
+        expired is invisible; ``wanted``: while nobody owned it, it was in some member's target; ``wanted_ms``: of
+        unowned_ms, for how long it was; ``group_epoch``, the new owner's member epoch;
+        ``history``: observed, or left_censored if its beginning was not seen or two members claimed it at once;
+        ``clock_skew``: unowned_ms is negative.
     """
     released, acquired = F.col("released_before"), F.col("acquired_before")
     # The owner before may still claim it.
@@ -61,6 +62,7 @@ def partition_handover(members: DataFrame, topics: DataFrame) -> DataFrame:
         .withColumn("topic_id", topic_id())
         .join(topics.select("topic_id", "topic"), "topic_id", "left")
         .select(
+            F.col("partition").alias("offsets_partition"),
             *("group_id", "incarnation"),
             "topic_id",
             F.coalesce("topic", "topic_id").alias("topic"),
@@ -72,6 +74,7 @@ def partition_handover(members: DataFrame, topics: DataFrame) -> DataFrame:
             F.col("offset").alias("acquired_offset"),
             "unowned_ms",
             holds(F.col("wanted_in") > F.coalesce(acquired["operation"], F.lit(-1))).alias("wanted"),
+            F.when(is_free, F.col("wanted_ms")).alias("wanted_ms"),
             F.col("member_epoch").alias("group_epoch"),
             F.when((F.col("owners") == 1) & begin_is_complete, OBSERVED).otherwise(LEFT_CENSORED).alias("history"),
             holds(F.col("unowned_ms") < 0).alias("clock_skew"),
@@ -88,7 +91,7 @@ def _steps(members: DataFrame) -> DataFrame:
     )
     keep = ["operation", "timestamp", "offset", "is_complete", "is_whole", "member_epoch"]
     owning = changes(written, here, "operation", keep)
-    wanting = changes(members, named(F.col("target")), "operation", ["operation"])
+    wanting = changes(members, named(F.col("target")), "operation", ["operation", "timestamp"])
     wants = F.when(F.col("step") == ACQUIRED, 1).otherwise(-1)
     return owning.unionByName(
         wanting.withColumn("wants", wants).withColumn("step", F.lit(ASKED)), allowMissingColumns=True
@@ -96,22 +99,35 @@ def _steps(members: DataFrame) -> DataFrame:
 
 
 def _with_claims(steps: DataFrame) -> DataFrame:
-    """Add how many members own the partition, and ``wanted_in``, the last operation that left it wanted but unowned."""
+    """Add how many members own the partition, and for how long it had been wanted but unowned before this step.
+
+    ``wanted_in``: the last operation that left it so; ``wanted_ms``: since its acquisition before.
+    """
     in_order = Window.partitionBy(*OF_PARTITION).orderBy(*_ORDER)
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, 0)
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    acquisitions = Window.partitionBy(*OF_PARTITION, "step").orderBy(*_ORDER)
     owns = F.when(F.col("step") == ACQUIRED, 1).when(F.col("step") == RELEASED, -1)
     ends_operation = ~holds(F.lead("operation").over(in_order) == F.col("operation"))
-    unmet = F.when(F.col("ends_operation") & (F.col("owners") == 0) & (F.col("claims") > 0), F.col("operation"))
+    is_unmet = F.col("ends_operation") & (F.col("owners") == 0) & (F.col("claims") > 0)
+    until_next = ms_between("timestamp", F.lead("timestamp").over(in_order))
     return (
         with_owner(steps, _ORDER)
         .withColumns(
             {
-                "owners": _running(owns).over(in_order.rowsBetween(Window.unboundedPreceding, 0)),
-                "claims": _running(F.col("wants")).over(in_order.rowsBetween(Window.unboundedPreceding, 0)),
+                "owners": _running(owns).over(so_far),
+                "claims": _running(F.col("wants")).over(so_far),
                 "ends_operation": ends_operation,
             }
         )
-        .withColumn("wanted_in", F.last(unmet, ignorenulls=True).over(before))
+        .withColumns(
+            {"unmet": F.when(is_unmet, F.col("operation")), "unmet_ms": F.when(is_unmet, until_next).otherwise(0)}
+        )
+        .withColumns(
+            {"wanted_in": F.last("unmet", ignorenulls=True).over(before), "wanted_ms": F.sum("unmet_ms").over(before)}
+        )
+        # Nobody misses what somebody owns: what has come together since is of this time.
+        .withColumn("wanted_ms", F.col("wanted_ms") - F.coalesce(F.lag("wanted_ms").over(acquisitions), F.lit(0)))
     )
 
 

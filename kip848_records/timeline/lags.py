@@ -48,7 +48,8 @@ def rebalance_lag(events: DataFrame, members: DataFrame, topics: DataFrame, capt
         or some are missing that compaction would have kept); ``superseded``: a later assignment was written before
         the row's end; ``first_bumped_at``, of the oldest bump that the assignment answers; ``lag_ms`` from there;
         ``revoke_ms, wait_ms``: time in UNREVOKED_PARTITIONS and UNRELEASED_PARTITIONS since ``target_at``;
-        ``blocked_by``, array of member ids; ``awaited``, array of structs ``topic_id, topic, partition, owner``;
+        ``blocked_by``, array of member ids; ``awaited``, array of structs ``topic_id, topic, partition, owner,
+        released_at``;
         ``instance_id, client_id, client_host, rebalance_timeout_ms`` of the member's last type 5; ``history``;
         ``clock_skew``: one of the times is negative.
     """

@@ -118,6 +118,13 @@ CASES = [
     ),
     Case(
         "epochs_grow",
+        "back for once",
+        VIOLATION,
+        lambda g: change(told(churn(g, 2)), 3, -2, to={"epoch": 3}),
+        ("3 - @23 error: expected a group epoch of at least 4, seen 3",),
+    ),
+    Case(
+        "epochs_grow",
         "assignment back",
         VIOLATION,
         lambda g: change(told(churn(g, 2)), 6, -1, to={"assignmentEpoch": 4}),

@@ -49,6 +49,13 @@ def emptied(group_id, kind):
     return [*records, {**last, "offset": last["offset"] + 1, "type": 3, "key": {"groupId": group_id}, "value": None}]
 
 
+def newer(group_id):
+    """A broker of tomorrow has written a group epoch of another form."""
+    records = told(one(group_id)[0])
+    where(records, 3)["value"] = b"\x00\x63"
+    return records
+
+
 def still_classic(group_id):
     """The group is upgraded, but was not deleted as a classic one."""
     records = told(upgrade(group_id, 10))
@@ -105,6 +112,13 @@ CASES = [
         VIOLATION,
         lambda g: lose(told(one(g)[0]), 3),
         ("- - @1 error: expected a record that decodes, seen: value: a field runs past the end",),
+    ),
+    Case(
+        "loadable_records",
+        "of a newer version",
+        UNKNOWN,
+        newer,
+        ("- - @1 error: expected a record that decodes, seen: value: no such value version",),
     ),
     Case(
         "loadable_records",

@@ -37,6 +37,14 @@ BOTH = '1 m @0 error: expected names or a regular expression, seen ["t"] and t.*
 LOST = "- - @0 error: the record does not decode: value: a field runs past the end"
 
 
+WITHOUT_STATES = [
+    (5, MEMBER),
+    (3, {"epoch": 1}),
+    (6, {"assignmentEpoch": 1, "members": [TARGET]}),
+    (7, {"memberEpoch": 1, "error": 0, "topicPartitions": [TOPICS], "metadataVersion": 1, "metadataBytes": b""}),
+]
+
+
 def member(**fields):
     return [(5, {**MEMBER, **fields})]
 
@@ -66,6 +74,17 @@ CASES = {
     ("assignor_versions", "above"): (VIOLATION, assignor(version=3), wrong_assignor(version=3)),
     ("assignor_versions", "sound"): (PASS, assignor(minimumVersion=0, maximumVersion=0, version=0), None),
     ("assignor_versions", "damaged too"): (UNKNOWN, [(5, GARBAGE)], LOST),
+    **{
+        (rule, f"without states: {rule}"): (UNKNOWN, WITHOUT_STATES, found)
+        for rule, found in {
+            "rebalance_lag": "1 - @1 error: expected to converge within 900 s, has not converged for 0 s "
+            "(member_joined)",
+            "rebalance_lag_p95": "- - - warn: expected 95 % of epochs to converge within 120 s, took up to ? s (95th "
+            "percentile of 0 observed epochs)",
+            "revocation_time": "1 m @3 warn: expected to give up partitions within its rebalance timeout of ? s, has "
+            "been asked to for 0 s",
+        }.items()
+    },
     ("target_covers_topics", "in one record"): (
         UNKNOWN,
         [

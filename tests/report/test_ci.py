@@ -10,6 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from kip848_records.cli import _parser
+from kip848_records.config import load_settings
 
 CI = Path(__file__).parents[2] / "conf" / "ci"
 GITHUB, GITLAB = CI / "github-actions.yml", CI / "gitlab-ci.yml"
@@ -44,6 +45,13 @@ def test_a_slip_would_be_seen(tmp_path, pipeline, key):
     slip = tmp_path / pipeline.name
     slip.write_text(pipeline.read_text().replace(key, f"x-{key}"))
     assert validate(slip, SCHEMAS[pipeline]).returncode == 1
+
+
+def test_the_limits_for_a_test_are_smaller_than_the_defaults():
+    defaults, ours = load_settings(), load_settings(str(CI / "kip848.toml"))
+    changed = {name: setting for name, setting in ours.items() if setting != defaults[name]}
+    assert len(changed) >= 5
+    assert all(each.limits["max_seconds"] < defaults[name].limits["max_seconds"] for name, each in changed.items())
 
 
 @pytest.mark.parametrize("pipeline", SCHEMAS, ids=lambda pipeline: pipeline.stem)

@@ -70,5 +70,5 @@ def _moved(record: Mapping[str, Any], name: str, start: int) -> dict[str, Any]:
 
 def _moved_back(row: Row, group_id: str, table: str, start: int) -> Row:
     # A handover's partition is one of a topic.
-    partition = row["partition"] - (0 if table == "partition_handover" else start)
-    return {**row, "group_id": group_id, "partition": partition}
+    place = "offsets_partition" if table == "partition_handover" else "partition"
+    return {**row, "group_id": group_id, place: row[place] - start}

@@ -49,10 +49,16 @@ class Handovers:
         self.last: dict[TopicPartition, str] = {}
         self.released: dict[TopicPartition, Row] = {}
         self.wanted: set[TopicPartition] = set()
+        self.unmet: set[TopicPartition] = set()
+        self.missed: dict[TopicPartition, int] = {}
+        self.at = 0
         self.rows: list[Row] = []
 
-    def end_operation(self, written: list[Row], targets: set[TopicPartition]) -> None:
+    def end_operation(self, at: int, written: list[Row], targets: set[TopicPartition]) -> None:
         """`written`: the last type 8 of each member in this operation, by offset."""
+        for p in self.unmet:
+            self.missed[p] = self.missed.get(p, 0) + at - self.at
+        self.at = at
         acquired: list[tuple[Row, TopicPartition]] = []
         for record in written:
             value = record["value"] or {}
@@ -66,6 +72,7 @@ class Handovers:
             self.acquire(record, p)
         self.wanted |= {p for p in targets if not self.claims.get(p)}
         self.wanted = {p for p in self.wanted if not self.claims.get(p)}
+        self.unmet = {p for p in targets if not self.claims.get(p)}
 
     def acquire(self, record: Row, p: TopicPartition) -> None:
         member, at = record["key"]["memberId"], record["timestamp"]
@@ -85,6 +92,8 @@ class Handovers:
         }
         row |= {"released_at": released_at, "acquired_at": at, "acquired_offset": record["offset"]}
         row["unowned_ms"] = None if released_at is None else at - released_at
+        missed = self.missed.pop(p, 0)
+        row["wanted_ms"] = missed if is_free else None
         row |= {"wanted": p in self.wanted, "group_epoch": record["value"]["memberEpoch"]}
         row["history"] = "observed" if complete and self.claims[p] == 1 else "left_censored"
         row["clock_skew"] = (row["unowned_ms"] or 0) < 0

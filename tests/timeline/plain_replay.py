@@ -43,9 +43,8 @@ class Group:
         self.assigned_owner: dict[Any, Any] = {}
         self.knows_assignment_before = bool(first and first["complete"])
         self.lags = Lags(self.key)
-        self.handovers = Handovers(
-            {"group_id": key["group_id"], "incarnation": incarnation}, whole=bool(first and first["complete"])
-        )
+        place = {"offsets_partition": key["partition"], "group_id": key["group_id"], "incarnation": incarnation}
+        self.handovers = Handovers(place, whole=bool(first and first["complete"]))
 
     def apply_operation(self, records: list[Record]) -> None:
         signs: set[str] = set()
@@ -136,7 +135,7 @@ class Group:
         targets = {
             p for slot, r in self.latest.items() if slot[0] == 7 for p in partitions(r["value"].get("topicPartitions"))
         }
-        self.handovers.end_operation(written, targets)
+        self.handovers.end_operation(records[-1]["timestamp"], written, targets)
 
     def member_rows(self) -> dict[str, Row]:
         return {
