@@ -79,7 +79,7 @@ CASES = {
         for rule, found in {
             "rebalance_lag": "1 - @1 error: expected to converge within 900 s, has not converged for 0 s "
             "(member_joined)",
-            "rebalance_lag_p95": "- - - warn: expected 95 % of epochs to converge within 120 s, took up to ? s (95th "
+            "rebalance_lag_p95": "- - @- warn: expected 95 % of epochs to converge within 120 s, took up to ? s (95th "
             "percentile of 0 observed epochs)",
             "revocation_time": "1 m @3 warn: expected to give up partitions within its rebalance timeout of ? s, has "
             "been asked to for 0 s",
