@@ -66,9 +66,9 @@ def _run(arguments: Namespace) -> int:
     with _tables(spark, arguments, progress) as (tables, cluster):
         progress("judging what is expected")
         verdict = check(spark, tables, settings, cluster=cluster)
+    print_parts(check_terminal(verdict))
     for path, form in files.items():
         _write(path, form(verdict))
-    print_parts(check_terminal(verdict))
     return _FAILED if verdict.failed else 0
 
 
