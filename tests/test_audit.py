@@ -248,7 +248,9 @@ def test_a_garbage_file_beside_good_ones_is_quarantined_by_name(spark, captures,
 
 
 def quarantine(tables):
-    return {"quarantine": [(row.partition, row.reason) for row in tables["quarantine"].collect()]}
+    return {
+        name: [(row.partition, row.reason) for row in tables[name].collect()] for name in tables.keys() & {"quarantine"}
+    }
 
 
 @pytest.mark.parametrize("place", ["file", "file/below", "/proc/kip848"])

@@ -122,7 +122,7 @@ def test_an_expectation_of_ones_own_is_judged_beside_the_others(out, capsys):
     exec(block("test: expectation").replace('"out"', repr(str(out))), {})  # noqa: S102 - our own README
     printed = capsys.readouterr().out
     assert "group_stable pass\n" in printed
-    assert "group_size warn\n   churn expected at most 3 members, seen " in printed
+    assert "group_size warn\n   steady expected at most 3 members, seen 4\n" in printed
 
 
 def test_settings_of_ones_own_can_be_read(tmp_path):
