@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kip848_records.quality.beginnings import beginnings
-from kip848_records.quality.expectations import clients, judged, number, seconds, sentence
+from kip848_records.quality.expectations import clients, judged, number, seconds, sentence, sliding_hour
 from kip848_records.timeline.censoring import CENSORED, OBSERVED, RIGHT_CENSORED
 from kip848_records.timeline.lags import OPEN
 from kip848_records.timeline.lags import UNKNOWN as UNKNOWN_LAG
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from kip848_records.quality.expectations import Audited, Limits
-
-_HOUR: Final = 3600
 
 
 def rebalance_lag(audited: Audited, limits: Limits) -> DataFrame:
@@ -157,8 +154,9 @@ def epochs_per_hour(audited: Audited, limits: Limits) -> DataFrame:
 
 def with_epochs_in_hour(epochs: DataFrame) -> DataFrame:
     """Add to rows of `epoch_timeline` ``second`` of the bump, since 1970, and ``in_hour``: the group's in its hour."""
-    hour = Window.partitionBy(*GROUP).orderBy("second").rangeBetween(-_HOUR + 1, 0)
-    return epochs.withColumn("second", F.unix_seconds("bumped_at")).withColumn("in_hour", F.count("*").over(hour))
+    return epochs.withColumn("second", F.unix_seconds("bumped_at")).withColumn(
+        "in_hour", F.count("*").over(sliding_hour(*GROUP))
+    )
 
 
 def superseded_epochs(audited: Audited, limits: Limits) -> DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import Column
+from pyspark.sql import Column, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
@@ -15,7 +15,7 @@ from kip848_records.timeline.durations import literal, ms_between
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, WindowSpec
 
 PASS: Final = "pass"  # noqa: S105 - no password
 VIOLATION: Final = "violation"
@@ -26,6 +26,8 @@ WARN: Final = "warn"
 
 Limits = Callable[[str], Column]
 """The number of that name in the configuration, as a column: of a row's `group_id`, where groups have their own."""
+
+_HOUR: Final = 3600
 
 _PLACE: Final = {
     "group_id": StringType(),
@@ -121,6 +123,11 @@ def number(value: Column) -> Column:
 def seconds(ms: Column | str) -> Column:
     """Return a time in ms as seconds, with as many decimals as there are."""
     return number((_column(ms) / 1000).cast("decimal(20,3)"))
+
+
+def sliding_hour(*key: str) -> WindowSpec:
+    """Return a window over the hour up to a row, that included, among the rows of its key: by ``second`` since 1970."""
+    return Window.partitionBy(*key).orderBy("second").rangeBetween(-_HOUR + 1, 0)
 
 
 def clients(client_id: Column | str, client_host: Column | str) -> Column:

@@ -8,7 +8,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kip848_records.quality.beginnings import beginnings
-from kip848_records.quality.expectations import judged, number, seconds, sentence
+from kip848_records.quality.expectations import judged, number, seconds, sentence, sliding_hour
 from kip848_records.timeline.durations import ms_between
 from kip848_records.timeline.operations import (
     AWAY_EPOCH,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from kip848_records.quality.expectations import Audited, Limits
 
-_HOUR: Final = 3600
 _UNTIL: Final = {"until": "timestamp", "until_headless": "is_headless"}
 
 
@@ -110,7 +109,6 @@ def regex_flaps(audited: Audited, limits: Limits) -> DataFrame:
     every = Window.partitionBy(*regex).orderBy("offset")
     # A regular expression is deleted with the last member that has it; whoever comes then finds its topics anew.
     own = Window.partitionBy(*regex, "life").orderBy("offset")
-    hour = Window.partitionBy(*regex).orderBy("second").rangeBetween(-_HOUR + 1, 0)
     resolved = (
         audited.table("consumer_group_regular_expression")
         .withColumn("life", F.count_if("is_tombstone").over(every))
@@ -119,7 +117,7 @@ def regex_flaps(audited: Audited, limits: Limits) -> DataFrame:
         .withColumn("is_news", ~F.col("found").eqNullSafe(F.lag("found").over(own)))
         .where("is_news")
         .withColumn("is_back", holds(F.col("found") == F.lag("found", 2).over(own)))
-        .withColumn("flaps", F.count_if("is_back").over(hour))
+        .withColumn("flaps", F.count_if("is_back").over(sliding_hour(*regex)))
         .groupBy(*regex)
         .agg(F.max(F.struct("flaps", "offset")).alias("most"))
         .select(*regex, "most.*")
