@@ -1,12 +1,15 @@
 """What every test may ask for. Spark starts with the first test that asks for it."""
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from kip848_records.session import get_session
 from tests.audits import audit_captures
+from tests.broker.running import running_broker
+from tests.downloads import UnavailableError
 
 _HERE = Path(__file__).parent
 _CAPTURES = sorted(path for path in (_HERE / "captures").iterdir() if path.is_dir())
@@ -34,6 +37,17 @@ def captures():
 def audits(spark, tmp_path_factory):
     """All captures, audited with everything on into one folder: clusters beside each other, with odd names."""
     return audit_captures(spark, _CAPTURES, tmp_path_factory.mktemp("audits"))
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory):
+    """A real Kafka broker, one for the whole run: a test takes names of topics and groups that are its own."""
+    with ExitStack() as stack:
+        try:
+            running = stack.enter_context(running_broker(tmp_path_factory.mktemp("broker")))
+        except UnavailableError as unavailable:
+            pytest.skip(str(unavailable))
+        yield running
 
 
 @pytest.fixture(params=_CAPTURES, ids=lambda path: path.name)

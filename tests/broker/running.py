@@ -1,0 +1,197 @@
+"""A Kafka broker of one process on loopback, for tests that need a real one."""
+
+import random
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from tests.broker import settings
+from tests.broker.process import Daemon, run
+from tests.maven_jars import fetch
+
+KAFKA = "4.3.1"
+OFFSETS = "__consumer_offsets"
+
+_LISTENERS = ("PLAINTEXT", "SCRAM", "TLS", "CONTROLLER")
+
+
+@contextmanager
+def running_broker(folder: Path) -> Iterator["Broker"]:
+    """Start a broker that keeps everything in the empty `folder`, and stop it at the end.
+
+    Raises UnavailableError if Kafka cannot be had.
+    """
+    jars = fetch("kafka_2.13", KAFKA, dependencies=True) + fetch("slf4j-simple", "1.7.36", organisation="org.slf4j")
+    broker = Broker(folder, _class_path(jars))
+    broker.format()
+    try:
+        broker.start()
+        broker.make_offsets_topic()
+        broker.allow(settings.READER[0], OFFSETS)
+        yield broker
+    finally:
+        broker.stop(hard=True)
+
+
+@dataclass
+class Broker:
+    """A running broker.
+
+    `bootstrap` needs no password and may do everything; `scram` and `tls` want a user of `tests.broker.settings`.
+    """
+
+    home: Path
+    class_path: str
+    ports: dict[str, int] = field(
+        default_factory=lambda: dict(zip(_LISTENERS, _free_ports(len(_LISTENERS)), strict=True))
+    )
+    _daemon: Daemon | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        """The address of the plain listener."""
+        return self._address("PLAINTEXT")
+
+    @property
+    def scram(self) -> str:
+        """The address of the listener that asks for a password."""
+        return self._address("SCRAM")
+
+    @property
+    def tls(self) -> str:
+        """The address of the listener that asks for a password and encrypts."""
+        return self._address("TLS")
+
+    @property
+    def truststore(self) -> Path:
+        """The PEM file by which a client knows that the broker of `tls` is the one."""
+        return self.home / "broker.pem"
+
+    @property
+    def folder(self) -> Path:
+        """Where the partitions' folders lie."""
+        return self.home / "data"
+
+    def properties(self, user: tuple[str, str] | None = None, protocol: str = "PLAINTEXT") -> Path:
+        """Write what a Java client needs to come as `user` (name, password) by `protocol`; return the file."""
+        name = "-".join([*(user or ["anonymous"])[:1], protocol])
+        file = self.home / f"{name}.properties"
+        lines = settings.client(user, protocol, self.truststore)
+        file.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+        return file
+
+    def format(self) -> None:
+        """Write the settings, and into the data folder what a new cluster needs: its id and the users."""
+        file = settings.write(self.home, self.ports)
+        program = ["kafka.tools.StorageTool", "format", "--standalone", "-t", _CLUSTER, "-c", str(file)]
+        for name, password in (settings.ADMIN, settings.READER, settings.STRANGER):
+            program += ["--add-scram", f"SCRAM-SHA-512=[name={name},password={password},iterations=4096]"]
+        run(self.class_path, program)
+
+    def start(self, patience: float = 60) -> None:
+        """Return when the broker answers. Raises RuntimeError, with what it printed, if it does not."""
+        program = ["kafka.Kafka", str(self.home / "server.properties")]
+        self._daemon = Daemon(self.class_path, ["-Xms128m", "-Xmx512m"], program, self.home / "broker.log")
+        end = time.monotonic() + patience
+        while not self._answers():
+            if self._daemon.ended() or time.monotonic() > end:
+                self.stop(hard=True)
+                raise RuntimeError("the broker does not start:\n" + (self.home / "broker.log").read_text()[-4000:])
+
+    def stop(self, *, hard: bool = False) -> None:
+        """Return when the broker is gone. With `hard` it is killed and has no time to put anything in order."""
+        if self._daemon:
+            self._daemon.stop(hard=hard)
+            self._daemon = None
+
+    def restart(self, *, hard: bool = False) -> None:
+        """Stop the broker and start it again, at the same addresses and with the same data."""
+        self.stop(hard=hard)
+        self.start()
+
+    def command(self, program: str, *arguments: str, timeout: float = 60) -> str:
+        """Return what a tool of Kafka, given as its Java class, prints about this broker.
+
+        Raises CalledProcessError if it fails, UnavailableError if the tools cannot be had.
+        """
+        jars = _class_path(fetch("kafka-tools", KAFKA, dependencies=True))
+        return run(f"{self.class_path}:{jars}", [program, "--bootstrap-server", self.bootstrap, *arguments], timeout)
+
+    def admin(self) -> AdminClient:
+        """Return a client that may do everything."""
+        return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+
+    def allow(self, user: str, topic: str) -> None:
+        """Let `user` describe and read `topic`."""
+        rules = [
+            AclBinding(
+                ResourceType.TOPIC,
+                topic,
+                ResourcePatternType.LITERAL,
+                f"User:{user}",
+                "*",
+                operation,
+                AclPermissionType.ALLOW,
+            )
+            for operation in (AclOperation.DESCRIBE, AclOperation.READ)
+        ]
+        admin = self.admin()  # what is under way ends with it
+        for made in admin.create_acls(rules).values():
+            made.result(20)
+
+    def make_offsets_topic(self, patience: float = 20) -> None:
+        """Return when `__consumer_offsets` is there: the broker makes it when somebody first asks about a group."""
+        admin = self.admin()
+        end = time.monotonic() + patience
+        while OFFSETS not in admin.list_topics(timeout=5).topics:
+            if time.monotonic() > end:
+                raise RuntimeError(f"the broker made no {OFFSETS}")
+            with suppress(KafkaException):
+                admin.describe_consumer_groups(["nobody"], request_timeout=1)["nobody"].result(2)
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.ports["PLAINTEXT"]), timeout=1):
+                pass
+            return bool(self.admin().list_topics(timeout=5).brokers)
+        except (OSError, KafkaException):
+            time.sleep(0.05)
+            return False
+
+    def _address(self, listener: str) -> str:
+        return f"127.0.0.1:{self.ports[listener]}"
+
+
+_CLUSTER = "a2lwODQ4LXRlc3RzLWtpcA"
+
+
+def _class_path(jars: list[Path]) -> str:
+    return ":".join(map(str, jars))
+
+
+def _free_ports(count: int) -> list[int]:
+    """Find ports below those that systems hand out to clients: nobody takes them while the broker restarts."""
+    found: list[int] = []
+    while len(found) < count:
+        port = random.randint(15_000, 30_000)  # noqa: S311
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found += [port] * (port not in found)
+    return found
