@@ -1,0 +1,104 @@
+"""The settings of a Kafka client, as its properties file gives them, and how their secrets are kept out of every text."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kip848_records.sources.topic_errors import TopicError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+# Spark forbids some of these; others would join a group, move a group's offsets, or change which rows are read.
+_NOT_OURS = re.compile(
+    r"group\.(id|instance\.id|protocol|remote\.assignor)|partition\.assignment\.strategy|(key|value)\.(de)?serializer"
+    r"|enable\.auto\.commit|auto\.(offset\.reset|commit\.interval\.ms)|interceptor\.classes|isolation\.level"
+    r"|allow\.auto\.create\.topics|transactional\.id|config\.providers(\..*)?"
+)
+_OURS = "bootstrap.servers"
+_REFERENCE = re.compile(r"\$\{([^}:]*):(?:([^}:]*):)?([^}:]*)\}")
+_SECRET = re.compile(r"password|passwd|secret|credential|jaas\.config$|(^|[._])key$", re.IGNORECASE)
+_JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s;"']+))""")
+
+
+@dataclass(frozen=True)
+class ClientSettings:
+    """Settings of a Kafka client, by name; their values are in no text that this package makes."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def masked(self, text: str) -> str:
+        """Return `text` with every secret in it replaced by `***`."""
+        for secret in sorted(self._secrets(), key=len, reverse=True):
+            text = text.replace(secret, "***")
+        return text
+
+    def _secrets(self) -> set[str]:
+        whole = {value for name, value in self.values.items() if _SECRET.search(name)}
+        parts = {part for value in whole for part in (*value.splitlines(), *_jaas_secrets(value))}
+        return {secret for value in whole | parts if (secret := value.strip())}
+
+
+def read_client_settings(spark: SparkSession, path: str) -> ClientSettings:
+    """Return the settings in a file such as Kafka's tools take with `--command-config`.
+
+    `bootstrap.servers` is left out: the topic's URL names the servers. References to `${env:NAME}` and
+    `${file:/path:key}`, in the notation of Kafka's own configuration providers, are resolved here, on the driver.
+    Raises TopicError where the file cannot be read, refers to what is not there, or sets what is not the user's to set.
+    """
+    given = _load(spark, path, encoding="latin-1")  # as Kafka's tools read it
+    given.pop(_OURS, None)
+    if names := sorted(name for name in given if name.startswith("kafka.")):
+        raise TopicError.settings_of_spark(path, names)
+    if names := sorted(name for name in given if _NOT_OURS.fullmatch(name)):
+        raise TopicError.settings_not_ours(path, names)
+    return ClientSettings({name: _resolved(spark, path, name, value) for name, value in given.items()})
+
+
+def _load(spark: SparkSession, path: str, *, encoding: str) -> dict[str, str]:
+    """Return the keys and values of a Java properties file."""
+    jvm = spark._jvm  # noqa: SLF001 - Java's own reader knows every escape
+    properties = jvm.java.util.Properties()
+    try:
+        properties.load(jvm.java.io.StringReader(Path(path).read_text(encoding)))
+    except OSError as error:
+        raise TopicError.bad_settings(path, error.strerror or type(error).__name__) from None
+    except UnicodeDecodeError:
+        raise TopicError.bad_settings(path, f"it is not {encoding.upper()} text") from None
+    except Exception as error:
+        if "Malformed" not in str(error):  # Java: Malformed \uxxxx encoding
+            raise
+        raise TopicError.bad_settings(path, "a backslash u is not followed by four hexadecimal digits") from None
+    return {name: properties.getProperty(name) for name in properties.stringPropertyNames()}
+
+
+def _resolved(spark: SparkSession, path: str, name: str, value: str) -> str:
+    """Return a value with what its references stand for in their place."""
+
+    def resolve(reference: re.Match[str]) -> str:
+        provider, file, key = reference.groups()
+        if provider == "env" and file is None:
+            found, missing = os.environ.get(key), f"the environment has no variable {key}"
+        elif provider == "file" and file is not None:
+            found, missing = _load(spark, file, encoding="utf-8").get(key), f"{file} has no key {key}"
+        else:
+            found, missing = None, f"there is no provider {provider!r} of that form"
+        if found is None:
+            raise TopicError.no_value(path, name, reference[0], missing)
+        return found
+
+    return _REFERENCE.sub(resolve, value)
+
+
+def _jaas_secrets(value: str) -> Iterator[str]:
+    """Return the secrets among the options of a line of JAAS, as they are written and as they are meant."""
+    for name, *forms in _JAAS_OPTION.findall(value):
+        if _SECRET.search(name):
+            written = "".join(forms)
+            yield from (written, re.sub(r"\\(.)", r"\1", written))
