@@ -51,7 +51,7 @@ def read_columnar_dump(spark: SparkSession, path: str, source_format: str) -> Da
             raise InputError.mistyped_column(path, name, present[name].simpleString(), accepted[0].typeName())
     if isinstance(present["timestamp"], LongType):
         rows = rows.withColumn("timestamp", _from_number(F.col("timestamp")))
-    return _log_rows(rows, F.lit(None))
+    return log_rows(rows, F.lit(None))
 
 
 def read_json_dump(spark: SparkSession, path: str) -> DataFrame:
@@ -78,7 +78,7 @@ def read_json_dump(spark: SparkSession, path: str) -> DataFrame:
         F.col("timestampType").try_cast("int").alias("timestampType"),
         error.alias("error"),
     )
-    return _log_rows(typed, F.col("error"))
+    return log_rows(typed, F.col("error"))
 
 
 def _check_json_columns(rows: DataFrame, path: str) -> None:
@@ -92,7 +92,7 @@ def _check_json_columns(rows: DataFrame, path: str) -> None:
         raise InputError.missing_columns(path, missing, needed)
 
 
-def _log_rows(rows: DataFrame, error: Column) -> DataFrame:
+def log_rows(rows: DataFrame, error: Column) -> DataFrame:
     """Give rows with the Kafka source's columns all columns of a log row."""
     for optional in ("topic", "timestampType"):
         if optional not in rows.columns:

@@ -98,6 +98,14 @@ class TopicError(InputError):
         )
 
     @classmethod
+    def speaks_no_tls(cls, server: str) -> Self:
+        """The settings turn TLS on, and a server's port does not speak it."""
+        return cls(
+            f"{server} takes connections, but does not speak TLS as the client's settings want",
+            "check the URL's port, and security.protocol in the file of --kafka-config",
+        )
+
+    @classmethod
     def no_answer(cls, server: str) -> Self:
         """A port is open, but what a client asks is not answered in time."""
         return cls(

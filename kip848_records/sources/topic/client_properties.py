@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kip848_records.sources.topic_errors import TopicError
+from kip848_records.sources.topic.errors import TopicError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

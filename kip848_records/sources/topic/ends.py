@@ -1,0 +1,68 @@
+"""What a cluster says of a topic, asked once."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kip848_records.sources.topic.address import check_session
+from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED, admin_client
+from kip848_records.sources.topic.errors import TopicError
+from kip848_records.sources.topic.failures import failures_of
+from kip848_records.sources.topic.timeouts import with_timeouts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+    from kip848_records.sources.topic.address import Topic
+
+
+@dataclass(frozen=True)
+class Ends:
+    """What the cluster says of a topic.
+
+    `topic_id`: as Kafka prints it, base64url. `offsets`: by partition, the log's start offset and its end offset, the
+    first that is not there yet; with `read_committed` the last stable offset, where the first open transaction begins.
+    `high_watermarks`: by partition, the end offset all the same. `delete_retention_ms`: how long the topic keeps
+    tombstones; None where the user may not see its settings. `topic_names`: by topic id, of all topics that the user
+    may see. `at_ms`: the driver's clock just before the offsets were asked, ms since 1970.
+    """
+
+    topic_id: str
+    offsets: Mapping[int, tuple[int, int]]
+    high_watermarks: Mapping[int, int]
+    delete_retention_ms: int | None
+    topic_names: Mapping[str, str]
+    at_ms: int
+
+
+def look_up(spark: SparkSession, topic: Topic, *, isolation: str) -> Ends:
+    """Return what the cluster says of `topic`; `isolation` is `read_committed` or `read_uncommitted`.
+
+    Raises TopicError where the cluster cannot be reached, refuses the user, or has no such topic. Each answer is
+    awaited for 20 seconds, or as long as `default.api.timeout.ms` of the topic's settings says.
+    """
+    check_session(spark)
+    settings = with_timeouts(topic.settings.values) | {"bootstrap.servers": topic.bootstrap_servers}
+    with failures_of(topic, "describe"), admin_client(spark, settings) as admin:
+        topic_id, partitions = admin.describe(topic.name)
+        if not partitions:
+            raise TopicError.no_partitions(topic.name, topic.bootstrap_servers)
+        if leaderless := sorted(partition for partition, led in partitions.items() if not led):
+            raise TopicError.no_leader(topic.name, leaderless)
+        at_ms = time.time_ns() // 1_000_000
+        # In this order no end is before its start, and none behind its high watermark.
+        starts = admin.starts(topic.name, partitions)
+        ends = admin.ends(topic.name, partitions, isolation)
+        marks = admin.ends(topic.name, partitions, READ_UNCOMMITTED) if isolation == READ_COMMITTED else ends
+        return Ends(
+            topic_id=topic_id,
+            offsets={partition: (starts[partition], ends[partition]) for partition in sorted(partitions)},
+            high_watermarks=marks,
+            delete_retention_ms=admin.delete_retention_ms(topic.name),
+            topic_names=admin.topic_names(),
+            at_ms=at_ms,
+        )

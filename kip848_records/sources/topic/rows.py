@@ -1,0 +1,82 @@
+"""The records of a live topic as log rows, by Spark's Kafka source."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from kip848_records.sources.dump import log_rows
+from kip848_records.sources.log import COPY_SCHEMA
+from kip848_records.sources.topic.failures import GROUP_PREFIX
+from kip848_records.sources.topic.timeouts import patience_ms, with_timeouts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kip848_records.sources.topic.address import Topic
+
+# Spark's newer way to find offsets leaves internal topics out, and says nothing.
+_FINDS_INTERNAL = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
+
+
+def read_range(
+    spark: SparkSession, topic: Topic, ranges: Mapping[int, tuple[int, int]], *, isolation: str
+) -> DataFrame:
+    """Return the rows (`sources.log.COPY_SCHEMA`) of each partition from its first offset up to, without, its second.
+
+    Records are read when an action runs, and again by each that does: land them first. `failures_of(topic, "read")`
+    makes errors of what fails then. Records that the topic no longer has fail the read; those that compaction removed
+    do not. No group is joined and nothing is committed.
+    """
+    asked = {partition: places for partition, places in ranges.items() if places[0] != places[1]}
+    if not asked:
+        return spark.createDataFrame([], COPY_SCHEMA)
+    starts, ends = ({partition: places[i] for partition, places in asked.items()} for i in range(2))
+    _find_internal_topics(spark)
+    options = _options(topic, asked, isolation) | {
+        "startingOffsets": _offsets(topic, starts),
+        "endingOffsets": _offsets(topic, ends),
+    }
+    return log_rows(spark.read.format("kafka").options(**options).load(), F.lit(None))
+
+
+def stream(
+    spark: SparkSession, topic: Topic, partitions: Iterable[int], starting: Mapping[int, int], *, isolation: str
+) -> DataFrame:
+    """Return the same rows as a stream, for Structured Streaming: each partition's from the offset given on.
+
+    `starting` names all partitions; a query that has a checkpoint goes on from there.
+    """
+    _find_internal_topics(spark)
+    options = _options(topic, partitions, isolation) | {"startingOffsets": _offsets(topic, starting)}
+    return log_rows(spark.readStream.format("kafka").options(**options).load(), F.lit(None))
+
+
+def _options(topic: Topic, partitions: Iterable[int], isolation: str) -> dict[str, str]:
+    client = with_timeouts(topic.settings.values) | {
+        "bootstrap.servers": topic.bootstrap_servers,
+        "isolation.level": isolation,
+        "allow.auto.create.topics": "false",
+    }
+    patience = str(patience_ms(topic.settings.values))
+    return {f"kafka.{name}": value for name, value in client.items()} | {
+        # Partitions by name: who subscribes joins a group, which is written into the topic that is read.
+        "assign": json.dumps({topic.name: sorted(partitions)}),
+        "groupIdPrefix": GROUP_PREFIX,
+        "failOnDataLoss": "true",
+        "kafkaConsumer.pollTimeoutMs": patience,
+    }
+
+
+def _offsets(topic: Topic, offsets: Mapping[int, int]) -> str:
+    return json.dumps({topic.name: {str(partition): offset for partition, offset in sorted(offsets.items())}})
+
+
+def _find_internal_topics(spark: SparkSession) -> None:
+    """Switch the session, unless it was started so: Spark asks it when an action runs, so it stays switched."""
+    if spark.conf.get(_FINDS_INTERNAL, "false") != "true":
+        spark.conf.set(_FINDS_INTERNAL, "true")
