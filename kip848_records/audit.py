@@ -8,24 +8,31 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from kip848_records import __version__
-from kip848_records.decode import decode, decode_together
 from kip848_records.decode.dialects import AUTO, check_dialect, choose_dialect
+from kip848_records.derive import Known, decode_present, group_tables, with_inferred
 from kip848_records.errors import InputError
 from kip848_records.history import known_history
-from kip848_records.landing import Landed, landed
+from kip848_records.landing import Landed, count_records, landed, scratch
+from kip848_records.live.kept_log import KeptLog, Read, latest
+from kip848_records.live.run import LiveLog, Wanted, read_on, replaced_partitions
+from kip848_records.live.set_aside import set_aside
+from kip848_records.live.update import Names, bring_up_to_date
 from kip848_records.protocol.messages import DIALECTS, KAFKA, RECORDS
-from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.replay import latest_state
 from kip848_records.sources import ends_of_dumps, find_copies, read_copies, settle_transactions
+from kip848_records.sources.topic import READ_COMMITTED, READ_UNCOMMITTED, LiveTopic, is_topic, open_topic
 from kip848_records.tables.delta import write_tables
+from kip848_records.tables.existing import clusters, prepare_tables
 from kip848_records.tables.specs import AUDIT_RUNS, RECORD_TABLES
-from kip848_records.timeline import EVENT_TABLES, group_events, lost_records, partition_losses, timelines
+from kip848_records.tables.writers import only_writer
+from kip848_records.times import utc
 from kip848_records.topics import topic_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from pyspark.sql import SparkSession
@@ -54,11 +61,16 @@ class AuditOptions:
     captured_at: datetime | None = None
     offset_commits: bool = False
     allow_empty: bool = False
+    kafka_config: str | None = None
 
 
 @dataclass(frozen=True)
 class Audit:
-    """A finished audit: its tables are written. `landing.Landed` says what the counts of what was read mean."""
+    """A finished audit: its tables are written. `landing.Landed` says what the counts of what was read mean.
+
+    `runs`: of a live topic, what each run so far read of each partition; this one's come last. `left_out`: records of
+    groups that Spark's own readers left behind.
+    """
 
     options: AuditOptions
     dialect: str
@@ -67,27 +79,51 @@ class Audit:
     records: Mapping[int | None, int]
     group_configurations: int
     aborted: int
+    runs: Sequence[Read] = ()
+    left_out: int = 0
 
 
 def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[str], None]) -> Audit:
-    """Land the sources' rows and replace the cluster's rows in every table by what they say.
+    """Audit copies of the log, or a live topic, into tables; `progress` is told, in words, what is going on.
 
-    Segments are read once, dumps once more for where they end. `progress` is told, in words, what is going on. Raises
-    InputError where there is nothing to read, or it was not copied at `captured_at`; no table has been touched then.
+    Raises InputError for options that do not fit together, for what cannot be read, and while another run writes to the
+    same tables.
     """
     if not options.cluster:
         raise InputError.empty_cluster()
     check_dialect(options.dialect, known=(*DIALECTS, AUTO))
+    if not any(is_topic(source) for source in options.sources):
+        return audit_copies(spark, options, progress)
+    if len(options.sources) > 1:
+        raise InputError.topic_and_copies()
+    topic = open_topic(spark, options.sources[0], options.kafka_config)
+    # Only offset commits are ever written in transactions. Who does not ask for them reads on behind one that hangs.
+    isolation = READ_COMMITTED if options.offset_commits else READ_UNCOMMITTED
+    return audit_topic(spark, LiveTopic(spark, topic, isolation), options, progress)
+
+
+def audit_copies(spark: SparkSession, options: AuditOptions, progress: Callable[[str], None]) -> Audit:
+    """Land the sources' rows and replace the cluster's rows in every table by what they say.
+
+    Segments are read once, dumps once more for where they end. Raises InputError where there is nothing to read, or it
+    was not copied at `captured_at`; no table has been touched then.
+    """
     copies = find_copies(spark, options.sources, options.source_format)
     log = reduce(DataFrame.unionByName, [read_copies(spark, copies), *ends_of_dumps(spark, copies)])
     progress(f"reading {', '.join(options.sources)}")
     names = [copy.name for copy in copies]
-    with landed(spark, log, options.out, copies=names, offset_commits=options.offset_commits) as landing:
+    with (
+        only_writer(spark, options.out),
+        landed(spark, log, options.out, copies=names, offset_commits=options.offset_commits) as landing,
+    ):
+        prepare_tables(spark, options.out)
+        if KeptLog(spark, options.out, options.cluster).reads():
+            raise InputError.cluster_of_topic(options.cluster, options.out)
         count = sum(landing.records.values())
         if not count and not options.allow_empty:
             raise InputError.no_rows(", ".join(options.sources), landing.first_error)
         captured_at = _captured_at(options, landing)
-        dialect = _dialect(options, landing, progress)
+        dialect = _dialect(options, landing.log, progress)
         progress(f"decoding {count:,} records")
         tables = _tables(spark, options, dialect, landing, captured_at)
         run = _run(spark, options, dialect, captured_at)
@@ -105,6 +141,50 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[st
     )
 
 
+def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progress: Callable[[str], None]) -> Audit:
+    """Read what is new in a live topic since the run before, and bring the cluster's tables up to date.
+
+    Raises InputError where nothing comes though it must, and where the runs before were of another kind.
+    """
+    kept = KeptLog(spark, options.out, options.cluster)
+    with only_writer(spark, options.out), scratch(spark, options.out) as folder:
+        prepare_tables(spark, options.out)
+        reads = kept.reads()
+        if not reads and options.cluster in clusters(spark, options.out):
+            raise InputError.cluster_of_copy(options.cluster, options.out)
+        progress(f"asking {live.name} where it ends")
+        ends = live.ends()
+        names = Names(options.topics or {}, ends.topic_names)
+        if replaced := replaced_partitions(latest(reads), ends):
+            bring_up_to_date(kept, names, folder, progress)
+            set_aside(kept, replaced, progress)
+        progress(f"reading {live.name}, {len(ends.offsets)} partitions")
+        run = read_on(kept, live, ends, _wanted(options), folder)
+        log = kept.rows().where(F.col("run") == run.reads[0].run)
+        counts, configurations = count_records(log)
+        progress(f"decoding {sum(counts.values()):,} records of run {run.reads[0].run}")
+        bring_up_to_date(kept, names, folder, progress)
+        reads = kept.reads()
+    captured_ms = reads[-1].captured_ms
+    return Audit(
+        options=options,
+        dialect=reads[-1].dialect,
+        captured_at=None if captured_ms is None else utc(captured_ms),
+        copies=1,
+        records={**counts, **run.offset_commits},
+        group_configurations=configurations,
+        aborted=0,
+        runs=reads,
+        left_out=run.left_out,
+    )
+
+
+def _wanted(options: AuditOptions) -> Wanted:
+    captured_at = options.captured_at
+    captured_ms = None if captured_at is None else round(captured_at.timestamp() * 1000)
+    return Wanted(options.dialect, options.offset_commits, captured_ms, options.allow_empty)
+
+
 def _captured_at(options: AuditOptions, landing: Landed) -> datetime | None:
     """Return when the log was copied; raises InputError if the user names a time at which it cannot have been."""
     if options.captured_at and landing.newest and options.captured_at < landing.newest - _CLOCKS_DIFFER_BY:
@@ -112,10 +192,10 @@ def _captured_at(options: AuditOptions, landing: Landed) -> datetime | None:
     return options.captured_at or landing.newest
 
 
-def _dialect(options: AuditOptions, landing: Landed, progress: Callable[[str], None]) -> str:
+def _dialect(options: AuditOptions, log: DataFrame, progress: Callable[[str], None]) -> str:
     if options.dialect != AUTO:
         return options.dialect
-    choice = choose_dialect(landing.log)
+    choice = choose_dialect(log)
     progress(str(choice))
     return choice.name
 
@@ -125,34 +205,23 @@ def _tables(
 ) -> Mapping[str, DataFrame | None]:
     """Return every table's rows, None where there are none. What several tables are made of is kept beside the log."""
     log = settle_transactions(landing.log) if options.offset_commits else landing.log
-    present = {record.table for record in DIALECTS[dialect].records if landing.records.get(record.key_type)}
-    if not landing.group_configurations:
-        present.discard(GROUP_CONFIGURATION.table)
-    decoded = decode(log, dialect=dialect, offset_commits=options.offset_commits, tables=present)
+    counts, offset_commits = (landing.records, landing.group_configurations), options.offset_commits
+    decoded = decode_present(log, dialect, *counts, offset_commits=offset_commits)
     quarantine = landing.keep(decoded.quarantine, "quarantine")
     topics = landing.keep(topic_names(spark, decoded.records, options.topics or {}), "topics")
+    known = Known(known_history(landing.history), quarantine, topics, captured_at)
     return {
         **dict.fromkeys(RECORD_TABLES),
-        **decoded.records,
+        **with_inferred(decoded.records),
         "latest_state": latest_state(landing.without_stale(log), dialect=dialect),
         "partition_history": landing.history,
         "quarantine": quarantine,
         "unknown_record": decoded.unknown_record if landing.records.keys() - {None, *RECORDS} else None,
         "topic_name": topics,
-        **timelines(_events(landing, dialect, quarantine), topics, captured_at, landing.keep),
+        **group_tables(landing.without_stale(landing.log), dialect, known, landing.keep),
     }
 
 
 def _run(spark: SparkSession, options: AuditOptions, dialect: str, captured_at: datetime | None) -> DataFrame:
-    row = (captured_at, list(options.sources), dialect, __version__)
-    return spark.createDataFrame([row], "captured_at timestamp, sources array<string>, dialect string, version string")
-
-
-def _events(landing: Landed, dialect: str, quarantine: DataFrame) -> DataFrame:
-    """Return the rows of `group_events`; what was lost is looked at only if something was."""
-    records = decode_together(landing.without_stale(landing.log), EVENT_TABLES, dialect=dialect)
-    history = known_history(landing.history)
-    if quarantine.isEmpty():
-        return group_events(records, history)
-    losses = landing.keep(partition_losses(quarantine, history), "losses")
-    return group_events(records, history, lost_records(quarantine), losses)
+    row = (1, captured_at, list(options.sources), dialect, __version__, options.offset_commits, False, None)
+    return spark.createDataFrame([row], AUDIT_RUNS.schema_without("cluster"))

@@ -198,6 +198,67 @@ class InputError(Kip848Error):
         return cls(f"nothing can be written to {out}: {reason}", "name a folder that is yours with --out, new or not")
 
     @classmethod
+    def disk_full(cls, out: str) -> Self:
+        """There is no room left where tables are written, or where Spark keeps what it sorts."""
+        return cls(
+            f"there is no space left on the disk for {out}, or for what Spark sorts (spark.local.dir)",
+            "make room and run it again: tables are changed as a whole, or not at all",
+        )
+
+    @classmethod
+    def other_writer(cls, out: str, who: str) -> Self:
+        """Another run writes to the same tables."""
+        return cls(f"another run writes to {out}: {who}", "wait until it is done, or name another folder with --out")
+
+    @classmethod
+    def other_options(cls, dialect: str, *, offset_commits: bool) -> Self:
+        """A run decodes otherwise than the runs before it did."""
+        how = f"--dialect {dialect} and {'with' if offset_commits else 'without'} --offset-commits"
+        return cls(f"the runs before this one were made {how}", "do the same, or name another --cluster or --out")
+
+    @classmethod
+    def cluster_of_topic(cls, cluster: str, out: str) -> Self:
+        """A copy would replace what was read from a live topic, night after night."""
+        return cls(
+            f"the tables of cluster {cluster!r} in {out} are of a live topic, run by run",
+            "name another --cluster or --out for a copy",
+        )
+
+    @classmethod
+    def cluster_of_copy(cls, cluster: str, out: str) -> Self:
+        """What is read from a live topic would be mixed with a copy's."""
+        return cls(
+            f"the tables of cluster {cluster!r} in {out} are of a copy of the log",
+            "name another --cluster or --out for a live topic",
+        )
+
+    @classmethod
+    def topic_and_copies(cls) -> Self:
+        """A live topic was named beside other sources."""
+        return cls("a live topic is audited by itself, not with other sources", "audit copies into another --cluster")
+
+    @classmethod
+    def unfinished_run(cls, out: str, cluster: str) -> Self:
+        """A run was interrupted while it changed the tables."""
+        return cls(
+            f"the last run of cluster {cluster!r} in {out} did not finish: its tables do not fit together",
+            "run the same audit again, which finishes it",
+        )
+
+    @classmethod
+    def newer_tables(cls, out: str, found: str, ours: str) -> Self:
+        """A newer version wrote the tables."""
+        return cls(f"the tables in {out} were written by version {found}, and this is {ours}", "install that version")
+
+    @classmethod
+    def too_many_quarantined(cls, quarantined: int, records: int, limit: str) -> Self:
+        """More rows did not decode than the user takes."""
+        return cls(
+            f"{quarantined:,} of {records:,} rows were quarantined, more than --max-quarantined {limit}",
+            "the table quarantine has them, each with the reason",
+        )
+
+    @classmethod
     def empty_cluster(cls) -> Self:
         """A cluster's name partitions the tables, and Delta takes an empty one for null."""
         return cls("the name of the cluster is empty", "name it with --cluster, or leave that out")

@@ -10,7 +10,6 @@ import shutil
 import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Observation
@@ -22,7 +21,7 @@ from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.sources import reading, settle_transactions
 from kip848_records.sources.copies import drop_copies, merge_copies
-from kip848_records.sources.files import URI, escape_glob
+from kip848_records.sources.files import escape_glob, local_path
 from kip848_records.sources.log import (
     is_readable,
     is_record,
@@ -41,7 +40,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Landed:
+class Scratch:
+    """A folder for what several tables are made of."""
+
+    path: str
+
+    def keep(self, rows: DataFrame, name: str) -> DataFrame:
+        """Write `rows` and return what was written, to be read as often as needed."""
+        return _write_and_read(rows, f"{self.path}/{name}")
+
+
+@dataclass(frozen=True)
+class Landed(Scratch):
     """What was landed, and what passed by.
 
     `log`: the landed rows. `history`: what each copy holds of a partition (`history.copy_history`). `stale`: where rows
@@ -51,7 +61,6 @@ class Landed:
     `first_error`: why a row could not be read, for one of them. `newest`: the highest timestamp of a record.
     """
 
-    path: str
     log: DataFrame
     history: DataFrame
     stale: DataFrame | None
@@ -65,9 +74,20 @@ class Landed:
         """Drop rows, by partition and offset, whose keys may have been deleted unseen (`history.stale_places`)."""
         return rows if self.stale is None else rows.join(self.stale, ["partition", "offset"], "left_anti")
 
-    def keep(self, rows: DataFrame, name: str) -> DataFrame:
-        """Write `rows` beside the log and return what was written: for what several tables are made of."""
-        return _write_and_read(rows, f"{self.path}/{name}")
+
+@contextmanager
+def scratch(spark: SparkSession, out: str) -> Iterator[Scratch]:
+    """Yield a folder below the folder `out`, which is removed when the block ends."""
+    path = f"{out.rstrip('/')}/_landing/{uuid.uuid4()}"
+    if (folder := local_path(spark, path)) is not None:
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise InputError.not_writable(out, error.strerror) from None
+    try:
+        yield Scratch(path)
+    finally:
+        _remove(spark, path)
 
 
 @contextmanager
@@ -75,18 +95,10 @@ def landed(
     spark: SparkSession, log: DataFrame, out: str, *, copies: Sequence[str], offset_commits: bool
 ) -> Iterator[Landed]:
     """Land the log rows of these copies below the folder `out`, and remove them when the block ends."""
-    path = f"{out.rstrip('/')}/_landing/{uuid.uuid4()}"
-    if (folder := _local(spark, path)) is not None:
-        try:
-            folder.mkdir(parents=True)
-        except OSError as error:
-            raise InputError.not_writable(out, error.strerror) from None
-    try:
+    with scratch(spark, out) as folder:
         with reading():
-            landing = _land(log, path, copies, offset_commits=offset_commits)
+            landing = _land(log, folder.path, copies, offset_commits=offset_commits)
         yield landing
-    finally:
-        _remove(spark, path)
 
 
 def _land(log: DataFrame, path: str, copies: Sequence[str], *, offset_commits: bool) -> Landed:
@@ -106,13 +118,7 @@ def _land(log: DataFrame, path: str, copies: Sequence[str], *, offset_commits: b
     rows = _write_and_read(wanted.sortWithinPartitions("key"), f"{path}/log")
     history = _write_and_read(_history(rows, several=len(copies) > 1), f"{path}/history")
     stale = None if len(copies) == 1 else _write_and_read(stale_places(rows, history), f"{path}/stale")
-    is_configuration = key_of_types([GROUP_CONFIGURATION.key_type]) & key_ends_after_group()
-    per_type = (
-        rows.filter(is_record())
-        .groupBy(key_type().alias("key_type"))
-        .agg(F.count("*").alias("records"), F.count_if(is_configuration).alias("configurations"))
-        .collect()
-    )
+    per_type, configurations = count_records(rows)
     # Where nothing is left of the rows, Spark drops the observation from its plan, and waiting for it never ends.
     counts = log.agg(*counted).collect()[0].asDict() if rows.isEmpty() else seen.get
     passed = {} if offset_commits else {commit: counts[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
@@ -121,12 +127,24 @@ def _land(log: DataFrame, path: str, copies: Sequence[str], *, offset_commits: b
         log=rows,
         history=history,
         stale=stale,
-        records={row.key_type: row.records for row in per_type} | {commit: n for commit, n in passed.items() if n},
-        group_configurations=sum(row.configurations for row in per_type),
+        records=per_type | {commit: n for commit, n in passed.items() if n},
+        group_configurations=configurations,
         aborted=counts["aborted"],
         first_error=counts["first_error"],
         newest=None if counts["newest_ms"] is None else utc(counts["newest_ms"]),
     )
+
+
+def count_records(rows: DataFrame) -> tuple[dict[int | None, int], int]:
+    """Return how many readable records there are of each key type, and how many group configurations of type 8."""
+    is_configuration = key_of_types([GROUP_CONFIGURATION.key_type]) & key_ends_after_group()
+    counted = (
+        rows.filter(is_record())
+        .groupBy(key_type().alias("key_type"))
+        .agg(F.count("*").alias("records"), F.count_if(is_configuration).alias("configurations"))
+        .collect()
+    )
+    return {row.key_type: row.records for row in counted}, sum(row.configurations for row in counted)
 
 
 def _history(rows: DataFrame, *, several: bool) -> DataFrame:
@@ -155,18 +173,9 @@ def _write_and_read(rows: DataFrame, path: str) -> DataFrame:
     return rows.sparkSession.read.schema(rows.schema).parquet(escape_glob(path))
 
 
-def _local(spark: SparkSession, path: str) -> Path | None:
-    """Return where `path` lies on this machine; None if it is one of an object store or another file system."""
-    if path.startswith("file:"):
-        return Path(path.removeprefix("file:"))
-    jsc = getattr(spark, "_jsc", None)  # a Connect session has none, and may run anywhere
-    default = jsc.hadoopConfiguration().get("fs.defaultFS") if jsc is not None else ""
-    return Path(path) if default.startswith("file:") and not URI.match(path) else None
-
-
 def _remove(spark: SparkSession, path: str) -> None:
     """Remove what was landed; where files cannot be deleted from here, as on an object store, leave an empty table."""
-    if (folder := _local(spark, path)) is not None:
+    if (folder := local_path(spark, path)) is not None:
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):
             folder.parent.rmdir()  # another audit may be landing beside this one

@@ -36,10 +36,14 @@ def replay(log: DataFrame, *, offsets: Mapping[int, int] | None = None, until: d
         counted = counted.filter(_not_after(offsets))
     if until is not None:
         counted = counted.filter(F.col("timestamp") <= F.lit(until))
-    rest = [name for name in log.columns if name not in {"partition", "key", "offset"}]
-    last = counted.groupBy("partition", "key").agg(F.max(F.struct("offset", *rest)).alias("last"))
-    live = last.filter(F.col("last.value").isNotNull() & F.col("last.error").isNull())
-    return live.select("partition", "key", "last.*").select(*log.columns)
+    return last_of_keys(counted).filter(F.col("value").isNotNull() & F.col("error").isNull())
+
+
+def last_of_keys(records: DataFrame) -> DataFrame:
+    """Return the last log row of each key, tombstones and errors too."""
+    rest = [name for name in records.columns if name not in {"partition", "key", "offset"}]
+    last = records.groupBy("partition", "key").agg(F.max(F.struct("offset", *rest)).alias("last"))
+    return last.select("partition", "key", "last.*").select(*records.columns)
 
 
 def latest_state(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -111,6 +112,15 @@ def _brokers_below(spark: SparkSession, path: str) -> list[Copy]:
     for file in _segments_below(spark, path, "/*"):
         segments.setdefault(file.split("/")[-3], []).append(file)
     return [Copy(f"{path.rstrip('/')}/{broker}", "segments", files) for broker, files in segments.items()]
+
+
+def local_path(spark: SparkSession, path: str) -> Path | None:
+    """Return where `path` lies on this machine; None if it is one of an object store or another file system."""
+    if path.startswith("file:"):
+        return Path(path.removeprefix("file:"))
+    jsc = getattr(spark, "_jsc", None)  # a Connect session has none, and may run anywhere
+    default = jsc.hadoopConfiguration().get("fs.defaultFS") if jsc is not None else ""
+    return Path(path) if default.startswith("file:") and not URI.match(path) else None
 
 
 @contextmanager

@@ -104,6 +104,13 @@ def group_id_length() -> Column:
     return _unsigned_int16(3)
 
 
+def group_id() -> Column:
+    """Return the group id of `key`, behind an int16 type and an int16 length; null if it is damaged or not there."""
+    size = group_id_length()
+    text = F.expr("substring(key, 5)").substr(F.lit(1), size)
+    return F.when(F.octet_length(text) == size, F.try_validate_utf8(text.cast("string")))
+
+
 def is_offset_commit() -> Column:
     """Return whether `key` is that of an offset commit, about 95 % of a real log."""
     return key_of_types(OFFSET_COMMIT_TYPES)

@@ -42,6 +42,10 @@ class TableSpec:
         fields = (StructField(c.name, c.type, not c.required, {"comment": c.comment}) for c in self.columns)
         return StructType(list(fields))
 
+    def schema_without(self, name: str) -> StructType:
+        """The same without one of the columns."""
+        return StructType([field for field in self.schema if field.name != name])
+
 
 STRING, INT, BIGINT, BOOLEAN = StringType(), IntegerType(), LongType(), BooleanType()
 TIMESTAMP, BINARY = TimestampType(), BinaryType()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,23 @@ def location(out: str, name: str) -> str:
     """Return where a table lies. Delta takes a relative path for the name of a table, so there are none."""
     folder = out if URI.match(out) else str(Path(out).absolute())
     return f"{folder.rstrip('/')}/{name}"
+
+
+@dataclass(frozen=True)
+class ClusterTables:
+    """The rows of one cluster in the tables of the folder `out`."""
+
+    spark: SparkSession
+    out: str
+    cluster: str
+
+    def read(self, name: str) -> DataFrame:
+        """Return the cluster's rows of a table."""
+        return read_table(self.spark, self.out, name, self.cluster)
+
+    def is_there(self, name: str) -> bool:
+        """Return whether there is such a table, whatever clusters it has rows of."""
+        return DeltaTable.isDeltaTable(self.spark, location(self.out, name))
 
 
 def read_table(spark: SparkSession, out: str, name: str, cluster: str) -> DataFrame:
@@ -56,20 +74,86 @@ def write_tables(
             pass
 
 
+def append(tables: ClusterTables, spec: TableSpec, rows: DataFrame, application: str, version: int) -> None:
+    """Add rows of the cluster to a table in one commit; not a second time for the same `application` and `version`.
+
+    `version` only grows, and Delta keeps the last one of each application: one that was interrupted may do all again.
+    """
+    _create(tables.spark, tables.out, spec)
+    writer = _shaped(rows, spec, tables.cluster).write.format("delta").mode("append")
+    writer.option("txnAppId", application).option("txnVersion", version).save(location(tables.out, spec.name))
+
+
+def upsert(tables: ClusterTables, spec: TableSpec, change: Change, keep: Callable[[DataFrame, str], DataFrame]) -> None:
+    """Replace a part of the cluster's rows, in one commit that rewrites no row that stays as it is.
+
+    `keep` stores what differs, so that Delta, which reads it more than once, reads the same.
+    """
+    path = location(tables.out, spec.name)
+    found = tables.read(spec.name).transform(change.part)
+    changes = keep(_changes(found, _shaped(change.rows, spec, tables.cluster), change.key), f"changes-{spec.name}")
+    kinds = {row.change for row in changes.select("change").distinct().collect()}
+    if kinds == {"insert"}:
+        changes.drop("change").write.format("delta").mode("append").save(path)
+    elif kinds:
+        values = {column.name: f"s.{column.name}" for column in spec.columns}
+        same = [f"t.cluster = {_sql_string(tables.cluster)}", *(f"t.{name} = s.{name}" for name in change.key)]
+        (
+            DeltaTable.forPath(tables.spark, path)
+            .alias("t")
+            .merge(changes.alias("s"), " AND ".join(same))
+            .whenMatchedDelete("s.change = 'delete'")
+            .whenMatchedUpdate(set=dict(values))
+            .whenNotMatchedInsert(values=dict(values))
+            .execute()
+        )
+
+
+@dataclass(frozen=True)
+class Change:
+    """New `rows` for a part of a table: `part` finds that part, and `key` tells a row of it from all others."""
+
+    rows: DataFrame
+    part: Callable[[DataFrame], DataFrame]
+    key: tuple[str, ...]
+
+
+def _changes(found: DataFrame, wanted: DataFrame, key: tuple[str, ...]) -> DataFrame:
+    """Return the rows to insert, update or delete (``change``), so that `wanted` are there and not those found."""
+    columns = wanted.columns
+    old = found.select(*key, F.struct(*columns).alias("old"))
+    new = wanted.select(*key, F.struct(*columns).alias("new"))
+    change = F.when(F.col("old").isNull(), "insert").when(F.col("new").isNull(), "delete").otherwise("update")
+    return (
+        new.join(old, [*key], "full")
+        .where(~F.col("new").eqNullSafe(F.col("old")))
+        .select(F.coalesce("new", "old").alias("row"), change.alias("change"))
+        .select("row.*", "change")
+    )
+
+
+def _create(spark: SparkSession, out: str, spec: TableSpec) -> None:
+    """Create a table that is not there."""
+    # The builder keeps NOT NULL and comments; a writer would lose the one or the other.
+    new = DeltaTable.createIfNotExists(spark).location(location(out, spec.name)).comment(spec.comment)
+    new.addColumns(spec.schema).partitionedBy("cluster").execute()
+
+
+def _shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:
+    return rows.withColumn("cluster", F.lit(cluster)).select(*(F.col(c.name).cast(c.type) for c in spec.columns))
+
+
 def _replace(spark: SparkSession, out: str, cluster: str, spec: TableSpec, rows: DataFrame | None) -> None:
     path = location(out, spec.name)
     if DeltaTable.isDeltaTable(spark, path):
         # To replace rows, Delta lists the table's files. For a table that never had any it need not.
         has_rows = DeltaTable.forPath(spark, path).history(1).collect()[0].version > 0
     else:
-        # The builder keeps NOT NULL and comments; a writer would lose the one or the other.
-        new = DeltaTable.createIfNotExists(spark).location(path).comment(spec.comment)
-        new.addColumns(spec.schema).partitionedBy("cluster").execute()
+        _create(spark, out, spec)
         has_rows = False
     of_cluster = f"cluster = {_sql_string(cluster)}"
     if rows is not None:
-        shaped = rows.withColumn("cluster", F.lit(cluster)).select(*(F.col(c.name).cast(c.type) for c in spec.columns))
-        writer = shaped.write.format("delta")
+        writer = _shaped(rows, spec, cluster).write.format("delta")
         writer = writer.mode("overwrite").option("replaceWhere", of_cluster) if has_rows else writer.mode("append")
         writer.save(path)
     elif has_rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql.types import ArrayType
+from pyspark.sql.types import ArrayType, StructField, StructType
 
 from kip848_records.decode.schemas import (
     key_columns,
@@ -33,6 +33,46 @@ TRANSACTION = Column(
     STRING,
     "none; committed; pending: no marker yet; unknown: the source does not show markers. Aborted ones are left out",
 )
+IS_INFERRED = Column(
+    "is_inferred",
+    BOOLEAN,
+    "Whether the log no longer has the record: a key was gone when it was read again, so this deletion was. It stands "
+    "at the first free offset behind what had been read before, with the time of that reading",
+    required=True,
+)
+RUN = Column("run", BIGINT, "Number of the run, from 1", required=True)
+
+PARTITION_READ = StructType(
+    [
+        StructField("partition", INT),
+        StructField("from_offset", BIGINT),
+        StructField("until_offset", BIGINT),
+        StructField("note", STRING),
+    ]
+)
+"""What one run read of a partition: the offsets, the second not included, and what was out of the ordinary."""
+
+READ_SCHEMA = StructType(
+    [
+        StructField("source", STRING),
+        StructField("topic_id", STRING),
+        StructField("version", STRING),
+        StructField("dialect", STRING),
+        StructField("offset_commits", BOOLEAN),
+        StructField("read_ms", BIGINT),
+        StructField("captured_ms", BIGINT),
+        StructField("from_offset", BIGINT),
+        StructField("until_offset", BIGINT),
+        StructField("note", STRING),
+        StructField("first_offset", BIGINT),
+        StructField("stretch_from", BIGINT),
+        StructField("is_gapless", BOOLEAN),
+        StructField("first_pair", BIGINT),
+        StructField("witness", BIGINT),
+    ]
+)
+"""A row `read` of the log: see `kept_log.Read`."""
+
 _PLACE = (CLUSTER, PARTITION, OFFSET, LOGGED_AT)
 _PLACE_KEY = ("cluster", "partition", "offset")
 
@@ -49,6 +89,7 @@ def record_spec(table: str) -> TableSpec:
     known = {"partition": PARTITION, "offset": OFFSET, "timestamp": LOGGED_AT, "transaction": TRANSACTION}
     known["is_tombstone"] = Column("is_tombstone", BOOLEAN, "Whether the record deletes its key", required=True)
     columns = [known.get(c) or Column(c, fields[c][1], fields[c][0]) for c in record_schema(table).names]
+    columns.insert(columns.index(known["is_tombstone"]) + 1, IS_INFERRED)
     types = " and ".join(str(record.key_type) for record in KAFKA.of_table(table) or records)
     return TableSpec(
         table, f"Every {name} record of the log (key type {types}), history included", _PLACE_KEY, (CLUSTER, *columns)
@@ -137,16 +178,44 @@ TOPIC_NAME = TableSpec(
 )
 
 
-AUDIT_RUNS = TableSpec(
-    "audit_runs",
-    "What was audited, when and how",
-    ("cluster",),
+LOG = TableSpec(
+    "log",
+    "Every row that was read from a live topic, as it was: what the other tables of its cluster are made of. And for "
+    "each run and partition a row `read`, that says what was read",
+    ("cluster", "partition", "offset", "run"),
     (
         CLUSTER,
+        RUN,
+        PARTITION,
+        Column("offset", BIGINT, "Offset of the record; of a row `read`, the first that was not read", required=True),
+        Column("timestamp", TIMESTAMP, "When the record was appended, by the coordinator's clock (UTC)"),
+        Column("timestampType", INT, "0: when it was created; 1: when it was appended"),
+        Column("key", BINARY, "The key's bytes"),
+        Column("value", BINARY, "The value's bytes; null for a tombstone"),
+        Column("transaction", STRING, "none; unknown: an offset commit, for the source does not show markers"),
+        Column("group_id", STRING, "Group id, in full; null where the key does not tell"),
+        Column("error", STRING, "Why the row does not count as a record; null for all others"),
+        IS_INFERRED,
+        Column("read", READ_SCHEMA, "What a run read of the partition; null for records"),
+    ),
+)
+
+AUDIT_RUNS = TableSpec(
+    "audit_runs",
+    "What was audited, when and how: the last run of a live topic's, and those before it, or the audit of a copy",
+    ("cluster", "run"),
+    (
+        CLUSTER,
+        RUN,
         Column("captured_at", TIMESTAMP, "When the log was copied: how old what is still open is counts to it (UTC)"),
         Column("sources", ArrayType(STRING), "What was read, as named to the audit", required=True),
         Column("dialect", STRING, "Who wrote the records, as they were decoded", required=True),
         Column("version", STRING, "The version of kip848-records that wrote the tables", required=True),
+        Column("offset_commits", BOOLEAN, "Whether offset commits were decoded too", required=True),
+        Column(
+            "is_set_aside", BOOLEAN, "Whether it tells of partitions that were cut short or made anew", required=True
+        ),
+        Column("partitions", ArrayType(PARTITION_READ), "What was read of each partition of a live topic; else null"),
     ),
 )
 
@@ -158,7 +227,7 @@ TABLES = {
     spec.name: spec
     for spec in (
         *(record_spec(table) for table in RECORD_TABLES),
-        *(AUDIT_RUNS, LATEST_STATE, PARTITION_HISTORY, QUARANTINE, UNKNOWN_RECORD, TOPIC_NAME, *TIMELINES),
+        *(LOG, AUDIT_RUNS, LATEST_STATE, PARTITION_HISTORY, QUARANTINE, UNKNOWN_RECORD, TOPIC_NAME, *TIMELINES),
     )
 }
 """Every table, by name."""

@@ -37,7 +37,6 @@ def group_state_timeline(judged: DataFrame, captured_at: datetime | None) -> Dat
     """
     in_order = Window.partitionBy(*GROUP).orderBy("offset")
     run = F.struct("incarnation", "group_type", "state")
-    duration = ms_between("from_at", F.coalesce("to_at", literal(captured_at)))
     return (
         judged.where("ends_operation")
         .withColumn("starts", ~run.eqNullSafe(F.lag(run).over(in_order)))
@@ -51,11 +50,16 @@ def group_state_timeline(judged: DataFrame, captured_at: datetime | None) -> Dat
             }
         )
         .where(F.col("state") != DEAD)
-        .withColumn("duration_ms", duration)
         .select(
             *INCARNATION,
-            *("group_type", "state", "from_at", "from_offset", "to_at", "duration_ms"),
+            *("group_type", "state", "from_at", "from_offset", "to_at"),
             history(begin_is_complete=F.col("is_complete"), has_end=F.col("has_end")).alias("history"),
-            holds(F.col("duration_ms") < 0).alias("clock_skew"),
         )
+        .transform(with_durations, captured_at)
     )
+
+
+def with_durations(intervals: DataFrame, captured_at: datetime | None) -> DataFrame:
+    """Tell how long intervals lasted, those without an end (``to_at``) up to `captured_at`: the last two columns."""
+    duration = ms_between("from_at", F.coalesce("to_at", literal(captured_at)))
+    return intervals.withColumn("duration_ms", duration).withColumn("clock_skew", holds(F.col("duration_ms") < 0))

@@ -4,10 +4,10 @@ Compaction keeps the last value of every key; a damaged record may have been the
 can tell the state of the group, until it is deleted and begins anew.
 """
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from kip848_records.sources.log import group_id_length, key_of_types
+from kip848_records.sources.log import group_id, key_of_types
 from kip848_records.timeline.operations import EVENT_TYPES, GROUP
 
 
@@ -76,11 +76,4 @@ def _of_groups(quarantine: DataFrame) -> DataFrame:
     """Add the group id, null where it cannot be told; records that no timeline is made of are dropped."""
     is_of_group = F.col("key").isNull() | key_of_types(EVENT_TYPES)
     is_placed = F.col("partition").isNotNull() & F.col("offset").isNotNull()
-    return quarantine.filter(is_of_group & is_placed).withColumn("group_id", _group_id())
-
-
-def _group_id() -> Column:
-    """Return the group id of a key, which comes after an int16 type and an int16 length; null if it is damaged."""
-    size = group_id_length()
-    group_id = F.expr("substring(key, 5)").substr(F.lit(1), size)
-    return F.when(F.octet_length(group_id) == size, F.try_validate_utf8(group_id.cast("string")))
+    return quarantine.filter(is_of_group & is_placed).withColumn("group_id", group_id())

@@ -1,0 +1,114 @@
+"""What was read from a live topic so far, kept as it was: the table `log`, of which all other tables are made.
+
+A run appends its rows in one commit, together with what it read of each partition. So rows and offsets cannot disagree,
+whenever a run is killed, and the tables can be made anew at any time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from kip848_records.sources.log import LOG_SCHEMA, TOPIC
+from kip848_records.tables.delta import ClusterTables, append
+from kip848_records.tables.specs import LOG, READ_SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a run read of a partition, and what is known of the partition's history since its first run.
+
+    The run read what was there from ``from_offset`` to before ``until_offset``. ``note`` says what was out of the
+    ordinary. The partition's first run began at ``first_offset``.
+
+    A stretch is a part of the log in which compaction removed nothing between two runs. This one began at
+    ``stretch_from``; ``is_gapless`` if no offset was missing in it. ``first_pair``: the second of the first two records
+    of one key in it, see `history.copy_history`. ``witness``: the first of the last two. As long as it is there nothing
+    behind the second has been cleaned.
+    """
+
+    run: int
+    source: str
+    topic_id: str
+    version: str
+    dialect: str
+    offset_commits: bool
+    read_ms: int
+    captured_ms: int | None
+    partition: int = 0
+    from_offset: int = 0
+    until_offset: int = 0
+    note: str | None = None
+    first_offset: int = 0
+    stretch_from: int = 0
+    is_gapless: bool = True
+    first_pair: int | None = None
+    witness: int | None = None
+
+    @property
+    def complete_from(self) -> int | None:
+        """From which offset on no record is missing; None where nobody can tell."""
+        return self.stretch_from if self.is_gapless else self.first_pair
+
+    @property
+    def head_missing(self) -> bool:
+        """Whether the start of the log was gone before it was ever read."""
+        return self.first_offset > 0
+
+
+@dataclass(frozen=True)
+class KeptLog(ClusterTables):
+    """The rows that were read of one cluster's topic."""
+
+    @property
+    def application(self) -> str:
+        """Return the name under which Delta keeps the last run that each table has."""
+        return f"kip848 {self.cluster}"
+
+    def reads(self) -> list[Read]:
+        """Return what each run read of each partition, in the order of runs: empty if nothing was ever read."""
+        if not self.is_there(LOG.name):
+            return []
+        rows = self.read(LOG.name).where("read IS NOT NULL").select("run", "partition", "read.*").collect()
+        return [Read(**row.asDict()) for row in sorted(rows, key=lambda row: (row.run, row.partition))]
+
+    def rows(self) -> DataFrame:
+        """Return the records, as log rows (`sources.log.LOG_SCHEMA`), with ``run, group_id, is_inferred``."""
+        known = {"topic": F.lit(TOPIC)}
+        records = self.read(LOG.name).where("read IS NULL")
+        columns = [
+            (F.col(f.name) if f.name in records.columns else known.get(f.name, F.lit(None).cast(f.dataType))).alias(
+                f.name
+            )
+            for f in LOG_SCHEMA
+        ]
+        return records.select(*columns, "run", "group_id", "is_inferred")
+
+    def append(self, rows: DataFrame | None, reads: list[Read]) -> None:
+        """Add one run's records, and what it read."""
+        run = reads[0].run
+        marks = self.spark.createDataFrame(
+            [(read.partition, read.until_offset, _struct(read)) for read in reads],
+            "partition int, offset bigint, read " + READ_SCHEMA.simpleString(),
+        ).withColumn("is_inferred", F.lit(False))  # noqa: FBT003
+        every = (self.spark.createDataFrame([], LOG.schema) if rows is None else rows).unionByName(
+            marks, allowMissingColumns=True
+        )
+        append(self, LOG, every.withColumn("run", F.lit(run)), self.application, run)
+
+
+def latest(reads: list[Read]) -> Mapping[int, Read]:
+    """Return the last of each partition's reads."""
+    return {read.partition: read for read in reads}
+
+
+def _struct(read: Read) -> tuple[object, ...]:
+    fields = asdict(read)
+    return tuple(fields[name] for name in READ_SCHEMA.names)

@@ -1,0 +1,327 @@
+"""One run over a live topic: what it reads, and what that tells of the log since the run before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+from pyspark.sql import Observation, Window
+from pyspark.sql import functions as F
+
+from kip848_records import __version__
+from kip848_records.errors import InputError
+from kip848_records.live.kept_log import KeptLog, Read, latest
+from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.replay import last_of_keys
+from kip848_records.sources.log import group_id, is_offset_commit, key_of_types, without_offset_commits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from kip848_records.landing import Scratch
+    from kip848_records.sources.topic import Ends
+
+_SPARK_READERS: Final = "spark-kafka-"
+"""How the groups are called that Spark's own readers leave behind: a new one each time, and nobody's."""
+
+_DEFAULT_DELETE_RETENTION_MS: Final = 24 * 60 * 60 * 1000
+_PLACE: Final = ("partition", "offset")
+
+
+class LiveLog(Protocol):
+    """A topic that is being written to, as `sources.topic` reads it."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+
+    def ends(self) -> Ends:
+        """Where its partitions start and end now, and what else the cluster says of it."""
+
+    def read(self, ranges: Mapping[int, tuple[int, int]]) -> DataFrame:
+        """The rows of each partition from one offset to before another (`sources.log.COPY_SCHEMA`)."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """A context in which rows can be read: what fails there becomes an error for the user."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a run is to be: how its records are to be decoded, and the user's time of the copy."""
+
+    dialect: str
+    offset_commits: bool
+    captured_ms: int | None
+    allow_empty: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run read.
+
+    `reads`: of each partition. `offset_commits`: those that were only counted, by type. `left_out`: records of groups
+    of Spark's readers. `topic_names`: by topic id, from the cluster.
+    """
+
+    reads: list[Read]
+    offset_commits: Mapping[int | None, int]
+    left_out: int
+    topic_names: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What passed by while a run read: rows of each partition, the newest time, and what is only counted."""
+
+    rows: Mapping[int, int]
+    newest_ms: int | None
+    offset_commits: Mapping[int, int]
+    left_out: int
+
+
+def replaced_partitions(before: Mapping[int, Read], ends: Ends) -> dict[int, str]:
+    """Return the partitions that are not those read before, and what tells: the topic's id, or where they end."""
+    found = {}
+    for partition, read in before.items():
+        start, end = ends.offsets.get(partition, (0, -1))
+        if read.topic_id != ends.topic_id:
+            found[partition] = "the topic was deleted and created again"
+        elif end < read.until_offset:
+            found[partition] = f"it ends at {end}, and was read up to {read.until_offset}"
+        elif start > read.until_offset:
+            found[partition] = f"it starts at {start}, and was read up to {read.until_offset}"
+    return found
+
+
+def read_on(kept: KeptLog, live: LiveLog, ends: Ends, wanted: Wanted, folder: Scratch) -> Run:
+    """Read what is new in each partition, and append it to the kept log in one commit.
+
+    Raises InputError where rows must be there and none came: Spark leaves out internal topics unless told otherwise.
+    """
+    before = latest(kept.reads())
+    ranges = {
+        partition: (before[partition].until_offset if partition in before else start, end)
+        for partition, (start, end) in ends.offsets.items()
+    }
+    rows, seen = _land(live, ranges, folder, offset_commits=wanted.offset_commits)
+    expected = sum(until - first for first, until in ranges.values())
+    if not sum(seen.rows.values()) and (expected or not before) and not wanted.allow_empty:
+        raise InputError.no_rows(live.name, None)
+    common = _read(live, ends, wanted, before, seen)
+    fresh = [
+        replace(
+            common,
+            partition=partition,
+            from_offset=first,
+            until_offset=until,
+            note="added since the run before" if before and partition not in before else None,
+            first_offset=first,
+            stretch_from=first,
+            is_gapless=seen.rows.get(partition, 0) == until - first,
+        )
+        for partition, (first, until) in ranges.items()
+    ]
+    # After the rows were read: what is there now was there all the time.
+    alive = _alive(kept, live, before, [p for p, (first, until) in ranges.items() if first < until])
+    reads = [_joined(read, before.get(read.partition), is_alive=read.partition in alive) for read in fresh]
+    reads = _with_pairs(kept, rows, reads)
+    again = [read for read in reads if _must_be_read_again(read, before, ends)]
+    if again:
+        deleted = folder.keep(_deleted(kept, live, rows, again), "deleted")
+        counts = {row.partition: row["count"] for row in deleted.groupBy("partition").count().collect()}
+        told = {read.partition: f"{read.note}; {counts.get(read.partition, 0):,} keys are gone" for read in again}
+        reads = [replace(read, note=told.get(read.partition, read.note)) for read in reads]
+        rows = deleted if rows is None else rows.unionByName(deleted)
+    kept.append(rows, reads)
+    return Run(reads, dict(seen.offset_commits), seen.left_out, ends.topic_names)
+
+
+def _read(live: LiveLog, ends: Ends, wanted: Wanted, before: Mapping[int, Read], seen: _Seen) -> Read:
+    """Return what is the same for all partitions that the run reads."""
+    captured = [seen.newest_ms, *(read.captured_ms for read in before.values())]
+    return Read(
+        run=max((read.run for read in before.values()), default=0) + 1,
+        source=live.name,
+        topic_id=ends.topic_id,
+        version=__version__,
+        dialect=wanted.dialect,
+        offset_commits=wanted.offset_commits,
+        read_ms=ends.at_ms,
+        captured_ms=wanted.captured_ms or max((ms for ms in captured if ms is not None), default=None),
+    )
+
+
+def _joined(read: Read, old: Read | None, *, is_alive: bool) -> Read:
+    """Let a read go on where the one before ended, if nothing was removed since; else it begins a new stretch."""
+    if old is None:
+        return read
+    if read.is_gapless or is_alive:
+        return replace(
+            read,
+            first_offset=old.first_offset,
+            stretch_from=old.stretch_from,
+            is_gapless=read.is_gapless and old.is_gapless,
+            first_pair=old.first_pair,
+            witness=old.witness if is_alive or read.from_offset == read.until_offset else None,
+        )
+    note = f"compacted since it was read up to {read.from_offset}: what happened in between is not known in full"
+    return replace(read, first_offset=old.first_offset, note=note)
+
+
+def _land(
+    live: LiveLog, ranges: Mapping[int, tuple[int, int]], folder: Scratch, *, offset_commits: bool
+) -> tuple[DataFrame | None, _Seen]:
+    """Copy the rows that count, in the one pass over the topic that there is; what is left out is counted."""
+    ranges = {partition: (first, until) for partition, (first, until) in ranges.items() if first < until}
+    if not ranges:
+        return None, _Seen({}, None, {}, 0)
+    is_readers = F.coalesce(group_id().startswith(_SPARK_READERS), F.lit(False))  # noqa: FBT003
+    counts = {f"rows_{partition}": F.count_if(F.col("partition") == partition) for partition in ranges}
+    counts |= {f"type_{commit}": F.count_if(key_of_types([commit]) & ~is_readers) for commit in OFFSET_COMMIT_TYPES}
+    counts["newest_ms"] = F.max(F.unix_millis("timestamp"))
+    counts["left_out"] = F.count_if(is_readers)
+    seen = Observation("topic")
+    passing = live.read(ranges).observe(seen, *(count.alias(name) for name, count in counts.items()))
+    wanted = passing if offset_commits else without_offset_commits(passing)
+    with live.reading():
+        rows = folder.keep(
+            wanted.filter(~is_readers)
+            .select(
+                *(*_PLACE, "timestamp", "timestampType", "key", "value", "transaction", "error"),
+                group_id().alias("group_id"),
+                F.lit(False).alias("is_inferred"),  # noqa: FBT003
+            )
+            .sortWithinPartitions("group_id", "offset"),
+            "rows",
+        )
+    found = seen.get
+    passed = {} if offset_commits else {commit: found[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
+    return rows, _Seen(
+        {partition: found[f"rows_{partition}"] for partition in ranges},
+        found["newest_ms"],
+        {commit: count for commit, count in passed.items() if count},
+        found["left_out"],
+    )
+
+
+def _alive(kept: KeptLog, live: LiveLog, before: Mapping[int, Read], partitions: Iterable[int]) -> set[int]:
+    """Return the partitions whose witness is still there."""
+    witnesses = {p: before[p].witness for p in partitions if p in before and before[p].witness is not None}
+    if not witnesses:
+        return set()
+    with live.reading():
+        there = live.read({p: (at, at + 1) for p, at in witnesses.items() if at is not None})
+        same = there.join(kept.rows().select(*_PLACE, "key", "timestamp"), [*_PLACE, "key", "timestamp"], "left_semi")
+        return {row.partition for row in same.select("partition").collect()}
+
+
+def _with_pairs(kept: KeptLog, rows: DataFrame | None, reads: list[Read]) -> list[Read]:
+    """Find each stretch's first pair, where none was known, and its last one."""
+    if rows is None:
+        return reads
+    lacking = [read for read in reads if read.first_pair is None and read.stretch_from < read.from_offset]
+    records = rows.select(*_PLACE, "key", "transaction")
+    if lacking:
+        of_stretch = _any_of(
+            (F.col("partition") == read.partition) & (F.col("offset") >= read.stretch_from) for read in lacking
+        )
+        records = records.unionByName(kept.rows().where(of_stretch).select(*_PLACE, "key", "transaction"))
+    of_key = Window.partitionBy("partition", "key").orderBy("offset")
+    pairs = (
+        records.where(F.col("key").isNotNull() & ~is_offset_commit())
+        .withColumn("earlier", F.lag("offset").over(of_key))
+        .where("earlier IS NOT NULL")
+        .groupBy("partition")
+        .agg(F.min("offset").alias("first_pair"), F.max_by("earlier", "offset").alias("witness"))
+    )
+    found = {row.partition: row for row in pairs.collect()}
+    return [
+        replace(
+            read,
+            first_pair=found[read.partition].first_pair if read.first_pair is None else read.first_pair,
+            witness=found[read.partition].witness,
+        )
+        if read.partition in found
+        else read
+        for read in reads
+    ]
+
+
+def _must_be_read_again(read: Read, before: Mapping[int, Read], ends: Ends) -> bool:
+    """Return whether tombstones may be gone: compacted, and later than they are kept for."""
+    old = before.get(read.partition)
+    if old is None or read.stretch_from == old.stretch_from:
+        return False
+    retention = _DEFAULT_DELETE_RETENTION_MS if ends.delete_retention_ms is None else ends.delete_retention_ms
+    return read.read_ms - old.read_ms > retention
+
+
+def _deleted(kept: KeptLog, live: LiveLog, rows: DataFrame | None, again: list[Read]) -> DataFrame:
+    """Return a tombstone for each key that was there when a partition was read last, and is gone.
+
+    Each took up an offset behind what had been read: so there are as many free ones, of which they get the first. A
+    group is deleted with its type 3 last, as a coordinator does it.
+    """
+    partitions = [read.partition for read in again]
+    now = live.ends().offsets
+    with live.reading():
+        still_there = live.read({read.partition: (now[read.partition][0], now[read.partition][1]) for read in again})
+        is_kept = F.col("partition").isin(partitions)
+        # Keys are unique here, and a new value of one counts as well as the old.
+        gone = (
+            last_of_keys(kept.rows().where(is_kept & F.col("key").isNotNull()))
+            .where("value IS NOT NULL")
+            .join(still_there.select("partition", "key"), ["partition", "key"], "left_anti")
+        )
+    if rows is not None:
+        gone = gone.join(rows.select("partition", "key"), ["partition", "key"], "left_anti")
+    last_of_group = F.when(key_of_types([3]), 1).otherwise(0)
+    in_order = Window.partitionBy("partition").orderBy("group_id", last_of_group, F.desc("key"))
+    numbered = gone.withColumn("nth", F.row_number().over(in_order))
+    free = _free_offsets(kept.spark, rows, again, numbered)
+    before = {read.partition: read for read in latest(kept.reads()).values()}
+    times = kept.spark.createDataFrame(
+        [(p, before[p].captured_ms) for p in partitions], "partition int, captured_ms bigint"
+    )
+    return (
+        numbered.drop("offset")
+        .join(free, ["partition", "nth"])
+        .join(F.broadcast(times), "partition")
+        .select(
+            *_PLACE,
+            F.timestamp_millis("captured_ms").alias("timestamp"),
+            "timestampType",
+            "key",
+            F.lit(None).cast("binary").alias("value"),
+            "transaction",
+            F.lit(None).cast("string").alias("error"),
+            "group_id",
+            F.lit(True).alias("is_inferred"),  # noqa: FBT003
+        )
+    )
+
+
+def _free_offsets(spark: SparkSession, rows: DataFrame | None, again: list[Read], numbered: DataFrame) -> DataFrame:
+    """Return ``partition, nth, offset``: the first offsets of what was read that no row has, as many as are needed."""
+    starts = spark.createDataFrame(
+        [(read.partition, read.from_offset) for read in again], "partition int, first bigint"
+    )
+    taken = spark.createDataFrame([], "partition int, offset bigint") if rows is None else rows.select(*_PLACE)
+    counts = numbered.select("partition").unionByName(taken.select("partition")).groupBy("partition").count()
+    in_order = Window.partitionBy("partition").orderBy("offset")
+    return (
+        starts.join(counts, "partition")
+        .select("partition", F.explode(F.expr("sequence(first, first + count)")).alias("offset"))
+        .join(taken, [*_PLACE], "left_anti")
+        .withColumn("nth", F.row_number().over(in_order))
+    )
+
+
+def _any_of(conditions: Iterable[Column]) -> Column:
+    every = F.lit(False)  # noqa: FBT003
+    for condition in conditions:
+        every = every | condition
+    return every

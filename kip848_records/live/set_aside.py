@@ -1,0 +1,53 @@
+"""Partitions that are no longer those read before: cut short, or of a topic that was deleted and created again.
+
+Their offsets start over, so what was read of them before cannot stay beside what is read now. It is kept, under the
+name of a cluster of its own, and is not read on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from delta.tables import DeltaTable
+from pyspark.sql import functions as F
+
+from kip848_records.live.kept_log import KeptLog, latest
+from kip848_records.tables.delta import location, read_table
+from kip848_records.tables.specs import AUDIT_RUNS, LOG, TABLES, TOPIC_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def set_aside(kept: KeptLog, partitions: Mapping[int, str], progress: Callable[[str], None]) -> None:
+    """Give all rows of these partitions another cluster's name; `partitions` says of each what it is no longer.
+
+    A run that is interrupted here is finished by the next: the kept log, by which partitions are known, changes last.
+    """
+    reads = latest(kept.reads())
+    name = f"{kept.cluster} until run {max(reads[partition].run for partition in partitions)}"
+    for partition, why in sorted(partitions.items()):
+        progress(f"partition {partition} is not the one read before: {why}; its history is kept as cluster {name!r}")
+    for table in (TOPIC_NAME.name, AUDIT_RUNS.name):
+        _copy(kept, table, name)
+    for table, spec in TABLES.items():
+        column = "offsets_partition" if table == "partition_handover" else "partition"
+        if table != LOG.name and any(each.name == column for each in spec.columns):
+            _rename(kept, table, column, list(partitions), name)
+    _rename(kept, LOG.name, "partition", list(partitions), name)
+
+
+def _rename(kept: KeptLog, table: str, column: str, partitions: list[int], name: str) -> None:
+    ours = (F.col("cluster") == kept.cluster) & F.col(column).isin(partitions)
+    DeltaTable.forPath(kept.spark, location(kept.out, table)).update(ours, {"cluster": F.lit(name)})
+
+
+def _copy(kept: KeptLog, table: str, name: str) -> None:
+    """Copy what is not of one partition; the runs as set aside, for nobody is to be alarmed by what was then."""
+    rows = kept.read(table)
+    if not read_table(kept.spark, kept.out, table, name).isEmpty():
+        return
+    copied = rows.withColumn("cluster", F.lit(name))
+    if table == AUDIT_RUNS.name:
+        copied = copied.withColumn("is_set_aside", F.lit(True))  # noqa: FBT003
+    copied.write.format("delta").mode("append").save(location(kept.out, table))

@@ -1,0 +1,60 @@
+"""The tables that are there already, perhaps of another version of this package."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from delta.tables import DeltaTable
+
+from kip848_records import __version__
+from kip848_records.errors import InputError
+from kip848_records.tables.delta import location
+from kip848_records.tables.specs import AUDIT_RUNS, TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kip848_records.tables.columns import TableSpec
+
+
+def clusters(spark: SparkSession, out: str) -> set[str]:
+    """Return the clusters that have tables in the folder `out`."""
+    if not DeltaTable.isDeltaTable(spark, location(out, AUDIT_RUNS.name)):
+        return set()
+    runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
+    return {row.cluster for row in runs.select("cluster").distinct().collect()}
+
+
+def prepare_tables(spark: SparkSession, out: str) -> None:
+    """Give tables of an older version the columns that have come since; raises InputError for those of a newer one."""
+    if not DeltaTable.isDeltaTable(spark, location(out, AUDIT_RUNS.name)):
+        return
+    runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
+    versions = {row.version for row in runs.select("version").distinct().collect()}
+    if newer := [version for version in versions if _number(version) > _number(__version__)]:
+        raise InputError.newer_tables(out, max(newer, key=_number), __version__)
+    if versions != {__version__} or set(AUDIT_RUNS.schema.names) - set(runs.columns):
+        with ThreadPoolExecutor(4) as workers:
+            for _ in workers.map(lambda spec: _add_columns(spark, out, spec), TABLES.values()):
+                pass
+
+
+def _add_columns(spark: SparkSession, out: str, spec: TableSpec) -> None:
+    """Add what a table lacks, as columns that may be null: it has rows that have nothing there."""
+    path = location(out, spec.name)
+    if not DeltaTable.isDeltaTable(spark, path):
+        return
+    there = set(DeltaTable.forPath(spark, path).toDF().columns)
+    if lacking := [column for column in spec.columns if column.name not in there]:
+        added = ", ".join(f"`{c.name}` {c.type.simpleString()} COMMENT {_text(c.comment)}" for c in lacking)
+        spark.sql(f"ALTER TABLE delta.`{path.replace('`', '``')}` ADD COLUMNS ({added})")
+
+
+def _text(comment: str) -> str:
+    escaped = comment.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())

@@ -1,0 +1,80 @@
+"""A topic that a test writes to: rows of a log, up to where the test says it ends, less what the test removed."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from kip848_records.audit import AuditOptions, audit_topic
+from kip848_records.sources.log import COPY_SCHEMA
+from kip848_records.sources.topic import Ends
+from kip848_records.tables.specs import TABLES
+from tests.audits import table_rows
+
+DAY_MS = 24 * 60 * 60 * 1000
+
+
+@dataclass
+class Topic:
+    """`rows` is all that is ever written to it (`COPY_SCHEMA`); `ends` how much of it is there yet, by partition."""
+
+    spark: SparkSession
+    rows: DataFrame
+    until: dict[int, int]
+    starts: dict[int, int] = field(default_factory=dict)
+    removed: set[tuple[int, int]] = field(default_factory=set)
+    names: dict[str, str] = field(default_factory=dict)
+    topic_id: str = "AAAAAAAAAAAAAAAAAAAAAQ"
+    now_ms: int = DAY_MS
+    retention_ms: int | None = DAY_MS
+    asked: list[dict[int, tuple[int, int]]] = field(default_factory=list)
+    name: str = "kafka://localhost:9092/__consumer_offsets"
+
+    def ends(self) -> Ends:
+        offsets = {partition: (self.starts.get(partition, 0), end) for partition, end in self.until.items()}
+        marks = {partition: end for partition, (_, end) in offsets.items()}
+        return Ends(self.topic_id, offsets, marks, self.retention_ms, self.names, self.now_ms)
+
+    def read(self, ranges):
+        self.asked.append(dict(ranges))
+        wanted = [(partition, first, until) for partition, (first, until) in ranges.items()]
+        places = self.spark.createDataFrame(wanted, "partition int, first bigint, until bigint")
+        there = self.rows.join(F.broadcast(places), "partition").where("offset >= first AND offset < until")
+        if self.removed:
+            gone = self.spark.createDataFrame(sorted(self.removed), "partition int, offset bigint")
+            there = there.join(F.broadcast(gone), ["partition", "offset"], "left_anti")
+        return there.select(*COPY_SCHEMA.names)
+
+    def reading(self):
+        return nullcontext()
+
+    def audit(self, out, **options):
+        """One run, into the folder `out`."""
+        given = AuditOptions(sources=(self.name,), out=str(out), **options)
+        return audit_topic(self.spark, self, given, lambda _: None)
+
+
+def tables(out, cluster="default", *, without=("audit_runs", "log")):
+    """Every table's rows, in an order of their own: what two folders must agree on."""
+    return {
+        name: sorted(map(repr, table_rows(out, name, cluster)))
+        for name in TABLES
+        if name not in without and (out / name).exists()
+    }
+
+
+def as_consumed(log: DataFrame) -> DataFrame:
+    """Rows of segment files as a consumer sees them: records alone, with no word of transactions."""
+    is_commit = F.col("key").substr(1, 2).isin(b"\x00\x00", b"\x00\x01")
+    records = log.where("control IS NULL AND error IS NULL")
+    unknown = {"compaction_gap": F.lit(None).cast("boolean"), "producer_id": F.lit(None).cast("bigint")}
+    transaction = F.when(is_commit, "unknown").otherwise("none")
+    return records.withColumns(unknown | {"transaction": transaction}).select(*COPY_SCHEMA.names)
+
+
+def ends_of(rows: DataFrame) -> dict[int, int]:
+    """Where each partition ends."""
+    return {row.partition: row.end + 1 for row in rows.groupBy("partition").agg(F.max("offset").alias("end")).collect()}
