@@ -55,7 +55,7 @@ class TopicError(InputError):
         """A setting refers to a variable or a file's key that is not there."""
         return cls(
             f"{path} sets {name} to {reference}: {reason}",
-            "${env:NAME} is a variable of the driver's environment, ${file:/path:key} a key of a properties file there",
+            "there are ${env:NAME}, a variable of the driver, and ${file:/path:key}, a key of a properties file beside it",
         )
 
     @classmethod
