@@ -42,7 +42,8 @@ class AuditOptions:
     """What to audit, and how.
 
     `dialect` is who wrote the log, a name in `protocol.messages.DIALECTS`, or `auto`: told by what decodes.
-    `captured_at` is when the log was copied: by default, the newest time in it.
+    `captured_at` is when the log was copied: by default, the newest time in it. `kafka_config` is the file of the
+    client's settings for a live topic among the sources.
     """
 
     sources: tuple[str, ...]
@@ -54,6 +55,7 @@ class AuditOptions:
     captured_at: datetime | None = None
     offset_commits: bool = False
     allow_empty: bool = False
+    kafka_config: str | None = None
 
 
 @dataclass(frozen=True)

@@ -40,14 +40,14 @@ def open_topic(spark: SparkSession, url: str, config: str | None) -> Topic:
     Nothing is asked of the cluster. Raises TopicError for another URL, settings that cannot be used, or a session that
     cannot reach a cluster: one without a JVM, or without the Kafka connector.
     """
-    servers, name = _parse(url)
+    servers, name = parse_url(url)
     kafka_jvm(spark)
     settings = ClientSettings() if config is None else read_client_settings(spark, config)
     return Topic(url=url, bootstrap_servers=servers, name=name, settings=settings)
 
 
-def _parse(url: str) -> tuple[str, str]:
-    """Return the servers and the topic's name."""
+def parse_url(url: str) -> tuple[str, str]:
+    """Return the servers and the topic's name, as Kafka's settings take them; raises TopicError for another URL."""
     if "@" in url or "%40" in url:
         raise TopicError.credentials_in_url()
     servers, slash, name = url.removeprefix(_SCHEME).partition("/")
