@@ -42,14 +42,14 @@ class Admin:
     """
 
     def __init__(self, jvm: Any, client: Any) -> None:  # noqa: ANN401 - Py4J's objects have no types
-        self._jvm = jvm
+        self._java = jvm
         self._client = client
         self._admin = jvm.org.apache.kafka.clients.admin
         self._common = jvm.org.apache.kafka.common
 
     def describe(self, name: str) -> tuple[str, dict[int, bool]]:
         """Return a topic's id, base64url, and by partition whether it has a leader."""
-        found = self._client.describeTopics(java_list(self._jvm, [name])).allTopicNames().get().get(name)
+        found = self._client.describeTopics(java_list(self._java, [name])).allTopicNames().get().get(name)
         partitions = {partition.partition(): partition.leader() is not None for partition in found.partitions()}
         return found.topicId().toString(), partitions
 
@@ -65,7 +65,7 @@ class Admin:
         """Return how long a topic keeps its tombstones; None where the user may not see that."""
         resource = self._common.config.ConfigResource(self._common.config.ConfigResource.Type.TOPIC, name)
         try:
-            found = self._client.describeConfigs(java_list(self._jvm, [resource])).all().get().get(resource)
+            found = self._client.describeConfigs(java_list(self._java, [resource])).all().get().get(resource)
         except Py4JJavaError as error:
             if "AuthorizationException" in str(error):
                 return None
@@ -80,7 +80,7 @@ class Admin:
 
     def _offsets(self, name: str, partitions: Iterable[int], spec: Any, isolation: str) -> dict[int, int]:  # noqa: ANN401
         places = {partition: self._common.TopicPartition(name, partition) for partition in partitions}
-        asked = java_map(self._jvm, ((place, spec) for place in places.values()))
+        asked = java_map(self._java, ((place, spec) for place in places.values()))
         level = getattr(self._common.IsolationLevel, isolation.upper())
         found = self._client.listOffsets(asked, self._admin.ListOffsetsOptions(level)).all().get()
         return {partition: found.get(place).offset() for partition, place in places.items()}
