@@ -49,7 +49,8 @@ class AuditOptions:
     """What to audit, and how.
 
     `dialect` is who wrote the log, a name in `protocol.messages.DIALECTS`, or `auto`: told by what decodes.
-    `captured_at` is when the log was copied: by default, the newest time in it.
+    `captured_at` is when the log was copied: by default, the newest time in it. `kafka_config` is the file of the
+    client's settings for a live topic among the sources.
     """
 
     sources: tuple[str, ...]

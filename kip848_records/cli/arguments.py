@@ -11,6 +11,7 @@ from kip848_records.audit import AuditOptions
 from kip848_records.decode.dialects import AUTO
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.sources.files import FORMATS
+from kip848_records.sources.topic import TopicError, is_topic, parse_url
 from kip848_records.text import printable
 from kip848_records.topics import read_topics_file
 
@@ -30,13 +31,14 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "") -> None:
-    """Add what reads a log: its `sources` (`besides`: what else they may be), `format`, `dialect`, and `debug`."""
+    """Add what reads a log: its `sources` (`besides`: what else they may be), how to read them, and `debug`."""
     command.add_argument(
         "sources",
         nargs="+",
         metavar=metavar,
         help=f"{besides}segment files (a file, a partition's folder, a broker's data folder or a folder of several of "
-        "those), or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several are copies of one log",
+        "those), or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several are copies of one log; or "
+        "the live topic, kafka://host:port[,host:port...]/__consumer_offsets",
     )
     command.add_argument("--format", choices=FORMATS, help="what SOURCE is, where its file names do not tell")
     command.add_argument(
@@ -45,7 +47,26 @@ def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "") -> N
         default=KAFKA.name,
         help=f"who wrote the records: {KAFKA.name} is 3.8 and later, auto what most of them decode as ({KAFKA.name})",
     )
+    command.add_argument(
+        "--kafka-config",
+        metavar="FILE",
+        help="client.properties for a live topic, as Kafka's own tools take it: security, timeouts; values may "
+        "refer to ${env:NAME} and ${file:/path:key}",
+    )
     add_debug(command)
+
+
+def check_source(arguments: argparse.Namespace) -> None:
+    """Raise InputError where an option does not fit the `sources`, or a live topic is one of several or no such URL."""
+    topics = [source for source in arguments.sources if is_topic(source)]
+    for url in topics:
+        parse_url(url)
+    if not topics and arguments.kafka_config is not None:
+        raise TopicError.not_for_files("--kafka-config", ", ".join(arguments.sources))
+    if topics and arguments.format is not None:
+        raise TopicError.not_for_topics("--format", topics[0])
+    if topics and len(arguments.sources) > 1:
+        raise TopicError.not_alone(topics[0])
 
 
 def add_capture(command: Parser) -> None:
@@ -60,7 +81,11 @@ def add_capture(command: Parser) -> None:
 
 
 def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> AuditOptions:
-    """Return what to audit, by the arguments of `add_source` and `add_capture`, and where its tables go."""
+    """Return what to audit, by the arguments of `add_source` and `add_capture`, and where its tables go.
+
+    Raises InputError where they do not fit each other.
+    """
+    check_source(arguments)
     return AuditOptions(
         sources=tuple(arguments.sources),
         out=out,
@@ -69,6 +94,7 @@ def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> Audi
         cluster=cluster,
         topics=read_topics_file(arguments.topics) if arguments.topics else None,
         captured_at=arguments.captured_at,
+        kafka_config=arguments.kafka_config,
     )
 
 

@@ -36,7 +36,7 @@ _FORMS = {
     "json": ("JSON", check_json),
     "markdown": ("Markdown, as GitHub shows it", markdown),
 }
-_OF_A_LOG = ("format", "dialect", "topics", "captured_at", "out")
+_OF_A_LOG = ("format", "dialect", "kafka_config", "topics", "captured_at", "out")
 
 
 def add(commands: Commands) -> None:

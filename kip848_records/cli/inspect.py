@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kip848_records.cli.arguments import add_source, int32, key_type
+from pyspark.sql import functions as F
+
+from kip848_records.cli.arguments import add_source, check_source, int32, key_type
 from kip848_records.decode.dialects import AUTO, choose_dialect
 from kip848_records.errors import InputError
 from kip848_records.inspection import inspect_log, json_line, text_line
 from kip848_records.session import get_session
 from kip848_records.sources import read_log, reading
 from kip848_records.sources.copies import drop_copies
+from kip848_records.sources.topic import READ_UNCOMMITTED, failures_of, is_topic, look_up, open_topic, read_range
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterator
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from kip848_records.cli.arguments import Commands
 
@@ -26,8 +31,8 @@ def add(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "inspect",
-        help="print the decoded records of a copy of the log",
-        description="Prints the decoded records of a copy of __consumer_offsets, by partition and offset.",
+        help="print the decoded records of a copy of the log, or of the live topic",
+        description="Prints the decoded records of __consumer_offsets, of a copy or the topic, by partition and offset.",
     )
     add_source(command)
     command.add_argument("--group", metavar="G", help="only records of this group")
@@ -46,13 +51,13 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: Namespace) -> int:
+    check_source(arguments)
     spark = get_session()
-    log = read_log(spark, arguments.sources, arguments.format)
-    dialect = _dialect(arguments.dialect, log)
-    rows = inspect_log(log, dialect=dialect, group=arguments.group, types=arguments.types, limit=arguments.limit)
     line = json_line if arguments.json else text_line
     decoded, undecided, first_error = 0, 0, None
-    with reading():
+    with _log(spark, arguments) as log:
+        dialect = _dialect(arguments.dialect, log)
+        rows = inspect_log(log, dialect=dialect, group=arguments.group, types=arguments.types, limit=arguments.limit)
         for row in rows.toLocalIterator():
             print(line(row))
             decoded += row.error is None
@@ -67,10 +72,25 @@ def _run(arguments: Namespace) -> int:
     return 0
 
 
+@contextmanager
+def _log(spark: SparkSession, arguments: Namespace) -> Iterator[DataFrame]:
+    """Yield the rows of the sources, for a live topic as far as it goes now; within the block they can be read."""
+    source = arguments.sources[0]
+    if not is_topic(source):
+        with reading():
+            yield read_log(spark, arguments.sources, arguments.format)
+        return
+    topic = open_topic(spark, source, arguments.kafka_config)
+    # Aborted commits are shown as well, as those of a dump are.
+    ends = look_up(spark, topic, isolation=READ_UNCOMMITTED)
+    with failures_of(topic, "read"):
+        rows = read_range(spark, topic, ends.offsets, isolation=READ_UNCOMMITTED)
+        yield rows.withColumn("copies", F.array(F.lit(source)))
+
+
 def _dialect(name: str, log: DataFrame) -> str:
     if name != AUTO:
         return name
-    with reading():
-        choice = choose_dialect(drop_copies(log))
+    choice = choose_dialect(drop_copies(log))
     print(choice, file=sys.stderr)
     return choice.name

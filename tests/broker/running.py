@@ -4,8 +4,10 @@ import random
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from confluent_kafka import KafkaException
@@ -89,7 +91,7 @@ class Broker:
         """Write what a Java client needs to come as `user` (name, password) by `protocol`; return the file."""
         name = "-".join([*(user or ["anonymous"])[:1], protocol])
         file = self.home / f"{name}.properties"
-        lines = settings.client(user, protocol, self.truststore)
+        lines = settings.java_client(user, protocol, self.truststore)
         file.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
         return file
 
@@ -130,49 +132,54 @@ class Broker:
         jars = _class_path(fetch("kafka-tools", KAFKA, dependencies=True))
         return run(f"{self.class_path}:{jars}", [program, "--bootstrap-server", self.bootstrap, *arguments], timeout)
 
+    @cached_property
     def admin(self) -> AdminClient:
-        """Return a client that may do everything."""
-        return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        """A client that may do everything; it lasts as long as the broker, restarts included."""
+        return AdminClient(self.client())
+
+    def client(self, user: tuple[str, str] | None = None, protocol: str = "PLAINTEXT") -> dict[str, str]:
+        """Return what a client of `confluent_kafka` needs to come as `user` (name, password) by `protocol`."""
+        return settings.client(self._addresses[protocol], user, protocol, self.truststore)
 
     def allow(self, user: str, topic: str) -> None:
         """Let `user` describe and read `topic`."""
-        rules = [
-            AclBinding(
-                ResourceType.TOPIC,
-                topic,
-                ResourcePatternType.LITERAL,
-                f"User:{user}",
-                "*",
-                operation,
-                AclPermissionType.ALLOW,
-            )
-            for operation in (AclOperation.DESCRIBE, AclOperation.READ)
-        ]
-        admin = self.admin()  # what is under way ends with it
-        for made in admin.create_acls(rules).values():
-            made.result(20)
+        may = (AclOperation.DESCRIBE, AclOperation.READ)
+        done(self.admin.create_acls([_rule(user, topic, operation) for operation in may]))
 
     def make_offsets_topic(self, patience: float = 20) -> None:
         """Return when `__consumer_offsets` is there: the broker makes it when somebody first asks about a group."""
-        admin = self.admin()
         end = time.monotonic() + patience
-        while OFFSETS not in admin.list_topics(timeout=5).topics:
+        while OFFSETS not in self.admin.list_topics(timeout=5).topics:
             if time.monotonic() > end:
                 raise RuntimeError(f"the broker made no {OFFSETS}")
             with suppress(KafkaException):
-                admin.describe_consumer_groups(["nobody"], request_timeout=1)["nobody"].result(2)
+                done(self.admin.describe_consumer_groups(["nobody"], request_timeout=1))
 
     def _answers(self) -> bool:
         try:
             with socket.create_connection(("127.0.0.1", self.ports["PLAINTEXT"]), timeout=1):
                 pass
-            return bool(self.admin().list_topics(timeout=5).brokers)
+            return bool(self.admin.list_topics(timeout=1).brokers)
         except (OSError, KafkaException):
             time.sleep(0.05)
             return False
 
+    @property
+    def _addresses(self) -> dict[str, str]:
+        return {"PLAINTEXT": self.bootstrap, "SASL_PLAINTEXT": self.scram, "SASL_SSL": self.tls}
+
     def _address(self, listener: str) -> str:
         return f"127.0.0.1:{self.ports[listener]}"
+
+
+def done(futures: dict[object, Future], patience: float = 20) -> list[object]:
+    """Wait for what an admin client was asked for, and return its results. Raises KafkaException, TimeoutError."""
+    return [future.result(patience) for future in futures.values()]
+
+
+def _rule(user: str, topic: str, operation: AclOperation) -> AclBinding:
+    kind, literal, allow = ResourceType.TOPIC, ResourcePatternType.LITERAL, AclPermissionType.ALLOW
+    return AclBinding(kind, topic, literal, f"User:{user}", "*", operation, allow)
 
 
 _CLUSTER = "a2lwODQ4LXRlc3RzLWtpcA"

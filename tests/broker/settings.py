@@ -100,13 +100,29 @@ def certificate(folder: Path, name: str = "broker") -> tuple[Path, Path]:
     return store, pem
 
 
-def client(user: tuple[str, str] | None, protocol: str, truststore: Path) -> dict[str, str]:
-    """Return the settings of a Java client that comes by `protocol`: PLAINTEXT, SASL_PLAINTEXT or SASL_SSL."""
+def client(address: str, user: tuple[str, str] | None, protocol: str, truststore: Path) -> dict[str, str]:
+    """Return the settings of a client on librdkafka."""
+    settings = {
+        "bootstrap.servers": address,
+        "security.protocol": protocol,
+        "log_level": "0",
+        # A broker that restarts is back in two seconds.
+        "reconnect.backoff.ms": "20",
+        "reconnect.backoff.max.ms": "100",
+    }
+    if user:
+        settings |= {"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": user[0], "sasl.password": user[1]}
+    if protocol == "SASL_SSL":
+        settings["ssl.ca.location"] = str(truststore)
+    return settings
+
+
+def java_client(user: tuple[str, str] | None, protocol: str, truststore: Path) -> dict[str, str]:
+    """Return the settings of one of Kafka's own, but for the address."""
     settings = {"security.protocol": protocol}
     if user:
-        name, password = user
-        settings["sasl.mechanism"] = "SCRAM-SHA-512"
-        settings["sasl.jaas.config"] = f'{_LOGIN[:-1]} username="{name}" password="{password}";'
+        login = f'{_LOGIN.removesuffix(";")} username="{user[0]}" password="{user[1]}";'
+        settings |= {"sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": login}
     if protocol == "SASL_SSL":
         settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(truststore)}
     return settings

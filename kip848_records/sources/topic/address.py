@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from py4j.java_gateway import JavaPackage
-
 from kip848_records.sources.topic.client_properties import ClientSettings, read_client_settings
 from kip848_records.sources.topic.errors import TopicError
+from kip848_records.sources.topic.jvm import kafka_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,24 +40,14 @@ def open_topic(spark: SparkSession, url: str, config: str | None) -> Topic:
     Nothing is asked of the cluster. Raises TopicError for another URL, settings that cannot be used, or a session that
     cannot reach a cluster: one without a JVM, or without the Kafka connector.
     """
-    servers, name = _parse(url)
-    check_session(spark)
+    servers, name = parse_url(url)
+    kafka_jvm(spark)
     settings = ClientSettings() if config is None else read_client_settings(spark, config)
     return Topic(url=url, bootstrap_servers=servers, name=name, settings=settings)
 
 
-def check_session(spark: SparkSession) -> None:
-    """Raise TopicError for a session in which Kafka's client does not run."""
-    jvm = getattr(spark, "_jvm", None)
-    if jvm is None:
-        raise TopicError.no_jvm()
-    # To Py4J, a class that is not there is a package.
-    if isinstance(jvm.org.apache.spark.sql.kafka010.KafkaSourceProvider, JavaPackage):
-        raise TopicError.no_connector("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0")
-
-
-def _parse(url: str) -> tuple[str, str]:
-    """Return the servers and the topic's name."""
+def parse_url(url: str) -> tuple[str, str]:
+    """Return the servers and the topic's name, as Kafka's settings take them; raises TopicError for another URL."""
     if "@" in url or "%40" in url:
         raise TopicError.credentials_in_url()
     servers, slash, name = url.removeprefix(_SCHEME).partition("/")

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 
+from kip848_records.sources.topic.jvm import java_list, java_map, kafka_jvm
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
 READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"
-"""Isolation levels: where the last offset is, and whether aborted records are read."""
+"""Isolation levels: they say where a partition ends, and whether records of aborted transactions are read."""
 
 _RETENTION = "delete.retention.ms"
 _CLOSE_WITHIN_S = 5
@@ -25,8 +27,8 @@ _LISTING = re.compile(r"\(name=([^,()]+), topicId=([^,()]+), internal=(?:true|fa
 @contextmanager
 def admin_client(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[Admin]:
     """Open a client with these settings, and close it at the end of the block."""
-    jvm = spark._jvm  # noqa: SLF001 - Spark has no such thing itself
-    client = jvm.org.apache.kafka.clients.admin.AdminClient.create(_java_map(jvm, settings.items()))
+    jvm = kafka_jvm(spark)
+    client = jvm.org.apache.kafka.clients.admin.AdminClient.create(java_map(jvm, settings.items()))
     try:
         yield Admin(jvm, client)
     finally:
@@ -36,34 +38,34 @@ def admin_client(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[A
 class Admin:
     """What is asked of a cluster: each question waits for its answer, or for the client's timeout.
 
-    Failures are Java's, as Py4J raises them; `failures` makes errors of them.
+    Failures are Java's, as Py4J raises them; `failures.failures_of` makes errors of them.
     """
 
     def __init__(self, jvm: Any, client: Any) -> None:  # noqa: ANN401 - Py4J's objects have no types
-        self._jvm = jvm
-        self._kafka = jvm.org.apache.kafka
+        self._java = jvm
         self._client = client
+        self._admin = jvm.org.apache.kafka.clients.admin
+        self._common = jvm.org.apache.kafka.common
 
     def describe(self, name: str) -> tuple[str, dict[int, bool]]:
         """Return a topic's id, base64url, and by partition whether it has a leader."""
-        found = self._client.describeTopics(self._list([name])).allTopicNames().get().get(name)
+        found = self._client.describeTopics(java_list(self._java, [name])).allTopicNames().get().get(name)
         partitions = {partition.partition(): partition.leader() is not None for partition in found.partitions()}
         return found.topicId().toString(), partitions
 
     def starts(self, name: str, partitions: Iterable[int]) -> dict[int, int]:
         """Return the log start offset of each partition."""
-        return self._offsets(name, partitions, self._kafka.clients.admin.OffsetSpec.earliest(), READ_UNCOMMITTED)
+        return self._offsets(name, partitions, self._admin.OffsetSpec.earliest(), READ_UNCOMMITTED)
 
     def ends(self, name: str, partitions: Iterable[int], isolation: str) -> dict[int, int]:
         """Return the high watermark of each partition, or with `read_committed` its last stable offset."""
-        return self._offsets(name, partitions, self._kafka.clients.admin.OffsetSpec.latest(), isolation)
+        return self._offsets(name, partitions, self._admin.OffsetSpec.latest(), isolation)
 
     def delete_retention_ms(self, name: str) -> int | None:
         """Return how long a topic keeps its tombstones; None where the user may not see that."""
-        config = self._kafka.common.config
-        resource = config.ConfigResource(config.ConfigResource.Type.TOPIC, name)
+        resource = self._common.config.ConfigResource(self._common.config.ConfigResource.Type.TOPIC, name)
         try:
-            found = self._client.describeConfigs(self._list([resource])).all().get().get(resource)
+            found = self._client.describeConfigs(java_list(self._java, [resource])).all().get().get(resource)
         except Py4JJavaError as error:
             if "AuthorizationException" in str(error):
                 return None
@@ -72,26 +74,13 @@ class Admin:
 
     def topic_names(self) -> dict[str, str]:
         """Return the names of all topics that the user may see, by their ids."""
-        options = self._kafka.clients.admin.ListTopicsOptions().listInternal(True)  # noqa: FBT003 - Java has no keywords
-        listed = self._client.listTopics(options).listings().get().toString()
+        with_internal = self._admin.ListTopicsOptions().listInternal(True)  # noqa: FBT003 - Java has no keywords
+        listed = self._client.listTopics(with_internal).listings().get().toString()
         return {topic_id: name for name, topic_id in _LISTING.findall(listed)}
 
     def _offsets(self, name: str, partitions: Iterable[int], spec: Any, isolation: str) -> dict[int, int]:  # noqa: ANN401
-        places = {partition: self._kafka.common.TopicPartition(name, partition) for partition in partitions}
-        level = getattr(self._kafka.common.IsolationLevel, isolation.upper())
-        asked = _java_map(self._jvm, ((place, spec) for place in places.values()))
-        found = self._client.listOffsets(asked, self._kafka.clients.admin.ListOffsetsOptions(level)).all().get()
+        places = {partition: self._common.TopicPartition(name, partition) for partition in partitions}
+        asked = java_map(self._java, ((place, spec) for place in places.values()))
+        level = getattr(self._common.IsolationLevel, isolation.upper())
+        found = self._client.listOffsets(asked, self._admin.ListOffsetsOptions(level)).all().get()
         return {partition: found.get(place).offset() for partition, place in places.items()}
-
-    def _list(self, items: Iterable[Any]) -> Any:  # noqa: ANN401
-        listed = self._jvm.java.util.ArrayList()
-        for item in items:
-            listed.add(item)
-        return listed
-
-
-def _java_map(jvm: Any, items: Iterable[tuple[Any, Any]]) -> Any:  # noqa: ANN401
-    made = jvm.java.util.HashMap()
-    for key, value in items:
-        made.put(key, value)
-    return made

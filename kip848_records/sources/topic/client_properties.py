@@ -1,4 +1,4 @@
-"""The settings of a Kafka client, as its properties file gives them, and how their secrets are kept out of every text."""
+"""The settings of a Kafka client, as its properties file gives them, and how their secrets stay out of every text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kip848_records.sources.topic.errors import TopicError
+from kip848_records.sources.topic.jvm import kafka_jvm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,7 +64,7 @@ def read_client_settings(spark: SparkSession, path: str) -> ClientSettings:
 
 def _load(spark: SparkSession, path: str, *, encoding: str) -> dict[str, str]:
     """Return the keys and values of a Java properties file."""
-    jvm = spark._jvm  # noqa: SLF001 - Java's own reader knows every escape
+    jvm = kafka_jvm(spark)  # Java's own reader knows every escape
     properties = jvm.java.util.Properties()
     try:
         properties.load(jvm.java.io.StringReader(Path(path).read_text(encoding)))
@@ -88,7 +89,7 @@ def _resolved(spark: SparkSession, path: str, name: str, value: str) -> str:
         elif provider == "file" and file is not None:
             found, missing = _load(spark, file, encoding="utf-8").get(key), f"{file} has no key {key}"
         else:
-            found, missing = None, f"there is no provider {provider!r} of that form"
+            found, missing = None, f"there is no provider {provider} of that form"
         if found is None:
             raise TopicError.no_value(path, name, reference[0], missing)
         return found

@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kip848_records.sources.topic.address import check_session
 from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED, admin_client
 from kip848_records.sources.topic.errors import TopicError
 from kip848_records.sources.topic.failures import failures_of
@@ -45,7 +44,6 @@ def look_up(spark: SparkSession, topic: Topic, *, isolation: str) -> Ends:
     Raises TopicError where the cluster cannot be reached, refuses the user, or has no such topic. Each answer is
     awaited for 20 seconds, or as long as `default.api.timeout.ms` of the topic's settings says.
     """
-    check_session(spark)
     settings = with_timeouts(topic.settings.values) | {"bootstrap.servers": topic.bootstrap_servers}
     with failures_of(topic, "describe"), admin_client(spark, settings) as admin:
         topic_id, partitions = admin.describe(topic.name)

@@ -33,6 +33,23 @@ class TopicError(InputError):
         )
 
     @classmethod
+    def not_alone(cls, url: str) -> Self:
+        """A live topic is the log itself, no copy among others."""
+        return cls(f"{url} is a live topic, which is read alone", "leave out the other sources")
+
+    @classmethod
+    def not_for_topics(cls, option: str, url: str) -> Self:
+        """An option says how to read files, but a live topic was named."""
+        return cls(f"{option} is for files, and {url} is a live topic", f"leave out {option}")
+
+    @classmethod
+    def not_for_files(cls, option: str, sources: str) -> Self:
+        """An option is for a live topic, but files were named."""
+        return cls(
+            f"{option} is for a live topic, and {sources} is none", f"leave out {option}, or name a kafka:// URL"
+        )
+
+    @classmethod
     def bad_settings(cls, path: str, reason: str) -> Self:
         """The file of a client's settings cannot be read."""
         return cls(f"{path} holds no client settings: {reason}", _SETTINGS)
@@ -55,7 +72,7 @@ class TopicError(InputError):
         """A setting refers to a variable or a file's key that is not there."""
         return cls(
             f"{path} sets {name} to {reference}: {reason}",
-            "${env:NAME} is a variable of the driver's environment, ${file:/path:key} a key of a properties file there",
+            "there are ${env:NAME}, a variable of this process, and ${file:/path:key}, a key of a properties file",
         )
 
     @classmethod

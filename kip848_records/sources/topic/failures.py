@@ -6,6 +6,7 @@ import re
 import socket
 import ssl
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kip848_records.errors import Kip848Error
@@ -24,6 +25,8 @@ _CAUSE = re.compile(r"(?:^|: |Caused by: )((?:[a-z]\w*\.)+\w*(?:Exception|Error)
 _CLASSES = re.compile(r"^(?:(?:[a-z]\w*\.)+\w+: )+")
 _DATA_LOSS = re.compile(r"KAFKA_DATA_LOSS|Some data may (?:have been|be) lost|Cannot fetch offset \d+")
 _NO_RECORD = re.compile(r"Cannot fetch record for offset \d+ in \d+ milliseconds")
+_SASL = {"UnsupportedSaslMechanismException", "IllegalSaslStateException"}
+_MAKING = ("Failed to create new", "Failed to construct")
 _PROBED = 3
 _PROBE_WAIT_S = 2.0
 
@@ -39,58 +42,99 @@ def failures_of(topic: Topic, operation: str) -> Iterator[None]:
     except Kip848Error:
         raise
     except Exception as error:
-        # Masked before anything is made of it, and the error itself is not shown: Java's text may quote a setting.
-        if (failure := _failure(topic, operation, topic.settings.masked(str(error)))) is None:
+        told = _Told.of(topic, operation, str(error))
+        failure = told.failure()
+        if failure is None and not told.has_secrets():
             raise
-        raise failure from None
+        # Not from the error: with a stack trace, all of Java's text would be shown.
+        raise failure or TopicError.failed(topic.bootstrap_servers, told.reason()) from None
 
 
-def _failure(topic: Topic, operation: str, text: str) -> TopicError | None:
-    causes = [(name.rpartition(".")[2], _CLASSES.sub("", said)) for name, said in _CAUSE.findall(text)]
-    said = dict(reversed(causes))
-    servers = topic.bootstrap_servers
-    if denied := _denied(topic, operation, said):
-        return denied
-    if said.keys() & {"UnknownTopicOrPartitionException", "UnknownTopicIdException", "InvalidTopicException"}:
-        return TopicError.no_topic(topic.name, servers)
-    if "SslAuthenticationException" in said:
-        return TopicError.tls_failed(servers, causes[-1][1])
-    if refused := next((said[name] for name in said if _is_log_in(name)), None):
-        return TopicError.not_logged_in(servers, refused)
-    if "No resolvable bootstrap urls" in said.get("ConfigException", ""):
-        return TopicError.unknown_host(servers)
-    if "ConfigException" in said or "Failed to c" in said.get("KafkaException", ""):
-        return TopicError.refused_settings(_reason([message for _, message in causes]))
-    if _DATA_LOSS.search(text):
-        return TopicError.records_gone(topic.name)
-    if "org.apache.kafka.common.errors." in text or _NO_RECORD.search(text):
-        is_silent = said.keys() & {"TimeoutException", "DisconnectException", "NetworkException"}
-        return _why_silent(topic) if is_silent else TopicError.failed(servers, causes[-1][1])
-    return None
+@dataclass(frozen=True)
+class _Told:
+    """What is known of a failure: its text, and in that each cause's class and what it says, the outermost first."""
+
+    topic: Topic
+    operation: str
+    text: str
+    causes: Sequence[tuple[str, str]]
+
+    @classmethod
+    def of(cls, topic: Topic, operation: str, text: str) -> _Told:
+        causes = [(name.rpartition(".")[2], _CLASSES.sub("", said)) for name, said in _CAUSE.findall(text)]
+        return cls(topic, operation, text, causes)
+
+    def failure(self) -> TopicError | None:
+        ways = (_denied, _missing, _no_tls, _no_log_in, _bad_settings, _lost, _unanswered)
+        return next((failure for way in ways if (failure := way(self))), None)
+
+    def has(self, *names: str) -> bool:
+        return any(name in names for name, _ in self.causes)
+
+    def says(self, *beginnings: str) -> bool:
+        return any(said.startswith(beginnings) for _, said in self.causes)
+
+    def has_secrets(self) -> bool:
+        return self.masked(self.text) != self.text
+
+    def reason(self) -> str:
+        """Return what two causes say, from the first on that says more than what was being made."""
+        telling = [said for _, said in self.causes if not said.startswith(_MAKING)]
+        return self.masked(": ".join(list(dict.fromkeys(telling))[:2]) or "no reason given")
+
+    def masked(self, text: str) -> str:
+        return self.topic.settings.masked(text)
 
 
-def _denied(topic: Topic, operation: str, said: dict[str, str]) -> TopicError | None:
-    if "TopicAuthorizationException" in said:
-        what = f"{operation} topic {topic.name}"
-        return TopicError.not_permitted(what, "Describe and Read", f"topic {topic.name}")
-    if "GroupAuthorizationException" in said:
-        what = "read through Spark, which asks about a group of its own"
+def _denied(told: _Told) -> TopicError | None:
+    name = told.topic.name
+    if told.has("TopicAuthorizationException", "ClusterAuthorizationException"):
+        return TopicError.not_permitted(f"{told.operation} topic {name}", "Describe and Read", f"topic {name}")
+    if told.has("GroupAuthorizationException"):
+        what = "ask about the group in whose name Spark reads"
         return TopicError.not_permitted(what, "Describe", f"groups with the prefix {GROUP_PREFIX}")
-    if "ClusterAuthorizationException" in said:
-        return TopicError.not_permitted(f"{operation} topic {topic.name}", "Describe", "the cluster")
     return None
 
 
-def _is_log_in(name: str) -> bool:
-    return name in {"UnsupportedSaslMechanismException", "IllegalSaslStateException"} or name.endswith(
-        "AuthenticationException"
-    )
+def _missing(told: _Told) -> TopicError | None:
+    if told.has("UnknownTopicOrPartitionException", "UnknownTopicIdException"):
+        return TopicError.no_topic(told.topic.name, told.topic.bootstrap_servers)
+    return None
 
 
-def _reason(messages: Sequence[str]) -> str:
-    """Return what two causes say, from the first that names something: the first ones only say what was being made."""
-    telling = [said for said in messages if not said.startswith(("Failed to create new", "Failed to construct"))]
-    return ": ".join(list(dict.fromkeys(telling))[:2]) or "no reason given"
+def _no_tls(told: _Told) -> TopicError | None:
+    if told.has("SslAuthenticationException"):
+        return TopicError.tls_failed(told.topic.bootstrap_servers, told.masked(told.causes[-1][1]))
+    return None
+
+
+def _no_log_in(told: _Told) -> TopicError | None:
+    for name, said in told.causes:
+        if name in _SASL or name.endswith("AuthenticationException"):
+            return TopicError.not_logged_in(told.topic.bootstrap_servers, told.masked(said))
+    return None
+
+
+def _bad_settings(told: _Told) -> TopicError | None:
+    if told.says("No resolvable bootstrap urls"):
+        return TopicError.unknown_host(told.topic.bootstrap_servers)
+    if told.has("ConfigException") or told.says(*_MAKING):
+        return TopicError.refused_settings(told.reason())
+    return None
+
+
+def _lost(told: _Told) -> TopicError | None:
+    return TopicError.records_gone(told.topic.name) if _DATA_LOSS.search(told.text) else None
+
+
+def _unanswered(told: _Told) -> TopicError | None:
+    if _NO_RECORD.search(told.text):
+        return _why_silent(told.topic)
+    if "org.apache.kafka.common.errors." not in told.text:
+        return None
+    if told.has("TimeoutException", "DisconnectException", "NetworkException"):
+        return _why_silent(told.topic)
+    return TopicError.failed(told.topic.bootstrap_servers, told.reason())
 
 
 def _why_silent(topic: Topic) -> TopicError:

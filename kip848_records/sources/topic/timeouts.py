@@ -1,4 +1,4 @@
-"""How long a client waits for a cluster: Kafka's own limits, shorter than its defaults unless the user says otherwise."""
+"""How long a client waits for a cluster: Kafka's own limits, below its defaults unless the user says otherwise."""
 
 from __future__ import annotations
 

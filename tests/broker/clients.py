@@ -1,0 +1,165 @@
+"""Real clients for a broker of the tests: consumers that poll in threads, commits, transactions."""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import NewTopic
+
+from tests.broker.running import Broker, done
+from tests.broker.waiting import wait_until
+
+Partition = tuple[str, int]
+
+
+def make_topic(broker: Broker, topic: str, partitions: int = 1) -> None:
+    """Return when the topic is there."""
+    done(broker.admin.create_topics([NewTopic(topic, partitions)]))
+    wait_until(lambda: topic in broker.admin.list_topics(timeout=5).topics, f"topic {topic}")
+
+
+def produce(broker: Broker, topic: str, records: int = 10) -> None:
+    """Write records into the topic, to its partitions in turn."""
+    producer = Producer(broker.client() | {"linger.ms": "0"})
+    partitions = len(producer.list_topics(topic, timeout=5).topics[topic].partitions)
+    for number in range(records):
+        producer.produce(topic, str(number), partition=number % partitions)
+    if producer.flush(20):
+        raise TimeoutError(f"{topic}: not all records were written")
+
+
+class Member:
+    """A consumer that polls in a thread of its own, and commits what it has read.
+
+    With `holds` it does not give partitions up: when it is asked to, it waits for `release`, while its heartbeats go on.
+    """
+
+    def __init__(self, settings: dict[str, str], topics: list[str], *, holds: bool):
+        self._consumer = Consumer(settings)
+        self._owned: set[Partition] = set()
+        self._released = threading.Event()
+        self._asked = threading.Event()
+        self._left = threading.Event()
+        self._error: BaseException | None = None
+        if not holds:
+            self._released.set()
+        self._consumer.subscribe(topics, on_revoke=self._revoke)
+        self._thread = threading.Thread(target=self._poll, daemon=True)
+        self._thread.start()
+
+    def partitions(self) -> set[Partition]:
+        """Return what it owns, by its own account."""
+        if self._error:
+            raise self._error
+        return self._owned
+
+    def wait_for(self, count: int) -> set[Partition]:
+        """Return the partitions when there are `count` of them."""
+        return wait_until(lambda: len(self.partitions()) == count, f"{count} partitions") and self._owned
+
+    def wait_until_asked(self) -> None:
+        """Return when the member, which holds, was asked to give partitions up."""
+        wait_until(self._asked.is_set, "the coordinator asks for partitions")
+
+    def release(self) -> None:
+        """Give up what was asked for, and whatever is asked for later."""
+        self._released.set()
+
+    def leave(self) -> None:
+        """Return when the member has left its group (a static one: for the time being)."""
+        self._left.set()
+        self._released.set()
+        self._thread.join(30)
+        if self._error:
+            raise self._error
+
+    def _revoke(self, _consumer, _partitions) -> None:
+        self._asked.set()
+        self._released.wait(120)
+
+    def _poll(self) -> None:
+        try:
+            while not self._left.is_set():
+                self._consumer.poll(0.05)
+                # All calls are made here: from another thread some wait for this one, which waits for them.
+                self.id = self._consumer.memberid()
+                self.metadata = self._consumer.consumer_group_metadata()
+                self._owned = {(part.topic, part.partition) for part in self._consumer.assignment()}
+        except BaseException as error:  # noqa: BLE001
+            self._error = error
+        finally:
+            self._consumer.close()
+
+
+@contextmanager
+def consumer(  # noqa: PLR0913
+    broker: Broker,
+    group: str,
+    topics: Iterable[str] = (),
+    *,
+    regex: str | None = None,
+    instance_id: str | None = None,
+    protocol: str = "consumer",
+    holds: bool = False,
+    more: Mapping[str, str] | None = None,
+) -> Iterator[Member]:
+    """Join `group`; leave it at the end.
+
+    `regex` is for the coordinator to match (KIP-848's own kind). `protocol` is consumer or classic, `more` are further
+    settings of librdkafka.
+    """
+    settings = broker.client() | {
+        "group.id": group,
+        "client.id": f"client-of-{group}",
+        "group.protocol": protocol,
+        "auto.offset.reset": "earliest",
+        "auto.commit.interval.ms": "100",
+        "topic.metadata.refresh.interval.ms": "500",
+    }
+    if protocol == "classic":
+        settings |= {"heartbeat.interval.ms": "200", "session.timeout.ms": "6000"}
+    if instance_id:
+        settings["group.instance.id"] = instance_id
+    wanted = [*topics, *([f"^{regex.removeprefix('^')}"] if regex else [])]
+    member = Member(settings | dict(more or {}), wanted, holds=holds)
+    try:
+        yield member
+    finally:
+        member.leave()
+
+
+def commit(broker: Broker, group: str, offsets: Mapping[Partition, int], times: int = 1) -> None:
+    """Commit offsets for a group without members, `times` times: each is a record a partition."""
+    outsider = _outsider(broker, group)
+    for _ in range(times):
+        outsider.commit(offsets=_parts(offsets), asynchronous=False)
+    outsider.close()
+
+
+def commit_in_transaction(
+    broker: Broker, group: str, offsets: Mapping[Partition, int], *, abort: bool = False, member: Member | None = None
+) -> None:
+    """Commit offsets as part of a transaction, or abort it.
+
+    For a group that has members, `member` is the one whose offsets they are.
+    """
+    producer = Producer(broker.client() | {"transactional.id": f"transactions-of-{group}"})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    metadata = member.metadata if member else _outsider(broker, group).consumer_group_metadata()
+    producer.send_offsets_to_transaction(_parts(offsets), metadata, 20)
+    (producer.abort_transaction if abort else producer.commit_transaction)(20)
+
+
+def delete_group(broker: Broker, group: str) -> None:
+    """Delete a group without members: tombstones for all that the log says of it."""
+    done(broker.admin.delete_consumer_groups([group]))
+
+
+def _outsider(broker: Broker, group: str) -> Consumer:
+    return Consumer(broker.client() | {"group.id": group, "enable.auto.commit": "false"})
+
+
+def _parts(offsets: Mapping[Partition, int]) -> list[TopicPartition]:
+    return [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
