@@ -69,8 +69,8 @@ class AuditOptions:
 class Audit:
     """A finished audit: its tables are written. `landing.Landed` says what the counts of what was read mean.
 
-    `runs`: of a live topic, what each run so far read of each partition; this one's come last. `left_out`: records of
-    groups that Spark's own readers left behind.
+    `quarantined`: the rows that this audit could not read or decode. `reads`: of a live topic, what this run read of
+    each partition. `left_out`: records of groups that Spark's own readers left behind.
     """
 
     options: AuditOptions
@@ -80,7 +80,8 @@ class Audit:
     records: Mapping[int | None, int]
     group_configurations: int
     aborted: int
-    runs: Sequence[Read] = ()
+    quarantined: int = 0
+    reads: Sequence[Read] = ()
     left_out: int = 0
 
 
@@ -127,6 +128,7 @@ def audit_copies(spark: SparkSession, options: AuditOptions, progress: Callable[
         dialect = _dialect(options, landing.log, progress)
         progress(f"decoding {count:,} records")
         tables = _tables(spark, options, dialect, landing, captured_at)
+        quarantined = 0 if tables["quarantine"] is None else tables["quarantine"].count()
         run = _run(spark, options, dialect, captured_at)
         # While the tables are not of one audit, none of them is said to be there.
         for part in ({AUDIT_RUNS.name: None}, tables, {AUDIT_RUNS.name: run}):
@@ -139,6 +141,7 @@ def audit_copies(spark: SparkSession, options: AuditOptions, progress: Callable[
         records=landing.records,
         group_configurations=landing.group_configurations,
         aborted=landing.aborted,
+        quarantined=quarantined,
     )
 
 
@@ -153,6 +156,7 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
         reads = kept.reads()
         if not reads and options.cluster in clusters(spark, options.out):
             raise InputError.cluster_of_copy(options.cluster, options.out)
+        _check_options(reads, options)
         progress(f"asking {live.name} where it ends")
         ends = live.ends()
         names = Names(options.topics or {}, ends.topic_names)
@@ -165,19 +169,36 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
         counts, configurations = count_records(log)
         progress(f"decoding {sum(counts.values()):,} records of run {run.reads[0].run}")
         bring_up_to_date(kept, names, folder, progress)
-        reads = kept.reads()
-    captured_ms = reads[-1].captured_ms
+        quarantined = _quarantined(kept, run.reads)
+    last = run.reads[-1]
     return Audit(
         options=options,
-        dialect=reads[-1].dialect,
-        captured_at=None if captured_ms is None else utc(captured_ms),
+        dialect=last.dialect,
+        captured_at=None if last.captured_ms is None else utc(last.captured_ms),
         copies=1,
         records={**counts, **run.offset_commits},
         group_configurations=configurations,
         aborted=0,
-        runs=reads,
+        quarantined=quarantined,
+        reads=run.reads,
         left_out=run.left_out,
     )
+
+
+def _check_options(reads: Sequence[Read], options: AuditOptions) -> None:
+    """Raise InputError where a run would decode otherwise than those before it: one table would hold two kinds."""
+    if reads and (
+        options.dialect not in {AUTO, reads[-1].dialect} or options.offset_commits != reads[-1].offset_commits
+    ):
+        raise InputError.other_options(reads[-1].dialect, offset_commits=reads[-1].offset_commits)
+
+
+def _quarantined(kept: KeptLog, reads: Sequence[Read]) -> int:
+    """Return how many of the rows that a run read are in quarantine."""
+    places = [(read.partition, read.from_offset, read.until_offset) for read in reads]
+    read = kept.spark.createDataFrame(places, "partition int, first bigint, until bigint")
+    quarantine = kept.read("quarantine").join(F.broadcast(read), "partition")
+    return quarantine.where("offset >= first AND offset < until").count()
 
 
 def _wanted(options: AuditOptions) -> Wanted:

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.config import OFF
 from kip848_records.errors import InputError
+from kip848_records.live.kept_log import KeptLog
 from kip848_records.quality import EXPECTATIONS
 from kip848_records.quality.expectations import ERROR, JUDGED_SCHEMA, PASS, UNKNOWN, VIOLATION, WARN, Audited
 from kip848_records.quality.results import Finding, Result, Verdict
@@ -65,13 +66,21 @@ def is_audited(spark: SparkSession, out: str) -> bool:
 
 
 def _runs(spark: SparkSession, out: str, cluster: str | None) -> list[Row]:
-    found = _load(spark, out, AUDIT_RUNS.name).select(
-        "cluster", "dialect", F.unix_millis("captured_at").alias("captured_ms")
+    """Return the last run of each cluster: of the one that was asked for, else of all that are still audited."""
+    found = _load(spark, out, AUDIT_RUNS.name)
+    if set(AUDIT_RUNS.schema.names) - set(found.columns):  # an older version's
+        raise InputError.not_audited(out, AUDIT_RUNS.name)
+    captured = F.unix_millis("captured_at").alias("captured_ms")
+    last = found.groupBy("cluster").agg(
+        F.max_by(F.struct("run", "dialect", "is_set_aside", captured), "run").alias("last")
     )
-    runs = sorted(found.collect(), key=lambda run: run.cluster)
-    chosen = [run for run in runs if cluster in (None, run.cluster)]
+    runs = sorted(last.select("cluster", "last.*").collect(), key=lambda run: run.cluster)
+    chosen = [run for run in runs if (not run.is_set_aside if cluster is None else run.cluster == cluster)]
     if not chosen:
         raise InputError.no_such_cluster(out, cluster, [run.cluster for run in runs])
+    for run in chosen:
+        if KeptLog(spark, out, run.cluster).last_run() not in (None, run.run):
+            raise InputError.unfinished_run(out, run.cluster)
     return chosen
 
 

@@ -251,14 +251,6 @@ class InputError(Kip848Error):
         return cls(f"the tables in {out} were written by version {found}, and this is {ours}", "install that version")
 
     @classmethod
-    def too_many_quarantined(cls, quarantined: int, records: int, limit: str) -> Self:
-        """More rows did not decode than the user takes."""
-        return cls(
-            f"{quarantined:,} of {records:,} rows were quarantined, more than --max-quarantined {limit}",
-            "the table quarantine has them, each with the reason",
-        )
-
-    @classmethod
     def empty_cluster(cls) -> Self:
         """A cluster's name partitions the tables, and Delta takes an empty one for null."""
         return cls("the name of the cluster is empty", "name it with --cluster, or leave that out")
@@ -297,6 +289,20 @@ class InputError(Kip848Error):
     def no_records(cls, path: str, reason: str | None) -> Self:
         """As `no_rows`, where there is no option to accept that."""
         return cls(cls.no_rows(path, reason).message, f"expected {_SOURCES}")
+
+
+class FailedError(Kip848Error):
+    """What the user asked to be told of by the exit code; everything was done all the same."""
+
+    exit_code = 1
+
+    @classmethod
+    def too_many_quarantined(cls, quarantined: int, records: int, limit: str) -> Self:
+        """More rows did not decode than the user takes."""
+        return cls(
+            f"{quarantined:,} of {records:,} rows were quarantined, more than --max-quarantined {limit}",
+            "the table quarantine has them, each with the reason",
+        )
 
 
 class UnexpectedError(Kip848Error):

@@ -58,7 +58,9 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
 
     captured = utc_text(audit.captured_at) if audit.captured_at else "an unknown time"
     sources = ", ".join(options.sources)
-    yield Text(f"\nCluster {printable(options.cluster)}: {printable(sources)}, captured at {captured}")
+    run = f", run {audit.reads[0].run}" if audit.reads else ""
+    yield Text(f"\nCluster {printable(options.cluster)}: {printable(sources)}{run}, captured at {captured}")
+    yield from _notes(audit)
     yield from _records(audit, table("quarantine"))
     states = table("group_state").withColumn("convergence", _convergence())
     yield from _groups(states)
@@ -70,12 +72,21 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
     yield Text(f"\nDelta tables are in {printable(options.out.rstrip('/'))}/")
 
 
+def _notes(audit: Audit) -> Iterator[RenderableType]:
+    """Say what was out of the ordinary in the partitions of a live topic."""
+    for read in audit.reads:
+        if read.note:
+            yield Text(f"Partition {read.partition}: {read.note}")
+    if audit.left_out:
+        yield Text(f"{audit.left_out:,} records of groups called spark-kafka-... left out: Spark's own readers")
+
+
 def _records(audit: Audit, quarantine: DataFrame) -> Iterator[RenderableType]:
     is_disputed = key_of_types(DISPUTED_TYPES) & F.col("position").isNotNull()
-    quarantined, disputed = quarantine.agg(F.count("*"), F.count_if(is_disputed)).collect()[0]
+    disputed = quarantine.where(is_disputed).count()
     unknown = sum(count for kind, count in audit.records.items() if kind is not None and kind not in RECORDS)
     yield Text(
-        f"\n{sum(audit.records.values()):,} records read, {quarantined:,} rows quarantined, "
+        f"\n{sum(audit.records.values()):,} records read, {audit.quarantined:,} rows quarantined, "
         f"{unknown:,} of unknown type, {audit.aborted:,} of aborted transactions left out"
     )
     yield text_table("type", "record", "records", "table", rows=_counts(audit), right=("type", "records"))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
+import re
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from kip848_records.audit import DEFAULT_CLUSTER, run_audit
 from kip848_records.cli.arguments import add_capture, add_source, audit_options
 from kip848_records.cli.output import print_parts, progress_lines
+from kip848_records.errors import FailedError
 from kip848_records.session import get_session
 from kip848_records.summary import summary
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from kip848_records.audit import Audit
     from kip848_records.cli.arguments import Commands
 
 
@@ -32,6 +37,13 @@ def add(commands: Commands) -> None:
     add_capture(command)
     command.add_argument("--offset-commits", action="store_true", help="decode offset commits too, most of any log")
     command.add_argument("--allow-empty", action="store_true", help="accept a source without a single record")
+    command.add_argument(
+        "--max-quarantined",
+        type=_limit,
+        metavar="N|P%",
+        help="exit with 1, with all tables written, if more rows than that did not decode: a number, or a share of "
+        "what was read",
+    )
     command.set_defaults(run=_run)
 
 
@@ -43,4 +55,23 @@ def _run(arguments: Namespace) -> int:
     spark = get_session()
     audit = run_audit(spark, options, progress)
     print_parts(summary(spark, audit))
+    if (limit := arguments.max_quarantined) is not None:
+        _check_quarantine(audit, limit)
     return 0
+
+
+def _limit(text: str) -> tuple[str, float, bool]:
+    """Return a limit as it was given, its number, and whether it is a percentage."""
+    if re.fullmatch(r"[0-9]{1,12}|[0-9]{1,3}(\.[0-9]{1,6})?%", text) and float(text.rstrip("%")) <= (
+        100 if text.endswith("%") else inf
+    ):
+        return text, float(text.rstrip("%")), text.endswith("%")
+    message = f"{text!r} is neither a number of rows nor a share such as 0.5%"
+    raise argparse.ArgumentTypeError(message)
+
+
+def _check_quarantine(audit: Audit, limit: tuple[str, float, bool]) -> None:
+    text, number, is_share = limit
+    records = sum(audit.records.values())
+    if audit.quarantined > (number / 100 * records if is_share else number):
+        raise FailedError.too_many_quarantined(audit.quarantined, records, text)

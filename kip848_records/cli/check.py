@@ -19,6 +19,7 @@ from kip848_records.report.junit import junit
 from kip848_records.report.markdown import markdown
 from kip848_records.report.sarif import sarif
 from kip848_records.session import get_session
+from kip848_records.sources.topic import is_topic
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -100,7 +101,7 @@ def _tables(
     spark: SparkSession, arguments: Namespace, progress: Callable[[str], None]
 ) -> Iterator[tuple[str, str | None]]:
     """Yield the folder of the tables and the cluster: as named, or those of a log that is audited now."""
-    if len(arguments.sources) == 1 and is_audited(spark, arguments.sources[0]):
+    if len(arguments.sources) == 1 and not is_topic(arguments.sources[0]) and is_audited(spark, arguments.sources[0]):
         for name in _OF_A_LOG:
             if getattr(arguments, name) is not None:
                 raise InputError.not_for_tables(f"--{name.replace('_', '-')}", arguments.sources[0])

@@ -32,6 +32,9 @@ class Read:
     ``stretch_from``; ``is_gapless`` if no offset was missing in it. ``first_pair``: the second of the first two records
     of one key in it, see `history.copy_history`. ``witness``: the first of the last two. As long as it is there nothing
     behind the second has been cleaned.
+
+    Before ``kept_from`` only what the state there is made of was kept, and what the timelines tell ends at
+    ``kept_since_ms`` or later, see `live.retention`; None: everything was kept.
     """
 
     run: int
@@ -51,11 +54,14 @@ class Read:
     is_gapless: bool = True
     first_pair: int | None = None
     witness: int | None = None
+    kept_from: int = 0
+    kept_since_ms: int | None = None
 
     @property
     def complete_from(self) -> int | None:
         """From which offset on no record is missing; None where nobody can tell."""
-        return self.stretch_from if self.is_gapless else self.first_pair
+        known = self.stretch_from if self.is_gapless else self.first_pair
+        return None if known is None else max(known, self.kept_from)
 
     @property
     def head_missing(self) -> bool:
@@ -79,17 +85,17 @@ class KeptLog(ClusterTables):
         rows = self.read(LOG.name).where("read IS NOT NULL").select("run", "partition", "read.*").collect()
         return [Read(**row.asDict()) for row in sorted(rows, key=lambda row: (row.run, row.partition))]
 
+    def last_run(self) -> int | None:
+        """Return the number of the last run that read something; None if none did."""
+        if not self.is_there(LOG.name):
+            return None
+        row = self.read(LOG.name).where("read IS NOT NULL").agg(F.max("run")).first()
+        return None if row is None else row[0]
+
     def rows(self) -> DataFrame:
         """Return the records, as log rows (`sources.log.LOG_SCHEMA`), with ``run, group_id, is_inferred``."""
-        known = {"topic": F.lit(TOPIC)}
         records = self.read(LOG.name).where("read IS NULL")
-        columns = [
-            (F.col(f.name) if f.name in records.columns else known.get(f.name, F.lit(None).cast(f.dataType))).alias(
-                f.name
-            )
-            for f in LOG_SCHEMA
-        ]
-        return records.select(*columns, "run", "group_id", "is_inferred")
+        return as_log_rows(records, "run", "group_id", "is_inferred")
 
     def append(self, rows: DataFrame | None, reads: list[Read]) -> None:
         """Add one run's records, and what it read."""
@@ -102,6 +108,13 @@ class KeptLog(ClusterTables):
             marks, allowMissingColumns=True
         )
         append(self, LOG, every.withColumn("run", F.lit(run)), self.application, run)
+
+
+def as_log_rows(records: DataFrame, *others: str) -> DataFrame:
+    """Return records of the kept log, or such as are to be in it, as log rows (`sources.log.LOG_SCHEMA`)."""
+    known = {name: F.col(name) for name in records.columns} | {"topic": F.lit(TOPIC)}
+    columns = (known.get(f.name, F.lit(None)).cast(f.dataType).alias(f.name) for f in LOG_SCHEMA)
+    return records.select(*columns, *others)
 
 
 def latest(reads: list[Read]) -> Mapping[int, Read]:

@@ -9,9 +9,10 @@ from pyspark.sql import Observation, Window
 from pyspark.sql import functions as F
 
 from kip848_records import __version__
+from kip848_records.decode.dialects import AUTO, choose_dialect
 from kip848_records.errors import InputError
-from kip848_records.live.kept_log import KeptLog, Read, latest
-from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.live.kept_log import KeptLog, Read, as_log_rows, latest
+from kip848_records.protocol.messages import KAFKA, OFFSET_COMMIT_TYPES
 from kip848_records.replay import last_of_keys
 from kip848_records.sources.log import group_id, is_offset_commit, key_of_types, without_offset_commits
 
@@ -78,7 +79,7 @@ class _Seen:
 
     rows: Mapping[int, int]
     newest_ms: int | None
-    offset_commits: Mapping[int, int]
+    offset_commits: Mapping[int | None, int]
     left_out: int
 
 
@@ -107,6 +108,7 @@ def read_on(kept: KeptLog, live: LiveLog, ends: Ends, wanted: Wanted, folder: Sc
         for partition, (start, end) in ends.offsets.items()
     }
     rows, seen = _land(live, ranges, folder, offset_commits=wanted.offset_commits)
+    wanted = replace(wanted, dialect=_dialect(wanted, before, rows))
     expected = sum(until - first for first, until in ranges.values())
     if not sum(seen.rows.values()) and (expected or not before) and not wanted.allow_empty:
         raise InputError.no_rows(live.name, None)
@@ -139,6 +141,15 @@ def read_on(kept: KeptLog, live: LiveLog, ends: Ends, wanted: Wanted, folder: Sc
     return Run(reads, dict(seen.offset_commits), seen.left_out, ends.topic_names)
 
 
+def _dialect(wanted: Wanted, before: Mapping[int, Read], rows: DataFrame | None) -> str:
+    """Return the dialect of the runs before, or the one that was asked for, or that the first rows tell."""
+    if before:
+        return next(iter(before.values())).dialect
+    if wanted.dialect != AUTO:
+        return wanted.dialect
+    return KAFKA.name if rows is None else choose_dialect(as_log_rows(rows)).name
+
+
 def _read(live: LiveLog, ends: Ends, wanted: Wanted, before: Mapping[int, Read], seen: _Seen) -> Read:
     """Return what is the same for all partitions that the run reads."""
     captured = [seen.newest_ms, *(read.captured_ms for read in before.values())]
@@ -166,9 +177,12 @@ def _joined(read: Read, old: Read | None, *, is_alive: bool) -> Read:
             is_gapless=read.is_gapless and old.is_gapless,
             first_pair=old.first_pair,
             witness=old.witness if is_alive or read.from_offset == read.until_offset else None,
+            kept_from=old.kept_from,
+            kept_since_ms=old.kept_since_ms,
         )
     note = f"compacted since it was read up to {read.from_offset}: what happened in between is not known in full"
-    return replace(read, first_offset=old.first_offset, note=note)
+    kept_from, kept_since_ms = old.kept_from, old.kept_since_ms
+    return replace(read, first_offset=old.first_offset, note=note, kept_from=kept_from, kept_since_ms=kept_since_ms)
 
 
 def _land(

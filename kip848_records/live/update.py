@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from kip848_records import __version__
 from kip848_records.decode import to_json
 from kip848_records.derive import Known, decode_present, group_tables, with_inferred
-from kip848_records.errors import InputError
 from kip848_records.landing import count_records
 from kip848_records.live.kept_log import KeptLog, Read, latest
+from kip848_records.live.retention import is_pruned_after, without_ended
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.replay import last_of_keys, latest_state
 from kip848_records.sources.log import group_id
@@ -26,7 +26,7 @@ from kip848_records.tables.specs import AUDIT_RUNS, RECORD_TABLES, TABLES, TOPIC
 from kip848_records.timeline import partition_losses
 from kip848_records.timeline.intervals import with_durations
 from kip848_records.times import utc
-from kip848_records.topics import LIVE, TOPICS_FILE, topic_names
+from kip848_records.topics import topic_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,7 +60,7 @@ def bring_up_to_date(kept: KeptLog, names: Names, folder: Scratch, progress: Cal
     reads = kept.reads()
     finished = _finished(kept)
     update = _Update(kept, reads, names, folder, progress)
-    if finished is None:
+    if finished is None or is_pruned_after(reads, finished):
         update.rebuild()
     else:
         update.after(finished)
@@ -104,7 +104,7 @@ class _Update:
         offset_commits = self.reads[-1].offset_commits
         decoded = decode_present(log, self.dialect, counts, configurations, offset_commits=offset_commits)
         quarantine = self.folder.keep(decoded.quarantine, "quarantine")
-        topics = self._topics(decoded.records, said_by=(TOPICS_FILE, LIVE))
+        topics = self._topics(decoded.records)
         known = Known(_known_history(self.spark, self.reads), quarantine, topics, self.captured_at)
         tables = {
             **dict.fromkeys(RECORD_TABLES),
@@ -114,7 +114,7 @@ class _Update:
             "quarantine": quarantine,
             "unknown_record": decoded.unknown_record if counts.keys() - {None, *RECORDS} else None,
             "topic_name": topics,
-            **group_tables(log, self.dialect, known, self.folder.keep),
+            **without_ended(group_tables(log, self.dialect, known, self.folder.keep), self.reads),
         }
         # While the tables are not of one run, none of them is said to be there.
         for part in ({AUDIT_RUNS.name: None}, tables, {AUDIT_RUNS.name: self._runs(after=0)}):
@@ -132,7 +132,7 @@ class _Update:
         if len(pending) > 1:  # an interrupted run and this one
             counts, configurations = count_records(later)
             news = dict(decode_present(later, self.dialect, counts, configurations, offset_commits=True).records)
-        topics = self._topics(news, said_by=None)
+        topics = self._topics(news)
         changed_names = self.folder.keep(self._changed_names(topics), "changed-names")
         known = self._known(topics)
         touched = self.folder.keep(self._touched(finished, known, changed_names), "touched")
@@ -156,12 +156,9 @@ class _Update:
         self._write(*(lambda name=name, of_it=of_it: self._append(name, of_it, run) for name, of_it in rows.items()))
         return dict(decoded.records)
 
-    def _topics(self, records: Mapping[str, DataFrame], said_by: tuple[str, ...] | None) -> DataFrame:
-        """Return the names of topics, those of earlier runs too: of all sources, or of those that no record says."""
-        known = None
-        if self.kept.is_there(TOPIC_NAME.name):
-            known = self.kept.read(TOPIC_NAME.name)
-            known = known if said_by is None else known.where(F.col("source").isin(*said_by))
+    def _topics(self, records: Mapping[str, DataFrame]) -> DataFrame:
+        """Return the names of topics, those that earlier runs knew too."""
+        known = self.kept.read(TOPIC_NAME.name) if self.kept.is_there(TOPIC_NAME.name) else None
         found = topic_names(self.spark, records, self.names.given, live=self.names.live, known=known)
         return self.folder.keep(found, "topics")
 
@@ -214,7 +211,7 @@ class _Update:
         of_touched = quarantine.join(touched.withColumn("touched", F.lit(True)), "group_id", "left")  # noqa: FBT003
         of_touched = of_touched.where("group_id IS NULL OR touched").drop("group_id", "touched")
         theirs = Known(known.history, self.folder.keep(of_touched, "quarantine"), known.topics, known.captured_at)
-        tables = group_tables(log, self.dialect, theirs, self.folder.keep)
+        tables = without_ended(group_tables(log, self.dialect, theirs, self.folder.keep), self.reads)
 
         def of_groups(rows: DataFrame) -> DataFrame:
             return rows.join(touched, "group_id", "left_semi")
@@ -309,12 +306,3 @@ def _merge_key(name: str) -> tuple[str, ...]:
     """Return what tells a row of one cluster's from all others, though a group be in two partitions by mistake."""
     partition = "offsets_partition" if name == "partition_handover" else "partition"
     return tuple(dict.fromkeys((partition, *(key for key in TABLES[name].key if key != "cluster"))))
-
-
-def check_options(reads: list[Read], dialect: str, *, offset_commits: bool) -> None:
-    """Raise InputError where a run would decode otherwise than those before it: one table would hold two kinds."""
-    if not reads:
-        return
-    last = reads[-1]
-    if (last.dialect, last.offset_commits) != (dialect, offset_commits):
-        raise InputError.other_options(last.dialect, offset_commits=last.offset_commits)

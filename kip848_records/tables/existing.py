@@ -26,15 +26,18 @@ def clusters(spark: SparkSession, out: str) -> set[str]:
     return {row.cluster for row in runs.select("cluster").distinct().collect()}
 
 
-def prepare_tables(spark: SparkSession, out: str) -> None:
-    """Give tables of an older version the columns that have come since; raises InputError for those of a newer one."""
+def prepare_tables(spark: SparkSession, out: str, *, migrate: bool = True) -> None:
+    """Give tables of an older version the columns that have come since; raises InputError for those of a newer one.
+
+    Who only wants to look does not `migrate` them.
+    """
     if not DeltaTable.isDeltaTable(spark, location(out, AUDIT_RUNS.name)):
         return
     runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
     versions = {row.version for row in runs.select("version").distinct().collect()}
     if newer := [version for version in versions if _number(version) > _number(__version__)]:
         raise InputError.newer_tables(out, max(newer, key=_number), __version__)
-    if versions != {__version__} or set(AUDIT_RUNS.schema.names) - set(runs.columns):
+    if migrate and (versions != {__version__} or set(AUDIT_RUNS.schema.names) - set(runs.columns)):
         with ThreadPoolExecutor(4) as workers:
             for _ in workers.map(lambda spec: _add_columns(spark, out, spec), TABLES.values()):
                 pass

@@ -69,6 +69,8 @@ READ_SCHEMA = StructType(
         StructField("is_gapless", BOOLEAN),
         StructField("first_pair", BIGINT),
         StructField("witness", BIGINT),
+        StructField("kept_from", BIGINT),
+        StructField("kept_since_ms", BIGINT),
     ]
 )
 """A row `read` of the log: see `kept_log.Read`."""

@@ -25,11 +25,32 @@ def once(spark, log, ends, tmp_path_factory):
     return tables(out)
 
 
-def test_several_runs_write_what_one_would(spark, log, ends, once, tmp_path):
+def part(ends, nth, of):
+    return {partition: end * nth // of for partition, end in ends.items()}
+
+
+class KilledError(Exception):
+    pass
+
+
+def test_interrupted_runs_write_what_one_would(spark, log, ends, once, tmp_path):
+    """Each run is stopped somewhere else between its commits, but for the last."""
     topic = Topic(spark, log, {})
-    for nth in range(1, 5):
-        topic.until = {partition: end * nth // 4 for partition, end in ends.items()}
-        topic.audit(tmp_path)
+    for nth, steps in enumerate((5, 28, 4, 9, 1000), start=1):
+        topic.until = part(ends, nth, 5)
+        left = [steps]
+
+        def stop(said, left=left):
+            if said.startswith("wrote"):
+                left[0] -= 1
+                if not left[0]:
+                    raise KilledError
+
+        if steps < 1000:
+            with pytest.raises(KilledError):
+                topic.audit(tmp_path, progress=stop)
+        else:
+            topic.audit(tmp_path)
     written = tables(tmp_path)
     assert written.keys() == once.keys()
     for name in once:

@@ -51,10 +51,10 @@ class Topic:
     def reading(self):
         return nullcontext()
 
-    def audit(self, out, **options):
+    def audit(self, out, progress=lambda _: None, **options):
         """One run, into the folder `out`."""
         given = AuditOptions(sources=(self.name,), out=str(out), **options)
-        return audit_topic(self.spark, self, given, lambda _: None)
+        return audit_topic(self.spark, self, given, progress)
 
 
 def tables(out, cluster="default", *, without=("audit_runs", "log")):

@@ -1,0 +1,121 @@
+"""Retention of our own tables: what is old enough goes, files become few, and those that no table has are deleted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from delta.tables import DeltaTable
+from pyspark.sql import functions as F
+
+from kip848_records.errors import InputError
+from kip848_records.landing import scratch
+from kip848_records.live.kept_log import KeptLog
+from kip848_records.live.retention import ended_before, prunable, prune
+from kip848_records.live.update import Names, bring_up_to_date
+from kip848_records.tables.delta import ClusterTables, location, write_tables
+from kip848_records.tables.existing import prepare_tables
+from kip848_records.tables.specs import AUDIT_RUNS, TABLES
+from kip848_records.tables.writers import only_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import timedelta
+
+    from pyspark.sql import SparkSession
+
+    from kip848_records.landing import Scratch
+
+DAYS_OF_FILES = 7
+"""How long a reader may go on with what it opened: Delta's own default for VACUUM."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """What is to become of one cluster's rows.
+
+    `since_ms`: what ended before goes. `rows`: how many rows go, by table; of all tables, if the cluster's partitions
+    were set aside before that time. `is_copy`: the tables are of a copy, and each audit replaces them: nothing goes.
+    """
+
+    cluster: str
+    since_ms: int | None
+    rows: Mapping[str, int]
+    is_copy: bool = False
+    is_set_aside: bool = False
+
+
+def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
+    """Return what a retention of `keep` would do to each cluster in the folder `out`, without doing it.
+
+    Times count back from when a cluster was captured last, so nothing goes because nobody audited for a while. Raises
+    InputError where there are no tables.
+    """
+    if not DeltaTable.isDeltaTable(spark, location(out, AUDIT_RUNS.name)):
+        raise InputError.not_audited(out, AUDIT_RUNS.name)
+    prepare_tables(spark, out, migrate=False)
+    runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
+    captured = F.max(F.unix_millis("captured_at")).alias("captured_ms")
+    found = runs.groupBy("cluster").agg(captured, F.max("is_set_aside").alias("is_set_aside")).collect()
+    newest = max((row.captured_ms for row in found if row.captured_ms is not None), default=None)
+    plans = []
+    for row in sorted(found, key=lambda row: row.cluster):
+        until = newest if row.is_set_aside else row.captured_ms
+        since_ms = None if until is None else until - round(keep.total_seconds() * 1000)
+        if row.is_set_aside:
+            is_old = since_ms is not None and row.captured_ms < since_ms
+            plans.append(_of_set_aside(ClusterTables(spark, out, row.cluster), since_ms, is_old=is_old))
+        else:
+            plans.append(_of_cluster(KeptLog(spark, out, row.cluster), since_ms))
+    return plans
+
+
+def maintain(spark: SparkSession, out: str, plans: list[Retention], progress: Callable[[str], None]) -> None:
+    """Do what was planned, then OPTIMIZE and VACUUM every table. Interrupted, it is finished by running it again."""
+    with only_writer(spark, out), scratch(spark, out) as folder:
+        prepare_tables(spark, out)
+        for each in plans:
+            if not any(each.rows.values()):
+                continue
+            if each.is_set_aside:
+                progress(f"removing cluster {each.cluster!r}")
+                write_tables(spark, out, each.cluster, dict.fromkeys(TABLES), lambda _: None)
+            elif each.since_ms is not None:
+                progress(f"removing what ended before the time to keep, of cluster {each.cluster!r}")
+                _prune(KeptLog(spark, out, each.cluster), each.since_ms, folder, progress)
+        for name in TABLES:
+            if DeltaTable.isDeltaTable(spark, location(out, name)):
+                progress(f"optimizing {name}")
+                table = DeltaTable.forPath(spark, location(out, name))
+                table.optimize().executeCompaction()
+                table.vacuum(DAYS_OF_FILES * 24)
+
+
+def _prune(kept: KeptLog, since_ms: int, folder: Scratch, progress: Callable[[str], None]) -> None:
+    names = Names({}, {})
+    if kept.last_run() is not None:
+        bring_up_to_date(kept, names, folder, progress)  # an interrupted run comes first
+    gone, reads = prunable(kept, since_ms)
+    prune(kept, folder.keep(gone, "gone"), reads)
+    bring_up_to_date(kept, names, folder, progress)
+
+
+def _of_cluster(kept: KeptLog, since_ms: int | None) -> Retention:
+    if kept.last_run() is None:
+        return Retention(kept.cluster, since_ms, {}, is_copy=True)
+    if since_ms is None:
+        return Retention(kept.cluster, None, {})
+    gone, _ = prunable(kept, since_ms)
+    rows = {"log": gone.count()}
+    for name in TABLES:
+        if (ended := ended_before(name, since_ms)) is not None and kept.is_there(name):
+            rows[name] = kept.read(name).where(ended).count()
+    return Retention(kept.cluster, since_ms, {name: count for name, count in rows.items() if count})
+
+
+def _of_set_aside(tables: ClusterTables, since_ms: int | None, *, is_old: bool) -> Retention:
+    names = [name for name in TABLES if tables.is_there(name)] if is_old else []
+    rows = {name: tables.read(name).count() for name in names}
+    return Retention(
+        tables.cluster, since_ms, {name: count for name, count in rows.items() if count}, is_set_aside=True
+    )
