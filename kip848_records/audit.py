@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -15,17 +14,18 @@ from kip848_records.decode.dialects import AUTO, check_dialect, choose_dialect
 from kip848_records.derive import Known, decode_present, group_tables, with_inferred
 from kip848_records.errors import InputError
 from kip848_records.history import known_history
-from kip848_records.landing import Landed, count_records, landed, scratch
+from kip848_records.landing import Landed, Scratch, count_records, landed, scratch
 from kip848_records.live.kept_log import KeptLog, Read, latest
-from kip848_records.live.run import LiveLog, Wanted, read_on, replaced_partitions
+from kip848_records.live.run import LiveLog, Reading, Run, Wanted, check_captured, read_on, replaced_partitions
 from kip848_records.live.set_aside import set_aside
+from kip848_records.live.streaming import stream_on
 from kip848_records.live.update import Names, bring_up_to_date
 from kip848_records.protocol.messages import DIALECTS, KAFKA, RECORDS
 from kip848_records.replay import latest_state
 from kip848_records.sources import ends_of_dumps, find_copies, read_copies, settle_transactions
 from kip848_records.sources.topic import READ_COMMITTED, READ_UNCOMMITTED, LiveTopic, is_topic, open_topic
 from kip848_records.tables.delta import write_tables
-from kip848_records.tables.existing import clusters, prepare_tables
+from kip848_records.tables.existing import is_of_copy, prepare_tables
 from kip848_records.tables.specs import AUDIT_RUNS, RECORD_TABLES
 from kip848_records.tables.writers import only_writer
 from kip848_records.times import utc
@@ -38,10 +38,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-DEFAULT_CLUSTER = "default"
 
-_CLOCKS_DIFFER_BY = timedelta(minutes=10)
-"""How far the clock of a broker may run ahead of that of the user, generously."""
+DEFAULT_CLUSTER = "default"
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class AuditOptions:
 
     `dialect` is who wrote the log, a name in `protocol.messages.DIALECTS`, or `auto`: told by what decodes.
     `captured_at` is when the log was copied: by default, the newest time in it. `kafka_config` is the file of the
-    client's settings for a live topic among the sources.
+    client's settings for a live topic, and `checkpoint` a folder, if that is to be read as a stream.
     """
 
     sources: tuple[str, ...]
@@ -63,6 +61,7 @@ class AuditOptions:
     offset_commits: bool = False
     allow_empty: bool = False
     kafka_config: str | None = None
+    checkpoint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +94,8 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[st
         raise InputError.empty_cluster()
     check_dialect(options.dialect, known=(*DIALECTS, AUTO))
     if not any(is_topic(source) for source in options.sources):
+        if options.checkpoint is not None:
+            raise InputError.checkpoint_of_copy()
         return audit_copies(spark, options, progress)
     if len(options.sources) > 1:
         raise InputError.topic_and_copies()
@@ -154,7 +155,7 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
     with only_writer(spark, options.out), scratch(spark, options.out) as folder:
         prepare_tables(spark, options.out)
         reads = kept.reads()
-        if not reads and options.cluster in clusters(spark, options.out):
+        if is_of_copy(spark, options.out, options.cluster):
             raise InputError.cluster_of_copy(options.cluster, options.out)
         _check_options(reads, options)
         progress(f"asking {live.name} where it ends")
@@ -164,7 +165,7 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
             bring_up_to_date(kept, names, folder, progress)
             set_aside(kept, replaced, progress)
         progress(f"reading {live.name}, {len(ends.offsets)} partitions")
-        run = read_on(kept, live, ends, _wanted(options), folder)
+        run = _read(Reading(kept, live, ends, _wanted(options)), folder, options.checkpoint)
         log = kept.rows().where(F.col("run") == run.reads[0].run)
         counts, configurations = count_records(log)
         progress(f"decoding {sum(counts.values()):,} records of run {run.reads[0].run}")
@@ -185,6 +186,12 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
     )
 
 
+def _read(reading: Reading, folder: Scratch, checkpoint: str | None) -> Run:
+    if checkpoint is not None and isinstance(reading.live, LiveTopic):
+        return stream_on(reading, reading.live, folder, checkpoint)
+    return read_on(reading, folder)
+
+
 def _check_options(reads: Sequence[Read], options: AuditOptions) -> None:
     """Raise InputError where a run would decode otherwise than those before it: one table would hold two kinds."""
     if reads and (
@@ -202,15 +209,16 @@ def _quarantined(kept: KeptLog, reads: Sequence[Read]) -> int:
 
 
 def _wanted(options: AuditOptions) -> Wanted:
-    captured_at = options.captured_at
-    captured_ms = None if captured_at is None else round(captured_at.timestamp() * 1000)
-    return Wanted(options.dialect, options.offset_commits, captured_ms, options.allow_empty)
+    return Wanted(options.dialect, options.offset_commits, _ms(options.captured_at), options.allow_empty)
+
+
+def _ms(at: datetime | None) -> int | None:
+    return None if at is None else round(at.timestamp() * 1000)
 
 
 def _captured_at(options: AuditOptions, landing: Landed) -> datetime | None:
     """Return when the log was copied; raises InputError if the user names a time at which it cannot have been."""
-    if options.captured_at and landing.newest and options.captured_at < landing.newest - _CLOCKS_DIFFER_BY:
-        raise InputError.captured_before_its_end(options.captured_at, landing.newest)
+    check_captured(_ms(options.captured_at), _ms(landing.newest))
     return options.captured_at or landing.newest
 
 

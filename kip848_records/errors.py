@@ -233,6 +233,19 @@ class InputError(Kip848Error):
         )
 
     @classmethod
+    def checkpoint_ahead(cls, checkpoint: str, out: str) -> Self:
+        """A stream would go on behind rows that the tables do not have."""
+        return cls(
+            f"the checkpoint {checkpoint} is further than the tables in {out}",
+            "name another folder with --checkpoint: what the tables have already is not added twice",
+        )
+
+    @classmethod
+    def checkpoint_of_copy(cls) -> Self:
+        """Only a stream has a checkpoint."""
+        return cls("--checkpoint is for a live topic", "leave it out for a copy of the log")
+
+    @classmethod
     def topic_and_copies(cls) -> Self:
         """A live topic was named beside other sources."""
         return cls("a live topic is audited by itself, not with other sources", "audit copies into another --cluster")

@@ -38,6 +38,11 @@ def add(commands: Commands) -> None:
     command.add_argument("--offset-commits", action="store_true", help="decode offset commits too, most of any log")
     command.add_argument("--allow-empty", action="store_true", help="accept a source without a single record")
     command.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="read the live topic as a stream that keeps in DIR how far it came, and stops when it has read all",
+    )
+    command.add_argument(
         "--max-quarantined",
         type=_limit,
         metavar="N|P%",
@@ -50,6 +55,7 @@ def add(commands: Commands) -> None:
 def _run(arguments: Namespace) -> int:
     named = audit_options(arguments, arguments.out, arguments.cluster)
     options = replace(named, offset_commits=arguments.offset_commits, allow_empty=arguments.allow_empty)
+    options = replace(options, checkpoint=arguments.checkpoint)
     progress = progress_lines()
     progress("starting Spark")
     spark = get_session()

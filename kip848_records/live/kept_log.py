@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.sources.log import LOG_SCHEMA, TOPIC
 from kip848_records.tables.delta import ClusterTables, append
-from kip848_records.tables.specs import LOG, READ_SCHEMA
+from kip848_records.tables.specs import AUDIT_RUNS, LOG, READ_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,6 +91,11 @@ class KeptLog(ClusterTables):
             return None
         row = self.read(LOG.name).where("read IS NOT NULL").agg(F.max("run")).first()
         return None if row is None else row[0]
+
+    def next_run(self) -> int:
+        """Return the number of the next run: none is given twice, though all that was read be set aside."""
+        finished = self.read(AUDIT_RUNS.name).agg(F.max("run")).first() if self.is_there(AUDIT_RUNS.name) else None
+        return max(self.last_run() or 0, (finished[0] if finished else 0) or 0) + 1
 
     def rows(self) -> DataFrame:
         """Return the records, as log rows (`sources.log.LOG_SCHEMA`), with ``run, group_id, is_inferred``."""

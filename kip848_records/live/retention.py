@@ -72,7 +72,7 @@ def prunable(kept: KeptLog, since_ms: int) -> tuple[DataFrame, list[Read]]:
     kept_from = {
         partition: max(read.kept_from, starts.get(partition, read.until_offset)) for partition, read in before.items()
     }
-    number = max(read.run for read in before.values()) + 1
+    number = kept.next_run()
     reads = [
         replace(
             read,

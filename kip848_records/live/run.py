@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from pyspark.sql import Observation, Window
@@ -15,6 +15,7 @@ from kip848_records.live.kept_log import KeptLog, Read, as_log_rows, latest
 from kip848_records.protocol.messages import KAFKA, OFFSET_COMMIT_TYPES
 from kip848_records.replay import last_of_keys
 from kip848_records.sources.log import group_id, is_offset_commit, key_of_types, without_offset_commits
+from kip848_records.times import utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,6 +30,8 @@ _SPARK_READERS: Final = "spark-kafka-"
 """How the groups are called that Spark's own readers leave behind: a new one each time, and nobody's."""
 
 _DEFAULT_DELETE_RETENTION_MS: Final = 24 * 60 * 60 * 1000
+CLOCKS_DIFFER_BY_MS: Final = 10 * 60 * 1000
+"""How far the clock of a broker may run ahead of that of the user, generously."""
 _PLACE: Final = ("partition", "offset")
 
 
@@ -60,27 +63,43 @@ class Wanted:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What a run goes by: what was read before, the topic, where it ends now, and what the run is to be."""
+
+    kept: KeptLog
+    live: LiveLog
+    ends: Ends
+    wanted: Wanted
+
+
+@dataclass(frozen=True)
 class Run:
     """What a run read.
 
     `reads`: of each partition. `offset_commits`: those that were only counted, by type. `left_out`: records of groups
-    of Spark's readers. `topic_names`: by topic id, from the cluster.
+    of Spark's readers.
     """
 
     reads: list[Read]
     offset_commits: Mapping[int | None, int]
     left_out: int
-    topic_names: Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What passed by while a run read: rows of each partition, the newest time, and what is only counted."""
+class Landing:
+    """What was copied of a topic's rows, and what passed by.
 
-    rows: Mapping[int, int]
-    newest_ms: int | None
-    offset_commits: Mapping[int | None, int]
-    left_out: int
+    `rows`: those to keep, None where there was nothing to read. `seen`: how many rows there were of each partition, and
+    `last`, the offset of the last one. `newest_ms`: the highest timestamp. `offset_commits`: those that are not among
+    the rows, by type. `left_out`: records of groups of Spark's readers.
+    """
+
+    rows: DataFrame | None = None
+    seen: Mapping[int, int] = field(default_factory=dict)
+    last: Mapping[int, int | None] = field(default_factory=dict)
+    newest_ms: int | None = None
+    offset_commits: Mapping[int | None, int] = field(default_factory=dict)
+    left_out: int = 0
 
 
 def replaced_partitions(before: Mapping[int, Read], ends: Ends) -> dict[int, str]:
@@ -97,22 +116,52 @@ def replaced_partitions(before: Mapping[int, Read], ends: Ends) -> dict[int, str
     return found
 
 
-def read_on(kept: KeptLog, live: LiveLog, ends: Ends, wanted: Wanted, folder: Scratch) -> Run:
+def read_on(reading: Reading, folder: Scratch) -> Run:
     """Read what is new in each partition, and append it to the kept log in one commit.
 
     Raises InputError where rows must be there and none came: Spark leaves out internal topics unless told otherwise.
     """
-    before = latest(kept.reads())
-    ranges = {
+    live = reading.live
+    ranges = new_ranges(latest(reading.kept.reads()), reading.ends)
+    filled = {partition: places for partition, places in ranges.items() if places[0] < places[1]}
+    landing = Landing()
+    if filled:
+        with live.reading():
+            landing = land(live.read(filled), list(filled), folder, offset_commits=reading.wanted.offset_commits)
+    return keep(reading, landing, folder)
+
+
+def new_ranges(before: Mapping[int, Read], ends: Ends) -> dict[int, tuple[int, int]]:
+    """Return from where to where each partition is new: from where the run before ended, else from its start."""
+    return {
         partition: (before[partition].until_offset if partition in before else start, end)
         for partition, (start, end) in ends.offsets.items()
     }
-    rows, seen = _land(live, ranges, folder, offset_commits=wanted.offset_commits)
-    wanted = replace(wanted, dialect=_dialect(wanted, before, rows))
+
+
+def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
+    """Append what was landed, of all that is new up to `ends`, to the kept log in one commit.
+
+    Raises InputError where nothing came though it must, or it was not copied at the time that the user says.
+    """
+    kept, live, ends, wanted = reading.kept, reading.live, reading.ends, reading.wanted
+    before = latest(kept.reads())
+    ranges = new_ranges(before, ends)
+    rows = landing.rows
     expected = sum(until - first for first, until in ranges.values())
-    if not sum(seen.rows.values()) and (expected or not before) and not wanted.allow_empty:
+    if not sum(landing.seen.values()) and (expected or not before) and not wanted.allow_empty:
         raise InputError.no_rows(live.name, None)
-    common = _read(live, ends, wanted, before, seen)
+    check_captured(wanted.captured_ms, landing.newest_ms)
+    common = Read(
+        run=kept.next_run(),
+        source=live.name,
+        topic_id=ends.topic_id,
+        version=__version__,
+        dialect=_dialect(wanted, before, rows),
+        offset_commits=wanted.offset_commits,
+        read_ms=ends.at_ms,
+        captured_ms=wanted.captured_ms or _newest([landing.newest_ms, *(read.captured_ms for read in before.values())]),
+    )
     fresh = [
         replace(
             common,
@@ -122,7 +171,7 @@ def read_on(kept: KeptLog, live: LiveLog, ends: Ends, wanted: Wanted, folder: Sc
             note="added since the run before" if before and partition not in before else None,
             first_offset=first,
             stretch_from=first,
-            is_gapless=seen.rows.get(partition, 0) == until - first,
+            is_gapless=landing.seen.get(partition, 0) == until - first,
         )
         for partition, (first, until) in ranges.items()
     ]
@@ -138,7 +187,7 @@ def read_on(kept: KeptLog, live: LiveLog, ends: Ends, wanted: Wanted, folder: Sc
         reads = [replace(read, note=told.get(read.partition, read.note)) for read in reads]
         rows = deleted if rows is None else rows.unionByName(deleted)
     kept.append(rows, reads)
-    return Run(reads, dict(seen.offset_commits), seen.left_out, ends.topic_names)
+    return Run(reads, landing.offset_commits, landing.left_out)
 
 
 def _dialect(wanted: Wanted, before: Mapping[int, Read], rows: DataFrame | None) -> str:
@@ -150,19 +199,14 @@ def _dialect(wanted: Wanted, before: Mapping[int, Read], rows: DataFrame | None)
     return KAFKA.name if rows is None else choose_dialect(as_log_rows(rows)).name
 
 
-def _read(live: LiveLog, ends: Ends, wanted: Wanted, before: Mapping[int, Read], seen: _Seen) -> Read:
-    """Return what is the same for all partitions that the run reads."""
-    captured = [seen.newest_ms, *(read.captured_ms for read in before.values())]
-    return Read(
-        run=max((read.run for read in before.values()), default=0) + 1,
-        source=live.name,
-        topic_id=ends.topic_id,
-        version=__version__,
-        dialect=wanted.dialect,
-        offset_commits=wanted.offset_commits,
-        read_ms=ends.at_ms,
-        captured_ms=wanted.captured_ms or max((ms for ms in captured if ms is not None), default=None),
-    )
+def check_captured(captured_ms: int | None, newest_ms: int | None) -> None:
+    """Raise InputError for a time at which the log cannot have been copied: something in it is newer by far."""
+    if captured_ms is not None and newest_ms is not None and captured_ms < newest_ms - CLOCKS_DIFFER_BY_MS:
+        raise InputError.captured_before_its_end(utc(captured_ms), utc(newest_ms))
+
+
+def _newest(times: Iterable[int | None]) -> int | None:
+    return max((ms for ms in times if ms is not None), default=None)
 
 
 def _joined(read: Read, old: Read | None, *, is_alive: bool) -> Read:
@@ -185,36 +229,28 @@ def _joined(read: Read, old: Read | None, *, is_alive: bool) -> Read:
     return replace(read, first_offset=old.first_offset, note=note, kept_from=kept_from, kept_since_ms=kept_since_ms)
 
 
-def _land(
-    live: LiveLog, ranges: Mapping[int, tuple[int, int]], folder: Scratch, *, offset_commits: bool
-) -> tuple[DataFrame | None, _Seen]:
-    """Copy the rows that count, in the one pass over the topic that there is; what is left out is counted."""
-    ranges = {partition: (first, until) for partition, (first, until) in ranges.items() if first < until}
-    if not ranges:
-        return None, _Seen({}, None, {}, 0)
+def land(rows: DataFrame, partitions: list[int], folder: Scratch, *, offset_commits: bool) -> Landing:
+    """Copy the rows that count, in one pass; what is left out is counted."""
     is_readers = F.coalesce(group_id().startswith(_SPARK_READERS), F.lit(False))  # noqa: FBT003
-    counts = {f"rows_{partition}": F.count_if(F.col("partition") == partition) for partition in ranges}
+    counts = {f"seen_{partition}": F.count_if(F.col("partition") == partition) for partition in partitions}
+    counts |= {
+        f"last_{partition}": F.max(F.when(F.col("partition") == partition, F.col("offset"))) for partition in partitions
+    }
     counts |= {f"type_{commit}": F.count_if(key_of_types([commit]) & ~is_readers) for commit in OFFSET_COMMIT_TYPES}
-    counts["newest_ms"] = F.max(F.unix_millis("timestamp"))
-    counts["left_out"] = F.count_if(is_readers)
+    counts |= {"newest_ms": F.max(F.unix_millis("timestamp")), "left_out": F.count_if(is_readers)}
     seen = Observation("topic")
-    passing = live.read(ranges).observe(seen, *(count.alias(name) for name, count in counts.items()))
+    passing = rows.observe(seen, *(count.alias(name) for name, count in counts.items()))
     wanted = passing if offset_commits else without_offset_commits(passing)
-    with live.reading():
-        rows = folder.keep(
-            wanted.filter(~is_readers)
-            .select(
-                *(*_PLACE, "timestamp", "timestampType", "key", "value", "transaction", "error"),
-                group_id().alias("group_id"),
-                F.lit(False).alias("is_inferred"),  # noqa: FBT003
-            )
-            .sortWithinPartitions("group_id", "offset"),
-            "rows",
-        )
+    columns = (*_PLACE, "timestamp", "timestampType", "key", "value", "transaction", "error")
+    inferred = F.lit(False).alias("is_inferred")  # noqa: FBT003
+    kept = wanted.filter(~is_readers).select(*columns, group_id().alias("group_id"), inferred)
+    landed = folder.keep(kept.sortWithinPartitions("group_id", "offset"), "rows")
     found = seen.get
     passed = {} if offset_commits else {commit: found[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
-    return rows, _Seen(
-        {partition: found[f"rows_{partition}"] for partition in ranges},
+    return Landing(
+        landed,
+        {partition: found[f"seen_{partition}"] for partition in partitions},
+        {partition: found[f"last_{partition}"] for partition in partitions},
         found["newest_ms"],
         {commit: count for commit, count in passed.items() if count},
         found["left_out"],

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from delta.tables import DeltaTable
+from pyspark.sql import functions as F
 
 from kip848_records import __version__
 from kip848_records.errors import InputError
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from kip848_records.tables.columns import TableSpec
 
 
-def clusters(spark: SparkSession, out: str) -> set[str]:
-    """Return the clusters that have tables in the folder `out`."""
+def is_of_copy(spark: SparkSession, out: str, cluster: str) -> bool:
+    """Return whether the folder `out` has the cluster's tables, and they are of a copy, not of a live topic."""
     if not DeltaTable.isDeltaTable(spark, location(out, AUDIT_RUNS.name)):
-        return set()
+        return False
     runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
-    return {row.cluster for row in runs.select("cluster").distinct().collect()}
+    return not runs.where((F.col("cluster") == cluster) & F.col("partitions").isNull()).isEmpty()
 
 
 def prepare_tables(spark: SparkSession, out: str, *, migrate: bool = True) -> None:

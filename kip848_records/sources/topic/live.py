@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records.sources.topic.ends import look_up
 from kip848_records.sources.topic.failures import failures_of
-from kip848_records.sources.topic.rows import read_range
+from kip848_records.sources.topic.rows import read_range, stream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +39,10 @@ class LiveTopic:
     def read(self, ranges: Mapping[int, tuple[int, int]]) -> DataFrame:
         """Return the rows of each partition from one offset to before another (`sources.log.COPY_SCHEMA`)."""
         return read_range(self.spark, self.topic, ranges, isolation=self.isolation)
+
+    def stream(self, starting: Mapping[int, int]) -> DataFrame:
+        """Return the same rows as a stream: of each partition from an offset on, or from where its checkpoint is."""
+        return stream(self.spark, self.topic, list(starting), starting, isolation=self.isolation)
 
     def reading(self) -> AbstractContextManager[None]:
         """Return a context in which rows can be read: what fails there becomes a TopicError."""

@@ -1,0 +1,12 @@
+"""The audit of a live topic as a stream; takes the arguments of ``kip848 audit``, and a checkpoint.
+
+spark-submit --properties-file conf/spark-defaults.conf jobs/ingest_topic.py kafka://... --checkpoint DIR --out DIR ...
+"""
+
+import sys
+
+from kip848_records.cli import main
+
+if __name__ == "__main__":
+    # spark-submit ends with the exit code of its Python program.
+    sys.exit(main(["audit", *sys.argv[1:]]))
