@@ -1,6 +1,5 @@
 """What keeps a topic from being read is said in one line, soon; and nothing ever tells a password."""
 
-import re
 import socket
 from contextlib import contextmanager
 
@@ -232,8 +231,14 @@ def test_the_user_may_not_ask_about_groups(spark, broker):
     )
 
 
-def test_two_rules_for_the_topic_and_one_for_groups_are_enough(spark, broker):
-    commit(broker, group_in(0), {("closed", 0): 1})
+@pytest.fixture(scope="module")
+def committed(broker):
+    """A record in partition 0."""
+    make_topic(broker, "committed")
+    commit(broker, group_in(0), {("committed", 0): 1})
+
+
+def test_two_rules_for_the_topic_and_one_for_groups_are_enough(spark, broker, committed):
     with allowed(broker, settings.READER, GROUPS):
         for address, protocol in ((broker.scram, "SASL_PLAINTEXT"), (broker.tls, "SASL_SSL")):
             assert read(spark, topic_at(address, client(settings.READER, protocol, **trusting(broker))))
@@ -285,8 +290,9 @@ def event_log(spark, tmp_path):
     return text
 
 
-def test_spark_shows_no_secret(spark, broker, event_log, tmp_path, capfd):
-    topic = topic_at(broker.scram, client(settings.ADMIN, "SASL_PLAINTEXT", ssl_keystore_password="y-secret"))
+def test_spark_shows_no_secret(spark, broker, committed, event_log, tmp_path, capfd):
+    key = "-----BEGIN PRIVATE KEY-----\nysecret/ysecret+\nxsecret=\n-----END PRIVATE KEY-----"
+    topic = topic_at(broker.scram, client(settings.ADMIN, "SASL_PLAINTEXT", ssl_keystore_key=key, ssl_key_password="z-secret"))
     assert read(spark, topic) is not None
     rows = read_range(spark, topic, {0: (0, 1)}, isolation=READ_COMMITTED)
     rows.explain(extended=True)
@@ -305,4 +311,4 @@ def test_spark_shows_no_secret(spark, broker, event_log, tmp_path, capfd):
     shown += [path.read_text("latin-1") for path in (tmp_path / "checkpoint").rglob("*") if path.is_file()]
     assert "SparkListenerSQLExecutionStart" in "".join(shown)
     assert OFFSETS in "".join(shown)
-    assert re.findall(r".{200}secret.{30}", " ".join("".join(shown).split())) == []
+    assert not [text for text in shown if "secret" in text]
