@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 # Spark's newer way to ask for offsets leaves internal topics out.
 _FINDS_INTERNAL = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 # The plan of a stream that has not started shows its options, of which Spark hides only half the secrets. This hides
-# the rest of the line, and lines of a PEM key that follow.
+# the rest of such a line, and what follows up to the next that is the plan's own: a PEM key has several lines.
 _HIDDEN = "spark.sql.redaction.string.regex"
-_SECRETS = r"kafka\.(sasl|ssl)\..*(\n(-----.*|[A-Za-z0-9+/=]+(?=\n)))*"
+_SECRETS = r"kafka\.(sasl|ssl)\..*(\n(?![ :]*[:+]- |==|\n).*)*"
 
 
 def read_range(
