@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records.audit import DEFAULT_CLUSTER, run_audit
 from kip848_records.check import check, is_audited
-from kip848_records.cli.arguments import add_capture, add_source, audit_options
+from kip848_records.cli.arguments import add_capture, add_source, audit_options, check_source
 from kip848_records.cli.output import print_parts, progress_lines
 from kip848_records.config import load_settings
 from kip848_records.errors import InputError
@@ -37,7 +37,7 @@ _FORMS = {
     "json": ("JSON", check_json),
     "markdown": ("Markdown, as GitHub shows it", markdown),
 }
-_OF_A_LOG = ("format", "dialect", "kafka_config", "topics", "captured_at", "out")
+_OF_A_LOG = ("format", "dialect", "topics", "captured_at", "out")
 
 
 def add(commands: Commands) -> None:
@@ -59,6 +59,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: Namespace) -> int:
+    check_source(arguments)
     settings = load_settings(arguments.config)
     files = _files(arguments)
     progress = progress_lines()
@@ -101,11 +102,12 @@ def _tables(
     spark: SparkSession, arguments: Namespace, progress: Callable[[str], None]
 ) -> Iterator[tuple[str, str | None]]:
     """Yield the folder of the tables and the cluster: as named, or those of a log that is audited now."""
-    if len(arguments.sources) == 1 and not is_topic(arguments.sources[0]) and is_audited(spark, arguments.sources[0]):
+    first, *others = arguments.sources
+    if not others and not is_topic(first) and is_audited(spark, first):
         for name in _OF_A_LOG:
             if getattr(arguments, name) is not None:
-                raise InputError.not_for_tables(f"--{name.replace('_', '-')}", arguments.sources[0])
-        yield arguments.sources[0], arguments.cluster
+                raise InputError.not_for_tables(f"--{name.replace('_', '-')}", first)
+        yield first, arguments.cluster
         return
     with nullcontext(arguments.out) if arguments.out else TemporaryDirectory(prefix="kip848-check-") as out:
         cluster = DEFAULT_CLUSTER if arguments.cluster is None else arguments.cluster

@@ -31,8 +31,8 @@ def add(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "inspect",
-        help="print the decoded records of a copy of the log, or of the live topic",
-        description="Prints the decoded records of __consumer_offsets, of a copy or the topic, by partition and offset.",
+        help="print the decoded records of a log or of the live topic",
+        description="Prints the decoded records of __consumer_offsets, a copy or the topic, by partition and offset.",
     )
     add_source(command)
     command.add_argument("--group", metavar="G", help="only records of this group")

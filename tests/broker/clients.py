@@ -4,13 +4,16 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 from tests.broker.running import Broker, done
 from tests.broker.waiting import wait_until
 
 Partition = tuple[str, int]
+
+_SOON = {KafkaError._WAIT_COORD, KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
+"""What a commit meets where the coordinator has just moved or started."""
 
 
 def make_topic(broker: Broker, topic: str, partitions: int = 1) -> None:
@@ -132,8 +135,18 @@ def consumer(  # noqa: PLR0913
 def commit(broker: Broker, group: str, offsets: Mapping[Partition, int], times: int = 1) -> None:
     """Commit offsets for a group without members, `times` times: each is a record a partition."""
     outsider = _outsider(broker, group)
+
+    def done() -> bool:
+        try:
+            outsider.commit(offsets=_parts(offsets), asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].code() not in _SOON:
+                raise
+            return False
+        return True
+
     for _ in range(times):
-        outsider.commit(offsets=_parts(offsets), asynchronous=False)
+        wait_until(done, f"a commit of {group}")
     outsider.close()
 
 

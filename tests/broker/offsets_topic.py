@@ -87,9 +87,15 @@ def lose(broker: Broker, partition: int) -> None:
 
 
 def make_anew(broker: Broker) -> None:
-    """Delete the topic and let the broker make it again: empty, with an id of its own and the settings' partitions."""
+    """Delete the topic and let the broker make it again: empty, with another id, and `PARTITIONS` partitions.
+
+    If partitions were added, the broker is restarted too.
+    """
+    partitions = len(ends(broker))
     done(broker.admin.delete_topics([OFFSETS]))
     broker.make_offsets_topic()
+    if partitions != PARTITIONS:
+        broker.restart()  # it counted them when it started, and would put groups into partitions that are no more
 
 
 def add_partitions(broker: Broker, partitions: int) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from uuid import uuid4
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (
@@ -22,6 +23,7 @@ from confluent_kafka.admin import (
 
 from tests.broker import settings
 from tests.broker.process import Daemon, run
+from tests.broker.waiting import wait_until
 from tests.maven_jars import fetch
 
 KAFKA = "4.3.1"
@@ -146,14 +148,16 @@ class Broker:
         may = (AclOperation.DESCRIBE, AclOperation.READ)
         done(self.admin.create_acls([_rule(user, topic, operation) for operation in may]))
 
-    def make_offsets_topic(self, patience: float = 20) -> None:
+    def make_offsets_topic(self) -> None:
         """Return when `__consumer_offsets` is there: the broker makes it when somebody first asks about a group."""
-        end = time.monotonic() + patience
-        while OFFSETS not in self.admin.list_topics(timeout=5).topics:
-            if time.monotonic() > end:
-                raise RuntimeError(f"the broker made no {OFFSETS}")
+
+        def made() -> bool:
+            # Of a group that it asked about before, the client believes to know where it is.
             with suppress(KafkaException):
-                done(self.admin.describe_consumer_groups(["nobody"], request_timeout=1))
+                done(self.admin.describe_consumer_groups([uuid4().hex], request_timeout=1))
+            return OFFSETS in self.admin.list_topics(timeout=5).topics
+
+        wait_until(made, OFFSETS)
 
     def _answers(self) -> bool:
         try:

@@ -64,7 +64,7 @@ def test_each_way_to_be_wrong_is_said(url, reason):
 
 @pytest.mark.parametrize("url", ["kafka://me:hush@h:1/t", "kafka://me:hu/sh@h:1/t", "kafka://me:hush%40h:1/t"])
 def test_a_password_in_the_url_is_refused_and_not_shown(url):
-    with pytest.raises(InputError, match="takes no user and no password: .*--kafka-config") as caught:
+    with pytest.raises(InputError, match=r"takes no user and no password: .*--kafka-config") as caught:
         parse_url(url)
     assert "hu" not in str(caught.value)
 
@@ -75,7 +75,7 @@ def test_a_topic_does_not_show_its_settings():
 
 
 def test_a_session_of_spark_connect_is_refused():
-    with pytest.raises(InputError, match="cannot be read through Spark Connect .*; read it on classic compute"):
+    with pytest.raises(InputError, match=r"cannot be read through Spark Connect .*; read it on classic compute"):
         open_topic(SimpleNamespace(), "kafka://h:1/t", None)
 
 

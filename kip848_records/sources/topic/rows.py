@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
     from kip848_records.sources.topic.address import Topic
 
-# Spark's newer way to find offsets leaves internal topics out, and says nothing.
+# Spark's newer way to ask for offsets leaves internal topics out.
 _FINDS_INTERNAL = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
+# The plan of a stream that has not started shows its options, of which Spark hides only half the secrets. This hides
+# the rest of such a line, and what follows up to the next that is the plan's own: a PEM key has several lines.
+_HIDDEN = "spark.sql.redaction.string.regex"
+_SECRETS = r"kafka\.(sasl|ssl)\..*(\n(?![ :]*[:+]- |==|\n).*)*"
 
 
 def read_range(
@@ -36,7 +40,7 @@ def read_range(
     if not asked:
         return spark.createDataFrame([], COPY_SCHEMA)
     starts, ends = ({partition: places[i] for partition, places in asked.items()} for i in range(2))
-    _find_internal_topics(spark)
+    _prepare(spark)
     options = _options(topic, asked, isolation) | {
         "startingOffsets": _offsets(topic, starts),
         "endingOffsets": _offsets(topic, ends),
@@ -51,7 +55,7 @@ def stream(
 
     `starting` names all partitions; a query that has a checkpoint goes on from there.
     """
-    _find_internal_topics(spark)
+    _prepare(spark)
     options = _options(topic, partitions, isolation) | {"startingOffsets": _offsets(topic, starting)}
     return log_rows(spark.readStream.format("kafka").options(**options).load(), F.lit(None))
 
@@ -76,7 +80,9 @@ def _offsets(topic: Topic, offsets: Mapping[int, int]) -> str:
     return json.dumps({topic.name: {str(partition): offset for partition, offset in sorted(offsets.items())}})
 
 
-def _find_internal_topics(spark: SparkSession) -> None:
-    """Switch the session, unless it was started so: Spark asks it when an action runs, so it stays switched."""
+def _prepare(spark: SparkSession) -> None:
+    """Set what the session must have when an action runs, which may be any time later: it stays set."""
     if spark.conf.get(_FINDS_INTERNAL, "false") != "true":
         spark.conf.set(_FINDS_INTERNAL, "true")
+    if not spark.conf.get(_HIDDEN, ""):
+        spark.conf.set(_HIDDEN, _SECRETS)
