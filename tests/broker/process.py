@@ -10,8 +10,8 @@ from kip848_records.java import _command
 QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
 """For programs that live for seconds or minutes, on a machine where others work too."""
 
-# Each line that the shell reads is the name of a signal for Java. When the tests die, however suddenly, their end of the
-# pipe is closed: after the last line, Java is killed.
+# Each line that the shell reads is the name of a signal for Java. After the last line Java is killed: when the tests
+# die, however suddenly, their end of the pipe is closed.
 _WATCHED = """
 exec 3<&0
 "$@" </dev/null 3<&- &
