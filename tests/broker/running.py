@@ -39,8 +39,9 @@ def running_broker(folder: Path) -> Iterator["Broker"]:
 
     Raises UnavailableError if Kafka cannot be had.
     """
-    jars = fetch("kafka_2.13", KAFKA, dependencies=True) + fetch("slf4j-simple", "1.7.36", organisation="org.slf4j")
-    broker = Broker(folder, _class_path(jars))
+    kafka = fetch("kafka_2.13", KAFKA, dependencies=True) + fetch("slf4j-simple", "1.7.36", organisation="org.slf4j")
+    tools = fetch("kafka-tools", KAFKA, dependencies=True)
+    broker = Broker(folder, _class_path(kafka), _class_path(kafka + tools))
     broker.format()
     try:
         broker.start()
@@ -60,6 +61,7 @@ class Broker:
 
     home: Path
     class_path: str
+    tools: str
     ports: dict[str, int] = field(
         default_factory=lambda: dict(zip(_LISTENERS, _free_ports(len(_LISTENERS)), strict=True))
     )
@@ -132,11 +134,10 @@ class Broker:
 
         It comes to `bootstrap`, or to another `address`: then it needs `--command-config` with `properties`.
 
-        Raises CalledProcessError if it fails, UnavailableError if the tools cannot be had.
+        Raises CalledProcessError if it fails.
         """
-        jars = _class_path(fetch("kafka-tools", KAFKA, dependencies=True))
         program = [tool, "--bootstrap-server", address or self.bootstrap, *arguments]
-        return run(f"{self.class_path}:{jars}", program, timeout)
+        return run(self.tools, program, timeout)
 
     @cached_property
     def admin(self) -> AdminClient:

@@ -30,6 +30,8 @@ def test_a_member_that_holds(broker, topic):
         first.wait_for(4)
         with consumer(broker, "held", [topic]) as second:
             first.wait_until_asked()
+            with pytest.raises(TimeoutError):
+                wait_for_state(broker, "held", "Stable", patience=2)
             assert group_states(broker)["held"] == ("consumer", "Reconciling")
             assert not second.partitions()
             first.release()

@@ -1,7 +1,5 @@
 """What can happen to the offsets topic, happens on the tests' broker."""
 
-import pytest
-
 from tests.broker.clients import commit, committed, consumer
 from tests.broker.offsets_topic import add_partitions, compact, ends, group_in, lose, make_anew, partition_of, read
 from tests.broker.requests import delete_group
@@ -48,22 +46,20 @@ def test_a_partition_that_is_lost(broker, topic):
     assert len(read(broker, 3)) == 1
 
 
-@pytest.fixture
-def _as_before(broker):
-    yield
-    make_anew(broker)
-
-
-@pytest.mark.usefixtures("_as_before")
 def test_more_partitions(broker, topic):
     group = next(name for name in (f"moved-{number}" for number in range(99)) if partition_of(name, 6) > PARTITIONS)
     commit(broker, group, {(topic, 0): 3})
-    add_partitions(broker, 6)
-    assert committed(broker, group, (topic, 0)) == 3
-    broker.restart()
-    assert committed(broker, group, (topic, 0)) is None
-    commit(broker, group, {(topic, 0): 4})
-    assert len(read(broker, partition_of(group, 6))) == 1
+    try:
+        add_partitions(broker, 6)
+        assert committed(broker, group, (topic, 0)) == 3
+        broker.restart()
+        assert committed(broker, group, (topic, 0)) is None
+        commit(broker, group, {(topic, 0): 4})
+        assert len(read(broker, partition_of(group, 6))) == 1
+    finally:
+        make_anew(broker)
+    commit(broker, group, {(topic, 0): 5})
+    assert len(read(broker, partition_of(group))) == 1
 
 
 def test_a_topic_made_anew(broker, topic):
