@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-
 DEFAULT_CLUSTER = "default"
 
 
