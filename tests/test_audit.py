@@ -1,7 +1,6 @@
 """The audit of every capture, against what Kafka's own tools said of the same groups; and what a run leaves behind."""
 
 import json
-import re
 import shutil
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -16,6 +15,7 @@ from kip848_records.audit import AuditOptions, run_audit
 from kip848_records.errors import InputError
 from kip848_records.tables.specs import TABLES
 from tests.audits import CLUSTERS, capture_options, dumped, table_rows
+from tests.described import described_rows
 from tests.dump_log import read_dump_logs
 
 DESCRIBED = ["kafka-4.0.0-zstd", "kafka-4.3.1"]
@@ -27,7 +27,7 @@ CHANGED_AFTER_THE_COPY = {("kafka-4.0.0-zstd", "churn")}
 def test_group_states_are_what_kafka_described(audits, captures, capture):
     described = {
         row["GROUP"]: (row["STATE"], row["GROUP-EPOCH"], row["TARGET-ASSIGNMENT-EPOCH"], int(row["#MEMBERS"]))
-        for row in described_rows(captures / capture / "oracle" / "describe-state.txt")
+        for row in described_rows((captures / capture / "oracle" / "describe-state.txt").read_text())
     }
     ours = {
         row["group_id"]: (row["state"], shown(row["group_epoch"]), shown(row["assignment_epoch"]), row["members"])
@@ -50,7 +50,7 @@ def test_members_and_their_assignments_are_what_kafka_described(audits, captures
             "current": partitions_of(row["CURRENT-ASSIGNMENT"]),
             "target": partitions_of(row["TARGET-ASSIGNMENT"]),
         }
-        for row in described_rows(captures / capture / "oracle" / "describe-members.txt")
+        for row in described_rows((captures / capture / "oracle" / "describe-members.txt").read_text())
     }
     names = json.loads((captures / capture / "topics.json").read_text())
     # A 4.0 broker describes a member without the partitions that it has yet to give up.
@@ -59,16 +59,6 @@ def test_members_and_their_assignments_are_what_kafka_described(audits, captures
     in_play = {key for key in described.keys() | ours.keys() if (capture, key[0]) not in CHANGED_AFTER_THE_COPY}
     assert len(in_play) > 10
     assert {key: ours.get(key) for key in in_play} == {key: described.get(key) for key in in_play}
-
-
-def described_rows(path):
-    """The rows of a table that Kafka printed, by column; a header line begins each group's."""
-    for line in path.read_text().splitlines():
-        if line.startswith("GROUP "):
-            starts = [(match[0], match.start()) for match in re.finditer(r"\S+(?: \(ID\))?", line)]
-        elif line.strip():
-            ends = [start for _, start in starts[1:]] + [len(line)]
-            yield {name: line[start:end].strip() for (name, start), end in zip(starts, ends, strict=True)}
 
 
 def partitions_of(text):

@@ -1,0 +1,210 @@
+"""A real broker's topic, night after night: each test is the next night, on what the one before has left."""
+
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
+from deltalake import DeltaTable
+
+from kip848_records.audit import AuditOptions, run_audit
+from tests.audits import table_rows
+from tests.broker import offsets_topic
+from tests.broker.clients import commit_in_transaction, consumer, make_topic, produce
+from tests.broker.requests import delete_group, wait_for_state
+from tests.broker.running import done
+from tests.broker.settings import READER
+from tests.described import described_rows
+from tests.live.topics import tables
+
+ROOT = Path(__file__).parent.parent.parent
+TOPIC = "nights"
+SETTLED, STUCK, CLASSIC = "settled", "stuck", "classic"
+ODD = "<b>'o\"\N{SNAKE}\u00f6' OR 1=1 --" + "x" * 150
+GONE = "gone"
+# Of them the log has no more than commits.
+WITHOUT_STATE = {"in transactions"}
+
+
+class Nights:
+    def __init__(self, spark, broker, folder, members):
+        self.spark, self.broker, self.out, self.members = spark, broker, folder / "out '\u00f6 %20", members
+        self.url = f"kafka://{broker.bootstrap}/__consumer_offsets"
+        self.runs = 0
+
+    def join(self, group, *, count=None, **settings):
+        member = self.members.enter_context(consumer(self.broker, group, [TOPIC], **settings))
+        if count is not None:
+            member.wait_for(count)
+        return member
+
+    def audit(self, out=None, **options):
+        audit = run_audit(self.spark, AuditOptions((self.url,), str(out or self.out), **options), lambda _: None)
+        return {read.partition: read for read in audit.reads}
+
+    def states(self, out=None):
+        rows = table_rows(out or self.out, "group_state", "default")
+        shown = {None: "-"}
+        return {
+            row["group_id"]: (
+                row["state"],
+                *(shown.get(row[name], str(row[name])) for name in ("group_epoch", "assignment_epoch")),
+                row["members"],
+            )
+            for row in rows
+        }
+
+    def described(self):
+        """The same, as Kafka's own tool says it at this moment."""
+        text = self.broker.command(
+            "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+            *("--describe", "--all-groups", "--state", "--verbose"),
+        )
+        return {
+            row["GROUP"]: (row["STATE"], row["GROUP-EPOCH"], row["TARGET-ASSIGNMENT-EPOCH"], int(row["#MEMBERS"]))
+            for row in described_rows(text)
+        }
+
+
+@pytest.fixture(scope="module")
+def nights(spark, broker, tmp_path_factory):
+    with ExitStack() as members:
+        make_topic(broker, TOPIC, 4)
+        produce(broker, TOPIC)
+        yield Nights(spark, broker, tmp_path_factory.mktemp("nights"), members)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _of_the_reader(broker):
+    of_groups = ("kip848-records", ResourcePatternType.PREFIXED, f"User:{READER[0]}", "*")
+    rule = AclBinding(ResourceType.GROUP, *of_groups, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
+    done(broker.admin.create_acls([rule]))
+
+
+def same_as_described(nights):
+    described = nights.described()
+    ours = nights.states()
+    assert ours
+    assert {group: ours.get(group) for group in described if group not in WITHOUT_STATE and is_ours(group)} == {
+        group: state for group, state in described.items() if group not in WITHOUT_STATE and is_ours(group)
+    }
+
+
+def is_ours(group):
+    return group in {SETTLED, STUCK, CLASSIC, ODD, GONE, "later"}
+
+
+def test_first_night_with_spark_submit_and_a_password_that_nobody_sees(nights, tmp_path):
+    for group, protocol in ((SETTLED, "consumer"), (CLASSIC, "classic"), (ODD, "consumer")):
+        nights.join(group, count=4, protocol=protocol)
+    first = nights.join(STUCK, count=4, holds=True)
+    with consumer(nights.broker, GONE, [TOPIC]) as member:
+        member.wait_for(4)
+    nights.join(STUCK)
+    first.wait_until_asked()
+    commit_in_transaction(nights.broker, "in transactions", {(TOPIC, 0): 3}, abort=True)
+    user, password = READER
+    settings = nights.broker.properties((user, password), "SASL_SSL").read_text()
+    config = tmp_path / "client.properties"
+    config.write_text(settings.replace(password, "${env:KAFKA_PASSWORD}"))
+    command = [str(Path(sys.executable).parent / "spark-submit"), "--properties-file", "conf/spark-defaults.conf"]
+    command += ["--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={tmp_path.as_uri()}"]
+    command += ["jobs/nightly_audit.py", nights.url.replace(nights.broker.bootstrap, nights.broker.tls)]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
+    environment |= {"PYSPARK_PYTHON": sys.executable, "KAFKA_PASSWORD": password, "TMPDIR": str(tmp_path)}
+    environment |= {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+    command += ["--kafka-config", str(config), "--out", str(nights.out)]
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "1 not converged" in ended.stdout
+    assert ODD in ended.stdout or "1 group not converged" in ended.stdout
+    assert password not in ended.stdout + ended.stderr
+    written = [path for path in [*tmp_path.rglob("*"), *nights.out.rglob("*")] if path.is_file()]
+    assert len([path for path in written if path.parent == tmp_path]) >= 2
+    assert not [path for path in written if password.encode() in path.read_bytes()]
+    assert nights.states()[STUCK][0] == "Reconciling"
+    same_as_described(nights)
+    names = {row["topic"]: row["source"] for row in table_rows(nights.out, "topic_name", "default")}
+    assert names["__consumer_offsets"] == "cluster"
+
+
+def test_second_night_after_a_restart_of_the_broker(nights, tmp_path):
+    before = offsets_topic.ends(nights.broker)
+    nights.broker.restart()
+    nights.join("later", count=4)
+    delete_group(nights.broker, GONE)
+    reads = nights.audit()
+    assert {p: read.from_offset for p, read in reads.items()} != {p: end for p, (_, end) in before.items()}
+    assert all(read.run == 2 for read in reads.values())
+    assert GONE not in nights.states()
+    same_as_described(nights)
+    # Members commit and beat on, so one run over all that was read is one up to where this one ended.
+    at_once = tmp_path / "once"
+    nights.spark.read.format("delta").load(str(nights.out / "log")).where("read IS NULL").drop("read").select(
+        *("key", "value", "partition", "offset", "timestamp", "timestampType")
+    ).write.parquet(str(tmp_path / "rows"))
+    captured = max(row["captured_at"] for row in table_rows(nights.out, "audit_runs", "default"))
+    names = {row["topic_id"]: row["topic"] for row in table_rows(nights.out, "topic_name", "default")}
+    dump = AuditOptions((str(tmp_path / "rows"),), str(at_once), captured_at=captured, topics=names)
+    run_audit(nights.spark, dump, lambda _: None)
+    left_out = ("audit_runs", "log", "partition_history", "topic_name", "latest_state")
+    assert nights.states(at_once) == nights.states()
+    ours, theirs = (tables(out, without=left_out) for out in (nights.out, at_once))
+    assert ours["consumer_group_metadata"] == theirs["consumer_group_metadata"]
+    assert len(ours["consumer_group_current_member_assignment"]) > 4
+
+
+def test_no_group_was_joined_by_who_read(nights):
+    assert not [group for group in nights.described() if group.startswith(("spark-kafka", "kip848"))]
+    rows = DeltaTable(nights.out / "log").to_pyarrow_table(columns=["group_id"])["group_id"].to_pylist()
+    assert not [group for group in rows if group and group.startswith(("spark-kafka", "kip848"))]
+    assert ODD in rows
+
+
+def test_third_night_after_compaction_has_what_was_deleted_unseen(nights):
+    group = "later"
+    nights.members.close()
+    for each in (group, SETTLED):
+        wait_for_state(nights.broker, each, "Empty")
+        delete_group(nights.broker, each)
+    partitions = {offsets_topic.partition_of(each) for each in (group, SETTLED)}
+    offsets_topic._configure(nights.broker, {"delete.retention.ms": "0"})
+    offsets_topic.compact(nights.broker)
+    offsets_topic._configure(nights.broker, {"delete.retention.ms": "0"})
+    reads = nights.audit()
+    assert all("keys are gone" in reads[p].note for p in partitions), reads
+    assert not {group, SETTLED} & nights.states().keys()
+    deletions = [row for row in table_rows(nights.out, "consumer_group_metadata", "default") if row["is_inferred"]]
+    assert {group, SETTLED} <= {row["group_id"] for row in deletions}
+    assert all(row["is_tombstone"] for row in deletions)
+    same_as_described(nights)
+
+
+def test_fourth_night_with_added_partitions_and_as_a_stream(nights, tmp_path):
+    offsets_topic._configure(nights.broker, {"delete.retention.ms": None})
+    checkpoint = str(tmp_path / "checkpoint")
+    offsets_topic.add_partitions(nights.broker, 5)
+    with consumer(nights.broker, SETTLED, [TOPIC]) as member:
+        member.wait_for(4)
+        reads = nights.audit(checkpoint=checkpoint)
+        assert reads[4].note == "added since the run before"
+        same_as_described(nights)
+        again = nights.audit(checkpoint=checkpoint)
+    assert {p: read.from_offset for p, read in again.items()} == {p: read.until_offset for p, read in reads.items()}
+
+
+def test_fifth_night_after_the_topic_was_made_anew(nights):
+    before = {group: nights.states()[group] for group in (ODD, STUCK)}
+    offsets_topic.make_anew(nights.broker)
+    with consumer(nights.broker, "new", [TOPIC]) as member:
+        member.wait_for(4)
+        nights.audit()
+    assert nights.states().keys() == {"new"}
+    runs = DeltaTable(nights.out / "audit_runs").to_pyarrow_table().to_pylist()
+    (aside,) = {row["cluster"] for row in runs if row["is_set_aside"]}
+    assert aside.startswith("default until run ")
+    kept = {row["group_id"]: row["state"] for row in table_rows(nights.out, "group_state", aside)}
+    assert {group: kept[group] for group in before} == {group: state for group, (state, *_) in before.items()}
