@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 from tests.broker.running import Broker, done
@@ -35,12 +35,13 @@ def produce(broker: Broker, topic: str, records: int = 10) -> None:
 class Member:
     """A consumer that polls in a thread of its own, and commits what it has read.
 
-    With `holds` it does not give partitions up: when it is asked to, it waits for `release`, while its heartbeats go on.
+    With `holds` it gives no partitions up: asked to, it waits for `release`, while its heartbeats go on.
     """
 
     def __init__(self, settings: dict[str, str], topics: list[str], *, holds: bool):
         self._consumer = Consumer(settings)
         self._owned: set[Partition] = set()
+        self._read = 0
         self._released = threading.Event()
         self._asked = threading.Event()
         self._left = threading.Event()
@@ -52,7 +53,7 @@ class Member:
         self._thread.start()
 
     def partitions(self) -> set[Partition]:
-        """Return what it owns, by its own account."""
+        """Return what it owns, by its own account. Raises what ended it, if something did."""
         if self._error:
             raise self._error
         return self._owned
@@ -65,6 +66,10 @@ class Member:
         """Return when the member, which holds, was asked to give partitions up."""
         wait_until(self._asked.is_set, "the coordinator asks for partitions")
 
+    def wait_until_read(self, records: int) -> None:
+        """Return when so many records have come."""
+        wait_until(lambda: self._read >= records, f"{records} records")
+
     def release(self) -> None:
         """Give up what was asked for, and whatever is asked for later."""
         self._released.set()
@@ -74,17 +79,23 @@ class Member:
         self._left.set()
         self._released.set()
         self._thread.join(30)
-        if self._error:
-            raise self._error
+        if self._thread.is_alive():
+            raise TimeoutError("a member does not leave: not within 30 s")
 
     def _revoke(self, _consumer, _partitions) -> None:
         self._asked.set()
         self._released.wait(120)
 
+    def _take(self, message: Message | None) -> None:
+        if message and not message.error():
+            self._read += 1
+        elif message and message.error().fatal():
+            raise KafkaException(message.error())
+
     def _poll(self) -> None:
         try:
             while not self._left.is_set():
-                self._consumer.poll(0.05)
+                self._take(self._consumer.poll(0.05))
                 # All calls are made here: from another thread some wait for this one, which waits for them.
                 self.id = self._consumer.memberid()
                 self.metadata = self._consumer.consumer_group_metadata()
@@ -150,6 +161,14 @@ def commit(broker: Broker, group: str, offsets: Mapping[Partition, int], times: 
     outsider.close()
 
 
+def committed(broker: Broker, group: str, partition: Partition) -> int | None:
+    """Return the offset that the group has committed; None if it has none."""
+    outsider = _outsider(broker, group)
+    (found,) = outsider.committed([TopicPartition(*partition)], timeout=20)
+    outsider.close()
+    return found.offset if found.offset >= 0 else None
+
+
 def commit_in_transaction(
     broker: Broker, group: str, offsets: Mapping[Partition, int], *, abort: bool = False, member: Member | None = None
 ) -> None:
@@ -163,11 +182,6 @@ def commit_in_transaction(
     metadata = member.metadata if member else _outsider(broker, group).consumer_group_metadata()
     producer.send_offsets_to_transaction(_parts(offsets), metadata, 20)
     (producer.abort_transaction if abort else producer.commit_transaction)(20)
-
-
-def delete_group(broker: Broker, group: str) -> None:
-    """Delete a group without members: tombstones for all that the log says of it."""
-    done(broker.admin.delete_consumer_groups([group]))
 
 
 def _outsider(broker: Broker, group: str) -> Consumer:

@@ -23,9 +23,9 @@ _EAGER = {
 }
 
 
-def partition_of(group: str) -> int:
+def partition_of(group: str, partitions: int = PARTITIONS) -> int:
     """Return the partition that the group's records are in."""
-    return offsets_partition(group, PARTITIONS)
+    return offsets_partition(group, partitions)
 
 
 def group_in(partition: int, prefix: str = "group") -> str:
@@ -89,10 +89,13 @@ def lose(broker: Broker, partition: int) -> None:
 def make_anew(broker: Broker) -> None:
     """Delete the topic and let the broker make it again: empty, with another id, and `PARTITIONS` partitions.
 
-    If partitions were added, the broker is restarted too.
+    Groups are gone with it, and members of the new protocol end with an error. If partitions were added, the broker is
+    restarted too.
     """
     partitions = len(ends(broker))
+    before = broker.topic_id(OFFSETS)
     done(broker.admin.delete_topics([OFFSETS]))
+    wait_until(lambda: broker.topic_id(OFFSETS) != before, "deletion")
     broker.make_offsets_topic()
     if partitions != PARTITIONS:
         broker.restart()  # it counted them when it started, and would put groups into partitions that are no more

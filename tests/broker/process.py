@@ -1,20 +1,22 @@
 """Java programs that end with the tests, however the tests end."""
 
 import subprocess
+from contextlib import suppress
 from pathlib import Path
+from subprocess import TimeoutExpired
 
 from kip848_records.java import _command
 
 QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
 """For programs that live for seconds or minutes, on a machine where others work too."""
 
-# The shell waits for one line, the name of a signal, and sends it. When the tests die, however suddenly, their end of
-# the pipe is closed: then there is no line, and Java is killed.
+# Each line that the shell reads is the name of a signal for Java. After the last line Java is killed: when the tests
+# die, however suddenly, their end of the pipe is closed.
 _WATCHED = """
 exec 3<&0
 "$@" </dev/null 3<&- &
 java=$!
-{ read -r signal <&3; kill -s "${signal:-KILL}" $java; } &
+{ while read -r signal; do kill -s "$signal" $java; done <&3; kill -s KILL $java; } 2>/dev/null &
 watch=$!
 exec 3<&- </dev/null
 wait $java
@@ -47,12 +49,12 @@ class Daemon:
 
     def stop(self, *, hard: bool = False, patience: float = 20) -> None:
         """Return when the program is gone: asked to go, or with `hard` or after `patience` seconds killed."""
-        try:
-            self._shell.communicate(b"KILL\n" if hard else b"TERM\n", timeout=patience)
-        except subprocess.TimeoutExpired:
-            # The one line is spent, and the group is the shell's own.
-            subprocess.run(["kill", "-s", "KILL", "--", f"-{self._shell.pid}"], check=False)
-            self._shell.wait()
+        with suppress(BrokenPipeError, TimeoutExpired), self._shell.stdin as signals:
+            if not hard:
+                signals.write(b"TERM\n")
+                signals.flush()
+                self._shell.wait(patience)
+        self._shell.wait()
 
 
 def run(class_path: str, program: list[str], timeout: float = 60) -> str:

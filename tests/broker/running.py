@@ -5,24 +5,25 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from uuid import uuid4
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
     AclPermissionType,
     AdminClient,
+    OffsetSpec,
     ResourcePatternType,
     ResourceType,
 )
 
 from tests.broker import settings
 from tests.broker.process import Daemon, run
+from tests.broker.requests import has_coordinator
 from tests.broker.waiting import wait_until
 from tests.maven_jars import fetch
 
@@ -38,8 +39,9 @@ def running_broker(folder: Path) -> Iterator["Broker"]:
 
     Raises UnavailableError if Kafka cannot be had.
     """
-    jars = fetch("kafka_2.13", KAFKA, dependencies=True) + fetch("slf4j-simple", "1.7.36", organisation="org.slf4j")
-    broker = Broker(folder, _class_path(jars))
+    kafka = fetch("kafka_2.13", KAFKA, dependencies=True) + fetch("slf4j-simple", "1.7.36", organisation="org.slf4j")
+    tools = fetch("kafka-tools", KAFKA, dependencies=True)
+    broker = Broker(folder, _class_path(kafka), _class_path(kafka + tools))
     broker.format()
     try:
         broker.start()
@@ -59,6 +61,7 @@ class Broker:
 
     home: Path
     class_path: str
+    tools: str
     ports: dict[str, int] = field(
         default_factory=lambda: dict(zip(_LISTENERS, _free_ports(len(_LISTENERS)), strict=True))
     )
@@ -110,7 +113,7 @@ class Broker:
         program = ["kafka.Kafka", str(self.home / "server.properties")]
         self._daemon = Daemon(self.class_path, ["-Xms128m", "-Xmx512m"], program, self.home / "broker.log")
         end = time.monotonic() + patience
-        while not self._answers():
+        while not (self._answers() and self._leads_all()):
             if self._daemon.ended() or time.monotonic() > end:
                 self.stop(hard=True)
                 raise RuntimeError("the broker does not start:\n" + (self.home / "broker.log").read_text()[-4000:])
@@ -126,13 +129,15 @@ class Broker:
         self.stop(hard=hard)
         self.start()
 
-    def command(self, program: str, *arguments: str, timeout: float = 60) -> str:
+    def command(self, tool: str, *arguments: str, address: str | None = None, timeout: float = 60) -> str:
         """Return what a tool of Kafka, given as its Java class, prints about this broker.
 
-        Raises CalledProcessError if it fails, UnavailableError if the tools cannot be had.
+        It comes to `bootstrap`, or to another `address`: then it needs `--command-config` with `properties`.
+
+        Raises CalledProcessError if it fails.
         """
-        jars = _class_path(fetch("kafka-tools", KAFKA, dependencies=True))
-        return run(f"{self.class_path}:{jars}", [program, "--bootstrap-server", self.bootstrap, *arguments], timeout)
+        program = [tool, "--bootstrap-server", address or self.bootstrap, *arguments]
+        return run(self.tools, program, timeout)
 
     @cached_property
     def admin(self) -> AdminClient:
@@ -148,25 +153,34 @@ class Broker:
         may = (AclOperation.DESCRIBE, AclOperation.READ)
         done(self.admin.create_acls([_rule(user, topic, operation) for operation in may]))
 
+    def topic_id(self, topic: str) -> str | None:
+        """Return a topic's id as Kafka prints it; None if there is no such topic."""
+        try:
+            (described,) = done(self.admin.describe_topics(TopicCollection([topic])))
+        except KafkaException:
+            return None
+        return str(described.topic_id)
+
     def make_offsets_topic(self) -> None:
-        """Return when `__consumer_offsets` is there: the broker makes it when somebody first asks about a group."""
-
-        def made() -> bool:
-            # Of a group that it asked about before, the client believes to know where it is.
-            with suppress(KafkaException):
-                done(self.admin.describe_consumer_groups([uuid4().hex], request_timeout=1))
-            return OFFSETS in self.admin.list_topics(timeout=5).topics
-
-        wait_until(made, OFFSETS)
+        """Return when `__consumer_offsets` is there, which the broker makes when somebody asks about a group."""
+        wait_until(lambda: has_coordinator(self, "any") or self.topic_id(OFFSETS), OFFSETS)
+        wait_until(self._leads_all, "leaders of all partitions")
 
     def _answers(self) -> bool:
         try:
-            with socket.create_connection(("127.0.0.1", self.ports["PLAINTEXT"]), timeout=1):
-                pass
             return bool(self.admin.list_topics(timeout=1).brokers)
-        except (OSError, KafkaException):
-            time.sleep(0.05)
+        except KafkaException:
             return False
+
+    def _leads_all(self) -> bool:
+        """Whether all partitions can be read: after a start, that takes some time more."""
+        topics = self.admin.list_topics(timeout=10).topics.values()
+        parts = [TopicPartition(topic.topic, number) for topic in topics for number in topic.partitions]
+        try:
+            done(self.admin.list_offsets(dict.fromkeys(parts, OffsetSpec.latest()))) if parts else None
+        except KafkaException:
+            return False
+        return True
 
     @property
     def _addresses(self) -> dict[str, str]:

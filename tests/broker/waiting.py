@@ -8,7 +8,10 @@ T = TypeVar("T")
 
 
 def wait_until(condition: Callable[[], T], what: str, patience: float = 20) -> T:
-    """Ask until the answer is true, and return it. Raises TimeoutError, which names `what`, after `patience` seconds."""
+    """Ask until the answer is true, and return it.
+
+    Raises TimeoutError, which names `what`, after `patience` seconds.
+    """
     end = time.monotonic() + patience
     while True:
         if answer := condition():
