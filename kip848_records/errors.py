@@ -206,9 +206,11 @@ class InputError(Kip848Error):
         )
 
     @classmethod
-    def other_writer(cls, out: str, who: str) -> Self:
+    def other_writer(cls, out: str) -> Self:
         """Another run writes to the same tables."""
-        return cls(f"another run writes to {out}: {who}", "wait until it is done, or name another folder with --out")
+        return cls(
+            f"another run writes to the tables in {out}", "wait until it is done, or name another folder with --out"
+        )
 
     @classmethod
     def other_options(cls, dialect: str, *, offset_commits: bool) -> Self:

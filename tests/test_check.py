@@ -43,7 +43,7 @@ def group(group_id, members):
 def out(spark, tmp_path_factory):
     """Two clusters: in a all groups have 5 members, in b are as many groups as their ids say."""
     folder = tmp_path_factory.mktemp("check")
-    run = {"dialect": "kafka", "version": "0", "sources": []}
+    run = {"run": 1, "dialect": "kafka", "version": "0", "sources": [], "offset_commits": False, "is_set_aside": False}
     states = [group(each, 5) for each in GROUPS]
     write(spark, folder, "a", audit_runs=[run], latest_state=[], group_state=states)
     run["captured_at"] = CAPTURED_AT
@@ -164,7 +164,7 @@ def test_without_a_time_of_the_copy_or_with_one_too_early_no_age_is_known(spark,
     state = {"group_type": "consumer", "state": "Reconciling", "since": CAPTURED_AT, "history": "right_censored"}
     day = timedelta(days=1)
     for cluster, captured_at in {"null": None, "later": CAPTURED_AT + day, "earlier": CAPTURED_AT - day}.items():
-        run = {"dialect": "kafka", "captured_at": captured_at}
+        run = {"run": 1, "is_set_aside": False, "dialect": "kafka", "captured_at": captured_at}
         tables = {"group_state": [group("g", 1) | state], "rebalance_lag": []}
         write(spark, tmp_path, cluster, audit_runs=[run], **tables)
     settings = load_settings() | {"group_stable": Setting(ERROR, {"max_seconds": 80_000})}

@@ -45,7 +45,7 @@ _FULL = "No space left on device"
 def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
     """Keep other runs from the tables in `out` until the block ends, or the process does, in whatever way.
 
-    On this machine by a lock on a file. On an object store nothing of that kind is there: Delta refuses the commit of
+    On this machine by a lock. On an object store nothing of that kind is there: Delta refuses the commit of
     the second one. Raises InputError in both cases, and where the disk is full.
     """
     folder = local_path(spark, out)
@@ -56,7 +56,7 @@ def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
             with _locked(folder, out):
                 yield
     except _CONFLICTS as error:
-        raise InputError.other_writer(out, "Delta refused to commit what it had changed meanwhile") from error
+        raise InputError.other_writer(out) from error
     except Exception as error:
         if _FULL in str(error):
             raise InputError.disk_full(out) from error
@@ -65,19 +65,18 @@ def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
 
 @contextmanager
 def _locked(folder: Path, out: str) -> Iterator[None]:
+    """Lock the folder itself: nothing is left in it, and the system takes the lock from a process that ends."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / "_writer.lock").open("a+")
+        lock = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise InputError.not_writable(out, error.strerror) from None
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            raise InputError.other_writer(out, lock.read().strip() or "it has just begun") from None
-        lock.seek(0)
-        lock.truncate()
-        lock.write(f"process {os.getpid()}")
-        lock.flush()
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise InputError.other_writer(out) from None
+    try:
         yield
+    finally:
+        os.close(lock)

@@ -1,6 +1,8 @@
 """A real broker's topic, night after night: each test is the next night, on what the one before has left."""
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -22,6 +24,10 @@ from tests.live.topics import tables
 
 ROOT = Path(__file__).parent.parent.parent
 TOPIC = "nights"
+CLUSTER = "prod"
+README = re.search(
+    r"<!-- test: live -->\n```bash\nkip848 audit (.*?)\n```", (ROOT / "README.md").read_text(), re.DOTALL
+)[1]
 SETTLED, STUCK, CLASSIC = "settled", "stuck", "classic"
 ODD = "<b>'o\"\N{SNOWMAN}\u00f6' OR 1=1 --" + "x" * 150  # Java counts a snake as two, in a table of fixed columns
 GONE = "gone"
@@ -42,11 +48,13 @@ class Nights:
         return member
 
     def audit(self, out=None, **options):
-        audit = run_audit(self.spark, AuditOptions((self.url,), str(out or self.out), **options), lambda _: None)
+        audit = run_audit(
+            self.spark, AuditOptions((self.url,), str(out or self.out), cluster=CLUSTER, **options), lambda _: None
+        )
         return {read.partition: read for read in audit.reads}
 
     def states(self, out=None):
-        rows = table_rows(out or self.out, "group_state", "default")
+        rows = table_rows(out or self.out, "group_state", CLUSTER)
         shown = {None: "-"}
         return {
             row["group_id"]: (
@@ -112,11 +120,14 @@ def test_first_night_with_spark_submit_and_a_password_that_nobody_sees(nights, t
     config.write_text(settings.replace(password, "${env:KAFKA_PASSWORD}"))
     command = [str(Path(sys.executable).parent / "spark-submit"), "--properties-file", "conf/spark-defaults.conf"]
     command += ["--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={tmp_path.as_uri()}"]
-    command += ["jobs/nightly_audit.py", nights.url.replace(nights.broker.bootstrap, nights.broker.tls)]
+    named = {"localhost:9092": nights.broker.tls, "client.properties": shlex.quote(str(config))}
+    arguments = README.replace("--out out", f"--out {shlex.quote(str(nights.out))}")
+    for name, ours in named.items():
+        arguments = arguments.replace(name, ours)
+    command += ["jobs/nightly_audit.py", *shlex.split(arguments)]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
     environment |= {"PYSPARK_PYTHON": sys.executable, "KAFKA_PASSWORD": password, "TMPDIR": str(tmp_path)}
     environment |= {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
-    command += ["--kafka-config", str(config), "--out", str(nights.out)]
     described = nights.described()
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -128,7 +139,7 @@ def test_first_night_with_spark_submit_and_a_password_that_nobody_sees(nights, t
     assert not [path for path in written if password.encode() in path.read_bytes()]
     assert nights.states()[STUCK][0] == "Reconciling"
     same(described, nights)
-    names = {row["topic"]: row["source"] for row in table_rows(nights.out, "topic_name", "default")}
+    names = {row["topic"]: row["source"] for row in table_rows(nights.out, "topic_name", CLUSTER)}
     assert names["__consumer_offsets"] == "cluster"
 
 
@@ -148,13 +159,13 @@ def test_second_night_after_a_restart_of_the_broker(nights, tmp_path):
     nights.spark.read.format("delta").load(str(nights.out / "log")).where("read IS NULL").drop("read").select(
         *("key", "value", "partition", "offset", "timestamp", "timestampType")
     ).write.parquet(str(tmp_path / "rows"))
-    captured = max(row["captured_at"] for row in table_rows(nights.out, "audit_runs", "default"))
-    names = {row["topic_id"]: row["topic"] for row in table_rows(nights.out, "topic_name", "default")}
-    dump = AuditOptions((str(tmp_path / "rows"),), str(at_once), captured_at=captured, topics=names)
+    captured = max(row["captured_at"] for row in table_rows(nights.out, "audit_runs", CLUSTER))
+    names = {row["topic_id"]: row["topic"] for row in table_rows(nights.out, "topic_name", CLUSTER)}
+    dump = AuditOptions((str(tmp_path / "rows"),), str(at_once), cluster=CLUSTER, captured_at=captured, topics=names)
     run_audit(nights.spark, dump, lambda _: None)
     left_out = ("audit_runs", "log", "partition_history", "topic_name", "latest_state")
     assert nights.states(at_once) == nights.states()
-    ours, theirs = (tables(out, without=left_out) for out in (nights.out, at_once))
+    ours, theirs = (tables(out, CLUSTER, without=left_out) for out in (nights.out, at_once))
     assert ours["consumer_group_metadata"] == theirs["consumer_group_metadata"]
     assert len(ours["consumer_group_current_member_assignment"]) > 4
 
@@ -180,7 +191,7 @@ def test_third_night_after_compaction_has_what_was_deleted_unseen(nights):
     reads = nights.audit()
     assert all("keys are gone" in reads[p].note for p in partitions), reads
     assert not {group, SETTLED} & nights.states().keys()
-    deletions = [row for row in table_rows(nights.out, "consumer_group_metadata", "default") if row["is_inferred"]]
+    deletions = [row for row in table_rows(nights.out, "consumer_group_metadata", CLUSTER) if row["is_inferred"]]
     assert {group, SETTLED} <= {row["group_id"] for row in deletions}
     assert all(row["is_tombstone"] for row in deletions)
     same(described, nights)
@@ -209,6 +220,6 @@ def test_fifth_night_after_the_topic_was_made_anew(nights):
     assert nights.states().keys() == {"new"}
     runs = DeltaTable(nights.out / "audit_runs").to_pyarrow_table().to_pylist()
     (aside,) = {row["cluster"] for row in runs if row["is_set_aside"]}
-    assert aside.startswith("default until run ")
+    assert aside.startswith(f"{CLUSTER} until run ")
     kept = {row["group_id"]: row["state"] for row in table_rows(nights.out, "group_state", aside)}
     assert {group: kept[group] for group in before} == {group: state for group, (state, *_) in before.items()}
