@@ -16,7 +16,7 @@ from kip848_records.errors import InputError
 from kip848_records.history import known_history
 from kip848_records.landing import Landed, Scratch, count_records, landed, scratch
 from kip848_records.live.kept_log import KeptLog, Read, latest
-from kip848_records.live.run import LiveLog, Reading, Run, Wanted, check_captured, read_on, replaced_partitions
+from kip848_records.live.run import Reading, Run, Wanted, check_captured, read_on, replaced_partitions
 from kip848_records.live.set_aside import set_aside
 from kip848_records.live.streaming import stream_on
 from kip848_records.live.update import Names, bring_up_to_date
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pyspark.sql import SparkSession
+
+    from kip848_records.live.topic import LiveLog
 
 
 DEFAULT_CLUSTER = "default"

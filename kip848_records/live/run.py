@@ -3,53 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import Observation, Window
+from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from kip848_records import __version__
 from kip848_records.decode.dialects import AUTO, choose_dialect
 from kip848_records.errors import InputError
+from kip848_records.live.deletions import deleted_keys, must_be_read_again
 from kip848_records.live.kept_log import KeptLog, Read, as_log_rows, latest
+from kip848_records.live.stretches import alive_partitions, joined, with_pairs
 from kip848_records.protocol.messages import KAFKA, OFFSET_COMMIT_TYPES
-from kip848_records.replay import last_of_keys
-from kip848_records.sources.log import group_id, is_offset_commit, key_of_types, without_offset_commits
+from kip848_records.sources.log import group_id, key_of_types, without_offset_commits
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from contextlib import AbstractContextManager
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from kip848_records.landing import Scratch
+    from kip848_records.live.topic import LiveLog
     from kip848_records.sources.topic import Ends
 
 _SPARK_READERS: Final = "spark-kafka-"
 """How the groups are called that Spark's own readers leave behind: a new one each time, and nobody's."""
 
-_DEFAULT_DELETE_RETENTION_MS: Final = 24 * 60 * 60 * 1000
 CLOCKS_DIFFER_BY_MS: Final = 10 * 60 * 1000
 """How far the clock of a broker may run ahead of that of the user, generously."""
 _PLACE: Final = ("partition", "offset")
-
-
-class LiveLog(Protocol):
-    """A topic that is being written to, as `sources.topic` reads it."""
-
-    @property
-    def name(self) -> str:
-        """What the user calls it."""
-
-    def ends(self) -> Ends:
-        """Where its partitions start and end now, and what else the cluster says of it."""
-
-    def read(self, ranges: Mapping[int, tuple[int, int]]) -> DataFrame:
-        """The rows of each partition from one offset to before another (`sources.log.COPY_SCHEMA`)."""
-
-    def reading(self) -> AbstractContextManager[None]:
-        """A context in which rows can be read: what fails there becomes an error for the user."""
 
 
 @dataclass(frozen=True)
@@ -176,12 +159,12 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
         for partition, (first, until) in ranges.items()
     ]
     # After the rows were read: what is there now was there all the time.
-    alive = _alive(kept, live, before, [p for p, (first, until) in ranges.items() if first < until])
-    reads = [_joined(read, before.get(read.partition), is_alive=read.partition in alive) for read in fresh]
-    reads = _with_pairs(kept, rows, reads)
-    again = [read for read in reads if _must_be_read_again(read, before, ends)]
+    alive = alive_partitions(kept, live, before, [p for p, (first, until) in ranges.items() if first < until])
+    reads = [joined(read, before.get(read.partition), is_alive=read.partition in alive) for read in fresh]
+    reads = with_pairs(kept, rows, reads)
+    again = [read for read in reads if must_be_read_again(read, before, ends)]
     if again:
-        deleted = folder.keep(_deleted(kept, live, rows, again), "deleted")
+        deleted = folder.keep(deleted_keys(kept, live, rows, again), "deleted")
         counts = {row.partition: row["count"] for row in deleted.groupBy("partition").count().collect()}
         told = {read.partition: f"{read.note}; {counts.get(read.partition, 0):,} keys are gone" for read in again}
         reads = [replace(read, note=told.get(read.partition, read.note)) for read in reads]
@@ -207,26 +190,6 @@ def check_captured(captured_ms: int | None, newest_ms: int | None) -> None:
 
 def _newest(times: Iterable[int | None]) -> int | None:
     return max((ms for ms in times if ms is not None), default=None)
-
-
-def _joined(read: Read, old: Read | None, *, is_alive: bool) -> Read:
-    """Let a read go on where the one before ended, if nothing was removed since; else it begins a new stretch."""
-    if old is None:
-        return read
-    if read.is_gapless or is_alive:
-        return replace(
-            read,
-            first_offset=old.first_offset,
-            stretch_from=old.stretch_from,
-            is_gapless=read.is_gapless and old.is_gapless,
-            first_pair=old.first_pair,
-            witness=old.witness if is_alive or read.from_offset == read.until_offset else None,
-            kept_from=old.kept_from,
-            kept_since_ms=old.kept_since_ms,
-        )
-    note = f"compacted since it was read up to {read.from_offset}: what happened in between is not known in full"
-    kept_from, kept_since_ms = old.kept_from, old.kept_since_ms
-    return replace(read, first_offset=old.first_offset, note=note, kept_from=kept_from, kept_since_ms=kept_since_ms)
 
 
 def land(rows: DataFrame, partitions: list[int], folder: Scratch, *, offset_commits: bool) -> Landing:
@@ -255,123 +218,3 @@ def land(rows: DataFrame, partitions: list[int], folder: Scratch, *, offset_comm
         {commit: count for commit, count in passed.items() if count},
         found["left_out"],
     )
-
-
-def _alive(kept: KeptLog, live: LiveLog, before: Mapping[int, Read], partitions: Iterable[int]) -> set[int]:
-    """Return the partitions whose witness is still there."""
-    witnesses = {p: before[p].witness for p in partitions if p in before and before[p].witness is not None}
-    if not witnesses:
-        return set()
-    with live.reading():
-        there = live.read({p: (at, at + 1) for p, at in witnesses.items() if at is not None})
-        same = there.join(kept.rows().select(*_PLACE, "key", "timestamp"), [*_PLACE, "key", "timestamp"], "left_semi")
-        return {row.partition for row in same.select("partition").collect()}
-
-
-def _with_pairs(kept: KeptLog, rows: DataFrame | None, reads: list[Read]) -> list[Read]:
-    """Find each stretch's first pair, where none was known, and its last one."""
-    if rows is None:
-        return reads
-    lacking = [read for read in reads if read.first_pair is None and read.stretch_from < read.from_offset]
-    records = rows.select(*_PLACE, "key", "transaction")
-    if lacking:
-        of_stretch = _any_of(
-            (F.col("partition") == read.partition) & (F.col("offset") >= read.stretch_from) for read in lacking
-        )
-        records = records.unionByName(kept.rows().where(of_stretch).select(*_PLACE, "key", "transaction"))
-    of_key = Window.partitionBy("partition", "key").orderBy("offset")
-    pairs = (
-        records.where(F.col("key").isNotNull() & ~is_offset_commit())
-        .withColumn("earlier", F.lag("offset").over(of_key))
-        .where("earlier IS NOT NULL")
-        .groupBy("partition")
-        .agg(F.min("offset").alias("first_pair"), F.max_by("earlier", "offset").alias("witness"))
-    )
-    found = {row.partition: row for row in pairs.collect()}
-    return [
-        replace(
-            read,
-            first_pair=found[read.partition].first_pair if read.first_pair is None else read.first_pair,
-            witness=found[read.partition].witness,
-        )
-        if read.partition in found
-        else read
-        for read in reads
-    ]
-
-
-def _must_be_read_again(read: Read, before: Mapping[int, Read], ends: Ends) -> bool:
-    """Return whether tombstones may be gone: compacted, and later than they are kept for."""
-    old = before.get(read.partition)
-    if old is None or read.stretch_from == old.stretch_from:
-        return False
-    retention = _DEFAULT_DELETE_RETENTION_MS if ends.delete_retention_ms is None else ends.delete_retention_ms
-    return read.read_ms - old.read_ms > retention
-
-
-def _deleted(kept: KeptLog, live: LiveLog, rows: DataFrame | None, again: list[Read]) -> DataFrame:
-    """Return a tombstone for each key that was there when a partition was read last, and is gone.
-
-    Each took up an offset behind what had been read: so there are as many free ones, of which they get the first. A
-    group is deleted with its type 3 last, as a coordinator does it.
-    """
-    partitions = [read.partition for read in again]
-    now = live.ends().offsets
-    with live.reading():
-        still_there = live.read({read.partition: (now[read.partition][0], now[read.partition][1]) for read in again})
-        is_kept = F.col("partition").isin(partitions)
-        # Keys are unique here, and a new value of one counts as well as the old.
-        gone = (
-            last_of_keys(kept.rows().where(is_kept & F.col("key").isNotNull()))
-            .where("value IS NOT NULL")
-            .join(still_there.select("partition", "key"), ["partition", "key"], "left_anti")
-        )
-    if rows is not None:
-        gone = gone.join(rows.select("partition", "key"), ["partition", "key"], "left_anti")
-    last_of_group = F.when(key_of_types([3]), 1).otherwise(0)
-    in_order = Window.partitionBy("partition").orderBy("group_id", last_of_group, F.desc("key"))
-    numbered = gone.withColumn("nth", F.row_number().over(in_order))
-    free = _free_offsets(kept.spark, rows, again, numbered)
-    before = {read.partition: read for read in latest(kept.reads()).values()}
-    times = kept.spark.createDataFrame(
-        [(p, before[p].captured_ms) for p in partitions], "partition int, captured_ms bigint"
-    )
-    return (
-        numbered.drop("offset")
-        .join(free, ["partition", "nth"])
-        .join(F.broadcast(times), "partition")
-        .select(
-            *_PLACE,
-            F.timestamp_millis("captured_ms").alias("timestamp"),
-            "timestampType",
-            "key",
-            F.lit(None).cast("binary").alias("value"),
-            "transaction",
-            F.lit(None).cast("string").alias("error"),
-            "group_id",
-            F.lit(True).alias("is_inferred"),  # noqa: FBT003
-        )
-    )
-
-
-def _free_offsets(spark: SparkSession, rows: DataFrame | None, again: list[Read], numbered: DataFrame) -> DataFrame:
-    """Return ``partition, nth, offset``: the first offsets of what was read that no row has, as many as are needed."""
-    starts = spark.createDataFrame(
-        [(read.partition, read.from_offset) for read in again], "partition int, first bigint"
-    )
-    taken = spark.createDataFrame([], "partition int, offset bigint") if rows is None else rows.select(*_PLACE)
-    counts = numbered.select("partition").unionByName(taken.select("partition")).groupBy("partition").count()
-    in_order = Window.partitionBy("partition").orderBy("offset")
-    return (
-        starts.join(counts, "partition")
-        .select("partition", F.explode(F.expr("sequence(first, first + count)")).alias("offset"))
-        .join(taken, [*_PLACE], "left_anti")
-        .withColumn("nth", F.row_number().over(in_order))
-    )
-
-
-def _any_of(conditions: Iterable[Column]) -> Column:
-    every = F.lit(False)  # noqa: FBT003
-    for condition in conditions:
-        every = every | condition
-    return every

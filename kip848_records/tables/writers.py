@@ -76,6 +76,8 @@ def _locked(folder: Path, out: str) -> Iterator[None]:
     except BlockingIOError:
         os.close(lock)
         raise InputError.other_writer(out) from None
+    except OSError:  # a volume that looks like a folder, and cannot be locked
+        pass
     try:
         yield
     finally:

@@ -1,0 +1,89 @@
+"""Whether a run goes on where the one before ended, or compaction has removed records in between.
+
+Had the cleaner reached the second of two records of one key, the first would be gone. So as long as the first of two
+that were read before is there, the witness, nothing behind the second was removed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from kip848_records.sources.log import is_offset_commit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pyspark.sql import DataFrame
+
+    from kip848_records.live.kept_log import KeptLog, Read
+    from kip848_records.live.topic import LiveLog
+
+_PLACE = ("partition", "offset")
+
+
+def alive_partitions(kept: KeptLog, live: LiveLog, before: Mapping[int, Read], partitions: Iterable[int]) -> set[int]:
+    """Return the partitions whose witness is still there."""
+    witnesses = {p: before[p].witness for p in partitions if p in before and before[p].witness is not None}
+    if not witnesses:
+        return set()
+    with live.reading():
+        there = live.read({p: (at, at + 1) for p, at in witnesses.items() if at is not None})
+        same = there.join(kept.rows().select(*_PLACE, "key", "timestamp"), [*_PLACE, "key", "timestamp"], "left_semi")
+        return {row.partition for row in same.select("partition").collect()}
+
+
+def joined(read: Read, old: Read | None, *, is_alive: bool) -> Read:
+    """Let a read go on where the one before ended, if nothing was removed since; else it begins a new stretch."""
+    if old is None:
+        return read
+    if read.is_gapless or is_alive:
+        return replace(
+            read,
+            first_offset=old.first_offset,
+            stretch_from=old.stretch_from,
+            is_gapless=read.is_gapless and old.is_gapless,
+            first_pair=old.first_pair,
+            witness=old.witness if is_alive or read.from_offset == read.until_offset else None,
+            kept_from=old.kept_from,
+            kept_since_ms=old.kept_since_ms,
+        )
+    note = f"compacted since it was read up to {read.from_offset}: what happened in between is not known in full"
+    kept_from, kept_since_ms = old.kept_from, old.kept_since_ms
+    return replace(read, first_offset=old.first_offset, note=note, kept_from=kept_from, kept_since_ms=kept_since_ms)
+
+
+def with_pairs(kept: KeptLog, rows: DataFrame | None, reads: list[Read]) -> list[Read]:
+    """Find each stretch's first pair, where none was known, and its last one."""
+    if rows is None:
+        return reads
+    lacking = [read for read in reads if read.first_pair is None and read.stretch_from < read.from_offset]
+    records = rows.select(*_PLACE, "key", "transaction")
+    if lacking:
+        of_each = ((F.col("partition") == read.partition) & (F.col("offset") >= read.stretch_from) for read in lacking)
+        of_stretch = reduce(or_, of_each)
+        records = records.unionByName(kept.rows().where(of_stretch).select(*_PLACE, "key", "transaction"))
+    of_key = Window.partitionBy("partition", "key").orderBy("offset")
+    pairs = (
+        records.where(F.col("key").isNotNull() & ~is_offset_commit())
+        .withColumn("earlier", F.lag("offset").over(of_key))
+        .where("earlier IS NOT NULL")
+        .groupBy("partition")
+        .agg(F.min("offset").alias("first_pair"), F.max_by("earlier", "offset").alias("witness"))
+    )
+    found = {row.partition: row for row in pairs.collect()}
+    return [
+        replace(
+            read,
+            first_pair=found[read.partition].first_pair if read.first_pair is None else read.first_pair,
+            witness=found[read.partition].witness,
+        )
+        if read.partition in found
+        else read
+        for read in reads
+    ]
