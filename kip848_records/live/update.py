@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from kip848_records import __version__
 from kip848_records.decode import to_json
 from kip848_records.derive import Known, decode_present, group_tables, with_inferred
-from kip848_records.landing import count_records
+from kip848_records.landing import Scratch, count_records
 from kip848_records.live.kept_log import KeptLog, Read, latest
 from kip848_records.live.retention import is_pruned_after, without_ended
 from kip848_records.protocol.messages import RECORDS
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pyspark.sql import DataFrame, SparkSession
-
-    from kip848_records.landing import Scratch
 
 _WRITERS: Final = 4
 _STATE_KEY: Final = ("partition", "key_type", "key")
@@ -59,7 +57,9 @@ def bring_up_to_date(kept: KeptLog, names: Names, folder: Scratch, progress: Cal
     """
     reads = kept.reads()
     finished = _finished(kept)
-    update = _Update(kept, reads, names, folder, progress)
+    # Apart from what an earlier call kept: an interrupted run is finished before partitions are set aside, or pruned.
+    own = Scratch(f"{folder.path}/run-{reads[-1].run}")
+    update = _Update(kept, reads, names, own, progress)
     if finished is None or is_pruned_after(reads, finished):
         update.rebuild()
     else:
