@@ -71,8 +71,10 @@ def _runs(spark: SparkSession, out: str, cluster: str | None) -> list[Row]:
     if set(AUDIT_RUNS.schema.names) - set(found.columns):  # an older version's
         raise InputError.not_audited(out, AUDIT_RUNS.name)
     captured = F.unix_millis("captured_at").alias("captured_ms")
+    # Runs of older versions have no number.
+    number = F.coalesce("run", F.lit(0))
     last = found.groupBy("cluster").agg(
-        F.max_by(F.struct("run", "dialect", "is_set_aside", captured), "run").alias("last")
+        F.max_by(F.struct("run", "dialect", "is_set_aside", captured), number).alias("last")
     )
     runs = sorted(last.select("cluster", "last.*").collect(), key=lambda run: run.cluster)
     chosen = [run for run in runs if (not run.is_set_aside if cluster is None else run.cluster == cluster)]

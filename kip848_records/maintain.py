@@ -56,7 +56,9 @@ def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
     prepare_tables(spark, out, migrate=False)
     runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
     captured = F.max(F.unix_millis("captured_at")).alias("captured_ms")
-    found = runs.groupBy("cluster").agg(captured, F.max("is_set_aside").alias("is_set_aside")).collect()
+    # Versions that had no such column never set anything aside.
+    aside = F.max("is_set_aside") if "is_set_aside" in runs.columns else F.lit(False)  # noqa: FBT003
+    found = runs.groupBy("cluster").agg(captured, aside.alias("is_set_aside")).collect()
     newest = max((row.captured_ms for row in found if row.captured_ms is not None), default=None)
     plans = []
     for row in sorted(found, key=lambda row: row.cluster):

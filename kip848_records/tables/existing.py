@@ -32,16 +32,21 @@ def prepare_tables(spark: SparkSession, out: str, *, migrate: bool = True) -> No
 
     Who only wants to look does not `migrate` them.
     """
-    if not DeltaTable.isDeltaTable(spark, location(out, AUDIT_RUNS.name)):
-        return
-    runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
-    versions = {row.version for row in runs.select("version").distinct().collect()}
+    versions, columns = _written_by(spark, out)
     if newer := [version for version in versions if _number(version) > _number(__version__)]:
         raise InputError.newer_tables(out, max(newer, key=_number), __version__)
-    if migrate and (versions != {__version__} or set(AUDIT_RUNS.schema.names) - set(runs.columns)):
+    if migrate and (versions != {__version__} or set(AUDIT_RUNS.schema.names) - columns):
         with ThreadPoolExecutor(4) as workers:
             for _ in workers.map(lambda spec: _add_columns(spark, out, spec), TABLES.values()):
                 pass
+
+
+def _written_by(spark: SparkSession, out: str) -> tuple[set[str], set[str]]:
+    """Return the versions that wrote the tables, and the columns of `audit_runs`: the oldest versions had no such."""
+    if not DeltaTable.isDeltaTable(spark, location(out, AUDIT_RUNS.name)):
+        return set(), set()
+    runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
+    return {row.version for row in runs.select("version").distinct().collect()}, set(runs.columns)
 
 
 def _add_columns(spark: SparkSession, out: str, spec: TableSpec) -> None:

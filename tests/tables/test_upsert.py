@@ -1,0 +1,107 @@
+"""Rows that are added and replaced in place, against a dict of them."""
+
+import random
+
+import pytest
+from delta.tables import DeltaTable
+
+from kip848_records.landing import Scratch
+from kip848_records.tables.columns import CLUSTER, GROUP_ID, INT, STRING, Column, TableSpec
+from kip848_records.tables.delta import Change, ClusterTables, append, location, upsert
+from tests.audits import table_rows
+
+SPEC = TableSpec(
+    "things",
+    "Things",
+    ("cluster", "group_id", "number"),
+    (CLUSTER, GROUP_ID, Column("number", INT, "A number", required=True), Column("text", STRING, "A text")),
+)
+ROW = "group_id string, number int, text string"
+OURS, OTHERS = r"it's \ours", "it"
+KEYS = [(group, number) for group in ("a", "b", r"c'\%") for number in range(3)]
+TEXTS = ["x", "y", r"it's \x", None]
+
+
+class Table:
+    def __init__(self, spark, folder):
+        self.spark, self.out = spark, folder
+        self.scratch = Scratch(str(folder / "scratch"))
+        self.tables = {name: ClusterTables(spark, str(folder), name) for name in (OURS, OTHERS)}
+        self.used = 0
+
+    def frame(self, rows):
+        return self.spark.createDataFrame([(*key, text) for key, text in rows.items()], ROW)
+
+    def add(self, cluster, rows, version):
+        append(self.tables[cluster], SPEC, self.frame(rows), f"app {cluster}", version)
+
+    def upsert(self, rows, groups):
+        def keep(frame, name):
+            self.used += 1
+            return self.scratch.keep(frame, f"{name}-{self.used}")
+
+        change = Change(self.frame(rows), lambda found: found.where(found.group_id.isin(groups)), SPEC.key[1:])
+        upsert(self.tables[OURS], SPEC, change, keep)
+
+    def rows(self, cluster):
+        found = [((row["group_id"], row["number"]), row["text"]) for row in table_rows(self.out, "things", cluster)]
+        assert len(found) == len(dict(found))
+        return dict(found)
+
+    def version(self):
+        return DeltaTable.forPath(self.spark, location(str(self.out), "things")).history(1).collect()[0].version
+
+
+def some(rng, groups):
+    return {key: rng.choice(TEXTS) for key in KEYS if key[0] in groups and rng.random() < 0.6}
+
+
+@pytest.fixture(scope="module")
+def table(spark, tmp_path_factory):
+    """Every cluster has the same keys."""
+    table = Table(spark, tmp_path_factory.mktemp("things"))
+    table.add(OTHERS, dict.fromkeys(KEYS, "of others"), 1)
+    table.add(OURS, dict.fromkeys(KEYS[:5], "first"), 1)
+    return table
+
+
+def test_a_part_is_what_is_wanted_and_all_else_as_it_was(table):
+    model, others = table.rows(OURS), table.rows(OTHERS)
+    for seed in range(4):
+        rng = random.Random(seed)  # noqa: S311 - not for secrets
+        groups = rng.sample(["a", "b", r"c'\%"], rng.choice([1, 2]))
+        wanted = some(rng, groups)
+        table.upsert(wanted, groups)
+        model = {key: text for key, text in model.items() if key[0] not in groups} | wanted
+        assert table.rows(OURS) == model, seed
+        assert table.rows(OTHERS) == others
+
+
+@pytest.mark.parametrize("change", ["nothing", "insert", "update", "delete", "all gone"])
+def test_one_commit_or_none(table, change):
+    groups = ["a"]
+    table.upsert({("a", 0): None, ("a", 1): "x"}, groups)
+    before, others, version = table.rows(OURS), table.rows(OTHERS), table.version()
+    wanted = {
+        "nothing": {("a", 0): None, ("a", 1): "x"},
+        "insert": {("a", 0): None, ("a", 1): "x", ("a", 2): None},
+        "update": {("a", 0): "now", ("a", 1): None},
+        "delete": {("a", 1): "x"},
+        "all gone": {},
+    }[change]
+    table.upsert(wanted, groups)
+    assert table.rows(OURS) == {key: text for key, text in before.items() if key[0] != "a"} | wanted
+    assert table.rows(OTHERS) == others
+    assert table.version() - version == (change != "nothing")
+
+
+def test_rows_of_one_version_are_added_once(table):
+    first, others = table.rows(OURS), table.rows(OTHERS)
+    new = {("once", 0): "x", ("once", 1): None}
+    for version in (2, 2, 1):
+        table.add(OURS, new, version)
+        assert table.rows(OURS) == first | new
+    table.add(OURS, {("twice", 0): None}, 3)
+    table.add(OTHERS, {("of others", 0): None}, 2)  # of another application
+    assert table.rows(OURS) == first | new | {("twice", 0): None}
+    assert table.rows(OTHERS) == others | {("of others", 0): None}

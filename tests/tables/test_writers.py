@@ -1,0 +1,136 @@
+"""One writer at a time, and what is said to the second one, and where nothing can be written."""
+
+import subprocess
+import sys
+from contextlib import contextmanager
+from threading import Thread
+from time import monotonic, sleep
+
+import pytest
+from delta.tables import DeltaTable
+from pyspark.sql import functions as F
+
+from kip848_records.errors import InputError
+from kip848_records.tables.writers import _CONFLICTS, only_writer
+
+HOLDER = """
+import sys
+from kip848_records.tables.writers import only_writer
+with only_writer(None, sys.argv[1]):
+    print("in", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def holding(out):
+    """Another process that writes to `out` until the block ends."""
+    with subprocess.Popen([sys.executable, "-c", HOLDER, out], stdin=-1, stdout=-1, text=True) as holder:
+        assert holder.stdout.readline() == "in\n"
+        try:
+            yield holder
+        finally:
+            holder.kill()
+
+
+def refusal(out):
+    with pytest.raises(InputError) as refused, only_writer(None, out):
+        pytest.fail("there were two writers")
+    return str(refused.value)
+
+
+class TestLock:
+    # Without Spark: who writes file: needs no file system of its.
+    def test_a_second_process_is_told_who_writes_until_that_is_killed(self, tmp_path):
+        out = f"file:{tmp_path}/new/out"
+        with holding(out) as holder:
+            since = monotonic()
+            assert f"another run writes to {out}: process {holder.pid}; wait until it is done" in refusal(out)
+            assert monotonic() - since < 1
+            holder.kill()
+            holder.wait()
+            with only_writer(None, out):
+                assert f": process {holder.pid};" not in refusal(out)
+
+    def test_a_second_writer_in_one_process_is_refused_and_a_later_one_is_not(self, tmp_path):
+        out = f"file:{tmp_path}"
+        with only_writer(None, out):
+            assert "another run writes to" in refusal(out)
+            assert "another run writes to" in refusal(out)
+        with pytest.raises(KeyError), only_writer(None, out):
+            raise KeyError
+        with only_writer(None, out):
+            pass
+
+    def test_folders_are_locked_one_by_one(self, tmp_path):
+        with only_writer(None, f"file:{tmp_path}/a"), only_writer(None, f"file:{tmp_path}/b"):
+            pass
+
+    @pytest.mark.parametrize("out", ["a file", "a file/below", "/proc/self/none"])
+    def test_where_nothing_can_be_written(self, tmp_path, out):
+        (tmp_path / "a file").touch()
+        out = f"file:{tmp_path / out}"
+        assert refusal(out).startswith(f"nothing can be written to {out}: ")
+
+    def test_an_object_store_has_no_lock(self):
+        with only_writer(None, "s3://bucket/out"), only_writer(None, "s3://bucket/out"):
+            pass
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder], check=False, stderr=-1)
+    if mounted.returncode:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.decode().strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)  # Spark may have a file of it open still
+
+
+class TestFullDisk:
+    def test_spark_finds_no_space(self, spark, small_disk):
+        rows = spark.range(200_000, numPartitions=1).select(F.expr("uuid()").alias("noise"))
+        out = str(small_disk / "out")
+        with pytest.raises(InputError) as full, only_writer(spark, out):
+            rows.write.format("delta").save(f"{out}/noise")
+        assert str(full.value).startswith(f"there is no space left on the disk for {out}, or for what Spark sorts")
+
+    def test_the_lock_finds_no_space(self, small_disk):
+        with pytest.raises(OSError, match="No space left"):
+            (small_disk / "filler").write_bytes(bytes(2 << 20))
+        assert refusal(f"file:{small_disk}").startswith("there is no space left on the disk for ")
+
+
+class TestConflict:
+    @pytest.mark.parametrize("conflict", _CONFLICTS)
+    def test_every_kind_of_delta_s(self, tmp_path, conflict):
+        with pytest.raises(InputError, match="another run writes to") as refused, only_writer(None, f"file:{tmp_path}"):
+            raise conflict("because\nof this")
+        assert "Delta refused to commit what it had changed meanwhile" in str(refused.value)
+
+    def test_as_delta_raises_it(self, spark, tmp_path):
+        """A merge waits with its snapshot read until somebody else has changed the table."""
+        path, began, changed = str(tmp_path / "table"), tmp_path / "began", tmp_path / "changed"
+        spark.range(3).write.format("delta").save(path)
+
+        @F.udf("bigint")
+        def waiting(value):
+            began.touch()
+            while not changed.exists():
+                sleep(0.05)
+            return value
+
+        def change():
+            while not began.exists():
+                sleep(0.05)
+            DeltaTable.forPath(spark, path).delete("id = 1")
+            changed.touch()
+
+        other = Thread(target=change)
+        other.start()
+        rows = spark.range(1, 2).select(waiting("id").alias("id"))
+        merge = DeltaTable.forPath(spark, path).alias("t").merge(rows.alias("s"), "t.id = s.id").whenMatchedDelete()
+        with pytest.raises(InputError, match="another run writes to"), only_writer(spark, str(tmp_path)):
+            merge.execute()
+        other.join()
