@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.config import OFF
 from kip848_records.errors import InputError
-from kip848_records.live.kept_log import KeptLog
+from kip848_records.live.kept_log import unfinished_clusters
 from kip848_records.quality import EXPECTATIONS
 from kip848_records.quality.expectations import ERROR, JUDGED_SCHEMA, PASS, UNKNOWN, VIOLATION, WARN, Audited
 from kip848_records.quality.results import Finding, Result, Verdict
@@ -77,12 +77,12 @@ def _runs(spark: SparkSession, out: str, cluster: str | None) -> list[Row]:
         F.max_by(F.struct("run", "dialect", "is_set_aside", captured), number).alias("last")
     )
     runs = sorted(last.select("cluster", "last.*").collect(), key=lambda run: run.cluster)
+    for unfinished in sorted(unfinished_clusters(spark, out)):
+        if cluster in (None, unfinished):
+            raise InputError.unfinished_run(out, unfinished)
     chosen = [run for run in runs if (not run.is_set_aside if cluster is None else run.cluster == cluster)]
     if not chosen:
         raise InputError.no_such_cluster(out, cluster, [run.cluster for run in runs])
-    for run in chosen:
-        if KeptLog(spark, out, run.cluster).last_run() not in (None, run.run):
-            raise InputError.unfinished_run(out, run.cluster)
     return chosen
 
 

@@ -9,12 +9,12 @@ from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
-from kip848_records.landing import scratch
-from kip848_records.live.kept_log import KeptLog
+from kip848_records.landing import Scratch, scratch
+from kip848_records.live.kept_log import KeptLog, unfinished_clusters
 from kip848_records.live.retention import ended_before, prunable, prune
 from kip848_records.live.update import Names, bring_up_to_date
 from kip848_records.tables.delta import ClusterTables, location, write_tables
-from kip848_records.tables.existing import prepare_tables
+from kip848_records.tables.existing import is_of_copy, prepare_tables
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 from kip848_records.tables.writers import only_writer
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from kip848_records.landing import Scratch
 
 DAYS_OF_FILES = 7
 """How long a reader may go on with what it opened: Delta's own default for VACUUM."""
@@ -49,11 +48,13 @@ def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
     """Return what a retention of `keep` would do to each cluster in the folder `out`, without doing it.
 
     Times count back from when a cluster was captured last, so nothing goes because nobody audited for a while. Raises
-    InputError where there are no tables.
+    InputError where there are no tables, or those of a run that did not finish.
     """
     if not DeltaTable.isDeltaTable(spark, location(out, AUDIT_RUNS.name)):
         raise InputError.not_audited(out, AUDIT_RUNS.name)
     prepare_tables(spark, out, migrate=False)
+    for unfinished in sorted(unfinished_clusters(spark, out)):
+        raise InputError.unfinished_run(out, unfinished)
     runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
     captured = F.max(F.unix_millis("captured_at")).alias("captured_ms")
     # Versions that had no such column never set anything aside.
@@ -65,7 +66,7 @@ def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
         until = newest if row.is_set_aside else row.captured_ms
         since_ms = None if until is None else until - round(keep.total_seconds() * 1000)
         if row.is_set_aside:
-            is_old = since_ms is not None and row.captured_ms < since_ms
+            is_old = None not in (since_ms, row.captured_ms) and row.captured_ms < since_ms
             plans.append(_of_set_aside(ClusterTables(spark, out, row.cluster), since_ms, is_old=is_old))
         else:
             plans.append(_of_cluster(KeptLog(spark, out, row.cluster), since_ms))
@@ -73,18 +74,22 @@ def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
 
 
 def maintain(spark: SparkSession, out: str, plans: list[Retention], progress: Callable[[str], None]) -> None:
-    """Do what was planned, then OPTIMIZE and VACUUM every table. Interrupted, it is finished by running it again."""
+    """Do what was planned, then OPTIMIZE and VACUUM every table. Interrupted, the next audit finishes it."""
     with only_writer(spark, out), scratch(spark, out) as folder:
         prepare_tables(spark, out)
-        for each in plans:
+        for number, each in enumerate(plans):
             if not any(each.rows.values()):
                 continue
             if each.is_set_aside:
                 progress(f"removing cluster {each.cluster!r}")
-                write_tables(spark, out, each.cluster, dict.fromkeys(TABLES), lambda _: None)
+                # By its runs it is known: they go last.
+                others = [name for name in TABLES if name != AUDIT_RUNS.name]
+                for names in (others, [AUDIT_RUNS.name]):
+                    write_tables(spark, out, each.cluster, dict.fromkeys(names), lambda _: None)
             elif each.since_ms is not None:
                 progress(f"removing what ended before the time to keep, of cluster {each.cluster!r}")
-                _prune(KeptLog(spark, out, each.cluster), each.since_ms, folder, progress)
+                own = Scratch(f"{folder.path}/{number}")
+                _prune(KeptLog(spark, out, each.cluster), each.since_ms, own, progress)
         for name in TABLES:
             if DeltaTable.isDeltaTable(spark, location(out, name)):
                 progress(f"optimizing {name}")
@@ -94,18 +99,15 @@ def maintain(spark: SparkSession, out: str, plans: list[Retention], progress: Ca
 
 
 def _prune(kept: KeptLog, since_ms: int, folder: Scratch, progress: Callable[[str], None]) -> None:
-    names = Names({}, {})
-    if kept.last_run() is not None:
-        bring_up_to_date(kept, names, folder, progress)  # an interrupted run comes first
     gone, reads = prunable(kept, since_ms)
     prune(kept, folder.keep(gone, "gone"), reads)
-    bring_up_to_date(kept, names, folder, progress)
+    bring_up_to_date(kept, Names({}, {}), folder, progress)
 
 
 def _of_cluster(kept: KeptLog, since_ms: int | None) -> Retention:
-    if kept.last_run() is None:
+    if is_of_copy(kept.spark, kept.out, kept.cluster):
         return Retention(kept.cluster, since_ms, {}, is_copy=True)
-    if since_ms is None:
+    if since_ms is None or kept.last_run() is None:
         return Retention(kept.cluster, None, {})
     gone, _ = prunable(kept, since_ms)
     rows = {"log": gone.count()}

@@ -19,19 +19,21 @@ if TYPE_CHECKING:
 
     from kip848_records.live.kept_log import KeptLog, Read
     from kip848_records.live.topic import LiveLog
-    from kip848_records.sources.topic import Ends
 
 _DEFAULT_DELETE_RETENTION_MS: Final = 24 * 60 * 60 * 1000
 _PLACE: Final = ("partition", "offset")
 
 
-def must_be_read_again(read: Read, before: Mapping[int, Read], ends: Ends) -> bool:
-    """Return whether tombstones may be gone: compacted, and later than they are kept for."""
-    old = before.get(read.partition)
-    if old is None or read.stretch_from == old.stretch_from:
-        return False
+def to_be_read_again(live: LiveLog, reads: list[Read], before: Mapping[int, Read]) -> list[Read]:
+    """Return the reads of partitions whose tombstones may be gone: compacted, and later than they are kept for."""
+    compacted = [
+        read for read in reads if read.partition in before and read.stretch_from != before[read.partition].stretch_from
+    ]
+    if not compacted:
+        return []
+    ends = live.ends()  # by now: reading takes its time
     retention = _DEFAULT_DELETE_RETENTION_MS if ends.delete_retention_ms is None else ends.delete_retention_ms
-    return read.read_ms - old.read_ms > retention
+    return [read for read in compacted if ends.at_ms - before[read.partition].read_ms > retention]
 
 
 def deleted_keys(kept: KeptLog, live: LiveLog, rows: DataFrame | None, again: list[Read]) -> DataFrame:

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from kip848_records.errors import InputError
 from kip848_records.sources.log import LOG_SCHEMA, TOPIC
-from kip848_records.tables.delta import ClusterTables, append
+from kip848_records.tables.delta import ClusterTables, append, location
 from kip848_records.tables.specs import AUDIT_RUNS, LOG, READ_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Read:
 
     Before ``kept_from`` only what the state there is made of was kept, and what the timelines tell ends at
     ``kept_since_ms`` or later, see `live.retention`; None: everything was kept.
+    ``is_pruning``: it read nothing, and says from where on the log is kept.
     """
 
     run: int
@@ -56,6 +58,7 @@ class Read:
     witness: int | None = None
     kept_from: int = 0
     kept_since_ms: int | None = None
+    is_pruning: bool = False
 
     @property
     def complete_from(self) -> int | None:
@@ -103,7 +106,7 @@ class KeptLog(ClusterTables):
         return as_log_rows(records, "run", "group_id", "is_inferred")
 
     def append(self, rows: DataFrame | None, reads: list[Read]) -> None:
-        """Add one run's records, and what it read."""
+        """Add one run's records, and what it read; raises InputError if another run has added the same one."""
         run = reads[0].run
         marks = self.spark.createDataFrame(
             [(read.partition, read.until_offset, _struct(read)) for read in reads],
@@ -113,6 +116,23 @@ class KeptLog(ClusterTables):
             marks, allowMissingColumns=True
         )
         append(self, LOG, every.withColumn("run", F.lit(run)), self.application, run)
+        # Delta leaves out, in silence, what has the number of a run that is there already.
+        if [read for read in self.reads() if read.run == run] != sorted(reads, key=lambda read: read.partition):
+            raise InputError.other_writer(self.out)
+
+
+def unfinished_clusters(spark: SparkSession, out: str) -> set[str]:
+    """Return the clusters of live topics whose last run is not in `audit_runs`: their tables may not fit together."""
+    tables = ClusterTables(spark, out, "")
+    if not tables.is_there(LOG.name):
+        return set()
+
+    def last_runs(table: str) -> dict[str, int]:
+        rows = spark.read.format("delta").load(location(out, table)).groupBy("cluster").agg(F.max("run").alias("run"))
+        return {row.cluster: row.run for row in rows.collect()}
+
+    told = last_runs(AUDIT_RUNS.name) if tables.is_there(AUDIT_RUNS.name) else {}
+    return {cluster for cluster, run in last_runs(LOG.name).items() if told.get(cluster) != run}
 
 
 def as_log_rows(records: DataFrame, *others: str) -> DataFrame:

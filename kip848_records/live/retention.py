@@ -26,14 +26,18 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+_HAS_END: Final = "status NOT IN ('open', 'unknown') AND history NOT IN ('right_censored', 'censored')"
 _ENDED: Final = {
-    "epoch_timeline": "status <> 'open' AND coalesce(converged_at, assigned_at, bumped_at) < {}",
-    "rebalance_lag": "status <> 'open' AND coalesce(reconciled_at, target_at) < {}",
+    "epoch_timeline": f"{_HAS_END} AND coalesce(converged_at, assigned_at, bumped_at) < {{}}",
+    "rebalance_lag": f"{_HAS_END} AND coalesce(reconciled_at, target_at) < {{}}",
     "partition_handover": "acquired_at < {}",
     "group_state_timeline": "to_at < {}",
     "group_event": "timestamp < {}",
 }
-"""Table -> which of its rows tell of something that had ended by a time."""
+"""Table -> which of its rows tell of something that had ended by a time.
+
+Where the end itself is not in a row, as of an epoch whose group emptied, the last that is known of it counts.
+"""
 
 
 def ended_before(table: str, ms: int) -> str | None:
@@ -54,16 +58,15 @@ def without_ended(tables: Mapping[str, DataFrame], reads: list[Read]) -> dict[st
 
 def is_pruned_after(reads: list[Read], run: int) -> bool:
     """Return whether the kept log was pruned after a run: then all tables are to be made anew."""
-    before = {read.kept_since_ms for read in reads if read.run == run}
-    return {reads[-1].kept_since_ms} != before
+    return any(read.is_pruning for read in reads if read.run > run)
 
 
 def prunable(kept: KeptLog, since_ms: int) -> tuple[DataFrame, list[Read]]:
     """Return the rows that need not be kept (``run, partition, offset``), and what is then known of the log.
 
     Kept are the records from the first one of that time on; of those before, the last value of each key, the deletions
-    of groups, by which their lives are counted, what did not decode, for it may have been the last of its key, and the
-    witnesses that nothing was compacted.
+    of groups, by which their lives are counted, what did not decode, for it may have been the last of its key, the
+    witnesses that nothing was compacted, and all records of groups that have something open, however old that is.
     """
     rows = kept.rows()
     before = latest(kept.reads())
@@ -79,6 +82,7 @@ def prunable(kept: KeptLog, since_ms: int) -> tuple[DataFrame, list[Read]]:
             run=number,
             version=__version__,
             from_offset=read.until_offset,
+            is_pruning=True,
             kept_from=kept_from[partition],
             kept_since_ms=max(since_ms, read.kept_since_ms or since_ms),
             note=f"kept since {utc_text(utc(since_ms))}, from offset {kept_from[partition]} on",
@@ -95,6 +99,7 @@ def prunable(kept: KeptLog, since_ms: int) -> tuple[DataFrame, list[Read]]:
         old.where(~is_deletion)
         .join(F.broadcast(witness), ["partition", "offset"], "left_anti")
         .join(last, ["partition", "offset"], "left_anti")
+        .join(_open_groups(kept), "group_id", "left_anti")
         .join(kept.read("quarantine").select("partition", "offset"), ["partition", "offset"], "left_anti")
     )
     return gone.select("run", "partition", "offset"), reads
@@ -114,3 +119,8 @@ def prune(kept: KeptLog, gone: DataFrame, reads: list[Read]) -> None:
         .whenMatchedDelete()
         .execute()
     )
+
+
+def _open_groups(kept: KeptLog) -> DataFrame:
+    rows = [kept.read(name).where("status = 'open'").select("group_id") for name in ("epoch_timeline", "rebalance_lag")]
+    return rows[0].union(rows[1]).distinct()

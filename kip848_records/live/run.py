@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from kip848_records import __version__
 from kip848_records.decode.dialects import AUTO, choose_dialect
 from kip848_records.errors import InputError
-from kip848_records.live.deletions import deleted_keys, must_be_read_again
+from kip848_records.live.deletions import deleted_keys, to_be_read_again
 from kip848_records.live.kept_log import KeptLog, Read, as_log_rows, latest
 from kip848_records.live.stretches import alive_partitions, joined, with_pairs
 from kip848_records.protocol.messages import KAFKA, OFFSET_COMMIT_TYPES
@@ -47,12 +47,22 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a run goes by: what was read before, the topic, where it ends now, and what the run is to be."""
+    """What a run goes by: what was read before, the topic, where it ends now, what the run is to be, and its number.
+
+    Read once: should another run come in between, both have one number, and Delta takes only the first.
+    """
 
     kept: KeptLog
     live: LiveLog
     ends: Ends
     wanted: Wanted
+    before: Mapping[int, Read]
+    number: int
+
+    @classmethod
+    def of(cls, kept: KeptLog, live: LiveLog, ends: Ends, wanted: Wanted) -> Reading:
+        """Return what the next run goes by."""
+        return cls(kept, live, ends, wanted, latest(kept.reads()), kept.next_run())
 
 
 @dataclass(frozen=True)
@@ -60,12 +70,13 @@ class Run:
     """What a run read.
 
     `reads`: of each partition. `offset_commits`: those that were only counted, by type. `left_out`: records of groups
-    of Spark's readers.
+    of Spark's readers. `first_run`: the number of the run, or of the first, if a stream made several of it.
     """
 
     reads: list[Read]
     offset_commits: Mapping[int | None, int]
     left_out: int
+    first_run: int
 
 
 @dataclass(frozen=True)
@@ -105,7 +116,7 @@ def read_on(reading: Reading, folder: Scratch) -> Run:
     Raises InputError where rows must be there and none came: Spark leaves out internal topics unless told otherwise.
     """
     live = reading.live
-    ranges = new_ranges(latest(reading.kept.reads()), reading.ends)
+    ranges = new_ranges(reading.before, reading.ends)
     filled = {partition: places for partition, places in ranges.items() if places[0] < places[1]}
     landing = Landing()
     if filled:
@@ -128,7 +139,7 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
     Raises InputError where nothing came though it must, or it was not copied at the time that the user says.
     """
     kept, live, ends, wanted = reading.kept, reading.live, reading.ends, reading.wanted
-    before = latest(kept.reads())
+    before = reading.before
     ranges = new_ranges(before, ends)
     rows = landing.rows
     expected = sum(until - first for first, until in ranges.values())
@@ -136,7 +147,7 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
         raise InputError.no_rows(live.name, None)
     check_captured(wanted.captured_ms, landing.newest_ms)
     common = Read(
-        run=kept.next_run(),
+        run=reading.number,
         source=live.name,
         topic_id=ends.topic_id,
         version=__version__,
@@ -144,6 +155,7 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
         offset_commits=wanted.offset_commits,
         read_ms=ends.at_ms,
         captured_ms=wanted.captured_ms or _newest([landing.newest_ms, *(read.captured_ms for read in before.values())]),
+        kept_since_ms=next((read.kept_since_ms for read in before.values()), None),
     )
     fresh = [
         replace(
@@ -151,7 +163,7 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
             partition=partition,
             from_offset=first,
             until_offset=until,
-            note="added since the run before" if before and partition not in before else None,
+            note=_note(ends, partition, is_added=bool(before) and partition not in before),
             first_offset=first,
             stretch_from=first,
             is_gapless=landing.seen.get(partition, 0) == until - first,
@@ -162,7 +174,7 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
     alive = alive_partitions(kept, live, before, [p for p, (first, until) in ranges.items() if first < until])
     reads = [joined(read, before.get(read.partition), is_alive=read.partition in alive) for read in fresh]
     reads = with_pairs(kept, rows, reads)
-    again = [read for read in reads if must_be_read_again(read, before, ends)]
+    again = to_be_read_again(live, reads, before)
     if again:
         deleted = folder.keep(deleted_keys(kept, live, rows, again), "deleted")
         counts = {row.partition: row["count"] for row in deleted.groupBy("partition").count().collect()}
@@ -170,7 +182,14 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
         reads = [replace(read, note=told.get(read.partition, read.note)) for read in reads]
         rows = deleted if rows is None else rows.unionByName(deleted)
     kept.append(rows, reads)
-    return Run(reads, landing.offset_commits, landing.left_out)
+    return Run(reads, landing.offset_commits, landing.left_out, reading.number)
+
+
+def _note(ends: Ends, partition: int, *, is_added: bool) -> str | None:
+    behind = ends.high_watermarks[partition] - ends.offsets[partition][1]
+    said = ["added since the run before"] if is_added else []
+    said += [f"{behind:,} offsets behind an open transaction are left for a later run"] if behind > 0 else []
+    return "; ".join(said) or None
 
 
 def _dialect(wanted: Wanted, before: Mapping[int, Read], rows: DataFrame | None) -> str:

@@ -38,8 +38,13 @@ def set_aside(kept: KeptLog, partitions: Mapping[int, str], progress: Callable[[
 
 
 def _rename(kept: KeptLog, table: str, column: str, partitions: list[int], name: str) -> None:
-    ours = (F.col("cluster") == kept.cluster) & F.col(column).isin(partitions)
-    DeltaTable.forPath(kept.spark, location(kept.out, table)).update(ours, {"cluster": F.lit(name)})
+    delta = DeltaTable.forPath(kept.spark, location(kept.out, table))
+    of_partitions = F.col(column).isin(partitions)
+    if kept.read(table).where(of_partitions).isEmpty():
+        return
+    # If it was interrupted, and the tables were made anew since, they are there already.
+    delta.delete((F.col("cluster") == name) & of_partitions)
+    delta.update((F.col("cluster") == kept.cluster) & of_partitions, {"cluster": F.lit(name)})
 
 
 def _copy(kept: KeptLog, table: str, name: str) -> None:

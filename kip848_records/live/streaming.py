@@ -16,7 +16,6 @@ from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
 from kip848_records.landing import Scratch
-from kip848_records.live.kept_log import latest
 from kip848_records.live.run import Landing, Reading, Run, keep, land, new_ranges
 from kip848_records.sources.files import escape_glob
 
@@ -41,7 +40,9 @@ def stream_on(reading: Reading, topic: LiveTopic, folder: Scratch, checkpoint: s
 
     def add(batch: DataFrame, number: int) -> None:
         try:
-            runs.append(_add(reading, Scratch(f"{folder.path}/batch-{number}"), batch))
+            planned = _planned(reading.kept.spark, checkpoint, "offsets", topic.topic.name)[number]
+            fresh = Reading.of(reading.kept, reading.live, reading.ends, reading.wanted)
+            runs.append(_add(fresh, Scratch(f"{folder.path}/batch-{number}"), batch, planned))
         except Exception as error:  # Spark would make a text of it
             failures.append(error)
             raise
@@ -54,48 +55,66 @@ def stream_on(reading: Reading, topic: LiveTopic, folder: Scratch, checkpoint: s
         if failures:
             raise failures[0] from None
         raise
-    if runs:
-        return runs[-1]
-    return keep(_reached(reading, starting, {}), Landing(), folder)
+    return reduce(_joined, runs) if runs else keep(_reached(reading, starting, {}), Landing(), folder)
 
 
-def _add(reading: Reading, folder: Scratch, batch: DataFrame) -> Run:
+def _add(reading: Reading, folder: Scratch, batch: DataFrame, planned: Mapping[int, int]) -> Run:
     """Append a batch, less what is there already: it may be one that was interrupted after it had been appended."""
     starting = _starting(reading)
     is_new = [(F.col("partition") == partition) & (F.col("offset") >= first) for partition, first in starting.items()]
     wanted = batch.where(reduce(or_, is_new))
     landing = land(wanted, list(starting), folder, offset_commits=reading.wanted.offset_commits)
-    return keep(_reached(reading, starting, landing.last), landing, folder)
+    return keep(_reached(reading, starting, planned), landing, folder)
+
+
+def _joined(first: Run, second: Run) -> Run:
+    """Return two batches as one run: the one that was interrupted the last time, and what has come since."""
+    starts = {read.partition: read.from_offset for read in first.reads}
+    reads = [replace(read, from_offset=starts.get(read.partition, read.from_offset)) for read in second.reads]
+    commits = dict.fromkeys((*first.offset_commits, *second.offset_commits), 0)
+    for run in (first, second):
+        for commit, count in run.offset_commits.items():
+            commits[commit] += count
+    return Run(reads, commits, first.left_out + second.left_out, first.first_run)
 
 
 def _starting(reading: Reading) -> dict[int, int]:
-    ranges = new_ranges(latest(reading.kept.reads()), reading.ends)
-    return {partition: first for partition, (first, _) in ranges.items()}
+    return {partition: first for partition, (first, _) in new_ranges(reading.before, reading.ends).items()}
 
 
-def _reached(reading: Reading, starting: Mapping[int, int], last: Mapping[int, int | None]) -> Reading:
-    """Let the topic end where a batch has come to: Spark resolves ends of its own."""
-
-    def until(partition: int) -> int:
-        offset = last.get(partition)
-        return starting[partition] if offset is None else offset + 1
-
-    offsets = {partition: (start, until(partition)) for partition, (start, _) in reading.ends.offsets.items()}
-    return replace(reading, ends=replace(reading.ends, offsets=offsets))
+def _reached(reading: Reading, starting: Mapping[int, int], planned: Mapping[int, int]) -> Reading:
+    """Let the topic end where a batch ends: Spark resolves ends of its own."""
+    offsets = {
+        partition: (start, max(starting[partition], planned.get(partition, 0)))
+        for partition, (start, _) in reading.ends.offsets.items()
+    }
+    marks = {partition: end for partition, (_, end) in offsets.items()}
+    return replace(reading, ends=replace(reading.ends, offsets=offsets, high_watermarks=marks))
 
 
 def _is_ahead(spark: SparkSession, checkpoint: str, topic: str, starting: Mapping[int, int]) -> bool:
-    """Return whether the last batch that a checkpoint has finished ends behind where the kept log does."""
-    lines = f"{escape_glob(checkpoint)}/{{}}/*"
+    """Return whether a batch that a checkpoint has finished ends behind where the kept log does."""
+    done = _planned(spark, checkpoint, "commits", topic).keys()
+    planned = _planned(spark, checkpoint, "offsets", topic)
+    return any(
+        offset > starting.get(partition, 0)
+        for number in done & planned.keys()
+        for partition, offset in planned[number].items()
+    )
+
+
+def _planned(spark: SparkSession, checkpoint: str, what: str, topic: str) -> dict[int, dict[int, int]]:
+    """Return, by the number of its batch, where each file of a part of a checkpoint says that partitions end."""
     try:
-        committed = spark.read.format("binaryFile").load(lines.format("commits")).select("path").collect()
-        planned = spark.read.text(lines.format("offsets")).select("value", F.input_file_name().alias("path")).collect()
+        lines = spark.read.text(f"{escape_glob(checkpoint)}/{what}/*").select(
+            "value", F.input_file_name().alias("path")
+        )
+        found = lines.collect()
     except AnalysisException:  # no such checkpoint yet
-        return False
-    done = {row.path.rpartition("/")[2] for row in committed}
-    offsets = [
-        json.loads(row.value).get(topic, {})
-        for row in planned
-        if row.path.rpartition("/")[2] in done and row.value.startswith(f'{{"{topic}"')
-    ]
-    return any(int(offset) > starting.get(int(p), 0) for each in offsets for p, offset in each.items())
+        return {}
+    ends: dict[int, dict[int, int]] = {}
+    for row in found:
+        of_batch = ends.setdefault(int(row.path.rpartition("/")[2]), {})
+        if row.value.startswith(f'{{"{topic}"'):
+            of_batch |= {int(partition): offset for partition, offset in json.loads(row.value)[topic].items()}
+    return ends

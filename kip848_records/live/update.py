@@ -233,8 +233,10 @@ class _Update:
 
     def _state_change(self, later: DataFrame) -> Change:
         """Of the keys with new records the last one counts; one that is gone, or does not decode, has no state."""
-        keyed = later.where("key IS NOT NULL")
-        last = self.folder.keep(to_json(last_of_keys(keyed), dialect=self.dialect), "last")
+        rows = last_of_keys(later.where("key IS NOT NULL"))
+        # One that could not be read ends what was there before, as a tombstone does.
+        readable = rows.withColumns({"value": F.when(F.col("error").isNull(), F.col("value")), "error": F.lit(None)})
+        last = self.folder.keep(to_json(readable, dialect=self.dialect), "last")
         keys = last.where("key IS NOT NULL").select(*_STATE_KEY)
         live = last.where("value IS NOT NULL AND error IS NULL AND record IS NOT NULL").drop("error")
         return Change(live, lambda rows: rows.join(keys, [*_STATE_KEY], "left_semi"), _STATE_KEY)

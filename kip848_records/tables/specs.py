@@ -71,6 +71,7 @@ READ_SCHEMA = StructType(
         StructField("witness", BIGINT),
         StructField("kept_from", BIGINT),
         StructField("kept_since_ms", BIGINT),
+        StructField("is_pruning", BOOLEAN),
     ]
 )
 """A row `read` of the log: see `kept_log.Read`."""

@@ -1,13 +1,17 @@
 """What is older than is to be kept goes, and what is there now, or told later, stays as it was."""
 
+import shutil
 from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
 
 import pytest
 from deltalake import DeltaTable
 
-from kip848_records import maintain
+from kip848_records import check, maintain
+from kip848_records.audit import AuditOptions, audit_copies
 from kip848_records.cli import main
+from kip848_records.cli import maintain as command
+from kip848_records.errors import InputError
 from kip848_records.live.retention import _ENDED
 from kip848_records.maintain import plan
 from kip848_records.tables.specs import TABLES
@@ -15,20 +19,23 @@ from kip848_records.timeline.operations import GROUP_EPOCH
 from tests import made_tables
 from tests.audits import table_rows
 from tests.live import two_days
+from tests.live.topics import tables
 
 COPY = "of a copy"
 LONG_AGO = datetime(2020, 1, 1, tzinfo=timezone.utc)
 DAY = timedelta(days=1)
 ENDS = {
-    "epoch_timeline": lambda row: (
-        row["status"] != "open" and (row["converged_at"] or row["assigned_at"] or row["bumped_at"])
-    ),
-    "rebalance_lag": lambda row: row["status"] != "open" and (row["reconciled_at"] or row["target_at"]),
+    "epoch_timeline": lambda row: has_end(row) and (row["converged_at"] or row["assigned_at"] or row["bumped_at"]),
+    "rebalance_lag": lambda row: has_end(row) and (row["reconciled_at"] or row["target_at"]),
     "partition_handover": lambda row: row["acquired_at"],
     "group_state_timeline": lambda row: row["to_at"],
     "group_event": lambda row: row["timestamp"],
 }
 """When what a row tells of had ended, if it has."""
+
+
+def has_end(row):
+    return row["status"] not in {"open", "unknown"} and "right" not in row["history"] and row["history"] != "censored"
 
 
 def every_row(out, cluster):
@@ -44,7 +51,7 @@ def young(name, rows, since):
     return [row for row in rows if not ended(row) or ended(row) >= since]
 
 
-def gone_of(rows, since):
+def gone_of(rows, since, kept_groups):
     """Which records of the kept log may go, told record by record."""
     reads = {row["partition"]: row["read"] for row in rows if row["read"]}
     records = sorted((row for row in rows if not row["read"]), key=lambda row: row["offset"])
@@ -57,9 +64,19 @@ def gone_of(rows, since):
         for row in old:
             is_last = last[row["key"]] == row["offset"] and row["value"] is not None
             is_deletion = row["key"][:2] == bytes([0, GROUP_EPOCH]) and row["value"] is None
-            if not (is_last or is_deletion or row["offset"] == read["witness"]):
+            if row["group_id"] not in kept_groups and not (is_last or is_deletion or row["offset"] == read["witness"]):
                 gone.add((partition, row["offset"]))
     return gone
+
+
+def open_groups(tables):
+    rows = [*tables["epoch_timeline"], *tables["rebalance_lag"]]
+    return {row["group_id"] for row in rows if row["status"] == "open"}
+
+
+def states(rows):
+    """How groups are now; since when may not be told any more."""
+    return {row["group_id"]: (row["state"], row["group_epoch"], row["members"]) for row in rows}
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +116,7 @@ def test_a_plan_says_what_would_go_and_changes_nothing(spark, first, capsys):
     copy, ours = sorted(plan(spark, str(first.out), DAY), key=lambda each: each.cluster != COPY)
     assert (copy.cluster, copy.is_copy, copy.rows) == (COPY, True, {})
     gone = {name: len(rows) - len(young(name, rows, first.since)) for name, rows in first.ours.items()}
-    gone["log"] = len(gone_of(first.ours["log"], first.since))
+    gone["log"] = len(gone_of(first.ours["log"], first.since, open_groups(first.ours)))
     assert ours.rows == {name: count for name, count in gone.items() if count}
     assert all(ours.rows.get(name) for name in ("log", *ENDS))
     assert main(["maintain", str(first.out), "--keep", "1d", "--dry-run"]) == 0
@@ -112,6 +129,22 @@ def test_a_plan_says_what_would_go_and_changes_nothing(spark, first, capsys):
     assert versions(first.out) == before
 
 
+def test_what_had_ended_is_gone_and_nothing_else(maintained):
+    gone = gone_of(maintained.ours["log"], maintained.since, open_groups(maintained.ours))
+    there = {(row["partition"], row["offset"]) for row in maintained.kept["log"] if not row["read"]}
+    assert there == {(row["partition"], row["offset"]) for row in maintained.ours["log"] if not row["read"]} - gone
+    for name in ("latest_state", "topic_name", "quarantine"):
+        assert sorted(map(repr, maintained.kept[name])) == sorted(map(repr, maintained.ours[name])), name
+    assert states(maintained.kept["group_state"]) == states(maintained.ours["group_state"])
+    for name in ENDS:
+        key = [column for column in TABLES[name].key if column != "cluster"]
+        told, before = (
+            {tuple(row[column] for column in key) for row in rows}
+            for rows in (maintained.kept[name], young(name, maintained.ours[name], maintained.since))
+        )
+        assert told == before, name
+
+
 def test_a_copy_s_cluster_is_left_alone(maintained):
     assert every_row(maintained.out, COPY) == maintained.copy
 
@@ -119,3 +152,59 @@ def test_a_copy_s_cluster_is_left_alone(maintained):
 def test_there_is_nothing_more_to_remove(spark, maintained):
     (ours,) = [each for each in plan(spark, str(maintained.out), DAY) if each.cluster == "default"]
     assert ours.rows == {}
+
+
+def test_a_later_run_tells_what_all_of_the_kept_log_tells(spark, log, maintained, tmp_path):
+    maintained.topic.until = log.ends
+    maintained.topic.audit(maintained.out)
+    assert check._runs(spark, str(maintained.out), "default")
+    later = tables(maintained.out)
+    assert later["latest_state"] == log.tables["latest_state"]
+    shutil.copytree(maintained.out / "log", tmp_path / "log")
+    with pytest.raises(InputError, match="has no table audit_runs"):
+        check._runs(spark, str(tmp_path), "default")
+    maintained.topic.audit(tmp_path)
+    anew = tables(tmp_path)
+    assert later.keys() == anew.keys()
+    for name in later:
+        assert later[name] == anew[name], name
+
+
+def test_what_does_not_fit_the_runs_before(spark, maintained, tmp_path):
+    topic, out = maintained.topic, maintained.out
+    before = versions(out)
+    with pytest.raises(InputError, match="are of a copy of the log; name another --cluster or --out for a live topic"):
+        topic.audit(out, cluster=COPY)
+    for other in ({"offset_commits": True}, {"dialect": "kafka-3.5"}):
+        with pytest.raises(InputError, match="made --dialect kafka and without --offset-commits"):
+            topic.audit(out, **other)
+    two_days.write(tmp_path)
+    options = AuditOptions((str(tmp_path / "dump.parquet"),), str(out))
+    with pytest.raises(InputError, match=r"'default' in .* are of a live topic, run by run; name another --cluster"):
+        audit_copies(spark, options, lambda _: None)
+    assert versions(out) == before
+
+
+def test_tables_of_a_run_that_did_not_finish_are_not_judged(spark, maintained, tmp_path):
+    """The log has what a run read, and the other tables do not."""
+    shutil.copytree(maintained.out, tmp_path / "out")
+    runs = DeltaTable(tmp_path / "out" / "audit_runs")
+    last = max(row["run"] for row in table_rows(tmp_path / "out", "audit_runs", "default"))
+    runs.delete(f"cluster = 'default' AND run = {last}")
+    with pytest.raises(InputError, match=r"the last run of cluster 'default' in .* did not finish"):
+        check._runs(spark, str(tmp_path / "out"), None)
+    assert check._runs(spark, str(tmp_path / "out"), COPY)
+
+
+@pytest.mark.parametrize("keep", ["", "0d", "90", "-1d", "1.5d", "36501d", "100000d", "d", "1w", "\u0663d", "1d "])
+def test_what_is_no_number_of_days(capsys, monkeypatch, keep):
+    monkeypatch.setattr(command, "get_session", lambda: pytest.fail("Spark was started"))
+    with pytest.raises(SystemExit) as ended:
+        main(["maintain", "out", f"--keep={keep}"])
+    assert ended.value.code == 2
+    assert f"argument --keep: {keep!r} is not a number of days such as 90d" in capsys.readouterr().err
+
+
+def test_a_folder_without_tables(spark, tmp_path):
+    with pytest.raises(InputError, match="has no table audit_runs"):
+        plan(spark, str(tmp_path), DAY)
