@@ -24,7 +24,10 @@ def is_of_copy(spark: SparkSession, out: str, cluster: str) -> bool:
     if not DeltaTable.isDeltaTable(spark, location(out, AUDIT_RUNS.name)):
         return False
     runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
-    return not runs.where((F.col("cluster") == cluster) & F.col("partitions").isNull()).isEmpty()
+    of_cluster = runs.where(F.col("cluster") == cluster)
+    # Versions without that column read nothing but copies.
+    of_copies = of_cluster.where("partitions IS NULL") if "partitions" in runs.columns else of_cluster
+    return not of_copies.isEmpty()
 
 
 def prepare_tables(spark: SparkSession, out: str, *, migrate: bool = True) -> None:
