@@ -25,10 +25,20 @@ _ALLOWED = {
         "_active_spark_context": "another thread's session has a context already",
         "java_gateway": "the JVM's log goes to a file",
     },
-    "landing.py": {
-        "_jsc": "asks a session that has it where files lie; one of Connect has none, and is not asked",
-        "collect": "counts: a row, and one for each record type",
+    **dict.fromkeys(["audit.py", "cli/audit.py"], {"checkpoint": "the folder of a stream's, an option"}),
+    "landing.py": {"collect": "counts: a row, and one for each record type"},
+    "sources/files.py": {
+        "_jsc": "asks a session that has it where files lie; one of Connect has none, and is not asked"
     },
+    "live/kept_log.py": {"collect": "what each run read of each partition, and the last run of each cluster"},
+    "live/run.py": {"collect": "a row of counts for each partition"},
+    "live/stretches.py": {"collect": "a row for each partition"},
+    "live/streaming.py": {"collect": "the lines of a checkpoint, a few for each batch"},
+    "live/update.py": {"collect": "the runs, and a row for each partition that lost something"},
+    "live/retention.py": {"DeltaTable": "as tables/delta.py", "collect": "a row for each partition"},
+    "live/set_aside.py": {"DeltaTable": "as tables/delta.py"},
+    "maintain.py": {"DeltaTable": "as tables/delta.py", "collect": "a row for each cluster"},
+    "tables/existing.py": {"DeltaTable": "as tables/delta.py", "collect": "the versions that wrote the tables"},
     "tables/delta.py": {
         "DeltaTable": "its static methods hand a session of Connect the class that Connect has",
         "collect": "the version of a table",
