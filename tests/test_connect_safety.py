@@ -25,7 +25,8 @@ _ALLOWED = {
         "_active_spark_context": "another thread's session has a context already",
         "java_gateway": "the JVM's log goes to a file",
     },
-    **dict.fromkeys(["audit.py", "cli/audit.py"], {"checkpoint": "the folder of a stream's, an option"}),
+    "audit.py": {"checkpoint": "a stream's folder, an option"},
+    "cli/audit.py": {"checkpoint": "a stream's folder, an option"},
     "landing.py": {"collect": "counts: a row, and one for each record type"},
     "sources/files.py": {
         "_jsc": "asks a session that has it where files lie; one of Connect has none, and is not asked"
