@@ -18,6 +18,7 @@ from kip848_records.cli import main
 from kip848_records.config import load_settings
 from kip848_records.quality import EXPECTATIONS
 from tests.audits import table_rows
+from tests.conftest import QUICK_JAVA
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -158,7 +159,7 @@ def test_nightly_job_on_a_machine_in_another_time_zone_writes_the_same_tables(au
     script = block("test: nightly").replace("--out out", f"--out {shlex.quote(str(out))}")
     script = script.replace("convergence.py out", f"convergence.py {shlex.quote(str(out))}")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
-    environment |= {"TZ": "Asia/Tokyo", "TMPDIR": str(tmp_path), "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+    environment |= {"TZ": "Asia/Tokyo", "TMPDIR": str(tmp_path), "JDK_JAVA_OPTIONS": QUICK_JAVA}
     done = subprocess.run(["bash", "-ec", script], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 group not converged" in done.stdout

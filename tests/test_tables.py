@@ -9,8 +9,11 @@ from pyspark.sql.types import StructType
 from kip848_records.tables.specs import TABLES
 from tests.audits import CLUSTERS
 
+# The log itself is kept of a live topic only.
+OF_A_COPY = {name: spec for name, spec in TABLES.items() if name != "log"}
 
-@pytest.mark.parametrize("spec", TABLES.values(), ids=lambda spec: spec.name)
+
+@pytest.mark.parametrize("spec", OF_A_COPY.values(), ids=lambda spec: spec.name)
 class TestEveryTable:
     def test_columns_their_order_nulls_and_comments_are_those_of_the_spec(self, audits, spec):
         schema = StructType.fromJson(json.loads(DeltaTable(audits.out / spec.name).schema().to_json()))
@@ -39,9 +42,9 @@ class TestEveryTable:
 
 
 def test_most_tables_have_rows(audits):
-    filled = {name for name in TABLES if DeltaTable(audits.out / name).to_pyarrow_table().num_rows}
+    filled = {name for name in OF_A_COPY if DeltaTable(audits.out / name).to_pyarrow_table().num_rows}
     of_other_dialects = {"group_configuration", "consumer_group_target_assignment"}
-    assert TABLES.keys() - filled - of_other_dialects == {
+    assert OF_A_COPY.keys() - filled - of_other_dialects == {
         "quarantine",
         "unknown_record",
         "share_group_partition_metadata",

@@ -1,11 +1,13 @@
 """What is older than is to be kept goes, and what is there now, or told later, stays as it was."""
 
+import json
 import shutil
 from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
 
 import pytest
 from deltalake import DeltaTable
+from pyspark.sql.types import StructType
 
 from kip848_records import check, maintain
 from kip848_records.audit import AuditOptions, audit_copies
@@ -143,6 +145,14 @@ def test_what_had_ended_is_gone_and_nothing_else(maintained):
             for rows in (maintained.kept[name], young(name, maintained.ours[name], maintained.since))
         )
         assert told == before, name
+
+
+def test_the_log_is_as_its_spec_says(maintained):
+    table = DeltaTable(maintained.out / "log")
+    assert StructType.fromJson(json.loads(table.schema().to_json())) == TABLES["log"].schema
+    assert (table.metadata().description, table.metadata().partition_columns) == (TABLES["log"].comment, ["cluster"])
+    keys = [tuple(row[column] for column in TABLES["log"].key) for row in every_row(maintained.out, "default")["log"]]
+    assert len(set(keys)) == len(keys) > 0
 
 
 def test_a_copy_s_cluster_is_left_alone(maintained):

@@ -9,7 +9,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
 from deltalake import DeltaTable
 
 from kip848_records.audit import AuditOptions, run_audit
@@ -19,6 +26,7 @@ from tests.broker.clients import commit_in_transaction, consumer, make_topic, pr
 from tests.broker.requests import delete_group, wait_for_state
 from tests.broker.running import done
 from tests.broker.settings import READER
+from tests.conftest import QUICK_JAVA
 from tests.described import described_rows
 from tests.live.topics import tables
 
@@ -87,9 +95,11 @@ def nights(spark, broker, tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def _of_the_reader(broker):
-    of_groups = ("kip848-records", ResourcePatternType.PREFIXED, f"User:{READER[0]}", "*")
-    rule = AclBinding(ResourceType.GROUP, *of_groups, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
-    done(broker.admin.create_acls([rule]))
+    rule = (ResourceType.GROUP, "kip848-records", ResourcePatternType.PREFIXED, f"User:{READER[0]}", "*")
+    allowed = (*rule, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
+    done(broker.admin.create_acls([AclBinding(*allowed)]))
+    yield
+    done(broker.admin.delete_acls([AclBindingFilter(*allowed)]))
 
 
 def same(described, nights):
@@ -127,7 +137,7 @@ def test_first_night_with_spark_submit_and_a_password_that_nobody_sees(nights, t
     command += ["jobs/nightly_audit.py", *shlex.split(arguments)]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
     environment |= {"PYSPARK_PYTHON": sys.executable, "KAFKA_PASSWORD": password, "TMPDIR": str(tmp_path)}
-    environment |= {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+    environment |= {"JDK_JAVA_OPTIONS": QUICK_JAVA}
     described = nights.described()
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
