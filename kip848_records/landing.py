@@ -182,6 +182,6 @@ def _remove(spark: SparkSession, path: str) -> None:
     if (folder := local_path(spark, path)) is not None:
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):
-            folder.parent.rmdir()  # another audit may be landing beside this one
+            folder.parent.rmdir()
     else:
         spark.createDataFrame([], "removed string").write.mode("overwrite").parquet(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
-from kip848_records.sources.files import URI
+from kip848_records.sources.files import URI, local_path
 from kip848_records.tables.specs import TABLES
 
 if TYPE_CHECKING:
@@ -134,9 +135,21 @@ def _changes(found: DataFrame, wanted: DataFrame, key: tuple[str, ...]) -> DataF
 
 def _create(spark: SparkSession, out: str, spec: TableSpec) -> None:
     """Create a table that is not there."""
+    path = location(out, spec.name)
+    _remove_empty_log(spark, path)
     # The builder keeps NOT NULL and comments; a writer would lose the one or the other.
-    new = DeltaTable.createIfNotExists(spark).location(location(out, spec.name)).comment(spec.comment)
+    new = DeltaTable.createIfNotExists(spark).location(path).comment(spec.comment)
     new.addColumns(spec.schema).partitionedBy("cluster").execute()
+
+
+def _remove_empty_log(spark: SparkSession, path: str) -> None:
+    """Remove the log folder of a table whose first commit never came: Delta would miss the table, and not create it.
+
+    A run that is killed can leave one, hidden files in it. On an object store there are no folders without files.
+    """
+    folder = local_path(spark, f"{path}/_delta_log")
+    if folder is not None and not any(file.is_file() and file.name[0] != "." for file in folder.rglob("*")):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:

@@ -7,16 +7,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from delta.exceptions import (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    DeltaConcurrentModificationException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
+from delta import exceptions as delta
 
 from kip848_records.errors import InputError
 from kip848_records.sources.files import local_path
@@ -29,14 +20,14 @@ if TYPE_CHECKING:
 
 # They have no class in common that Python could name.
 _CONFLICTS = (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    DeltaConcurrentModificationException,
-    MetadataChangedException,
-    ProtocolChangedException,
+    delta.ConcurrentAppendException,
+    delta.ConcurrentDeleteDeleteException,
+    delta.ConcurrentDeleteReadException,
+    delta.ConcurrentTransactionException,
+    delta.ConcurrentWriteException,
+    delta.DeltaConcurrentModificationException,
+    delta.MetadataChangedException,
+    delta.ProtocolChangedException,
 )
 _FULL = "No space left on device"
 

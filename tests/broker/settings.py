@@ -47,6 +47,8 @@ _SETTINGS = {
     "group.consumer.session.timeout.ms": "5000",
     "group.consumer.min.session.timeout.ms": "500",
     "group.coordinator.append.linger.ms": "0",
+    # The broker deletes groups without members and commits when it looks for old commits, by default every ten minutes.
+    "offsets.retention.check.interval.ms": "86400000",
     # A cleaner that begins as soon as there is something to clean; its buffer is 128 MB otherwise.
     "log.cleaner.backoff.ms": "100",
     "log.cleaner.dedupe.buffer.size": "4000000",

@@ -105,3 +105,14 @@ def test_rows_of_one_version_are_added_once(table):
     table.add(OTHERS, {("of others", 0): None}, 2)  # of another application
     assert table.rows(OURS) == first | new | {("twice", 0): None}
     assert table.rows(OTHERS) == others | {("of others", 0): None}
+
+
+@pytest.mark.parametrize("left", [[], [".00000000000000000000.json.4e0f.tmp"]])
+def test_a_table_whose_first_commit_was_killed_is_created(spark, tmp_path, left):
+    log = tmp_path / "things" / "_delta_log"
+    log.mkdir(parents=True)
+    for name in left:
+        (log / name).touch()
+    table = Table(spark, tmp_path)
+    table.add(OURS, dict.fromkeys(KEYS[:2], "there"), 1)
+    assert table.rows(OURS) == dict.fromkeys(KEYS[:2], "there")

@@ -41,16 +41,16 @@ def refusal(out):
 
 class TestLock:
     # Without Spark: who writes file: needs no file system of its.
-    def test_a_second_process_is_told_who_writes_until_that_is_killed(self, tmp_path):
+    def test_a_second_process_is_told_at_once_until_the_first_is_killed(self, tmp_path):
         out = f"file:{tmp_path}/new/out"
         with holding(out) as holder:
             since = monotonic()
-            assert f"another run writes to {out}: process {holder.pid}; wait until it is done" in refusal(out)
+            assert refusal(out).startswith(f"another run writes to the tables in {out}; wait until it is done")
             assert monotonic() - since < 1
             holder.kill()
             holder.wait()
             with only_writer(None, out):
-                assert f": process {holder.pid};" not in refusal(out)
+                pass
 
     def test_a_second_writer_in_one_process_is_refused_and_a_later_one_is_not(self, tmp_path):
         out = f"file:{tmp_path}"
@@ -61,6 +61,10 @@ class TestLock:
             raise KeyError
         with only_writer(None, out):
             pass
+
+    def test_a_lock_leaves_nothing_in_the_folder(self, tmp_path):
+        with only_writer(None, f"file:{tmp_path}"):
+            assert not [*tmp_path.iterdir()]
 
     def test_folders_are_locked_one_by_one(self, tmp_path):
         with only_writer(None, f"file:{tmp_path}/a"), only_writer(None, f"file:{tmp_path}/b"):
@@ -96,18 +100,13 @@ class TestFullDisk:
             rows.write.format("delta").save(f"{out}/noise")
         assert str(full.value).startswith(f"there is no space left on the disk for {out}, or for what Spark sorts")
 
-    def test_the_lock_finds_no_space(self, small_disk):
-        with pytest.raises(OSError, match="No space left"):
-            (small_disk / "filler").write_bytes(bytes(2 << 20))
-        assert refusal(f"file:{small_disk}").startswith("there is no space left on the disk for ")
-
 
 class TestConflict:
     @pytest.mark.parametrize("conflict", _CONFLICTS)
     def test_every_kind_of_delta_s(self, tmp_path, conflict):
         with pytest.raises(InputError, match="another run writes to") as refused, only_writer(None, f"file:{tmp_path}"):
             raise conflict("because\nof this")
-        assert "Delta refused to commit what it had changed meanwhile" in str(refused.value)
+        assert "\n" not in str(refused.value)
 
     def test_as_delta_raises_it(self, spark, tmp_path):
         """A merge waits with its snapshot read until somebody else has changed the table."""
