@@ -24,6 +24,7 @@ from kip848_records.protocol.messages import DIALECTS, KAFKA, RECORDS
 from kip848_records.replay import latest_state
 from kip848_records.sources import ends_of_dumps, find_copies, read_copies, settle_transactions
 from kip848_records.sources.topic import READ_COMMITTED, READ_UNCOMMITTED, LiveTopic, is_topic, open_topic
+from kip848_records.sources.topic.errors import TopicError
 from kip848_records.tables.delta import write_tables
 from kip848_records.tables.existing import is_of_copy, prepare_tables
 from kip848_records.tables.specs import AUDIT_RUNS, RECORD_TABLES
@@ -99,7 +100,7 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[st
             raise InputError.checkpoint_of_copy()
         return audit_copies(spark, options, progress)
     if len(options.sources) > 1:
-        raise InputError.topic_and_copies()
+        raise TopicError.not_alone(next(source for source in options.sources if is_topic(source)))
     topic = open_topic(spark, options.sources[0], options.kafka_config)
     # Only offset commits are ever written in transactions. Who does not ask for them reads on behind one that hangs.
     isolation = READ_COMMITTED if options.offset_commits else READ_UNCOMMITTED
@@ -165,8 +166,9 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
         if replaced := replaced_partitions(latest(reads), ends):
             bring_up_to_date(kept, names, folder, progress)
             set_aside(kept, replaced, progress)
+            reads = kept.reads()
         progress(f"reading {live.name}, {len(ends.offsets)} partitions")
-        run = _read(Reading.of(kept, live, ends, _wanted(options)), folder, options.checkpoint)
+        run = _read(Reading.of(kept, reads, live, ends, _wanted(options)), folder, options.checkpoint)
         log = kept.rows().where((F.col("run") >= run.first_run) & ~F.col("is_inferred"))
         counts, configurations = count_records(log)
         progress(f"decoding {sum(counts.values()):,} records of run {run.reads[0].run}")

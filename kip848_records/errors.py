@@ -248,11 +248,6 @@ class InputError(Kip848Error):
         return cls("--checkpoint is for a live topic", "leave it out for a copy of the log")
 
     @classmethod
-    def topic_and_copies(cls) -> Self:
-        """A live topic was named beside other sources."""
-        return cls("a live topic is audited by itself, not with other sources", "audit copies into another --cluster")
-
-    @classmethod
     def unfinished_run(cls, out: str, cluster: str) -> Self:
         """A run was interrupted while it changed the tables."""
         return cls(

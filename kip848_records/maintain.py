@@ -107,7 +107,7 @@ def _prune(kept: KeptLog, since_ms: int, folder: Scratch, progress: Callable[[st
 def _of_cluster(kept: KeptLog, since_ms: int | None) -> Retention:
     if is_of_copy(kept.spark, kept.out, kept.cluster):
         return Retention(kept.cluster, since_ms, {}, is_copy=True)
-    if since_ms is None or kept.last_run() is None:
+    if since_ms is None or not kept.reads():
         return Retention(kept.cluster, None, {})
     gone, _ = prunable(kept, since_ms)
     rows = {"log": gone.count()}

@@ -2,66 +2,77 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from kip848_records.live.kept_log import latest
 from kip848_records.replay import last_of_keys
 from kip848_records.sources.log import key_of_types
 from kip848_records.timeline.operations import GROUP_EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import DataFrame, SparkSession
 
-    from kip848_records.live.kept_log import KeptLog, Read
-    from kip848_records.live.topic import LiveLog
+    from kip848_records.landing import Scratch
+    from kip848_records.live.kept_log import Read
+    from kip848_records.live.run import Reading
+    from kip848_records.sources.topic import Ends
 
 _DEFAULT_DELETE_RETENTION_MS: Final = 24 * 60 * 60 * 1000
 _PLACE: Final = ("partition", "offset")
 
 
-def to_be_read_again(live: LiveLog, reads: list[Read], before: Mapping[int, Read]) -> list[Read]:
-    """Return the reads of partitions whose tombstones may be gone: compacted, and later than they are kept for."""
-    compacted = [
-        read for read in reads if read.partition in before and read.stretch_from != before[read.partition].stretch_from
-    ]
+def with_deletions(
+    reading: Reading, reads: list[Read], rows: DataFrame | None, folder: Scratch
+) -> tuple[list[Read], DataFrame | None]:
+    """Add a tombstone to `rows` for each key that is gone, and how many there are to the notes of `reads`.
+
+    Partitions that compaction has been at are read again from their start if tombstones may be gone meanwhile.
+    """
+    before = reading.before
+    compacted = [read for read in reads if read.stretch_from != before.get(read.partition, read).stretch_from]
     if not compacted:
-        return []
-    ends = live.ends()  # by now: reading takes its time
+        return reads, rows
+    ends = reading.live.ends()  # by now: reading takes its time
     retention = _DEFAULT_DELETE_RETENTION_MS if ends.delete_retention_ms is None else ends.delete_retention_ms
-    return [read for read in compacted if ends.at_ms - before[read.partition].read_ms > retention]
+    again = [before[read.partition] for read in compacted if ends.at_ms - before[read.partition].read_ms > retention]
+    if not again:
+        return reads, rows
+    with reading.live.reading():
+        deleted = folder.keep(_tombstones(reading, ends, again, rows), "deleted")
+    counts = {row.partition: row["count"] for row in deleted.groupBy("partition").count().collect()}
+    told = {read.partition: f"{counts.get(read.partition, 0):,} keys are gone" for read in again}
+    reads = [
+        replace(read, note=f"{read.note}; {told[read.partition]}") if read.partition in told else read for read in reads
+    ]
+    return reads, deleted if rows is None else rows.unionByName(deleted)
 
 
-def deleted_keys(kept: KeptLog, live: LiveLog, rows: DataFrame | None, again: list[Read]) -> DataFrame:
-    """Return a tombstone for each key that was there when a partition was read last, and is gone.
+def _tombstones(reading: Reading, ends: Ends, again: list[Read], rows: DataFrame | None) -> DataFrame:
+    """Return a tombstone for each key that was there when a partition was read last, as `again` says, and is gone.
 
     Each took up an offset behind what had been read: so there are as many free ones, of which they get the first. A
     group is deleted with its type 3 last, as a coordinator does it.
     """
-    partitions = [read.partition for read in again]
-    now = live.ends().offsets
-    with live.reading():
-        still_there = live.read({read.partition: (now[read.partition][0], now[read.partition][1]) for read in again})
-        is_kept = F.col("partition").isin(partitions)
-        # Keys are unique here, and a new value of one counts as well as the old.
-        gone = (
-            last_of_keys(kept.rows().where(is_kept & F.col("key").isNotNull()))
-            .where("value IS NOT NULL")
-            .join(still_there.select("partition", "key"), ["partition", "key"], "left_anti")
-        )
+    kept, partitions = reading.kept, [read.partition for read in again]
+    still_there = reading.live.read({partition: ends.offsets[partition] for partition in partitions})
+    is_kept = F.col("partition").isin(partitions)
+    # Keys are unique here, and a new value of one counts as well as the old.
+    gone = (
+        last_of_keys(kept.rows().where(is_kept & F.col("key").isNotNull()))
+        .where("value IS NOT NULL")
+        .join(still_there.select("partition", "key"), ["partition", "key"], "left_anti")
+    )
     if rows is not None:
         gone = gone.join(rows.select("partition", "key"), ["partition", "key"], "left_anti")
     last_of_group = F.when(key_of_types([GROUP_EPOCH]), 1).otherwise(0)
     in_order = Window.partitionBy("partition").orderBy("group_id", last_of_group, F.desc("key"))
     numbered = gone.withColumn("nth", F.row_number().over(in_order))
     free = _free_offsets(kept.spark, rows, again, numbered)
-    before = {read.partition: read for read in latest(kept.reads()).values()}
     times = kept.spark.createDataFrame(
-        [(p, before[p].captured_ms) for p in partitions], "partition int, captured_ms bigint"
+        [(read.partition, read.captured_ms) for read in again], "partition int, captured_ms bigint"
     )
     return (
         numbered.drop("offset")
@@ -82,9 +93,9 @@ def deleted_keys(kept: KeptLog, live: LiveLog, rows: DataFrame | None, again: li
 
 
 def _free_offsets(spark: SparkSession, rows: DataFrame | None, again: list[Read], numbered: DataFrame) -> DataFrame:
-    """Return ``partition, nth, offset``: the first offsets of what was read that no row has, as many as are needed."""
+    """Return ``partition, nth, offset``: the first offsets behind `again` that no row has, as many as are needed."""
     starts = spark.createDataFrame(
-        [(read.partition, read.from_offset) for read in again], "partition int, first bigint"
+        [(read.partition, read.until_offset) for read in again], "partition int, first bigint"
     )
     taken = spark.createDataFrame([], "partition int, offset bigint") if rows is None else rows.select(*_PLACE)
     counts = numbered.select("partition").unionByName(taken.select("partition")).groupBy("partition").count()

@@ -88,17 +88,11 @@ class KeptLog(ClusterTables):
         rows = self.read(LOG.name).where("read IS NOT NULL").select("run", "partition", "read.*").collect()
         return [Read(**row.asDict()) for row in sorted(rows, key=lambda row: (row.run, row.partition))]
 
-    def last_run(self) -> int | None:
-        """Return the number of the last run that read something; None if none did."""
-        if not self.is_there(LOG.name):
-            return None
-        row = self.read(LOG.name).where("read IS NOT NULL").agg(F.max("run")).first()
-        return None if row is None else row[0]
-
-    def next_run(self) -> int:
-        """Return the number of the next run: none is given twice, though all that was read be set aside."""
+    def next_run(self, reads: list[Read]) -> int:
+        """Return the number of the run after `reads`: none is given twice, though all that was read be set aside."""
         finished = self.read(AUDIT_RUNS.name).agg(F.max("run")).first() if self.is_there(AUDIT_RUNS.name) else None
-        return max(self.last_run() or 0, (finished[0] if finished else 0) or 0) + 1
+        last = max((read.run for read in reads), default=0)
+        return max(last, (finished[0] if finished else 0) or 0) + 1
 
     def rows(self) -> DataFrame:
         """Return the records, as log rows (`sources.log.LOG_SCHEMA`), with ``run, group_id, is_inferred``."""

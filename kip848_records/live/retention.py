@@ -69,13 +69,14 @@ def prunable(kept: KeptLog, since_ms: int) -> tuple[DataFrame, list[Read]]:
     witnesses that nothing was compacted, and all records of groups that have something open, however old that is.
     """
     rows = kept.rows()
-    before = latest(kept.reads())
+    so_far = kept.reads()
+    before = latest(so_far)
     young = rows.where(F.col("timestamp") >= F.timestamp_millis(F.lit(since_ms))).groupBy("partition")
     starts = {row.partition: row.start for row in young.agg(F.min("offset").alias("start")).collect()}
     kept_from = {
         partition: max(read.kept_from, starts.get(partition, read.until_offset)) for partition, read in before.items()
     }
-    number = kept.next_run()
+    number = kept.next_run(so_far)
     reads = [
         replace(
             read,

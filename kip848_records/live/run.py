@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from kip848_records import __version__
 from kip848_records.decode.dialects import AUTO, choose_dialect
 from kip848_records.errors import InputError
-from kip848_records.live.deletions import deleted_keys, to_be_read_again
+from kip848_records.live.deletions import with_deletions
 from kip848_records.live.kept_log import KeptLog, Read, as_log_rows, latest
 from kip848_records.live.stretches import alive_partitions, joined, with_pairs
 from kip848_records.protocol.messages import KAFKA, OFFSET_COMMIT_TYPES
@@ -60,9 +60,9 @@ class Reading:
     number: int
 
     @classmethod
-    def of(cls, kept: KeptLog, live: LiveLog, ends: Ends, wanted: Wanted) -> Reading:
-        """Return what the next run goes by."""
-        return cls(kept, live, ends, wanted, latest(kept.reads()), kept.next_run())
+    def of(cls, kept: KeptLog, reads: list[Read], live: LiveLog, ends: Ends, wanted: Wanted) -> Reading:
+        """Return what the next run goes by; `reads` is all that was read before."""
+        return cls(kept, live, ends, wanted, latest(reads), kept.next_run(reads))
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,13 @@ class Run:
 class Landing:
     """What was copied of a topic's rows, and what passed by.
 
-    `rows`: those to keep, None where there was nothing to read. `seen`: how many rows there were of each partition, and
-    `last`, the offset of the last one. `newest_ms`: the highest timestamp. `offset_commits`: those that are not among
-    the rows, by type. `left_out`: records of groups of Spark's readers.
+    `rows`: those to keep, None where there was nothing to read. `seen`: how many rows there were of each partition.
+    `newest_ms`: the highest timestamp. `offset_commits`: those that are not among the rows, by type. `left_out`:
+    records of groups of Spark's readers.
     """
 
     rows: DataFrame | None = None
     seen: Mapping[int, int] = field(default_factory=dict)
-    last: Mapping[int, int | None] = field(default_factory=dict)
     newest_ms: int | None = None
     offset_commits: Mapping[int | None, int] = field(default_factory=dict)
     left_out: int = 0
@@ -174,13 +173,7 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
     alive = alive_partitions(kept, live, before, [p for p, (first, until) in ranges.items() if first < until])
     reads = [joined(read, before.get(read.partition), is_alive=read.partition in alive) for read in fresh]
     reads = with_pairs(kept, rows, reads)
-    again = to_be_read_again(live, reads, before)
-    if again:
-        deleted = folder.keep(deleted_keys(kept, live, rows, again), "deleted")
-        counts = {row.partition: row["count"] for row in deleted.groupBy("partition").count().collect()}
-        told = {read.partition: f"{read.note}; {counts.get(read.partition, 0):,} keys are gone" for read in again}
-        reads = [replace(read, note=told.get(read.partition, read.note)) for read in reads]
-        rows = deleted if rows is None else rows.unionByName(deleted)
+    reads, rows = with_deletions(reading, reads, rows, folder)
     kept.append(rows, reads)
     return Run(reads, landing.offset_commits, landing.left_out, reading.number)
 
@@ -215,9 +208,6 @@ def land(rows: DataFrame, partitions: list[int], folder: Scratch, *, offset_comm
     """Copy the rows that count, in one pass; what is left out is counted."""
     is_readers = F.coalesce(group_id().startswith(_SPARK_READERS), F.lit(False))  # noqa: FBT003
     counts = {f"seen_{partition}": F.count_if(F.col("partition") == partition) for partition in partitions}
-    counts |= {
-        f"last_{partition}": F.max(F.when(F.col("partition") == partition, F.col("offset"))) for partition in partitions
-    }
     counts |= {f"type_{commit}": F.count_if(key_of_types([commit]) & ~is_readers) for commit in OFFSET_COMMIT_TYPES}
     counts |= {"newest_ms": F.max(F.unix_millis("timestamp")), "left_out": F.count_if(is_readers)}
     seen = Observation("topic")
@@ -232,7 +222,6 @@ def land(rows: DataFrame, partitions: list[int], folder: Scratch, *, offset_comm
     return Landing(
         landed,
         {partition: found[f"seen_{partition}"] for partition in partitions},
-        {partition: found[f"last_{partition}"] for partition in partitions},
         found["newest_ms"],
         {commit: count for commit, count in passed.items() if count},
         found["left_out"],

@@ -41,7 +41,7 @@ def stream_on(reading: Reading, topic: LiveTopic, folder: Scratch, checkpoint: s
     def add(batch: DataFrame, number: int) -> None:
         try:
             planned = _planned(reading.kept.spark, checkpoint, "offsets", topic.topic.name)[number]
-            fresh = Reading.of(reading.kept, reading.live, reading.ends, reading.wanted)
+            fresh = Reading.of(reading.kept, reading.kept.reads(), reading.live, reading.ends, reading.wanted)
             runs.append(_add(fresh, Scratch(f"{folder.path}/batch-{number}"), batch, planned))
         except Exception as error:  # Spark would make a text of it
             failures.append(error)

@@ -6,7 +6,6 @@ would have written. A run that was interrupted is finished by the next.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +20,7 @@ from kip848_records.live.retention import is_pruned_after, without_ended
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.replay import last_of_keys, latest_state
 from kip848_records.sources.log import group_id
-from kip848_records.tables.delta import Change, append, upsert, write_tables
+from kip848_records.tables.delta import Change, append, several, upsert, write_tables
 from kip848_records.tables.specs import AUDIT_RUNS, RECORD_TABLES, TABLES, TOPIC_NAME
 from kip848_records.timeline import partition_losses
 from kip848_records.timeline.intervals import with_durations
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-_WRITERS: Final = 4
 _STATE_KEY: Final = ("partition", "key_type", "key")
 _HISTORY: Final = "partition int, complete_from bigint, head_missing boolean, last_offset bigint"
 _TIMELINES: Final = (
@@ -287,10 +285,7 @@ class _Update:
         write_tables(self.spark, self.kept.out, self.kept.cluster, {name: rows}, self._wrote)
 
     def _write(self, *steps: Callable[[], None]) -> None:
-        """Do several things at once: small tables cost round trips, not computation."""
-        with ThreadPoolExecutor(_WRITERS) as writers:
-            for done in [writers.submit(step) for step in steps]:
-                done.result()
+        several(lambda step: step(), steps)
 
     def _wrote(self, name: str) -> None:
         self.progress(f"wrote {name}")

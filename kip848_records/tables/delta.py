@@ -6,7 +6,7 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from delta.tables import DeltaTable
 from pyspark.sql import functions as F
@@ -15,13 +15,15 @@ from kip848_records.sources.files import URI, local_path
 from kip848_records.tables.specs import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
     from kip848_records.tables.columns import TableSpec
 
-# Small tables cost round trips, not computation: several at once, but not so many that a driver feels it.
+Item = TypeVar("Item")
+
+# How many tables at once: not so many that a driver feels it.
 _WRITERS = 4
 
 
@@ -70,9 +72,14 @@ def write_tables(
         _replace(spark, out, cluster, TABLES[name], rows)
         done(name)
 
+    several(write, tables.items())
+
+
+def several(work: Callable[[Item], None], items: Iterable[Item]) -> None:
+    """Do the work for each item, several at once: small tables cost round trips, not computation."""
     with ThreadPoolExecutor(_WRITERS) as writers:
-        for _ in writers.map(write, tables.items()):
-            pass
+        for done in [writers.submit(work, item) for item in items]:
+            done.result()
 
 
 def append(tables: ClusterTables, spec: TableSpec, rows: DataFrame, application: str, version: int) -> None:
@@ -98,7 +105,7 @@ def upsert(tables: ClusterTables, spec: TableSpec, change: Change, keep: Callabl
         changes.drop("change").write.format("delta").mode("append").save(path)
     elif kinds:
         values = {column.name: f"s.{column.name}" for column in spec.columns}
-        same = [f"t.cluster = {_sql_string(tables.cluster)}", *(f"t.{name} = s.{name}" for name in change.key)]
+        same = [f"t.cluster = {sql_string(tables.cluster)}", *(f"t.{name} = s.{name}" for name in change.key)]
         (
             DeltaTable.forPath(tables.spark, path)
             .alias("t")
@@ -164,7 +171,7 @@ def _replace(spark: SparkSession, out: str, cluster: str, spec: TableSpec, rows:
     else:
         _create(spark, out, spec)
         has_rows = False
-    of_cluster = f"cluster = {_sql_string(cluster)}"
+    of_cluster = f"cluster = {sql_string(cluster)}"
     if rows is not None:
         writer = _shaped(rows, spec, cluster).write.format("delta")
         writer = writer.mode("overwrite").option("replaceWhere", of_cluster) if has_rows else writer.mode("append")
@@ -173,6 +180,7 @@ def _replace(spark: SparkSession, out: str, cluster: str, spec: TableSpec, rows:
         DeltaTable.forPath(spark, path).delete(of_cluster)
 
 
-def _sql_string(text: str) -> str:
+def sql_string(text: str) -> str:
+    """Return a text as Spark's SQL writes it."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

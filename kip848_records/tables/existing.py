@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from delta.tables import DeltaTable
@@ -10,7 +9,7 @@ from pyspark.sql import functions as F
 
 from kip848_records import __version__
 from kip848_records.errors import InputError
-from kip848_records.tables.delta import location
+from kip848_records.tables.delta import location, several, sql_string
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 
 if TYPE_CHECKING:
@@ -39,9 +38,7 @@ def prepare_tables(spark: SparkSession, out: str, *, migrate: bool = True) -> No
     if newer := [version for version in versions if _number(version) > _number(__version__)]:
         raise InputError.newer_tables(out, max(newer, key=_number), __version__)
     if migrate and (versions != {__version__} or set(AUDIT_RUNS.schema.names) - columns):
-        with ThreadPoolExecutor(4) as workers:
-            for _ in workers.map(lambda spec: _add_columns(spark, out, spec), TABLES.values()):
-                pass
+        several(lambda spec: _add_columns(spark, out, spec), TABLES.values())
 
 
 def _written_by(spark: SparkSession, out: str) -> tuple[set[str], set[str]]:
@@ -59,13 +56,8 @@ def _add_columns(spark: SparkSession, out: str, spec: TableSpec) -> None:
         return
     there = set(DeltaTable.forPath(spark, path).toDF().columns)
     if lacking := [column for column in spec.columns if column.name not in there]:
-        added = ", ".join(f"`{c.name}` {c.type.simpleString()} COMMENT {_text(c.comment)}" for c in lacking)
+        added = ", ".join(f"`{c.name}` {c.type.simpleString()} COMMENT {sql_string(c.comment)}" for c in lacking)
         spark.sql(f"ALTER TABLE delta.`{path.replace('`', '``')}` ADD COLUMNS ({added})")
-
-
-def _text(comment: str) -> str:
-    escaped = comment.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _number(version: str) -> tuple[int, ...]:
