@@ -16,8 +16,8 @@ audit: $(READY) ## Audit a real broker's log (bundled) into Delta tables under o
 		--topics tests/captures/kafka-4.3.1/topics.json --cluster demo --out out
 
 .PHONY: test
-test: lint ## Lint, then run all tests
-	$(BIN)/pytest
+test: lint ## Lint, then run all tests, on two cores
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 .PHONY: lint
 lint: $(READY) ## Check style, types and layers

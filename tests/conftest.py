@@ -16,12 +16,26 @@ _CAPTURES = sorted(path for path in (_HERE / "captures").iterdir() if path.is_di
 
 # The quick compiler alone: many small jobs spend a third of their CPU time on code that the thorough one will not pay
 # for in a few minutes. Its code takes more room than Java gives it by default, and without room nothing is compiled.
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC"
+
+
+# Thousands of small queries pay more for Java code made for each than they gain from it. What runs by spark-submit, and
+# so a user's whole audit, is tested with that code.
+_INTERPRETED = "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Share out whole files among the workers; all that needs the broker goes to one of them, for there is one."""
+    for item in items:
+        group = "broker" if "broker" in item.fixturenames else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")
 def spark():
-    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f'--driver-java-options "{QUICK_JAVA}" pyspark-shell')
+    arguments = f'--driver-java-options "{QUICK_JAVA}" {_INTERPRETED} pyspark-shell'
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", arguments)
     session = get_session("kip848-tests")
     yield session
     session.stop()
