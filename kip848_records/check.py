@@ -15,7 +15,7 @@ from kip848_records.live.kept_log import unfinished_clusters
 from kip848_records.quality import EXPECTATIONS
 from kip848_records.quality.expectations import ERROR, JUDGED_SCHEMA, PASS, UNKNOWN, VIOLATION, WARN, Audited
 from kip848_records.quality.results import Finding, Result, Verdict
-from kip848_records.tables.delta import location
+from kip848_records.tables.places import read
 from kip848_records.tables.specs import AUDIT_RUNS, LATEST_STATE
 from kip848_records.times import utc
 
@@ -88,7 +88,7 @@ def _runs(spark: SparkSession, out: str, cluster: str | None) -> list[Row]:
 
 def _load(spark: SparkSession, out: str, table: str) -> DataFrame:
     try:
-        return spark.read.format("delta").load(location(out, table))
+        return read(spark, out, table)
     except AnalysisException:
         raise InputError.not_audited(out, table) from None
 

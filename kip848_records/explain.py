@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from rich.text import Text
 
 from kip848_records.errors import InputError
-from kip848_records.tables.delta import location
+from kip848_records.tables.places import read
 from kip848_records.terminal import (
     count_text,
     duration_text,
@@ -78,7 +78,7 @@ class Story:
 
     def _table(self, name: str) -> DataFrame:
         try:
-            return self._spark.read.format("delta").load(location(self._out, name))
+            return read(self._spark, self._out, name)
         except AnalysisException:
             raise InputError.not_audited(self._out, name) from None
 

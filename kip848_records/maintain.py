@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
@@ -13,8 +12,9 @@ from kip848_records.landing import Scratch, scratch
 from kip848_records.live.kept_log import KeptLog, unfinished_clusters
 from kip848_records.live.retention import ended_before, prunable, prune
 from kip848_records.live.update import Names, bring_up_to_date
-from kip848_records.tables.delta import ClusterTables, location, write_tables
+from kip848_records.tables.delta import ClusterTables, write_tables
 from kip848_records.tables.existing import is_of_copy, prepare_tables
+from kip848_records.tables.places import delta_table, is_there, read
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 from kip848_records.tables.writers import only_writer
 
@@ -50,12 +50,12 @@ def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
     Times count back from when a cluster was captured last, so nothing goes because nobody audited for a while. Raises
     InputError where there are no tables, or those of a run that did not finish.
     """
-    if not DeltaTable.isDeltaTable(spark, location(out, AUDIT_RUNS.name)):
+    if not is_there(spark, out, AUDIT_RUNS.name):
         raise InputError.not_audited(out, AUDIT_RUNS.name)
     prepare_tables(spark, out, migrate=False)
     for unfinished in sorted(unfinished_clusters(spark, out)):
         raise InputError.unfinished_run(out, unfinished)
-    runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
+    runs = read(spark, out, AUDIT_RUNS.name)
     captured = F.max(F.unix_millis("captured_at")).alias("captured_ms")
     # Versions that had no such column never set anything aside.
     aside = F.max("is_set_aside") if "is_set_aside" in runs.columns else F.lit(False)  # noqa: FBT003
@@ -91,9 +91,9 @@ def maintain(spark: SparkSession, out: str, plans: list[Retention], progress: Ca
                 own = Scratch(f"{folder.path}/{number}")
                 _prune(KeptLog(spark, out, each.cluster), each.since_ms, own, progress)
         for name in TABLES:
-            if DeltaTable.isDeltaTable(spark, location(out, name)):
+            if is_there(spark, out, name):
                 progress(f"optimizing {name}")
-                table = DeltaTable.forPath(spark, location(out, name))
+                table = delta_table(spark, out, name)
                 table.optimize().executeCompaction()
                 table.vacuum(DAYS_OF_FILES * 24)
 

@@ -13,7 +13,8 @@ from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
 from kip848_records.sources.log import LOG_SCHEMA, TOPIC
-from kip848_records.tables.delta import ClusterTables, append, location
+from kip848_records.tables.delta import ClusterTables, append
+from kip848_records.tables.places import read
 from kip848_records.tables.specs import AUDIT_RUNS, LOG, READ_SCHEMA
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def unfinished_clusters(spark: SparkSession, out: str) -> set[str]:
         return set()
 
     def last_runs(table: str) -> dict[str, int]:
-        rows = spark.read.format("delta").load(location(out, table)).groupBy("cluster").agg(F.max("run").alias("run"))
+        rows = read(spark, out, table).groupBy("cluster").agg(F.max("run").alias("run"))
         return {row.cluster: row.run for row in rows.collect()}
 
     told = last_runs(AUDIT_RUNS.name) if tables.is_there(AUDIT_RUNS.name) else {}

@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from kip848_records import __version__
 from kip848_records.live.kept_log import KeptLog, Read, latest
 from kip848_records.replay import last_of_keys
 from kip848_records.sources.log import key_of_types
-from kip848_records.tables.delta import location
+from kip848_records.tables.places import delta_table
 from kip848_records.tables.specs import LOG
 from kip848_records.timeline.operations import GROUP_EPOCH
 from kip848_records.times import utc, utc_text
@@ -110,7 +109,7 @@ def prune(kept: KeptLog, gone: DataFrame, reads: list[Read]) -> None:
     """Say in the kept log what is known of it from now on, and then remove these rows; the tables are to follow."""
     kept.append(None, reads)
     (
-        DeltaTable.forPath(kept.spark, location(kept.out, LOG.name))
+        delta_table(kept.spark, kept.out, LOG.name)
         .alias("t")
         .merge(
             gone.withColumn("cluster", F.lit(kept.cluster)).alias("s"),

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from kip848_records.live.kept_log import KeptLog, latest
-from kip848_records.tables.delta import location, read_table
+from kip848_records.tables.delta import read_table
+from kip848_records.tables.places import delta_table, save
 from kip848_records.tables.specs import AUDIT_RUNS, LOG, TABLES, TOPIC_NAME
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def set_aside(kept: KeptLog, partitions: Mapping[int, str], progress: Callable[[
 
 
 def _rename(kept: KeptLog, table: str, column: str, partitions: list[int], name: str) -> None:
-    delta = DeltaTable.forPath(kept.spark, location(kept.out, table))
+    delta = delta_table(kept.spark, kept.out, table)
     of_partitions = F.col(column).isin(partitions)
     if kept.read(table).where(of_partitions).isEmpty():
         return
@@ -55,4 +55,4 @@ def _copy(kept: KeptLog, table: str, name: str) -> None:
     copied = rows.withColumn("cluster", F.lit(name))
     if table == AUDIT_RUNS.name:
         copied = copied.withColumn("is_set_aside", F.lit(True))  # noqa: FBT003
-    copied.write.format("delta").mode("append").save(location(kept.out, table))
+    save(copied.write.mode("append"), kept.out, table)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
-from kip848_records.sources.files import URI, local_path
+from kip848_records.tables.places import delta_table, is_there, new_table, read, save
 from kip848_records.tables.specs import TABLES
 
 if TYPE_CHECKING:
@@ -25,12 +22,6 @@ Item = TypeVar("Item")
 
 # How many tables at once: not so many that a driver feels it.
 _WRITERS = 4
-
-
-def location(out: str, name: str) -> str:
-    """Return where a table lies. Delta takes a relative path for the name of a table, so there are none."""
-    folder = out if URI.match(out) else str(Path(out).absolute())
-    return f"{folder.rstrip('/')}/{name}"
 
 
 @dataclass(frozen=True)
@@ -47,12 +38,12 @@ class ClusterTables:
 
     def is_there(self, name: str) -> bool:
         """Return whether there is such a table, whatever clusters it has rows of."""
-        return DeltaTable.isDeltaTable(self.spark, location(self.out, name))
+        return is_there(self.spark, self.out, name)
 
 
 def read_table(spark: SparkSession, out: str, name: str, cluster: str) -> DataFrame:
     """Return one cluster's rows of a table."""
-    return spark.read.format("delta").load(location(out, name)).filter(F.col("cluster") == cluster)
+    return read(spark, out, name).filter(F.col("cluster") == cluster)
 
 
 def write_tables(
@@ -88,8 +79,8 @@ def append(tables: ClusterTables, spec: TableSpec, rows: DataFrame, application:
     `version` only grows, and Delta keeps the last one of each application: one that was interrupted may do all again.
     """
     _create(tables.spark, tables.out, spec)
-    writer = _shaped(rows, spec, tables.cluster).write.format("delta").mode("append")
-    writer.option("txnAppId", application).option("txnVersion", version).save(location(tables.out, spec.name))
+    writer = _shaped(rows, spec, tables.cluster).write.mode("append")
+    save(writer.option("txnAppId", application).option("txnVersion", version), tables.out, spec.name)
 
 
 def upsert(tables: ClusterTables, spec: TableSpec, change: Change, keep: Callable[[DataFrame, str], DataFrame]) -> None:
@@ -97,17 +88,16 @@ def upsert(tables: ClusterTables, spec: TableSpec, change: Change, keep: Callabl
 
     `keep` stores what differs, so that Delta, which reads it more than once, reads the same.
     """
-    path = location(tables.out, spec.name)
     found = tables.read(spec.name).transform(change.part)
     changes = keep(_changes(found, _shaped(change.rows, spec, tables.cluster), change.key), f"changes-{spec.name}")
     kinds = {row.change for row in changes.select("change").distinct().collect()}
     if kinds == {"insert"}:
-        changes.drop("change").write.format("delta").mode("append").save(path)
+        save(changes.drop("change").write.mode("append"), tables.out, spec.name)
     elif kinds:
         values = {column.name: f"s.{column.name}" for column in spec.columns}
         same = [f"t.cluster = {sql_string(tables.cluster)}", *(f"t.{name} = s.{name}" for name in change.key)]
         (
-            DeltaTable.forPath(tables.spark, path)
+            delta_table(tables.spark, tables.out, spec.name)
             .alias("t")
             .merge(changes.alias("s"), " AND ".join(same))
             .whenMatchedDelete("s.change = 'delete'")
@@ -142,21 +132,9 @@ def _changes(found: DataFrame, wanted: DataFrame, key: tuple[str, ...]) -> DataF
 
 def _create(spark: SparkSession, out: str, spec: TableSpec) -> None:
     """Create a table that is not there."""
-    path = location(out, spec.name)
-    _remove_empty_log(spark, path)
     # The builder keeps NOT NULL and comments; a writer would lose the one or the other.
-    new = DeltaTable.createIfNotExists(spark).location(path).comment(spec.comment)
+    new = new_table(spark, out, spec.name).comment(spec.comment)
     new.addColumns(spec.schema).partitionedBy("cluster").execute()
-
-
-def _remove_empty_log(spark: SparkSession, path: str) -> None:
-    """Remove the log folder of a table whose first commit never came: Delta would miss the table, and not create it.
-
-    A run that is killed can leave one, hidden files in it. On an object store there are no folders without files.
-    """
-    folder = local_path(spark, f"{path}/_delta_log")
-    if folder is not None and not any(file.is_file() and file.name[0] != "." for file in folder.rglob("*")):
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:
@@ -164,20 +142,19 @@ def _shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:
 
 
 def _replace(spark: SparkSession, out: str, cluster: str, spec: TableSpec, rows: DataFrame | None) -> None:
-    path = location(out, spec.name)
-    if DeltaTable.isDeltaTable(spark, path):
+    if is_there(spark, out, spec.name):
         # To replace rows, Delta lists the table's files. For a table that never had any it need not.
-        has_rows = DeltaTable.forPath(spark, path).history(1).collect()[0].version > 0
+        has_rows = delta_table(spark, out, spec.name).history(1).collect()[0].version > 0
     else:
         _create(spark, out, spec)
         has_rows = False
     of_cluster = f"cluster = {sql_string(cluster)}"
     if rows is not None:
-        writer = _shaped(rows, spec, cluster).write.format("delta")
+        writer = _shaped(rows, spec, cluster).write
         writer = writer.mode("overwrite").option("replaceWhere", of_cluster) if has_rows else writer.mode("append")
-        writer.save(path)
+        save(writer, out, spec.name)
     elif has_rows:
-        DeltaTable.forPath(spark, path).delete(of_cluster)
+        delta_table(spark, out, spec.name).delete(of_cluster)
 
 
 def sql_string(text: str) -> str:

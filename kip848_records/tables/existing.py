@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from kip848_records import __version__
 from kip848_records.errors import InputError
-from kip848_records.tables.delta import location, several, sql_string
+from kip848_records.tables.delta import several, sql_string
+from kip848_records.tables.places import is_there, read, sql_name
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 def is_of_copy(spark: SparkSession, out: str, cluster: str) -> bool:
     """Return whether the folder `out` has the cluster's tables, and they are of a copy, not of a live topic."""
-    if not DeltaTable.isDeltaTable(spark, location(out, AUDIT_RUNS.name)):
+    if not is_there(spark, out, AUDIT_RUNS.name):
         return False
-    runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
+    runs = read(spark, out, AUDIT_RUNS.name)
     of_cluster = runs.where(F.col("cluster") == cluster)
     # Versions without that column read nothing but copies.
     of_copies = of_cluster.where("partitions IS NULL") if "partitions" in runs.columns else of_cluster
@@ -43,21 +43,20 @@ def prepare_tables(spark: SparkSession, out: str, *, migrate: bool = True) -> No
 
 def _written_by(spark: SparkSession, out: str) -> tuple[set[str], set[str]]:
     """Return the versions that wrote the tables, and the columns of `audit_runs`: the oldest versions had no such."""
-    if not DeltaTable.isDeltaTable(spark, location(out, AUDIT_RUNS.name)):
+    if not is_there(spark, out, AUDIT_RUNS.name):
         return set(), set()
-    runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
+    runs = read(spark, out, AUDIT_RUNS.name)
     return {row.version for row in runs.select("version").distinct().collect()}, set(runs.columns)
 
 
 def _add_columns(spark: SparkSession, out: str, spec: TableSpec) -> None:
     """Add what a table lacks, as columns that may be null: it has rows that have nothing there."""
-    path = location(out, spec.name)
-    if not DeltaTable.isDeltaTable(spark, path):
+    if not is_there(spark, out, spec.name):
         return
-    there = set(DeltaTable.forPath(spark, path).toDF().columns)
+    there = set(read(spark, out, spec.name).columns)
     if lacking := [column for column in spec.columns if column.name not in there]:
         added = ", ".join(f"`{c.name}` {c.type.simpleString()} COMMENT {sql_string(c.comment)}" for c in lacking)
-        spark.sql(f"ALTER TABLE delta.`{path.replace('`', '``')}` ADD COLUMNS ({added})")
+        spark.sql(f"ALTER TABLE {sql_name(out, spec.name)} ADD COLUMNS ({added})")
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from delta.tables import DeltaTable
 
 from kip848_records.landing import Scratch
 from kip848_records.tables.columns import CLUSTER, GROUP_ID, INT, STRING, Column, TableSpec
-from kip848_records.tables.delta import Change, ClusterTables, append, location, upsert
+from kip848_records.tables.delta import Change, ClusterTables, append, upsert
+from kip848_records.tables.places import delta_table
 from tests.audits import table_rows
 
 SPEC = TableSpec(
@@ -49,7 +49,7 @@ class Table:
         return dict(found)
 
     def version(self):
-        return DeltaTable.forPath(self.spark, location(str(self.out), "things")).history(1).collect()[0].version
+        return delta_table(self.spark, str(self.out), "things").history(1).collect()[0].version
 
 
 def some(rng, groups):

@@ -1,0 +1,105 @@
+"""Where tables are: in a folder, one folder each, or in a schema of a catalog such as Databricks' Unity Catalog.
+
+A place is a text: the path of a folder, or ``catalog:main.kafka``.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException
+
+from kip848_records.sources.files import URI, local_path
+
+if TYPE_CHECKING:
+    from delta.tables import DeltaTableBuilder
+    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+
+_CATALOG = "catalog:"
+
+
+def schema_place(catalog: str, schema: str) -> str:
+    """Return the place that is a schema of a catalog."""
+    return f"{_CATALOG}{_identifier(catalog)}.{_identifier(schema)}"
+
+
+def is_schema(place: str) -> bool:
+    """Return whether a place is a schema of a catalog, not a folder."""
+    return place.startswith(_CATALOG)
+
+
+def place_text(place: str) -> str:
+    """Return a place as people name it: a folder ends in a slash."""
+    return place.removeprefix(_CATALOG) if is_schema(place) else f"{place.rstrip('/')}/"
+
+
+def sql_name(place: str, table: str) -> str:
+    """Return the name of a table in Spark's SQL."""
+    if is_schema(place):
+        return f"{place.removeprefix(_CATALOG)}.{table}"
+    return f"delta.`{_path(place, table).replace('`', '``')}`"
+
+
+def is_there(spark: SparkSession, place: str, table: str) -> bool:
+    """Return whether there is such a table, whatever clusters it has rows of."""
+    try:
+        read(spark, place, table).schema  # noqa: B018 - a Connect session looks for it when it must
+    except AnalysisException:
+        return False
+    return True
+
+
+def read(spark: SparkSession, place: str, table: str) -> DataFrame:
+    """Return all rows of a table. Raises AnalysisException, on a Connect session when it is used, if there is none."""
+    if is_schema(place):
+        return spark.read.table(sql_name(place, table))
+    return spark.read.format("delta").load(_path(place, table))
+
+
+def save(writer: DataFrameWriter, place: str, table: str) -> None:
+    """Write rows to a table."""
+    if is_schema(place):
+        writer.format("delta").saveAsTable(sql_name(place, table))
+    else:
+        writer.format("delta").save(_path(place, table))
+
+
+def delta_table(spark: SparkSession, place: str, table: str) -> DeltaTable:
+    """Return a table to change rows of."""
+    if is_schema(place):
+        return DeltaTable.forName(spark, sql_name(place, table))
+    return DeltaTable.forPath(spark, _path(place, table))
+
+
+def new_table(spark: SparkSession, place: str, table: str) -> DeltaTableBuilder:
+    """Return what creates a table that is not there."""
+    builder = DeltaTable.createIfNotExists(spark)
+    if is_schema(place):
+        return builder.tableName(sql_name(place, table))
+    path = _path(place, table)
+    _remove_empty_log(spark, path)
+    return builder.location(path)
+
+
+def _remove_empty_log(spark: SparkSession, path: str) -> None:
+    """Remove the log folder of a table whose first commit never came: Delta would miss the table, and not create it.
+
+    A run that is killed can leave one, hidden files in it. On an object store there are no folders without files.
+    """
+    folder = local_path(spark, f"{path}/_delta_log")
+    if folder is not None and not any(file.is_file() and file.name[0] != "." for file in folder.rglob("*")):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _path(place: str, table: str) -> str:
+    """Return the path of a table. Delta takes a relative path for the name of a table, so there are none."""
+    folder = place if URI.match(place) else str(Path(place).absolute())
+    return f"{folder.rstrip('/')}/{table}"
+
+
+def _identifier(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f"`{name.replace('`', '``')}`"
