@@ -32,7 +32,7 @@ _ALLOWED = {
         "_jsc": "asks a session that has it where files lie; one of Connect has none, and is not asked"
     },
     "live/kept_log.py": {"collect": "what each run read of each partition, and the last run of each cluster"},
-    "live/run.py": {"collect": "a row of counts for each partition"},
+    "live/deletions.py": {"collect": "a row of counts for each partition"},
     "live/stretches.py": {"collect": "a row for each partition"},
     "live/streaming.py": {"collect": "the lines of a checkpoint, a few for each batch"},
     "live/update.py": {"collect": "the runs, and a row for each partition that lost something"},
