@@ -2,9 +2,9 @@
 # MAGIC %md
 # MAGIC # A check of your own
 # MAGIC
-# MAGIC `kip848 check` comes with expectations about every group: that it converges, that its partitions have owners. What
-# MAGIC *your* groups owe you is another matter. This notebook turns such a wish into an expectation, runs it beside the
-# MAGIC others, and says how it gets into the nightly job.
+# MAGIC `kip848 check` comes with expectations about every group: that it converges, that its partitions have owners.
+# MAGIC What *your* groups owe you is another matter. This notebook turns such a wish into an expectation, runs it
+# MAGIC beside the others, and says how it gets into the nightly job.
 # MAGIC
 # MAGIC | parameter | |
 # MAGIC |---|---|
@@ -12,7 +12,8 @@
 # MAGIC | `cluster` | the Kafka cluster, `--cluster` of the audit |
 # MAGIC | `max_moved` | how many partitions one rebalance may move to another owner |
 # MAGIC
-# MAGIC It needs the package. On serverless compute, install its wheel in a cell before this one: `%pip install` and the path.
+# MAGIC It needs the package. On serverless compute, install its wheel in a cell before this one: `%pip install` and
+# MAGIC the path.
 
 # COMMAND ----------
 
@@ -47,8 +48,9 @@ spark = get_session("build your own check")
 # MAGIC %md
 # MAGIC ## What do we want to hold?
 # MAGIC
-# MAGIC Say that each moved partition costs a warm cache: a rebalance that moves many of them hurts, even a fast one. First
-# MAGIC look at what is usual. `partitions_moved` of `epoch_timeline` has it; it is null where the log does not tell.
+# MAGIC Say that each moved partition costs a warm cache: a rebalance that moves many of them hurts, even a fast one.
+# MAGIC First look at what is usual. `partitions_moved` of `epoch_timeline` has it; it is null where the log does not
+# MAGIC tell.
 # MAGIC
 # MAGIC **What to see:** a limit belongs above what a healthy group does, and below what you would call somebody for.
 
@@ -73,9 +75,9 @@ display(usual)
 # MAGIC %md
 # MAGIC ## The expectation
 # MAGIC
-# MAGIC A function, from the tables to a verdict for each row that it looks at. Its first docstring line is what people read.
-# MAGIC `violated` may be null: then the answer is *unknown*, which neither passes nor fails. That is why a null in
-# MAGIC `partitions_moved` needs no code here.
+# MAGIC A function, from the tables to a verdict for each row that it looks at. Its first docstring line is what
+# MAGIC people read. `violated` may be null: then the answer is *unknown*, which neither passes nor fails. That is why
+# MAGIC a null in `partitions_moved` needs no code here.
 
 # COMMAND ----------
 
@@ -99,10 +101,11 @@ mine = Expectation("partitions_stay", partitions_stay, limits=("max_moved",))
 # MAGIC %md
 # MAGIC ## What does it find?
 # MAGIC
-# MAGIC It runs beside those of the package, with their limits as they are. A severity of `warn` tells, `error` would fail.
+# MAGIC It runs beside those of the package, with their limits as they are. A severity of `warn` tells, `error` would
+# MAGIC fail.
 # MAGIC
-# MAGIC **What to see:** `violations` and `unknown` are counted apart from what passed. If `unknown` is most of it, the log is
-# MAGIC too short for the question.
+# MAGIC **What to see:** `violations` and `unknown` are counted apart from what passed. If `unknown` is most of it,
+# MAGIC the log is too short for the question.
 
 # COMMAND ----------
 

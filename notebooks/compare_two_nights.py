@@ -2,8 +2,8 @@
 # MAGIC %md
 # MAGIC # What changed since the night before?
 # MAGIC
-# MAGIC Yesterday's audit and today's, side by side: which groups got stuck, whose rebalances became slower, who joined, and how
-# MAGIC the lags are spread.
+# MAGIC Yesterday's audit and today's, side by side: which groups stopped converging, whose rebalances became slower,
+# MAGIC who joined, and how the lags are spread.
 # MAGIC
 # MAGIC | parameter | |
 # MAGIC |---|---|
@@ -11,9 +11,10 @@
 # MAGIC | `tables`, `cluster` | folder and cluster of the later one |
 # MAGIC | `since` | a time, such as `2026-11-21 00:00:00` (UTC): empty unless both nights are in the same tables |
 # MAGIC
-# MAGIC An audit of a *copy* replaces its cluster's rows, so keep each night in a folder, or under a cluster name, of its own.
-# MAGIC The tables of a *live topic* keep growing: there name the same folder and cluster twice, and where the later night
-# MAGIC begins in `since`. By default the bundled log of Kafka 4.0.0 is the night before, and that of `make audit` the later.
+# MAGIC An audit of a *copy* replaces its cluster's rows, so keep each night in a folder, or under a cluster name, of
+# MAGIC its own. The tables of a *live topic* keep growing: there name the same folder and cluster twice, and where
+# MAGIC the later night begins in `since`. By default the bundled log of Kafka 4.0.0 is the night before, and that of
+# MAGIC `make audit` the later.
 
 # COMMAND ----------
 
@@ -40,7 +41,9 @@ cluster_before = parameter("cluster_before", "before")
 since = parameter("since", "")
 
 if (tables_before, cluster_before, since) == (tables, cluster, ""):
-    raise ValueError("both nights are the same audit: name another one, or the time `since` when the later night begins")
+    raise ValueError(
+        "both nights are the same audit: name another one, or the time `since` when the later night begins"
+    )
 if "spark" not in globals():  # Databricks brings one
     from kip848_records.session import get_session
 
@@ -82,10 +85,10 @@ for night, (folder, of_cluster) in NIGHTS.items():
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## Which groups are newly stuck?
+# MAGIC ## Which groups do not converge any more?
 # MAGIC
-# MAGIC The state of each group at the end of each night. *Newly not converged*: it was converged, empty or not there at the end
-# MAGIC of the night before. A state that the log does not tell reads `unknown`, and then nobody knows.
+# MAGIC The state of each group at the end of each night. *Newly not converged*: it was converged, empty or not there
+# MAGIC at the end of the night before. A state that the log does not tell reads `unknown`, and then nobody knows.
 # MAGIC
 # MAGIC **What to see:** the first rows. `since` tells a rebalance that was just under way from a group that is stuck.
 
@@ -132,11 +135,11 @@ display(stuck)
 # MAGIC %md
 # MAGIC ## Whose rebalances became slower?
 # MAGIC
-# MAGIC Median and 95th percentile from bump to Stable, of rebalances whose both ends are in the log. `measured` says of how
-# MAGIC many: of three, a percentile says little.
+# MAGIC Median and 95th percentile from bump to Stable, of rebalances whose both ends are in the log. `measured` says
+# MAGIC of how many: of three, a percentile says little.
 # MAGIC
-# MAGIC **What to see:** `p95_grew_by` far above zero with a dozen measured epochs or more. A group with many more epochs than
-# MAGIC before is restarted, or its members are evicted, more often.
+# MAGIC **What to see:** `p95_grew_by` far above zero with a dozen measured epochs or more. A group with many more
+# MAGIC epochs than before is restarted, or its members are evicted, more often.
 
 # COMMAND ----------
 
@@ -171,11 +174,11 @@ display(slower)
 # MAGIC %md
 # MAGIC ## Who is new?
 # MAGIC
-# MAGIC A member gets a new id with each start, so members are compared by what they call themselves: their instance id if
-# MAGIC they have one, else their client id.
+# MAGIC A member gets a new id with each start, so members are compared by what they call themselves: their instance
+# MAGIC id if they have one, else their client id.
 # MAGIC
-# MAGIC **What to see:** a client that was not there `before` may be a deployment, or somebody's laptop. A client with many more
-# MAGIC member ids than before restarts, or is thrown out and comes back.
+# MAGIC **What to see:** a client that was not there `before` may be a deployment, or somebody's laptop. A client with
+# MAGIC many more member ids than before restarts, or is thrown out and comes back.
 
 # COMMAND ----------
 
@@ -206,8 +209,9 @@ display(members)
 # MAGIC
 # MAGIC For each lag, the share of the night's rebalances that took no longer.
 # MAGIC
-# MAGIC **What to see:** the curve of the later night to the *right* of the other means slower. Curves that part only at the top
-# MAGIC are a few bad rebalances; curves that part everywhere are a broker, a heartbeat interval, or a new client.
+# MAGIC **What to see:** the curve of the later night to the *right* of the other means slower. Curves that part only
+# MAGIC at the top are a few bad rebalances; curves that part everywhere are a broker, a heartbeat interval, or a new
+# MAGIC client.
 
 # COMMAND ----------
 

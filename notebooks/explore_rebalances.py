@@ -2,9 +2,9 @@
 # MAGIC %md
 # MAGIC # Which group hurts, and why?
 # MAGIC
-# MAGIC Kafka's coordinator writes every step of every rebalance into `__consumer_offsets`; kip848-records turned that log
-# MAGIC into Delta tables. This notebook finds the consumer group that is worst off, shows its rebalances one by one, who
-# MAGIC held them up, and which partitions nobody consumed meanwhile.
+# MAGIC Kafka's coordinator writes every step of every rebalance into `__consumer_offsets`; kip848-records turned that
+# MAGIC log into Delta tables. This notebook finds the consumer group that is worst off, shows its rebalances one by
+# MAGIC one, who held them up, and which partitions nobody consumed meanwhile.
 # MAGIC
 # MAGIC | parameter | |
 # MAGIC |---|---|
@@ -58,11 +58,11 @@ print(f"Cluster {cluster}, as of {as_of} UTC")
 # MAGIC %md
 # MAGIC ## Which group is worst off?
 # MAGIC
-# MAGIC One row for each group: what it is doing now, how long it has not been converged, and what its rebalances took.
-# MAGIC A percentile takes only rebalances whose start and end are both in the log (`history = 'observed'`).
+# MAGIC One row for each group: what it is doing now, how long it has not been converged, and what its rebalances
+# MAGIC took. A percentile takes only rebalances whose start and end are both in the log (`history = 'observed'`).
 # MAGIC
-# MAGIC **What to see:** groups on top are not converged *now*, the longest first. Below them, those that spent most time in
-# MAGIC rebalances. Many epochs with a small lag are a restart; few epochs with a large one are a slow member.
+# MAGIC **What to see:** groups on top are not converged *now*, the longest first. Below them, those that spent most
+# MAGIC time in rebalances. Many epochs with a small lag are a restart; few epochs with a large one are a slow member.
 
 # COMMAND ----------
 
@@ -103,13 +103,14 @@ print(f"Looking at group {group}")
 # MAGIC %md
 # MAGIC ## What happened to it?
 # MAGIC
-# MAGIC Each bar is a group epoch: from the bump (the dot), when something changed, until the group was Stable again. Its
-# MAGIC colour says what caused it. A hatched bar is *censored*: the epoch has not ended yet, or records around it were
-# MAGIC compacted away, so that one of its ends is not known. A dot alone converged at once, or its group emptied or was
-# MAGIC deleted before: the table has which.
+# MAGIC Each bar is a group epoch: from the bump (the dot), when something changed, until the group was Stable again.
+# MAGIC Its colour says what caused it. A hatched bar is *censored*: the epoch has not ended yet, or records around it
+# MAGIC were compacted away, so that one of its ends is not known. A dot alone converged at once, or its group emptied
+# MAGIC or was deleted before: the table has which.
 # MAGIC
-# MAGIC **What to see:** bars that end together were settled by one stable moment: the later epochs superseded the earlier.
-# MAGIC A staircase of short bars is a rolling restart. A hatched bar that runs to the right edge is the trouble of now.
+# MAGIC **What to see:** bars that end together were settled by one stable moment: the later epochs superseded the
+# MAGIC earlier. A staircase of short bars is a rolling restart. A hatched bar that runs to the right edge is the
+# MAGIC trouble of now.
 
 # COMMAND ----------
 
@@ -162,7 +163,9 @@ epochs_figure.add_scatter(
     name="bump",
     hoverinfo="skip",
 )
-epochs_figure.update_yaxes(title="group epoch", type="category", categoryorder="array", categoryarray=epochs.epoch[::-1])
+epochs_figure.update_yaxes(
+    title="group epoch", type="category", categoryorder="array", categoryarray=epochs.epoch[::-1]
+)
 epochs_figure.update_xaxes(title="time (UTC)")
 epochs_figure.update_layout(height=max(320, 160 + 22 * len(epochs)), legend_title="cause, history")
 epochs_figure.show()
@@ -172,12 +175,12 @@ epochs_figure.show()
 # MAGIC %md
 # MAGIC ## Who held it up?
 # MAGIC
-# MAGIC The members of the slowest assignment, each with where its time went: *revoking* is time in which the member was asked
-# MAGIC to give partitions up, *waiting* is time in which it waited for partitions that others held. The rest went by until
-# MAGIC there was an assignment, and until the member's heartbeats.
+# MAGIC The members of the slowest assignment, each with where its time went: *revoking* is time in which the member
+# MAGIC was asked to give partitions up, *waiting* is time in which it waited for partitions that others held. The
+# MAGIC rest went by until there was an assignment, and until the member's heartbeats.
 # MAGIC
-# MAGIC **What to see:** the culprit is the member that is *revoking*; those that are *waiting* name it under `blocked_by`. Its
-# MAGIC client id and host say whom to talk to. Its log says why it is slow; this log does not.
+# MAGIC **What to see:** the culprit is the member that is *revoking*; those that are *waiting* name it under
+# MAGIC `blocked_by`. Its client id and host say whom to talk to. Its log says why it is slow; this log does not.
 
 # COMMAND ----------
 
@@ -224,8 +227,9 @@ members_figure.show()
 # MAGIC %md
 # MAGIC ## Which partitions did nobody consume?
 # MAGIC
-# MAGIC A partition has no owner from its release to its next owner's record. Only time in which some member was meant to have
-# MAGIC it counts (`wanted`). It is a lower bound: how long a member was dead before its session expired is not in the log.
+# MAGIC A partition has no owner from its release to its next owner's record. Only time in which some member was meant
+# MAGIC to have it counts (`wanted`). It is a lower bound: how long a member was dead before its session expired is
+# MAGIC not in the log.
 # MAGIC
 # MAGIC **What to see:** wide bars are consumer lag that piles up on that partition. A hatched bar has not ended.
 
@@ -281,4 +285,5 @@ else:
 # MAGIC
 # MAGIC * Another group: set the parameter `group`, and run all cells.
 # MAGIC * `kip848 explain` tells the same of one group in a terminal; `kip848 check` judges all groups, for an alert.
-# MAGIC * `compare_two_nights` says what is new since an earlier audit, `build_your_own_check` turns a finding into a rule.
+# MAGIC * `compare_two_nights` says what is new since an earlier audit.
+# MAGIC * `build_your_own_check` turns a finding into a rule.

@@ -80,6 +80,12 @@ def test_its_variables_are_those_that_are_used(bundle):
     assert set(bundle["variables"]) == set(re.findall(r"\$\{var\.(\w+)\}", text)) == set(VARIABLES)
 
 
+def test_the_readme_sets_variables_that_there_are(bundle):
+    named = set(re.findall(r"BUNDLE_VAR_(\w+)", (ROOT / "README.md").read_text()))
+    assert {name for name, variable in bundle["variables"].items() if "default" not in variable} <= named
+    assert named <= set(bundle["variables"])
+
+
 def test_every_file_that_it_names_is_there_and_is_taken_along(bundle, tasks):
     named = [tasks[key]["spark_python_task"]["python_file"] for key in ("audit", "check")]
     named.append(tasks["explore"]["notebook_task"]["notebook_path"])
@@ -105,7 +111,9 @@ def test_a_live_topic_is_read_where_there_is_a_jvm(job, tasks):
     (cluster,) = job["job_clusters"]
     assert tasks["audit"]["job_cluster_key"] == cluster["job_cluster_key"]
     assert cluster["new_cluster"]["data_security_mode"] == "SINGLE_USER"
-    assert any("kafka-clients" in library.get("maven", {}).get("coordinates", "") for library in tasks["audit"]["libraries"])
+    assert any(
+        "kafka-clients" in library.get("maven", {}).get("coordinates", "") for library in tasks["audit"]["libraries"]
+    )
 
 
 def test_the_audit_takes_its_arguments(tasks):

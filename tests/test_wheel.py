@@ -42,7 +42,9 @@ def run(program, *arguments):
 def test_it_carries_the_settings_and_not_what_is_to_be_copied(wheel):
     names = ZipFile(wheel).namelist()
     settings = {name for name in names if name.startswith("kip848_records/conf/")}
-    assert settings >= {f"kip848_records/conf/{name}" for name in ("audit.toml", "spark-defaults.conf", "log4j2.properties")}
+    assert settings >= {
+        f"kip848_records/conf/{name}" for name in ("audit.toml", "spark-defaults.conf", "log4j2.properties")
+    }
     assert not [name for name in names if "/databricks/" in name or "/ci/" in name]
     assert {name.split("/")[0] for name in names if "dist-info" not in name} == {"kip848_records"}
 

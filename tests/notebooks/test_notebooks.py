@@ -1,7 +1,9 @@
 """The notebooks run from start to end, on the captures' tables, and show what their text promises."""
 
 import os
+import re
 import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import nbformat
 import plotly.io
 import pytest
 
+from kip848_records.cli import _parser
 from tests.audits import CLUSTERS
 from tests.conftest import QUICK_JAVA
 
@@ -78,7 +81,7 @@ class TestExploreRebalances:
         assert {y for bar in unowned_figure.data for y in bar.y} == lost
         assert len(lost) == 4
 
-    def test_an_epoch_that_its_group_s_end_cut_short_has_no_bar(self, run, audits):
+    def test_an_epoch_that_its_group_s_end_cut_short_has_no_bar(self, run):
         _, (_, epochs, _), _ = run("explore_rebalances", group="deleted")
         ended = epochs[epochs.status.isin(["emptied", "deleted"])]
         assert len(ended)
@@ -106,12 +109,19 @@ class TestCompareTwoNights:
         assert slower.p95_grew_by[0] == pytest.approx(1041.85)
         assert {"inst-0", "churn-app"} <= set(members.client)
         assert [trace.name for trace in lags_figure.data] == ["before", "after"]
-        assert [len(trace.x) for trace in lags_figure.data] == [slower.measured_before.sum(), slower.measured_after.sum()]
+        assert [len(trace.x) for trace in lags_figure.data] == [
+            slower.measured_before.sum(),
+            slower.measured_after.sum(),
+        ]
 
     def test_two_nights_in_one_table(self, run, audits):
         cluster, since = CLUSTERS["kafka-4.3.1"], "2026-11-21 08:18:45"
         _, (changed, slower, members), _ = run("compare_two_nights", cluster_before=cluster, since=since)
-        assert changed[["group_id", "change", "before"]].values[0].tolist() == ["stuck", "newly not converged", "Stable"]
+        assert changed[["group_id", "change", "before"]].values[0].tolist() == [
+            "stuck",
+            "newly not converged",
+            "Stable",
+        ]
         bumps = [row["bumped_at"] for row in audits.rows("kafka-4.3.1", "epoch_timeline")]
         late = sum(bump.strftime("%Y-%m-%d %H:%M:%S") >= since for bump in bumps)
         assert 0 < late < len(bumps)
@@ -152,6 +162,18 @@ def test_on_databricks_parameters_are_widgets():
     names = {"dbutils": SimpleNamespace(widgets=Widgets())}
     exec(parameters, names)  # noqa: S102 - our own
     assert (names["tables"], names["cluster"], names["group"]) == ("s3://bucket/kip848", "demo", "")
+
+
+def test_the_readme_says_how_to_get_the_night_before():
+    text = (NOTEBOOKS.parent / "README.md").read_text()
+    command = re.search(r"<!-- test: before -->\n```bash\n(.*?)```", text, re.DOTALL)[1].replace("\\\n", " ")
+    program, *words = shlex.split(command)
+    arguments = _parser().parse_args(words)
+    assert program == ".venv/bin/kip848"
+    assert all((NOTEBOOKS.parent / path).exists() for path in (*arguments.sources, arguments.topics))
+    notebook = (NOTEBOOKS / "compare_two_nights.py").read_text()
+    assert f'parameter("cluster_before", "{arguments.cluster}")' in notebook
+    assert f'parameter("tables", "{arguments.out}" if' in notebook
 
 
 def test_jupyter_runs_one_from_start_to_end(audits, tmp_path):
