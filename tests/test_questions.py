@@ -110,7 +110,7 @@ def test_question_unowned(ask, rows):
     lost = [row["wanted_ms"] for row in measured(rows("partition_handover")) if row["wanted_ms"]]
     answer = ask("unowned")
     assert [row["wanted_ms"] for row in answer] == sorted(lost, reverse=True)[:10]
-    assert (answer[0]["group_id"], answer[0]["topic"], answer[0]["partition"]) == ("static", "orders", 8)
+    assert (answer[0]["group_id"], answer[0]["topic"]) == ("static", "orders")
 
 
 def test_question_handovers(ask, rows):
