@@ -8,5 +8,6 @@ import sys
 from kip848_records.cli import main
 
 if __name__ == "__main__":
-    # spark-submit ends with the exit code of its Python program.
-    sys.exit(main(["audit", *sys.argv[1:]]))
+    # spark-submit ends with the exit code of its Python program; some platforms take any call of exit for a failure.
+    if code := main(["audit", *sys.argv[1:]]):
+        sys.exit(code)

@@ -331,6 +331,11 @@ class SetupError(Kip848Error):
     """The machine cannot run Spark as this package needs it: Java, versions, jars, settings."""
 
     @classmethod
+    def no_spark(cls, module: str) -> Self:
+        """The package was installed without its extra, and nothing else brought a Spark."""
+        return cls(f"Spark is not installed: there is no module {module}", "pip install 'kip848-records[spark]'")
+
+    @classmethod
     def java_missing(cls, java: str) -> Self:
         """No program answers at `java`, the command that Spark would run."""
         return cls(f"Spark needs Java, and '{java}' does not run", _JAVA_HINT)

@@ -32,7 +32,7 @@ _ALLOWED = {
         "_jsc": "asks a session that has it where files lie; one of Connect has none, and is not asked"
     },
     "live/kept_log.py": {"collect": "what each run read of each partition, and the last run of each cluster"},
-    "live/run.py": {"collect": "a row of counts for each partition"},
+    "live/deletions.py": {"collect": "a row of counts for each partition"},
     "live/stretches.py": {"collect": "a row for each partition"},
     "live/streaming.py": {"collect": "the lines of a checkpoint, a few for each batch"},
     "live/update.py": {"collect": "the runs, and a row for each partition that lost something"},
@@ -53,6 +53,7 @@ _ALLOWED = {
         "_jvm": "Kafka's client is Java's: a session without a JVM is told so",
         **dict.fromkeys(["py4j", "java_gateway"], "what stands for a class that is not there"),
     },
+    "views.py": {"collect": "the names of the clusters"},
     "summary.py": {"collect": "the few rows that people are shown"},
     "explain.py": {"collect": "the few rows that people are shown"},
     "cli/inspect.py": {"toLocalIterator": "the rows that people asked for, one after the other"},

@@ -145,7 +145,7 @@ def test_expectations_are_listed_with_their_defaults():
 
 
 def test_databricks_example_reads_a_dump(spark, captures, capsys):
-    source = re.search(r"## On Databricks.*?```python\n(.*?)```", TEXT, re.DOTALL)[1]
+    source = block("test: databricks")
     dump = captures / "kafka-4.3.1-all-types" / "kafka-source.parquet"
     exec(  # noqa: S102 - our own README
         source.replace("/Volumes/ops/kafka/consumer_offsets_dump", str(dump)),

@@ -41,6 +41,14 @@ class TestEveryTable:
         assert set(rows["cluster"].to_pylist()) <= set(CLUSTERS.values())
 
 
+@pytest.mark.parametrize("spec", OF_A_COPY.values(), ids=lambda spec: spec.name)
+def test_who_opens_a_table_in_spark_reads_what_it_is(spark, audits, spec):
+    told = spark.sql(f"DESCRIBE TABLE EXTENDED delta.`{audits.out / spec.name}`").collect()
+    columns = told[: len(spec.columns)]
+    assert [(row.col_name, row.comment) for row in columns] == [(each.name, each.comment) for each in spec.columns]
+    assert [row.data_type for row in told if row.col_name == "Comment"] == [spec.comment]
+
+
 def test_most_tables_have_rows(audits):
     filled = {name for name in OF_A_COPY if DeltaTable(audits.out / name).to_pyarrow_table().num_rows}
     of_other_dialects = {"group_configuration", "consumer_group_target_assignment"}

@@ -1,0 +1,84 @@
+"""The wheel is complete: installed where nothing of the project is, it runs, and knows its settings."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT, check=True)
+    (made,) = folder.glob("kip848_records-*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """The folder of programs of an environment that has the wheel and nothing else."""
+    home = tmp_path_factory.mktemp("venv")
+    venv.create(home, with_pip=False)
+    programs = home / ("Scripts" if os.name == "nt" else "bin")
+    pip = [sys.executable, "-m", "pip", "--python", programs / "python"]
+    subprocess.run([*pip, "install", "-q", "--no-deps", "--no-index", wheel], check=True)
+    return programs
+
+
+def run(program, *arguments):
+    """Run a program of the environment, in its folder: Python would take modules from where it is started."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "SPARK_", "PYSPARK_"))}
+    command = [program, *arguments]
+    return subprocess.run(command, env=environment, cwd=program.parent, capture_output=True, text=True, check=False)
+
+
+def test_it_carries_the_settings_and_not_what_is_to_be_copied(wheel):
+    names = ZipFile(wheel).namelist()
+    settings = {name for name in names if name.startswith("kip848_records/conf/")}
+    assert settings >= {
+        f"kip848_records/conf/{name}" for name in ("audit.toml", "spark-defaults.conf", "log4j2.properties")
+    }
+    assert not [name for name in names if "/databricks/" in name or "/ci/" in name]
+    assert {name.split("/")[0] for name in names if "dist-info" not in name} == {"kip848_records"}
+
+
+def test_it_asks_for_no_spark_unless_told(wheel):
+    with ZipFile(wheel) as files:
+        (metadata,) = [name for name in files.namelist() if name.endswith("METADATA")]
+        wanted = [line for line in files.read(metadata).decode().splitlines() if line.startswith("Requires-Dist:")]
+    assert {line for line in wanted if "spark" in line.split(";")[0]} == {
+        "Requires-Dist: delta-spark==4.4.*; extra == 'spark'",
+        "Requires-Dist: pyspark==4.0.*; extra == 'spark'",
+        "Requires-Dist: delta-spark==4.4.*; extra == 'dev'",
+        "Requires-Dist: pyspark==4.0.*; extra == 'dev'",
+    }
+
+
+def test_without_spark_the_command_says_how_to_get_it(installed):
+    done = run(installed / "kip848", "--help")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        "error: Spark is not installed: there is no module pyspark",
+        "hint: pip install 'kip848-records[spark]'",
+    ]
+
+
+def test_with_what_it_depends_on_the_command_runs_from_the_wheel(installed):
+    (site,) = installed.parent.glob("lib/python*/site-packages")
+    # Behind its own folder: the wheel comes before this checkout.
+    (site / "others.pth").write_text(sysconfig.get_path("purelib"))
+    try:
+        done = run(installed / "kip848", "--help")
+        assert done.returncode == 0, done.stderr
+        assert "audit" in done.stdout
+        where = "from kip848_records.session import conf_dir; print(conf_dir())"
+        assert run(installed / "python", "-c", where).stdout.strip() == str(site / "kip848_records" / "conf")
+    finally:
+        (site / "others.pth").unlink()
