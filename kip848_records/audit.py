@@ -27,6 +27,7 @@ from kip848_records.sources.topic import READ_COMMITTED, READ_UNCOMMITTED, LiveT
 from kip848_records.sources.topic.errors import TopicError
 from kip848_records.tables.delta import write_tables
 from kip848_records.tables.existing import is_of_copy, prepare_tables
+from kip848_records.tables.places import work_folder
 from kip848_records.tables.specs import AUDIT_RUNS, RECORD_TABLES
 from kip848_records.tables.writers import only_writer
 from kip848_records.times import utc
@@ -48,9 +49,11 @@ DEFAULT_CLUSTER = "default"
 class AuditOptions:
     """What to audit, and how.
 
-    `dialect` is who wrote the log, a name in `protocol.messages.DIALECTS`, or `auto`: told by what decodes.
-    `captured_at` is when the log was copied: by default, the newest time in it. `kafka_config` is the file of the
-    client's settings for a live topic, and `checkpoint` a folder, if that is to be read as a stream.
+    `out` is where the tables are, a folder or `tables.places.schema_place`; with the latter, `scratch` is a folder for
+    what is kept until the audit is done, which no other audit uses meanwhile. `dialect` is who wrote the log, a name in
+    `protocol.messages.DIALECTS`, or `auto`: told by what decodes. `captured_at` is when the log was copied: by default,
+    the newest time in it. `kafka_config` is the file of the client's settings for a live topic, and `checkpoint` a
+    folder, if that is to be read as a stream.
     """
 
     sources: tuple[str, ...]
@@ -64,6 +67,12 @@ class AuditOptions:
     allow_empty: bool = False
     kafka_config: str | None = None
     checkpoint: str | None = None
+    scratch: str | None = None
+
+    @property
+    def work_folder(self) -> str:
+        """The folder for what is kept until the audit is done; raises InputError if there is none."""
+        return work_folder(self.out, self.scratch)
 
 
 @dataclass(frozen=True)
@@ -118,8 +127,8 @@ def audit_copies(spark: SparkSession, options: AuditOptions, progress: Callable[
     progress(f"reading {', '.join(options.sources)}")
     names = [copy.name for copy in copies]
     with (
-        only_writer(spark, options.out),
-        landed(spark, log, options.out, copies=names, offset_commits=options.offset_commits) as landing,
+        only_writer(spark, options.work_folder),
+        landed(spark, log, options.work_folder, copies=names, offset_commits=options.offset_commits) as landing,
     ):
         prepare_tables(spark, options.out)
         if KeptLog(spark, options.out, options.cluster).reads():
@@ -154,7 +163,7 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
     Raises InputError where nothing comes though it must, and where the runs before were of another kind.
     """
     kept = KeptLog(spark, options.out, options.cluster)
-    with only_writer(spark, options.out), scratch(spark, options.out) as folder:
+    with only_writer(spark, options.work_folder), scratch(spark, options.work_folder) as folder:
         prepare_tables(spark, options.out)
         reads = kept.reads()
         if is_of_copy(spark, options.out, options.cluster):

@@ -198,6 +198,34 @@ class InputError(Kip848Error):
         return cls(f"nothing can be written to {out}: {reason}", "name a folder that is yours with --out, new or not")
 
     @classmethod
+    def no_schema(cls, schema: str) -> Self:
+        """A catalog has no such schema."""
+        return cls(f"there is no schema {schema}", "create it, or check --catalog, --schema and the right to use both")
+
+    @classmethod
+    def no_scratch(cls, schema: str) -> Self:
+        """What tables in a catalog are made of has no folder."""
+        return cls(
+            f"tables in the schema {schema} need a folder for what they are made of",
+            "name one with --scratch, such as a folder in a volume, that no other audit uses",
+        )
+
+    @classmethod
+    def no_place(cls, what: str) -> Self:
+        """Nobody said where the tables are."""
+        return cls("it is not said where the tables are", f"name {what}, or --catalog and --schema")
+
+    @classmethod
+    def half_a_schema(cls) -> Self:
+        """A catalog without a schema, or the other way round."""
+        return cls("--catalog and --schema belong together", "name both, or neither")
+
+    @classmethod
+    def two_places(cls, folder: str) -> Self:
+        """A folder and a schema were named."""
+        return cls(f"the tables are in a schema or in a folder, and {folder} was named too", "leave out one of them")
+
+    @classmethod
     def disk_full(cls, out: str) -> Self:
         """There is no room left where tables are written, or where Spark keeps what it sorts."""
         return cls(

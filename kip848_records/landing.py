@@ -79,7 +79,7 @@ class Landed(Scratch):
 def scratch(spark: SparkSession, out: str) -> Iterator[Scratch]:
     """Yield a folder below the folder `out`, which is removed when the block ends.
 
-    Whoever writes to `out` is alone there (`tables.writers.only_writer`): so what a killed run has left goes first.
+    Whoever works in `out` is alone there (`tables.writers.only_writer`): so what a killed run has left goes first.
     """
     path = f"{out.rstrip('/')}/_landing/{uuid.uuid4()}"
     if (folder := local_path(spark, path)) is not None:

@@ -14,7 +14,7 @@ from kip848_records.live.retention import ended_before, prunable, prune
 from kip848_records.live.update import Names, bring_up_to_date
 from kip848_records.tables.delta import ClusterTables, write_tables
 from kip848_records.tables.existing import is_of_copy, prepare_tables
-from kip848_records.tables.places import delta_table, is_there, read
+from kip848_records.tables.places import delta_table, is_there, read, work_folder
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 from kip848_records.tables.writers import only_writer
 
@@ -73,9 +73,16 @@ def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
     return plans
 
 
-def maintain(spark: SparkSession, out: str, plans: list[Retention], progress: Callable[[str], None]) -> None:
+def maintain(
+    spark: SparkSession,
+    out: str,
+    plans: list[Retention],
+    progress: Callable[[str], None],
+    scratch_folder: str | None = None,
+) -> None:
     """Do what was planned, then OPTIMIZE and VACUUM every table. Interrupted, the next audit finishes it."""
-    with only_writer(spark, out), scratch(spark, out) as folder:
+    work = work_folder(out, scratch_folder)
+    with only_writer(spark, work), scratch(spark, work) as folder:
         prepare_tables(spark, out)
         for number, each in enumerate(plans):
             if not any(each.rows.values()):

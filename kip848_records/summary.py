@@ -14,6 +14,7 @@ from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.quality.convergence import with_epochs_in_hour
 from kip848_records.sources.log import key_of_types
 from kip848_records.tables.delta import read_table
+from kip848_records.tables.places import place_text
 from kip848_records.terminal import (
     count_text,
     duration_text,
@@ -69,7 +70,7 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
     yield from _slowest_members(table("rebalance_lag"))
     yield from _busiest(table("epoch_timeline"))
     yield from _unowned(table("partition_handover"))
-    yield Text(f"\nDelta tables are in {printable(options.out.rstrip('/'))}/")
+    yield Text(f"\nDelta tables are in {printable(place_text(options.out))}")
 
 
 def _notes(audit: Audit) -> Iterator[RenderableType]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 
 from kip848_records.errors import InputError
-from kip848_records.tables.delta import ClusterTables, location
+from kip848_records.tables.delta import ClusterTables
+from kip848_records.tables.places import read
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def create_views(spark: SparkSession, out: str, cluster: str) -> None:
-    """Make a temporary view of each table in the folder `out`, by the table's name: the rows of one cluster.
+    """Make a temporary view of each table in `out`, by the table's name: the rows of one cluster.
 
     `offset_commit` is empty without ``--offset-commits``; `log` is there for live topics only. Raises InputError where
     the folder does not hold the tables of an audit, or not of that cluster.
@@ -31,7 +32,7 @@ def create_views(spark: SparkSession, out: str, cluster: str) -> None:
 
 def _clusters(spark: SparkSession, out: str) -> list[str]:
     try:
-        runs = spark.read.format("delta").load(location(out, AUDIT_RUNS.name))
+        runs = read(spark, out, AUDIT_RUNS.name)
         return sorted(run.cluster for run in runs.select("cluster").distinct().collect())
     except AnalysisException:
         raise InputError.not_audited(out, AUDIT_RUNS.name) from None

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from kip848_records.audit import AuditOptions
 from kip848_records.decode.dialects import AUTO
+from kip848_records.errors import InputError
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.sources.files import FORMATS
 from kip848_records.sources.topic import TopicError, is_topic, parse_url
+from kip848_records.tables.places import schema_place
 from kip848_records.text import printable
 from kip848_records.topics import read_topics_file
 
@@ -30,11 +32,11 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"error: {printable(message)}\nhint: see {self.prog} --help\n")
 
 
-def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "") -> None:
+def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, at_least: int = 1) -> None:
     """Add what reads a log: its `sources` (`besides`: what else they may be), how to read them, and `debug`."""
     command.add_argument(
         "sources",
-        nargs="+",
+        nargs="+" if at_least else "*",
         metavar=metavar,
         help=f"{besides}segment files (a file, a partition's folder, a broker's data folder or a folder of several of "
         "those), or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several are copies of one log; or "
@@ -96,6 +98,33 @@ def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> Audi
         captured_at=arguments.captured_at,
         kafka_config=arguments.kafka_config,
     )
+
+
+def add_schema(command: Parser) -> None:
+    """Add `catalog` and `schema`, which name tables where a folder would."""
+    command.add_argument("--catalog", metavar="NAME", help="the tables are in a schema of this catalog, in no folder")
+    command.add_argument("--schema", metavar="NAME", help="the schema, which must be there")
+
+
+def add_scratch(command: Parser) -> None:
+    """Add `scratch`, for who writes tables into a schema."""
+    command.add_argument(
+        "--scratch", metavar="DIR", help="with --catalog: a folder for what tables are made of, such as one in a volume"
+    )
+
+
+def place(arguments: argparse.Namespace, folder: str | None, what: str) -> str:
+    """Return where the tables are: in `folder`, `what` names it, or in a schema. Raises InputError for both or none."""
+    catalog, schema = arguments.catalog, arguments.schema
+    if (catalog is None) != (schema is None):
+        raise InputError.half_a_schema()
+    if catalog is not None and folder is not None:
+        raise InputError.two_places(folder)
+    if catalog is not None:
+        return schema_place(catalog, schema)
+    if folder is None:
+        raise InputError.no_place(what)
+    return folder
 
 
 def add_debug(command: Parser) -> None:

@@ -9,7 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from kip848_records.audit import DEFAULT_CLUSTER, run_audit
-from kip848_records.cli.arguments import add_capture, add_source, audit_options
+from kip848_records.cli.arguments import add_capture, add_schema, add_scratch, add_source, audit_options, place
 from kip848_records.cli.output import print_parts, progress_lines
 from kip848_records.errors import FailedError
 from kip848_records.session import get_session
@@ -30,7 +30,9 @@ def add(commands: Commands) -> None:
         description="Decodes a copy of __consumer_offsets into Delta tables and sums up what they say.",
     )
     add_source(command)
-    command.add_argument("--out", required=True, metavar="DIR", help="folder of the Delta tables, one folder each")
+    command.add_argument("--out", metavar="DIR", help="folder of the Delta tables, one folder each")
+    add_schema(command)
+    add_scratch(command)
     command.add_argument(
         "--cluster", default=DEFAULT_CLUSTER, metavar="NAME", help="cluster column of every row (%(default)s)"
     )
@@ -53,9 +55,9 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: Namespace) -> int:
-    named = audit_options(arguments, arguments.out, arguments.cluster)
+    named = audit_options(arguments, place(arguments, arguments.out, "--out"), arguments.cluster)
     options = replace(named, offset_commits=arguments.offset_commits, allow_empty=arguments.allow_empty)
-    options = replace(options, checkpoint=arguments.checkpoint)
+    options = replace(options, checkpoint=arguments.checkpoint, scratch=arguments.scratch)
     progress = progress_lines()
     progress("starting Spark")
     spark = get_session()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records.audit import DEFAULT_CLUSTER, run_audit
 from kip848_records.check import check, is_audited
-from kip848_records.cli.arguments import add_capture, add_source, audit_options, check_source
+from kip848_records.cli.arguments import add_capture, add_schema, add_source, audit_options, check_source, place
 from kip848_records.cli.output import print_parts, progress_lines
 from kip848_records.config import load_settings
 from kip848_records.errors import InputError
@@ -48,7 +48,8 @@ def add(commands: Commands) -> None:
         description="Judges expectations about the tables of an audit, or about a copy of the log, which is audited "
         "first. Exit code 0: none failed, 1: one did, or the check with an error line, 2: bad arguments or input.",
     )
-    add_source(command, "DIR|SOURCE", "the folder of an audit's tables; or ")
+    add_source(command, "DIR|SOURCE", "the folder of an audit's tables; or ", at_least=0)
+    add_schema(command)
     command.add_argument("--cluster", metavar="NAME", help="only this cluster of DIR; the name of the log's")
     add_capture(command)
     command.add_argument("--out", metavar="DIR", help="keep the tables of the log's audit there")
@@ -102,14 +103,22 @@ def _tables(
     spark: SparkSession, arguments: Namespace, progress: Callable[[str], None]
 ) -> Iterator[tuple[str, str | None]]:
     """Yield the folder of the tables and the cluster: as named, or those of a log that is audited now."""
+    if arguments.catalog is not None or arguments.schema is not None or not arguments.sources:
+        _refuse_options_of_logs(arguments, tables := place(arguments, next(iter(arguments.sources), None), "DIR"))
+        yield tables, arguments.cluster
+        return
     first, *others = arguments.sources
     if not others and not is_topic(first) and is_audited(spark, first):
-        for name in _OF_A_LOG:
-            if getattr(arguments, name) is not None:
-                raise InputError.not_for_tables(f"--{name.replace('_', '-')}", first)
+        _refuse_options_of_logs(arguments, first)
         yield first, arguments.cluster
         return
     with nullcontext(arguments.out) if arguments.out else TemporaryDirectory(prefix="kip848-check-") as out:
         cluster = DEFAULT_CLUSTER if arguments.cluster is None else arguments.cluster
         run_audit(spark, audit_options(arguments, out, cluster), progress)
         yield out, cluster
+
+
+def _refuse_options_of_logs(arguments: Namespace, tables: str) -> None:
+    for name in _OF_A_LOG:
+        if getattr(arguments, name) is not None:
+            raise InputError.not_for_tables(f"--{name.replace('_', '-')}", tables)

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from kip848_records import __version__
 from kip848_records.errors import InputError
 from kip848_records.tables.delta import several, sql_string
-from kip848_records.tables.places import is_there, read, sql_name
+from kip848_records.tables.places import check_place, is_there, read, sql_name
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def prepare_tables(spark: SparkSession, out: str, *, migrate: bool = True) -> No
 
     Who only wants to look does not `migrate` them.
     """
+    check_place(spark, out)
     versions, columns = _written_by(spark, out)
     if newer := [version for version in versions if _number(version) > _number(__version__)]:
         raise InputError.newer_tables(out, max(newer, key=_number), __version__)

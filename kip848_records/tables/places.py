@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 
+from kip848_records.errors import InputError
 from kip848_records.sources.files import URI, local_path
 
 if TYPE_CHECKING:
@@ -35,6 +36,28 @@ def is_schema(place: str) -> bool:
 def place_text(place: str) -> str:
     """Return a place as people name it: a folder ends in a slash."""
     return place.removeprefix(_CATALOG) if is_schema(place) else f"{place.rstrip('/')}/"
+
+
+def work_folder(place: str, scratch: str | None) -> str:
+    """Return the folder for what tables are made of, `scratch` for a schema; raises InputError if there is none."""
+    if not is_schema(place):
+        return place
+    if scratch is None:
+        raise InputError.no_scratch(place_text(place))
+    return scratch
+
+
+def check_place(spark: SparkSession, place: str) -> None:
+    """Raise InputError for a schema that is not there: it is not ours to create."""
+    if is_schema(place) and not _has_schema(spark, place.removeprefix(_CATALOG)):
+        raise InputError.no_schema(place_text(place))
+
+
+def _has_schema(spark: SparkSession, name: str) -> bool:
+    try:
+        return spark.catalog.databaseExists(name)
+    except AnalysisException:  # nor the catalog
+        return False
 
 
 def sql_name(place: str, table: str) -> str:
