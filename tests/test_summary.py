@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from kip848_records.summary import convergence, _groups, _unconverged, verdict
+from kip848_records.summary import _groups, _unconverged, convergence, verdict
 from tests.made_tables import rows_of
 
 SINCE = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -1,5 +1,4 @@
-"""The command line: `kip848 audit`, `check`, `inspect`, `explain`, `report`,
-`maintain` and `simulate`, a module each.
+"""The command line: a module for each command, such as `kip848 audit`.
 
 A command's `add` adds its parser, whose default `run` is what runs the command and returns its exit code.
 """

@@ -132,13 +132,19 @@ def _step(audits: Iterable[Audited]) -> int:
 
 def _bumps(audited: Audited, step: int) -> list[Fields]:
     start = (F.floor(F.unix_seconds("bumped_at") / step) * step).alias("at_s")
-    counted = audited.table("epoch_timeline").where("bumped_at IS NOT NULL").groupBy(start, "cause").agg(F.count("*").alias("epochs"))
+    counted = (
+        audited.table("epoch_timeline")
+        .where("bumped_at IS NOT NULL")
+        .groupBy(start, "cause")
+        .agg(F.count("*").alias("epochs"))
+    )
     return [row.asDict() for row in counted.orderBy("at_s", "cause").collect()]
 
 
 def _drawn(listed: Sequence[Fields], cluster: str) -> list[Fields]:
     """Return the first groups of a cluster, as many as may be told of."""
-    drawn, records = [], 0
+    drawn: list[Fields] = []
+    records = 0
     for group in (each for each in listed if each["cluster"] == cluster):
         records += group["records"] or 0
         if len(drawn) == GROUPS_DRAWN or (records > RECORDS_DRAWN and drawn):

@@ -41,7 +41,7 @@ def bumps_figure(bumps: Sequence[Fields], step_s: int) -> dict[str, Any]:
                 marker={"color": colour},
                 hovertemplate="%{y} began: " + words + "<extra></extra>",
             )
-    figure.update_xaxes(type="date", title="UTC")
+    figure.update_xaxes(type="date")
     figure.update_yaxes(title="epochs", rangemode="tozero")
     drawn: dict[str, Any] = figure.to_dict()
     # The template of the library's default theme is larger than the figure; the page has colours of its own.

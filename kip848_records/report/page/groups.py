@@ -31,8 +31,8 @@ def groups(audited: Audited) -> DataFrame:
 
     ``partition, group_id, lives`` (how often it was created, as far as the log tells), ``group_type``; of `group_state`
     the columns `_NOW` (``convergence`` as the summary has it, ``since_ms`` since 1970; null but for `DELETED` where the
-    group is gone); ``epochs``, how many; ``records``, how many types 8; ``slowest``, of the rebalances that were seen in
-    full: ``rebalance_lag_ms, group_epoch, bump_offset``; ``most``, of the hour with most epochs: ``in_hour, second,
+    group is gone); ``epochs``, how many; ``records``, how many types 8; ``slowest``, of the rebalances that were seen
+    in full: ``rebalance_lag_ms, group_epoch, bump_offset``; ``most``, of the hour with most epochs: ``in_hour, second,
     group_epoch, bump_offset``; ``unowned_ms`` and ``longest``, of `unowned_times`; ``blocker``, a sentence.
     """
     epochs = audited.table("epoch_timeline")

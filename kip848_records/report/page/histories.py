@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kip848_records.quality.expectations import Audited
 
 LIMITS: Final = {"epochs": 200, "states": 400, "bars": 2000, "handovers": 500, "lags": 200, "behind": 100}
-"""How many rows of each kind the page has of one group: the last ones, of `behind` those that are behind for longest."""
+"""How many rows of each kind the page has of a group: the last ones, of `behind` those that are behind for longest."""
 
 
 def histories(audited: Audited, chosen: DataFrame) -> dict[str, DataFrame]:
@@ -84,9 +84,7 @@ def _bars(events: DataFrame) -> DataFrame:
     later = Window.partitionBy(*INCARNATION).orderBy(F.desc("offset")).rowsBetween(Window.unboundedPreceding, -1)
     key_type, epoch = F.col("key_type"), F.col("member_epoch")
     so_far = Window.partitionBy(*INCARNATION).orderBy("offset")
-    known = F.when(
-        (key_type == MEMBER) & ~F.col("is_tombstone"), F.struct("instance_id", "client_id", "client_host")
-    )
+    known = F.when((key_type == MEMBER) & ~F.col("is_tombstone"), F.struct("instance_id", "client_id", "client_host"))
     assigned = F.when(
         (key_type == TARGET_ASSIGNMENT) & ~F.col("is_tombstone"),
         F.struct(F.unix_millis("timestamp").alias("at_ms"), "offset"),
@@ -111,7 +109,8 @@ def _bars(events: DataFrame) -> DataFrame:
         .where("until_ms IS NULL OR until_ms > from_ms")
         .withColumn("kind", kind)
     )
-    falls_behind = (F.col("kind") == "reconciled") & (F.col("next.offset") < F.coalesce("until_offset", F.lit(2**63 - 1)))
+    comes_first = F.col("next.offset") < F.coalesce("until_offset", F.lit(2**63 - 1))
+    falls_behind = (F.col("kind") == "reconciled") & comes_first
     columns = (
         *("group_id", "incarnation", "member_id", "partition", "offset", "from_ms", "until_ms", "kind"),
         *("member_epoch", "is_complete", "known.instance_id", "known.client_id", "known.client_host"),
@@ -151,7 +150,7 @@ def _lags(lags: DataFrame) -> DataFrame:
 
 
 def _behind(lags: DataFrame) -> DataFrame:
-    """Add to `explain.members_behind` ``free``: the partitions that nobody holds, each ``since_ms`` (null: not seen)."""
+    """Add to `explain.members_behind` ``free``: partitions that nobody holds, each ``since_ms`` (null: not seen)."""
     nobodys = F.filter("awaited", lambda each: each["owner"].isNull())
     since = F.transform(
         nobodys,

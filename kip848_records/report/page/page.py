@@ -53,7 +53,7 @@ def page(contents: Contents, histories_bytes: int = HISTORIES_BYTES) -> Page:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"time": time_text, "span": span, "ms": ms_text, "counted": count_text}
+    environment.filters |= {"time": time_text, "clock": clock, "span": span, "ms": ms_text, "counted": count_text}
     histories = _packed(contents, histories_bytes)
     told = sum(history is not None for history in histories)
     html = environment.get_template("page.html").render(
@@ -71,6 +71,11 @@ def span(millis: int | None) -> str:
     if millis is None or millis < 0 or millis >= _MINUTE:
         return duration_text(millis)
     return f"{millis} ms" if millis < _SECOND else f"{millis / _SECOND:.3f}".rstrip("0").rstrip(".") + " s"
+
+
+def clock(millis: int | None) -> str:
+    """Return a time without its zone, for the cells of a column that names it."""
+    return time_text(millis).removesuffix(" UTC")
 
 
 def _overview(contents: Contents) -> dict[str, Any]:

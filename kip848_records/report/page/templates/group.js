@@ -5,8 +5,9 @@ const statusText = (epoch) => ({
   superseded: `superseded by epoch ${epoch.superseded_by}`, open: "not Stable yet",
 })[epoch.status] ?? epoch.status;
 
-/** A time that was not seen in full is no measurement. */
-const lagText = (ms, row) => ms === null ? "" : spanText(ms) + (row.history === "observed" && !row.clock_skew ? "" : " ?");
+/** A time is marked where it is no measurement: it lasts still, or its beginning was not seen. */
+const lagText = (ms, row) => ms === null ? "" : spanText(ms) + (isVague(row) ? " ?" : row.status === "open" && row.member_id ? " so far" : "");
+const isVague = (row) => row.clock_skew || row.history === "left_censored" || row.history === "censored";
 const lagHint = (ms, row) => ms === null ? null
   : `${number(ms)} ms${row.clock_skew ? "; brokers' clocks differ" : ""}${row.history === "observed" ? "" : `; ${HISTORY[row.history]}`}`;
 const lag = (title, read) => ({ title, kind: "number", cell: (row) => lagText(read(row), row), hint: (row) => lagHint(read(row), row) });
@@ -15,7 +16,7 @@ const seen = { title: "Seen", cell: (row) => HISTORY[row.history] };
 const epochColumns = (group) => [
   { title: "Epoch", isHead: true, kind: "number", cell: (row) => element("a", { href: groupLink(group, row.group_epoch) }, String(row.group_epoch)) },
   { title: "Cause", cell: (row) => causeText(row.cause) },
-  { title: "Began", kind: "time", cell: (row) => timeText(row.bumped_at_ms) },
+  { title: "Began (UTC)", kind: "time", cell: (row) => clockText(row.bumped_at_ms) },
   lag("To assignment", (row) => row.assign_lag_ms),
   lag("To Stable", (row) => row.rebalance_lag_ms),
   { title: "Result", cell: statusText },
@@ -25,21 +26,21 @@ const epochColumns = (group) => [
   { title: "Record", kind: "place", cell: (row) => placeText(row.partition, row.bump_offset) },
 ];
 const LAG_COLUMNS = [
-  { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
+  { title: "Member", isHead: true, kind: "member", cell: (row) => row.member_id },
   { title: "Client", kind: "id", cell: clientText },
   { title: "Status", cell: (row) => row.status },
   lag("Behind", (row) => row.lag_ms),
   lag("Revoking", (row) => row.revoke_ms),
   lag("Waiting", (row) => row.wait_ms),
-  { title: "Blocked by", kind: "id", cell: (row) => row.blocked_by.join(", ") },
+  { title: "Blocked by", kind: "member", cell: (row) => row.blocked_by.join(", ") },
   seen,
   { title: "Record", kind: "place", cell: (row) => placeText(row.partition, row.offset), hint: () => "where the epoch of the assignment began" },
 ];
 const HANDOVER_COLUMNS = [
   { title: "Partitions", isHead: true, kind: "id", cell: (row) => `${row.topic} ${rangesText(row.numbers)}` },
-  { title: "From", kind: "id", cell: (row) => row.from_member ?? "first owner seen" },
-  { title: "To", kind: "id", cell: (row) => row.to_member },
-  { title: "When", kind: "time", cell: (row) => timeText(row.acquired_at_ms) },
+  { title: "From", kind: "member", cell: (row) => row.from_member ?? "first owner seen" },
+  { title: "To", kind: "member", cell: (row) => row.to_member },
+  { title: "When (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
   { title: "Unowned, at least", kind: "number", cell: (row) => lagText(row.unowned_ms, row), hint: (row) => lagHint(row.unowned_ms, row) },
   { title: "Wanted then", cell: (row) => row.unowned_ms ? (row.wanted ? "yes" : "no") : "" },
   seen,
@@ -47,8 +48,8 @@ const HANDOVER_COLUMNS = [
 ];
 const STATE_COLUMNS = [
   { title: "State", isHead: true, cell: (row) => element("span", { class: `state ${row.state}` }, row.state) },
-  { title: "From", kind: "time", cell: (row) => timeText(row.from_at_ms) },
-  { title: "To", kind: "time", cell: (row) => row.to_at_ms === null ? "still" : timeText(row.to_at_ms) },
+  { title: "From (UTC)", kind: "time", cell: (row) => clockText(row.from_at_ms) },
+  { title: "To (UTC)", kind: "time", cell: (row) => row.to_at_ms === null ? "still" : clockText(row.to_at_ms) },
   seen,
   { title: "Record", kind: "place", cell: (row) => placeText(row.partition, row.from_offset) },
 ];
@@ -110,23 +111,26 @@ async function showGroup(group, epoch) {
     return;
   }
   const omitted = leftOut(history);
+  const [violated, unjudged] = [false, true].map((isUnknown) => history.findings.filter((each) => (each.severity === "unknown") === isUnknown));
   const offsets = new Map((history.epochs ?? []).map((row) => [row.group_epoch, row.bump_offset]));
   const lags = (history.lags ?? []).map((row) => ({ ...row, offset: offsets.get(row.group_epoch) ?? null }));
   home.append(...[
     history.waiting?.length && element("section", {}, element("h2", {}, "Who waits for whom, the oldest first"),
       element("ul", { class: "waiting" }, history.waiting.map(([member, partitions]) =>
         element("li", {}, member, partitions.length > 0 && element("ul", {}, partitions.map((each) => element("li", {}, each))))))),
-    history.findings.length && element("section", {}, element("h2", {}, "Checks that did not pass"), tableOf(FINDING_COLUMNS, history.findings)),
-    element("section", { id: "timeline" }, element("h2", {}, "Timeline")),
+    element("section", { id: "timeline" }, element("h2", {}, "Timeline (UTC)")),
     omitted.length && element("p", { class: "note" }, `Shown: ${omitted.join("; ")}. The tables have all; `, element("code", {}, `${explainCommand(group)} --epoch E`), " tells any epoch."),
+    violated.length && folded(`Checks that failed or warned (${number(violated.length)})`, true, tableOf(FINDING_COLUMNS, violated, { label: "Checks" })),
     history.epochs && folded(`Epochs, the last first (${number(history.epochs.length)})`, true,
       tableOf(epochColumns(group), history.epochs, { chosen: (row) => row.group_epoch === epoch, label: "Epochs" })),
     lags.length && folded(`Members at assignment epoch ${lags[0].group_epoch} (${number(lags.length)})`, true, tableOf(LAG_COLUMNS, lags, { label: "Members" })),
     history.handovers && folded(`Partitions handed over, the last first (${number(history.handovers.length)})`, false, tableOf(HANDOVER_COLUMNS, history.handovers, { label: "Handovers" })),
     history.states && folded(`States of the group, the last first (${number(history.states.length)})`, false, tableOf(STATE_COLUMNS, history.states, { label: "States" })),
+    unjudged.length && folded(`What checks could not judge (${number(unjudged.length)})`, false, tableOf(FINDING_COLUMNS, unjudged, { label: "Unknown" })),
     element("p", { class: "muted" }, "In the terminal: ", element("code", {}, explainCommand(group))),
   ].filter(Boolean));
-  drawTimeline(group, history, epoch);
+  await plotly();
+  if (home.contains(heading)) drawTimeline(group, history, epoch);
 }
 
 function drawTimeline(group, history, epoch) {
@@ -137,22 +141,42 @@ function drawTimeline(group, history, epoch) {
   }
   const captured = data.captured[group.cluster];
   const everybody = membersOf(history, (bar) => captured ?? bar.from_ms);
-  const drawn = everybody.slice(0, MEMBERS_DRAWN);
+  const asTheyCame = (members) => [...members].sort((a, b) => a.first - b.first || (a.id < b.id ? -1 : 1));
   const figure = element("div", { class: "figure", role: "img",
     "aria-label": `Timeline of group ${group.group_id}: its states, its epochs and what each member did; the tables below say the same` });
   const buttons = element("div", { class: "zoom" });
   section.append(buttons, figure);
-  const draw = (members) => {
-    const { traces, layout, whole } = timelineFigure(group, history, members, section.clientWidth);
-    const views = viewsOf(group, history, whole, epoch);
-    plot(figure, traces, layout, views[0][1]);
-    buttons.replaceChildren(...views.slice(1).map(([words, range]) =>
-      element("button", { type: "button", click: () => Plotly.relayout(figure, { "xaxis.range": range }) }, words)),
-    ...(members.length < everybody.length ? [element("button", { type: "button", click: () => draw(everybody) },
-      `All ${number(everybody.length)} members; these ${members.length} were behind for longest`)] : []));
+  let members = asTheyCame(everybody.slice(0, MEMBERS_DRAWN));
+  const { whole } = timelineFigure(group, history, members, section.clientWidth);
+  const [[, first], ...views] = viewsOf(group, history, whole, epoch);
+  let range = first;
+  const draw = () => {
+    const { traces, layout } = timelineFigure(group, history, members, section.clientWidth, range);
+    plot(figure, traces, layout, range);
   };
-  draw(drawn);
-  redraw = () => draw(drawn);
+  const button = (words, change) => element("button", { type: "button", click: () => { change(); draw(); } }, words);
+  const turn = (words, change) => button(words, () => { range = change(range[0], range[1] - range[0]); });
+  buttons.append(...views.map(([words, view]) => button(words, () => { range = view; })),
+    turn("Earlier", (from, width) => [from - width / 2, from + width / 2]),
+    turn("Later", (from, width) => [from + width / 2, from + 1.5 * width]),
+    turn("Closer", (from, width) => [from + width / 4, from + 0.75 * width]),
+    turn("Wider", (from, width) => [from - width / 2, from + 1.5 * width]));
+  if (members.length < everybody.length) {
+    const more = button(`All ${number(everybody.length)} members; these ${members.length} were behind for longest`, () => {
+      members = asTheyCame(everybody);
+      more.remove();
+    });
+    buttons.append(more);
+  }
+  draw();
+  const milliseconds = (at) => typeof at === "number" ? at : Date.parse(`${at.replace(" ", "T")}Z`);
+  figure.on("plotly_relayout", (change) => {
+    if (change["xaxis.autorange"]) range = whole;
+    else if ("xaxis.range[0]" in change) range = [milliseconds(change["xaxis.range[0]"]), milliseconds(change["xaxis.range[1]"])];
+    else return;
+    draw();
+  });
+  redraw = draw;
 }
 
 /** Stretches of time to look at; the first is what is shown at first. */

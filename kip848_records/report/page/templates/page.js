@@ -3,6 +3,16 @@
 let redraw = null;  // the figure of the group that is shown
 let scrolled = 0;   // how far the overview was
 
+/** Plotly, started when the first figure is drawn: it is nine tenths of a small page. */
+const plotly = () => new Promise((done) => {
+  if (!window.Plotly) {
+    const script = element("script");
+    script.textContent = field("plotly").textContent;
+    document.head.append(script);
+  }
+  done();
+});
+
 /** Draw a figure in the page's colours. */
 function plot(where, traces, layout, range) {
   const lined = { gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), automargin: true };
@@ -15,9 +25,20 @@ function plot(where, traces, layout, range) {
   Plotly.react(where, traces, full, { responsive: true, displaylogo: false, displayModeBar: false });
 }
 
+function startBumps() {
+  const where = field("bumps-figure");
+  const seen = new IntersectionObserver(async ([entry]) => {
+    if (!entry.isIntersecting) return;
+    seen.disconnect();
+    await plotly();
+    drawBumps();
+  }, { rootMargin: "400px" });
+  if (where) seen.observe(where);
+}
+
 function drawBumps() {
   const where = field("bumps-figure");
-  if (!where) return;
+  if (!where || !window.Plotly) return;
   const { data: traces, layout } = structuredClone(data.bumps);
   plot(where, traces, { ...layout, height: 300, margin: { l: 40, r: 8, t: 8, b: 40 }, legend: { orientation: "h", y: -0.25 } });
 }
@@ -69,6 +90,7 @@ const overviewTitle = document.title;
 history.scrollRestoration = "manual";
 startTheme();
 startList();
+startBumps();
 addEventListener("hashchange", route);
 await route();
 document.documentElement.dataset.ready = "true";

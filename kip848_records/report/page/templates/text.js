@@ -4,6 +4,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const severalClusters = Object.keys(data.captured).length > 1;
 
 const timeText = (ms) => ms === null || ms === undefined ? "" : new Date(ms).toISOString().replace("T", " ").replace("Z", " UTC");
+const clockText = (ms) => timeText(ms).replace(" UTC", "");
 const number = (value) => value === null || value === undefined ? "" : value.toLocaleString("en");
 const counted = (count, what) => count === 1 ? `1 ${what}` : `${number(count)} ${what}s`;
 

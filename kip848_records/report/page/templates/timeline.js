@@ -1,7 +1,7 @@
 // A group's timeline: a row for its states, one for its epochs, one for each member, and below how many partitions had
 // no owner. Times are UTC.
 
-const ROW = 40;  // px
+const ROW = 42;  // px
 const MEMBERS_DRAWN = 30;
 const KINDS = {
   reconciled: ["reconciled", ""],
@@ -12,7 +12,7 @@ const KINDS = {
   unknown: ["unknown: the log does not tell", "+"],
 };
 const STATES = {
-  Stable: "reconciled", Reconciling: "revoking", Assigning: "waiting", Empty: "away", unknown: "behind",
+  Stable: ["reconciled", ""], Reconciling: ["waiting", ""], Assigning: ["behind", ""], Empty: ["away", ""], unknown: ["away", "+"],
 };
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -34,6 +34,7 @@ function membersOf(history, end) {
     Object.assign(member, { client_id: member.client_id ?? bar.client_id, client_host: member.client_host ?? bar.client_host,
       instance_id: member.instance_id ?? bar.instance_id });
     member.bars.push(bar);
+    member.first = Math.min(member.first ?? Infinity, bar.from_ms);
     if (bar.kind !== "reconciled") member.unsettled += (bar.until_ms ?? end(bar)) - bar.from_ms;
     member.lasts ||= bar.until_ms === null && bar.kind !== "reconciled";
   }
@@ -56,8 +57,8 @@ function unownedSteps(history, captured) {
   return [...changes].sort(([a], [b]) => a - b).map(([at, by]) => [at, count += by]);
 }
 
-/** What is drawn of a group: Plotly's traces and layout. `members` are those that have a row. */
-function timelineFigure(group, history, members, width) {
+/** What is drawn of a group: Plotly's traces and layout. `members` are those that have a row; `range` is in view. */
+function timelineFigure(group, history, members, width, range) {
   const captured = data.captured[group.cluster];
   const newest = Math.max(...(history.states ?? []).map((each) => each.to_at_ms ?? each.from_at_ms),
     ...(history.bars ?? []).map((each) => each.until_ms ?? each.from_ms));
@@ -72,10 +73,15 @@ function timelineFigure(group, history, members, width) {
   const rowOf = new Map(members.map((member, index) => [member.id, index + 2]));
   const traces = [], opens = { x: [], y: [], text: [] }, begins = { x: [], y: [], text: [] };
 
-  const bars = (name, kind, pattern, entries, options = {}) => {
-    if (!entries.length) return;
+  const [firstSeen, lastSeen] = range ?? [-Infinity, Infinity];
+  const bars = (name, kind, pattern, all, options = {}) => {
+    if (!all.length) return;
+    // Cut to what is in view, so that a bar's words are.
+    const entries = all.filter((each) => each.from <= lastSeen && each.until >= firstSeen).map((each) => ({ ...each,
+      from: Math.max(each.from, firstSeen), until: Math.min(each.until, lastSeen), lasts: each.lasts && each.until <= lastSeen,
+      begins: !each.isSure && each.from >= firstSeen }));
     traces.push({
-      type: "bar", orientation: "h", name, legendgroup: name, width: 0.42,
+      type: "bar", orientation: "h", name, legendgroup: name, width: 0.48,
       y: entries.map((each) => each.row), base: entries.map((each) => each.from),
       x: entries.map((each) => Math.max(each.until - each.from, 0)),
       text: entries.map((each) => each.label ?? ""), textposition: "inside", insidetextanchor: "start", textangle: 0,
@@ -86,19 +92,19 @@ function timelineFigure(group, history, members, width) {
     });
     for (const each of entries) {
       if (each.lasts) { opens.x.push(each.until); opens.y.push(each.row); opens.text.push(each.hover); }
-      if (!each.isSure) { begins.x.push(each.from); begins.y.push(each.row); begins.text.push(each.hover); }
+      if (each.begins) { begins.x.push(each.from); begins.y.push(each.row); begins.text.push(each.hover); }
     }
   };
   const during = (from, until, lasts) => `from ${timeText(from)} for ${spanText(until - from)}${lasts ? ", and lasts still" : ""}`;
   const isSure = (row) => row.history === "observed" || row.history === "right_censored";
 
-  const stateEntries = (name) => (history.states ?? []).filter((each) => (STATES[each.state] ?? "away") === name).map((each) => {
+  const stateEntries = (name) => (history.states ?? []).filter((each) => each.state === name).map((each) => {
     const until = each.to_at_ms ?? end, lasts = each.to_at_ms === null;
     return { row: 0, from: each.from_at_ms, until, lasts, isSure: isSure(each), label: ` ${each.state}`,
       hover: lines(`Group: ${each.state}`, during(each.from_at_ms, until, lasts), HISTORY[each.history], recordText(each.partition, each.from_offset)) };
   });
-  for (const kind of new Set(Object.values(STATES))) {
-    bars(kind, kind, kind === "behind" ? "." : "", stateEntries(kind), { showlegend: false, insidetextfont: { color: "#111" } });
+  for (const [state, [kind, pattern]] of Object.entries(STATES)) {
+    bars(state, kind, pattern, stateEntries(state), { showlegend: false, insidetextfont: { color: "#111", size: 11 } });
   }
 
   const epochs = [...(history.epochs ?? [])].sort((a, b) => a.bump_offset - b.bump_offset);
@@ -108,8 +114,8 @@ function timelineFigure(group, history, members, width) {
     return { row: 1, from: each.bumped_at_ms, until, isSure: isSure(each), label: `\u00A0\u00A0\u00A0\u00A0${each.group_epoch} ${plain(causeText(each.cause))}`,
       tone: index % 2, hover: epochHover(each) };
   });
-  bars("epoch", "tile", "", tiles.filter((tile) => tile.tone === 0), { showlegend: false, insidetextfont: { color: colour("text") } });
-  bars("epoch", "tile-2", "", tiles.filter((tile) => tile.tone === 1), { showlegend: false, insidetextfont: { color: colour("text") } });
+  bars("epoch", "tile", "", tiles.filter((tile) => tile.tone === 0), { showlegend: false, insidetextfont: { color: colour("text"), size: 11 } });
+  bars("epoch", "tile-2", "", tiles.filter((tile) => tile.tone === 1), { showlegend: false, insidetextfont: { color: colour("text"), size: 11 } });
 
   for (const [kind, [name, pattern]] of Object.entries(KINDS)) {
     bars(name, kind === "unknown" ? "away" : kind, pattern, members.flatMap((member) => member.bars.filter((bar) => bar.kind === kind).map((bar) => {
@@ -131,14 +137,14 @@ function timelineFigure(group, history, members, width) {
   handoverTraces(history, rowOf).forEach((trace) => traces.push(trace));
 
   const steps = unownedSteps(history, captured);
-  const height = 70 + rows.length * ROW, below = steps.length ? 90 : 0, margin = { l: 4, r: 12, t: 8, b: 44 };
+  const height = 70 + rows.length * ROW, below = steps.length ? 90 : 0, margin = { l: 4, r: 12, t: 8, b: 46 };
   if (steps.length) {
     traces.push({ type: "scatter", mode: "lines", name: "partitions without an owner, at least", yaxis: "y2", fill: "tozeroy",
       x: steps.map(([at]) => at), y: steps.map(([, count]) => count), line: { shape: "hv", color: colour("revoking"), width: 1.5 },
       hovertemplate: "%{y} partitions without an owner<br>from %{x|%H:%M:%S.%L}<extra></extra>" });
   }
   const share = below / (height + below);
-  const label = (text, y) => ({ xref: "paper", x: 0, xanchor: "left", yref: "y", y: y - 0.22, yanchor: "bottom", showarrow: false,
+  const label = (text, y) => ({ xref: "paper", x: 0, xanchor: "left", yref: "y", y: y - 0.24, yanchor: "bottom", showarrow: false,
     align: "left", text: plain(text), font: { size: 11, color: colour("text") }, bgcolor: colour("ground"), borderpad: 0 });
   const starts = [...(history.states ?? []).map((each) => each.from_at_ms), ...epochs.map((each) => each.bumped_at_ms)];
   const first = Math.min(...starts), room = Math.max((end - first) * 0.01, 1);
@@ -147,20 +153,23 @@ function timelineFigure(group, history, members, width) {
     whole: [first - room, end + room],
     layout: {
       height: height + below + legendRows(traces, width) * 20, margin, barmode: "overlay", hovermode: "closest", dragmode: width < 700 ? false : "zoom",
-      xaxis: { type: "date", anchor: steps.length ? "y2" : "y", title: { text: "UTC" } },
+      xaxis: { type: "date", anchor: steps.length ? "y2" : "y" },
       yaxis: { domain: [share ? share + 0.03 : 0, 1], range: [rows.length - 0.6, -0.75], visible: false, fixedrange: true },
       ...(steps.length ? { yaxis2: { domain: [0, share - 0.02], fixedrange: true, rangemode: "tozero", nticks: 3, side: "right", ticklabelposition: "inside" } } : {}),
       shapes: epochs.map((each) => ({ type: "line", xref: "x", yref: "paper", x0: each.bumped_at_ms, x1: each.bumped_at_ms, y0: 0, y1: 1,
         layer: "below", line: { color: colour("line"), width: 1 } })),
-      annotations: [label("State of the group", 0), label("Epochs: a mark where each began, shaped by its cause", 1),
+      annotations: [{ ...label("", 0), text: `State of the group: ${statesLegend(history)}` }, label("Epochs: a mark where each began, shaped by its cause", 1),
         ...members.map((member, index) => label([member.id, clientText(member)].filter(Boolean).join("  \u00B7  "), index + 2)),
         ...(steps.length ? [{ xref: "paper", x: 0, xanchor: "left", yref: "paper", y: share - 0.02, yanchor: "bottom", showarrow: false,
           text: "Partitions without an owner, at least", font: { size: 11, color: colour("text") } }] : [])],
-      legend: { orientation: "h", x: 0, y: -44 / (height + below), yanchor: "top", itemclick: "toggle" },
+      legend: { orientation: "h", x: 0, y: -46 / (height + below), yanchor: "top", itemclick: "toggle" },
       uniformtext: { mode: "hide", minsize: 10 },
     },
   };
 }
+
+const statesLegend = (history) => Object.entries(STATES).filter(([name]) => history.states?.some((each) => each.state === name))
+  .map(([name, [kind]]) => `<span style="color:${colour(kind)}">\u25A0</span> ${name}`).join("  ");
 
 const legendRows = (traces, width) => Math.ceil(traces.filter((trace) => trace.showlegend !== false).length / Math.max(1, Math.floor(width / 280)));
 
@@ -188,7 +197,7 @@ function handoverTraces(history, rowOf) {
   return [
     { type: "scatter", mode: "lines", legendgroup: "handover", showlegend: false, hoverinfo: "skip",
       x: all.flatMap((one) => [released(one), one.each.acquired_at_ms, null]), y: all.flatMap((one) => [one.from, one.to, null]),
-      line: { color: colour("text"), width: 1 }, opacity: 0.45 },
+      line: { color: colour("text"), width: 1 }, opacity: 0.35 },
     { type: "scatter", mode: "markers", legendgroup: "handover", name: "partitions handed over",
       x: all.map((one) => one.each.acquired_at_ms), y: all.map((one) => one.to),
       marker: { symbol: all.map((one) => one.each.history === "observed" ? "circle" : "circle-open"), color: colour("text"),
