@@ -22,7 +22,7 @@ CAUSES: Final = {
     "upgraded": ("upgraded from the classic protocol", "#8c6bb1", "star"),
     "unknown": ("unknown: the log does not tell", "#808080", "x"),
 }
-"""Of each cause in `epoch_timeline`: what people read, and how it is drawn, in colours that the colour-blind tell apart."""
+"""Of each cause in `epoch_timeline`: what people read, and how it is drawn, in colours that the colour-blind see."""
 
 
 def bumps_figure(bumps: Sequence[Fields], step_s: int) -> dict[str, Any]:

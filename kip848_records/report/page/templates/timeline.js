@@ -125,14 +125,14 @@ function timelineFigure(group, history, members, width, range) {
           bar.is_complete ? null : "records may be missing", recordText(bar.partition, bar.offset)) };
     })));
   }
-  const marks = (name, symbol, where, shade) => where.x.length && traces.push({
+  const marks = (name, symbol, where, shade, outline = colour("ground")) => where.x.length && traces.push({
     type: "scatter", mode: "markers", name, x: where.x, y: where.y, hovertext: where.text, hovertemplate: "%{hovertext}<extra></extra>",
-    marker: { symbol, size: 9, color: shade, line: { color: colour("ground"), width: 1 } }, cliponaxis: false });
+    marker: { symbol, size: 9, color: shade, line: { color: outline, width: 1 } }, cliponaxis: false });
   marks("not over at the end of the log", "triangle-right", opens, colour("text"));
   marks("may have begun before: records are missing", "triangle-left", begins, colour("text"));
   for (const [cause, [name, shade, symbol]] of Object.entries(data.causes)) {
     const of = epochs.filter((each) => each.cause === cause);
-    marks(`epoch: ${name}`, symbol, { x: of.map((each) => each.bumped_at_ms), y: of.map(() => 1), text: of.map(epochHover) }, shade);
+    marks(`epoch: ${name}`, symbol, { x: of.map((each) => each.bumped_at_ms), y: of.map(() => 1), text: of.map(epochHover) }, shade, colour("text"));
   }
   handoverTraces(history, rowOf).forEach((trace) => traces.push(trace));
 
@@ -152,10 +152,10 @@ function timelineFigure(group, history, members, width, range) {
     traces,
     whole: [first - room, end + room],
     layout: {
-      height: height + below + legendRows(traces, width) * 20, margin, barmode: "overlay", hovermode: "closest", dragmode: width < 700 ? false : "zoom",
+      height: height + below + legendRows(traces, width) * 29, margin, barmode: "overlay", hovermode: "closest", dragmode: width < 700 ? false : "zoom",
       xaxis: { type: "date", anchor: steps.length ? "y2" : "y" },
       yaxis: { domain: [share ? share + 0.03 : 0, 1], range: [rows.length - 0.6, -0.75], visible: false, fixedrange: true },
-      ...(steps.length ? { yaxis2: { domain: [0, share - 0.02], fixedrange: true, rangemode: "tozero", nticks: 3, side: "right", ticklabelposition: "inside" } } : {}),
+      ...(steps.length ? { yaxis2: { domain: [0, share - 0.02], fixedrange: true, rangemode: "tozero", nticks: 3, tickformat: "d", side: "right", ticklabelposition: "inside" } } : {}),
       shapes: epochs.map((each) => ({ type: "line", xref: "x", yref: "paper", x0: each.bumped_at_ms, x1: each.bumped_at_ms, y0: 0, y1: 1,
         layer: "below", line: { color: colour("line"), width: 1 } })),
       annotations: [{ ...label("", 0), text: `State of the group: ${statesLegend(history)}` }, label("Epochs: a mark where each began, shaped by its cause", 1),
