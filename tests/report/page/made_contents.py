@@ -59,9 +59,9 @@ def group(group_id, *, members=3, epochs=4, stuck=False, seed=0):
         for member, member_id in enumerate(ids):
             taken = at + lag * (member + 1) // members
             kind = "revoking" if member == 0 else "waiting"
-            bars.append(_bar(member_id, kind, at, None if is_open else taken, number + 2, next(offsets)))
+            bars.append(_bar(member_id, kind, at, None if is_open else taken, number + 2, next(offsets), group_id))
             if not is_open:
-                bars.append(_bar(member_id, "reconciled", taken, until, number + 2, next(offsets)))
+                bars.append(_bar(member_id, "reconciled", taken, until, number + 2, next(offsets), group_id))
         handovers.append(_handover(ids[0], ids[-1], at, at + lag, next(offsets), number + 2, group_id))
     last = states[-1]
     row = {
@@ -99,10 +99,10 @@ def _spell(start, end, offset):
     return {"partition": 7, "from_offset": offset, "from_at_ms": start, "to_at_ms": end, "history": history}
 
 
-def _bar(member_id, kind, start, end, epoch, offset):  # noqa: PLR0913, PLR0917 - a row
+def _bar(member_id, kind, start, end, epoch, offset, client_id):  # noqa: PLR0913, PLR0917 - a row
     return {
         "incarnation": 0, "member_id": member_id, "partition": 7, "offset": offset, "from_ms": start, "until_ms": end,
-        "kind": kind, "member_epoch": epoch, "is_complete": True, "instance_id": None, "client_id": "app",
+        "kind": kind, "member_epoch": epoch, "is_complete": True, "instance_id": None, "client_id": client_id,
         "client_host": "/10.0.0.1",
     }  # fmt: skip
 

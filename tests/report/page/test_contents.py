@@ -1,6 +1,7 @@
 """What the page says against the tables' rows, read without Spark and counted one by one."""
 
 from collections import Counter, defaultdict
+from functools import partial
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.audits import CLUSTERS
 
 CAPTURE = "kafka-4.3.1"
 CLUSTER = CLUSTERS[CAPTURE]
+BLOCKER = "AO+GgHMxReaKGwL+kgwOyw (stuck-app, /127.0.0.1)"
 _KINDS = ("reconciled", "revoking", "waiting")
 
 
@@ -70,7 +72,7 @@ def test_the_numbers_of_a_group_are_those_of_its_rows(groups, rows):
 
 def test_the_worst_come_first(told):
     assert (told.groups[0]["group_id"], told.groups[0]["convergence"]) == ("stuck", "not converged")
-    assert told.groups[0]["blocker"] == "member AO+GgHMxReaKGwL+kgwOyw (stuck-app, /127.0.0.1) holds up 1 other"
+    assert told.groups[0]["blocker"] == f"member {BLOCKER} holds up 1 other"
     assert [group["convergence"] for group in told.groups].count("not converged") == 1
     lags = [row["rebalance_lag_ms"] for row in told.slowest]
     assert lags == sorted(lags, reverse=True)
@@ -173,13 +175,12 @@ def joined(spells):
 def test_who_waits_for_whom_is_told_in_the_words_of_explain(history):
     assert history["stuck"]["waiting"] == [
         (
-            "AO+GgHMxReaKGwL+kgwOyw (stuck-app, /127.0.0.1): behind for 28 s, was asked for 27 s to give up partitions "
-            "(may take 5 min each time)",
+            f"{BLOCKER}: behind for 28 s, was asked for 27 s to give up partitions (may take 5 min each time)",
             [],
         ),
         (
             "FtlgbpIxRq2qpiSoveFJQw (stuck-app, /127.0.0.1): behind for 28 s, waits for 12 partitions",
-            ["clicks 12-23 held by AO+GgHMxReaKGwL+kgwOyw (stuck-app, /127.0.0.1)"],
+            [f"clicks 12-23 held by {BLOCKER}"],
         ),
     ]
     assert {group_id for group_id, told in history.items() if told.get("waiting")} == {"stuck"}
@@ -196,7 +197,8 @@ def test_too_much_is_cut_and_counted(spark, audits, monkeypatch):
     assert listed[0] == "stuck"
     assert sum(told.counts.values()) > 4
     assert [group for _, group in told.histories] == listed[:2]
-    cut = histories.histories(bounds.Audited(lambda name: bounds._of_cluster(spark, str(audits.out), CLUSTER, name), None, ""),
-                              spark.createDataFrame([("churn",)], "group_id string"))["epochs"].collect()  # fmt: skip
+    audited = bounds.Audited(partial(bounds._of_cluster, spark, str(audits.out), CLUSTER), None, "")
+    churn = spark.createDataFrame([("churn",)], "group_id string")
+    cut = histories.histories(audited, churn)["epochs"].collect()
     assert sorted(row.group_epoch for row in cut) == [27, 28, 29, 30, 31]
     assert {row.total for row in cut} == {30}

@@ -61,14 +61,21 @@ const FINDING_COLUMNS = [
   { title: "Record", kind: "place", cell: (row) => row.partition === null ? "" : placeText(row.partition, row.offset) },
 ];
 
-/** What was packed of a group; null where the page has no room for it. */
-async function unpack(index) {
-  const packed = data.histories[index];
+/** What happened in a group; null where the page has no room for it. */
+async function historyOf(group) {
+  histories ??= field("histories").textContent.split("\n");
+  const packed = histories[data.groups.indexOf(group)];
   if (!packed) return null;
-  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).json();
+  const tables = await unpacked(packed);
+  for (const [name, columns] of Object.entries(tables)) {
+    if (Array.isArray(columns) || name === "totals") continue;
+    const [first] = Object.values(columns);
+    tables[name] = first.map((_, row) => Object.fromEntries(Object.entries(columns).map(([column, values]) => [column, values[row]])));
+  }
+  return tables;
 }
+
+let histories = null;  // of all groups, a line each, packed
 
 function presentText(group) {
   if (group.state === "deleted") return "The group was deleted.";
@@ -104,7 +111,7 @@ async function showGroup(group, epoch) {
   home.replaceChildren(element("p", {}, element("a", { href: "#", class: "back" }, "\u2190 All groups")), heading,
     element("p", { class: isBehind(group) ? "strong" : null }, presentText(group)));
   heading.focus({ preventScroll: true });
-  const history = await unpack(data.groups.indexOf(group));
+  const history = await historyOf(group);
   if (!history) {
     home.append(element("p", { class: "note" }, "The page has no room for what happened in this group; this tells it: ",
       element("code", {}, explainCommand(group))));

@@ -31,12 +31,11 @@ const GROUP_COLUMNS = [
   { title: "Failed checks", kind: "number", key: (group) => 1000 * (group.error ?? 0) + (group.warn ?? 0),
     cell: (group) => [[group.error, "error"], [group.warn, "warning"]].filter(([count]) => count)
       .map(([count, what]) => counted(count, what)).join(", ") },
-  { title: "Record", kind: "place", cell: (group) => placeText(group.partition, group.offset),
+  { title: "Record", kind: "place", cell: (group) => group.offset === null ? "" : placeText(group.partition, group.offset),
     hint: () => "the last record that was counted" },
 ];
 
 const list = { column: null, descending: false, page: 0 };
-const field = (id) => document.getElementById(id);
 
 function matching() {
   const sought = field("search").value.toLowerCase();

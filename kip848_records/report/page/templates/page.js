@@ -4,14 +4,13 @@ let redraw = null;  // the figure of the group that is shown
 let scrolled = 0;   // how far the overview was
 
 /** Plotly, started when the first figure is drawn: it is nine tenths of a small page. */
-const plotly = () => new Promise((done) => {
-  if (!window.Plotly) {
-    const script = element("script");
-    script.textContent = field("plotly").textContent;
-    document.head.append(script);
-  }
-  done();
-});
+async function plotly() {
+  const source = window.Plotly ? null : await unpacked(field("plotly").textContent);
+  if (!source || window.Plotly) return;
+  const script = element("script");
+  script.textContent = source;
+  document.head.append(script);
+}
 
 /** Draw a figure in the page's colours. */
 function plot(where, traces, layout, range) {

@@ -1,6 +1,14 @@
 // Words: what numbers, times and places are called. Nothing here becomes markup.
 
-const data = JSON.parse(document.getElementById("data").textContent);
+const field = (id) => document.getElementById(id);
+
+/** A value that was packed: JSON in gzip and base64. */
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
+
+const data = await unpacked(field("data").textContent);
 const severalClusters = Object.keys(data.captured).length > 1;
 
 const timeText = (ms) => ms === null || ms === undefined ? "" : new Date(ms).toISOString().replace("T", " ").replace("Z", " UTC");
