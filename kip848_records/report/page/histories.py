@@ -87,7 +87,7 @@ def _bars(events: DataFrame) -> DataFrame:
     known = F.when((key_type == MEMBER) & ~F.col("is_tombstone"), F.struct("instance_id", "client_id", "client_host"))
     assigned = F.when(
         (key_type == TARGET_ASSIGNMENT) & ~F.col("is_tombstone"),
-        F.struct(F.unix_millis("timestamp").alias("at_ms"), "offset"),
+        F.struct(F.unix_millis("timestamp").alias("at_ms"), "offset", "assignment_epoch"),
     )
     kind = (
         F.when(epoch == AWAY_EPOCH, "away")
@@ -110,7 +110,7 @@ def _bars(events: DataFrame) -> DataFrame:
         .withColumn("kind", kind)
     )
     comes_first = F.col("next.offset") < F.coalesce("until_offset", F.lit(2**63 - 1))
-    falls_behind = (F.col("kind") == "reconciled") & comes_first
+    falls_behind = (F.col("kind") == "reconciled") & comes_first & (F.col("next.assignment_epoch") > epoch)
     columns = (
         *("group_id", "incarnation", "member_id", "partition", "offset", "from_ms", "until_ms", "kind"),
         *("member_epoch", "is_complete", "known.instance_id", "known.client_id", "known.client_host"),

@@ -188,7 +188,7 @@ function drawTimeline(group, history, epoch) {
 
 /** Stretches of time to look at; the first is what is shown at first. */
 function viewsOf(group, history, whole, epoch) {
-  const around = (from, until) => { const room = Math.max((until - from) * 0.15, 500); return [from - room, until + room]; };
+  const around = (from, until) => { const room = Math.max((until - from) * 0.15, 500); return [from - room, Math.min(until + room, whole[1])]; };
   const end = whole[1];
   const spanOfEpoch = (row) => around(row.bumped_at_ms, row.converged_at_ms ?? end);
   const epochs = history.epochs ?? [];

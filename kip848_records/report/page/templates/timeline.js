@@ -16,8 +16,9 @@ const STATES = {
 };
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-/** Plotly reads some markup in its texts: what comes from the log is none. */
-const plain = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("\n", " ");
+/** Plotly reads some markup in its texts, and formulas between dollars: what comes from the log is neither. */
+const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", $: "&#36;", "\n": " " };
+const plain = (text) => String(text).replace(/[&<>$\n]/g, (character) => ENTITIES[character]);
 const lines = (...texts) => texts.filter(Boolean).map(plain).join("<br>");
 
 function clientText(member) {
@@ -25,7 +26,7 @@ function clientText(member) {
   return [member.instance_id ? `static ${member.instance_id}` : null, client].filter(Boolean).join(" \u00B7 ");
 }
 
-/** Members with their bars, those first that took longest to reconcile. */
+/** Members with their bars: first those that are asked for partitions still, then those that took longest to reconcile. */
 function membersOf(history, end) {
   const members = new Map();
   for (const bar of history.bars ?? []) {
@@ -36,9 +37,9 @@ function membersOf(history, end) {
     member.bars.push(bar);
     member.first = Math.min(member.first ?? Infinity, bar.from_ms);
     if (bar.kind !== "reconciled") member.unsettled += (bar.until_ms ?? end(bar)) - bar.from_ms;
-    member.lasts ||= bar.until_ms === null && bar.kind !== "reconciled";
+    if (bar.until_ms === null) member.last = bar.kind === "revoking" ? 2 : bar.kind === "reconciled" ? 0 : 1;
   }
-  return [...members.values()].sort((a, b) => (b.lasts ?? false) - (a.lasts ?? false) || b.unsettled - a.unsettled);
+  return [...members.values()].sort((a, b) => (b.last ?? 0) - (a.last ?? 0) || b.unsettled - a.unsettled);
 }
 
 /** How many partitions that somebody was to have had no owner: steps of time and count. */
@@ -154,13 +155,13 @@ function timelineFigure(group, history, members, width, range) {
     layout: {
       height: height + below + legendRows(traces, width) * 29, margin, barmode: "overlay", hovermode: "closest", dragmode: width < 700 ? false : "zoom",
       xaxis: { type: "date", anchor: steps.length ? "y2" : "y" },
-      yaxis: { domain: [share ? share + 0.03 : 0, 1], range: [rows.length - 0.6, -0.75], visible: false, fixedrange: true },
-      ...(steps.length ? { yaxis2: { domain: [0, share - 0.02], fixedrange: true, rangemode: "tozero", nticks: 3, tickformat: "d", side: "right", ticklabelposition: "inside" } } : {}),
+      yaxis: { domain: [share ? share + 8 / (height + below) : 0, 1], range: [rows.length - 0.6, -0.75], visible: false, fixedrange: true },
+      ...(steps.length ? { yaxis2: { domain: [0, share - 18 / (height + below)], fixedrange: true, rangemode: "tozero", nticks: 3, tickformat: "d", side: "right", ticklabelposition: "inside" } } : {}),
       shapes: epochs.map((each) => ({ type: "line", xref: "x", yref: "paper", x0: each.bumped_at_ms, x1: each.bumped_at_ms, y0: 0, y1: 1,
         layer: "below", line: { color: colour("line"), width: 1 } })),
       annotations: [{ ...label("", 0), text: `State of the group: ${statesLegend(history)}` }, label("Epochs: a mark where each began, shaped by its cause", 1),
         ...members.map((member, index) => label([member.id, clientText(member)].filter(Boolean).join("  \u00B7  "), index + 2)),
-        ...(steps.length ? [{ xref: "paper", x: 0, xanchor: "left", yref: "paper", y: share - 0.02, yanchor: "bottom", showarrow: false,
+        ...(steps.length ? [{ xref: "paper", x: 0, xanchor: "left", yref: "paper", y: share - 18 / (height + below), yanchor: "bottom", showarrow: false,
           text: "Partitions without an owner, at least", font: { size: 11, color: colour("text") } }] : [])],
       legend: { orientation: "h", x: 0, y: -46 / (height + below), yanchor: "top", itemclick: "toggle" },
       uniformtext: { mode: "hide", minsize: 10 },
