@@ -47,7 +47,8 @@ class Contents:
     protocol and convergence. `histories`: of the first of them, by cluster and group id, the rows that
     `histories.histories` returns, by name, and in ``totals`` how many there are; in place of ``behind``, ``waiting``:
     the texts of `explain.waiting_texts`, and ``free``, of `histories.histories`. `slowest`: rows of `epoch_timeline`.
-    `bumps`: how many epochs began, ``epochs``, by ``cause`` and ``at_s``, the start of a span of `step_s` seconds.
+    `bumps`: how many epochs began, ``epochs``, by ``cause`` and ``at_s``, the start of a span of `step_s` seconds, and
+    of the first one ``partition`` and ``bump_offset``.
     """
 
     folder: str
@@ -133,7 +134,11 @@ def _step(audits: Iterable[Audited]) -> int:
 def _bumps(audited: Audited, step: int) -> list[Fields]:
     start = (F.floor(F.unix_seconds("bumped_at") / step) * step).alias("at_s")
     epochs = audited.table("epoch_timeline").where("bumped_at IS NOT NULL").groupBy(start, "cause")
-    return [row.asDict() for row in epochs.agg(F.count("*").alias("epochs")).orderBy("at_s", "cause").collect()]
+    first = F.min(F.struct("bumped_at", "partition", "bump_offset"))
+    counted = epochs.agg(
+        F.count("*").alias("epochs"), *(first[name].alias(name) for name in ("partition", "bump_offset"))
+    )
+    return [row.asDict() for row in counted.orderBy("at_s", "cause").collect()]
 
 
 def _drawn(listed: Sequence[Fields], cluster: str) -> list[Fields]:

@@ -27,19 +27,20 @@ CAUSES: Final = {
 
 def bumps_figure(bumps: Sequence[Fields], step_s: int) -> dict[str, Any]:
     """Return the rows of `Contents.bumps` as stacked bars, by cause, in Plotly's JSON."""
-    by_cause: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    by_cause = defaultdict(list)
     for row in bumps:
-        by_cause[row["cause"]][row["at_s"]] += row["epochs"]
+        by_cause[row["cause"]].append(row)
     figure = go.Figure(layout={"barmode": "stack", "bargap": 0.08})
     for cause, (words, colour, _) in CAUSES.items():
-        if spans := by_cause.get(cause):
+        if rows := by_cause.get(cause):
             figure.add_bar(
                 name=words,
-                x=[(at + step_s / 2) * 1000 for at in spans],
-                y=list(spans.values()),
+                x=[(row["at_s"] + step_s / 2) * 1000 for row in rows],
+                y=[row["epochs"] for row in rows],
                 width=step_s * 1000,
                 marker={"color": colour},
-                hovertemplate="%{y} began: " + words + "<extra></extra>",
+                customdata=[f"{row['partition']} offset {row['bump_offset']}" for row in rows],
+                hovertemplate=f"%{{y}} began: {words}<br>the first: __consumer_offsets-%{{customdata}}<extra></extra>",
             )
     figure.update_xaxes(type="date")
     figure.update_yaxes(title="epochs", rangemode="tozero")

@@ -32,7 +32,16 @@ def contents(groups, *, clusters=("demo",), results=()):
         counts=counts,
         histories={(row["cluster"], row["group_id"]): history for row, (_, history) in zip(rows, groups, strict=True)},
         slowest=slowest[:10],
-        bumps=[{"at_s": START // 1000 + 60 * n, "cause": "member_joined", "epochs": n + 1} for n in range(20)],
+        bumps=[
+            {
+                "at_s": START // 1000 + 60 * n,
+                "cause": "member_joined",
+                "epochs": n + 1,
+                "partition": 7,
+                "bump_offset": n,
+            }
+            for n in range(20)
+        ],
         step_s=60,
     )
 

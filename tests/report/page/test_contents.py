@@ -101,6 +101,9 @@ def test_bumps_are_all_epochs(told, audits):
         assert row["at_s"] % told.step_s == 0
         causes[row["cause"]] += row["epochs"]
     assert causes == Counter(row["cause"] for row in epochs)
+    assert {(row["partition"], row["bump_offset"]) for row in told.bumps} <= {
+        (row["partition"], row["bump_offset"]) for row in epochs
+    }
 
 
 def test_epochs_states_and_handovers_are_the_tables(history, rows):
