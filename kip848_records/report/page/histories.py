@@ -129,7 +129,7 @@ def _handovers(handovers: DataFrame) -> DataFrame:
     return (
         with_ms(handovers.withColumn("number", F.col("partition")), "released_at", "acquired_at")
         .withColumns(place)
-        .groupBy(*alike, "partition", "offset", "group_epoch", "history", "topic")
+        .groupBy(*alike, "partition", "offset", "group_epoch", "history", "clock_skew", "topic")
         .agg(
             F.array_sort(F.collect_list("number")).alias("numbers"),
             F.max("unowned_ms").alias("unowned_ms"),

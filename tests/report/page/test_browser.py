@@ -147,6 +147,16 @@ def test_hostile_ids_are_shown_and_do_nothing(opened):
             assert sum(label.endswith(f"  ·  {group_id}, /10.0.0.1") for label in labels) == 3
 
 
+def test_groups_that_are_opened_one_after_the_other_are_not_mixed_up(opened, made):
+    page = opened(made)
+    page.evaluate("location.hash = 'group=group-1'; setTimeout(() => { location.hash = 'group=group-2'; }, 1)")
+    page.wait_for_function("document.querySelector('#group h1')?.textContent === 'Group group-2'")
+    page.wait_for_selector(BARS)
+    assert page.locator("#timeline").count() == 1
+    labels = page.locator("#timeline .annotation-text").all_text_contents()
+    assert sum("group-2, /10.0.0.1" in label for label in labels) == 3
+
+
 def test_a_link_to_a_group_that_is_not_there_searches_for_it(opened, made):
     page = opened(made, "#group=group-77x")
     assert page.locator("#search").input_value() == "group-77x"

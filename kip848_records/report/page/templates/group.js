@@ -112,6 +112,7 @@ async function showGroup(group, epoch) {
     element("p", { class: isBehind(group) ? "strong" : null }, presentText(group)));
   heading.focus({ preventScroll: true });
   const history = await historyOf(group);
+  if (!heading.isConnected) return;  // another group was opened meanwhile
   if (!history) {
     home.append(element("p", { class: "note" }, "The page has no room for what happened in this group; this tells it: ",
       element("code", {}, explainCommand(group))));
@@ -137,7 +138,7 @@ async function showGroup(group, epoch) {
     element("p", { class: "muted" }, "In the terminal: ", element("code", {}, explainCommand(group))),
   ].filter(Boolean));
   await plotly();
-  if (home.contains(heading)) drawTimeline(group, history, epoch);
+  if (heading.isConnected) drawTimeline(group, history, epoch);
 }
 
 function drawTimeline(group, history, epoch) {
