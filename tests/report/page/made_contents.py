@@ -120,8 +120,8 @@ def _handover(giver, taker, released, acquired, offset, epoch, topic):  # noqa: 
     return {
         "incarnation": 0, "from_member": giver, "to_member": taker, "released_at_ms": released,
         "acquired_at_ms": acquired, "wanted": True, "partition": 7, "offset": offset, "group_epoch": epoch,
-        "history": "observed", "clock_skew": False, "topic": topic, "numbers": [0, 1, 2, 5], "unowned_ms": acquired - released,
-        "wanted_ms": acquired - released,
+        "history": "observed", "clock_skew": False, "topic": topic, "numbers": [0, 1, 2, 5],
+        "unowned_ms": acquired - released, "wanted_ms": acquired - released,
     }  # fmt: skip
 
 
