@@ -1,5 +1,7 @@
 """The page in a real browser: opened, searched, clicked, by mouse and by keyboard. The screenshots stay."""
 
+from urllib.parse import urlencode
+
 import pytest
 
 from kip848_records.report.page.page import page as page_of
@@ -63,9 +65,8 @@ def test_a_group_opens_by_its_address_and_the_way_back_works(opened, html):
 
 
 def test_an_address_of_an_epoch_shows_it(opened, told, photographed):
-    only = [row for row in told.groups if row["cluster"] == CLUSTER and row["group_id"] == "slow-revoke"]
-    assert only
-    page = opened(page_of(told).html, "#group=slow-revoke&epoch=4")
+    address = urlencode({"group": "slow-revoke", "cluster": CLUSTER, "epoch": 4})
+    page = opened(page_of(told).html, f"#{address}")
     page.wait_for_selector(BARS)
     chosen = page.locator("tr.chosen")
     assert "7.008 s" in chosen.inner_text()
