@@ -11,9 +11,10 @@ help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 .PHONY: audit
-audit: $(READY) ## Audit a real broker's log (bundled) into Delta tables under out/
+audit: $(READY) ## Audit a real broker's log (bundled) into Delta tables under out/, and report on it: out/report.html
 	@$(BIN)/kip848 audit tests/captures/kafka-4.3.1/segments \
 		--topics tests/captures/kafka-4.3.1/topics.json --cluster demo --out out
+	@$(BIN)/kip848 report out --config conf/audit-demo.toml --out out/report.html
 
 .PHONY: test
 test: lint ## Lint, then run all tests, on two cores

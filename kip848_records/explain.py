@@ -27,7 +27,7 @@ from kip848_records.text import printable
 from kip848_records.timeline.states import ASSIGNING, RECONCILING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import DataFrame, Row, SparkSession
     from rich.console import RenderableType
@@ -190,26 +190,40 @@ def _members(story: Story, life: int, epoch: int | None) -> Iterator[RenderableT
 
 def _waiting(story: Story, life: int) -> Iterator[RenderableType]:
     """Tell who waits for whom, the oldest first: only while something is open."""
-    # A member may be behind with several assignments: it waits for what the last one gives it, since the first.
-    since_first = (F.max(name).alias(name) for name in ("lag_ms", "revoke_ms"))
-    of_last = ("client_id", "client_host", "rebalance_timeout_ms", "awaited")
-    behind = (
-        story.life("rebalance_lag", life)
-        .filter("status = 'open'")
-        .groupBy("member_id")
-        .agg(*since_first, *(F.max_by(name, "group_epoch").alias(name) for name in of_last))
-    )
+    behind = members_behind(story.life("rebalance_lag", life))
     rows = behind.orderBy(F.desc("lag_ms"), "member_id").limit(_MEMBERS_SHOWN).collect()
     if rows:
         yield Text("\nWho waits for whom, the oldest first:")
-    behind_ids = {row.member_id: row for row in rows}
-    for row in rows:
-        yield Text(f"  {_who(row)}: {_doing(row)}")
-        for owner, topics in _awaited(row).items():
-            yield Text(f"    {topics} {_held(owner, behind_ids)}")
+    for member, waits_for in waiting_texts(rows):
+        yield Text(f"  {member}")
+        for partitions in waits_for:
+            yield Text(f"    {partitions}")
     more = behind.count() - len(rows) if len(rows) == _MEMBERS_SHOWN else 0
     if more:
         yield Text(f"  and {count_text(more, 'more member')}")
+
+
+def members_behind(lags: DataFrame, *group: str) -> DataFrame:
+    """Return of rows of `rebalance_lag` a row per member of a `group` that is behind with any.
+
+    ``member_id, lag_ms, revoke_ms, client_id, client_host, rebalance_timeout_ms, awaited``.
+    """
+    # A member may be behind with several assignments: it waits for what the last one gives it, since the first.
+    since_first = (F.max(name).alias(name) for name in ("lag_ms", "revoke_ms"))
+    of_last = ("client_id", "client_host", "rebalance_timeout_ms", "awaited")
+    return (
+        lags.filter("status = 'open'")
+        .groupBy(*group, "member_id")
+        .agg(*since_first, *(F.max_by(name, "group_epoch").alias(name) for name in of_last))
+    )
+
+
+def waiting_texts(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
+    """Yield for each row of `members_behind`, all of one group, what to say of the member and of what it waits for."""
+    behind_ids = {row.member_id: row for row in rows}
+    for row in rows:
+        waits_for = [f"{topics} {_held(owner, behind_ids)}" for owner, topics in _awaited(row).items()]
+        yield f"{_who(row)}: {_doing(row)}", waits_for
 
 
 def _who(row: Row) -> str:

@@ -26,6 +26,7 @@ from kip848_records.terminal import (
     with_ms,
 )
 from kip848_records.text import printable
+from kip848_records.timeline.censoring import OBSERVED
 from kip848_records.timeline.states import ASSIGNING, RECONCILING, UNKNOWN
 from kip848_records.times import utc_text
 
@@ -44,10 +45,11 @@ _SHOWN = 10
 _MEMBERS_SHOWN = 100
 
 _CONVERGED = "converged"
-_NOT_CONVERGED = "not converged"
+NOT_CONVERGED = "not converged"
+"""What `convergence` says of a group that is Assigning or Reconciling, and not only for members that are away."""
 _ONLY_AWAY = "waiting only for static members that are away"
 _UNTOLD = "of which the log does not tell"
-_CONVERGENCE = (_CONVERGED, _NOT_CONVERGED, _ONLY_AWAY, _UNTOLD)
+_CONVERGENCE = (_CONVERGED, NOT_CONVERGED, _ONLY_AWAY, _UNTOLD)
 
 
 def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
@@ -63,7 +65,7 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
     yield Text(f"\nCluster {printable(options.cluster)}: {printable(sources)}{run}, captured at {captured}")
     yield from _notes(audit)
     yield from _records(audit, table("quarantine"))
-    states = table("group_state").withColumn("convergence", _convergence())
+    states = table("group_state").withColumn("convergence", convergence())
     yield from _groups(states)
     yield from _unconverged(audit, states, table)
     yield from _slowest(table("epoch_timeline"))
@@ -127,25 +129,25 @@ def _groups(states: DataFrame) -> Iterator[RenderableType]:
 
 
 def verdict(convergence: Mapping[str, int]) -> str:
-    """Say in one sentence how many groups there are, and how many of each kind of `_convergence`."""
+    """Say in one sentence how many groups there are, and how many of each kind of `convergence`."""
     told = [f"{convergence[kind]:,} {kind}" for kind in _CONVERGENCE if convergence.get(kind)]
     return f"{count_text(sum(convergence.values()), 'group')} of consumers{': ' if told else ''}{', '.join(told)}"
 
 
-def _convergence() -> Column:
+def convergence() -> Column:
     """Return what a row of `group_state` tells of its group: one of `_CONVERGENCE`."""
     state = F.col("state")
     return (
         F.when(state == UNKNOWN, _UNTOLD)
         .when(F.col("waits_for_away_only"), _ONLY_AWAY)
-        .when(state.isin(ASSIGNING, RECONCILING), _NOT_CONVERGED)
+        .when(state.isin(ASSIGNING, RECONCILING), NOT_CONVERGED)
         .otherwise(_CONVERGED)
     )
 
 
 def _unconverged(audit: Audit, states: DataFrame, table: Tables) -> Iterator[RenderableType]:
-    behind = states.filter(F.col("convergence") == _NOT_CONVERGED)
-    yield from _list_groups(audit, behind, _NOT_CONVERGED)
+    behind = states.filter(F.col("convergence") == NOT_CONVERGED)
+    yield from _list_groups(audit, behind, NOT_CONVERGED)
     yield from _waiting_members(behind, table)
     yield from _list_groups(audit, states.filter(F.col("convergence") == _ONLY_AWAY), _ONLY_AWAY)
 
@@ -186,13 +188,7 @@ def _waiting_members(groups: DataFrame, table: Tables) -> Iterator[RenderableTyp
 
 
 def _slowest(epochs: DataFrame) -> Iterator[RenderableType]:
-    slowest = (
-        with_ms(epochs, "bumped_at")
-        .filter(F.col("rebalance_lag_ms").isNotNull() & (F.col("history") == "observed") & ~F.col("clock_skew"))
-        .orderBy(F.desc("rebalance_lag_ms"), "group_id", "group_epoch")
-        .limit(_SHOWN)
-        .collect()
-    )
+    slowest = with_ms(slowest_epochs(epochs), "bumped_at").limit(_SHOWN).collect()
     if slowest:
         yield Text("\nSlowest rebalances, from epoch bump to Stable:")
         rows = [
@@ -210,6 +206,12 @@ def _slowest(epochs: DataFrame) -> Iterator[RenderableType]:
         ]
         titles = ("group", "epoch", "cause", "bumped at", "to Stable", "to assignment", "members", "status")
         yield text_table(*titles, rows=rows, right=("epoch", "to Stable", "to assignment", "members"))
+
+
+def slowest_epochs(epochs: DataFrame) -> DataFrame:
+    """Return the rows of `epoch_timeline` that were seen from bump to convergence, the slowest first."""
+    seen = epochs.filter(F.col("rebalance_lag_ms").isNotNull() & (F.col("history") == OBSERVED) & ~F.col("clock_skew"))
+    return seen.orderBy(F.desc("rebalance_lag_ms"), "group_id", "group_epoch")
 
 
 def _slowest_members(lags: DataFrame) -> Iterator[RenderableType]:
@@ -245,15 +247,7 @@ def _busiest(epochs: DataFrame) -> Iterator[RenderableType]:
 
 def _unowned(handovers: DataFrame) -> Iterator[RenderableType]:
     """Sum up how long partitions that somebody was to have had no owner."""
-    lost = F.when(F.col("wanted") & ~F.col("clock_skew"), F.col("unowned_ms"))
-    longest = (
-        handovers.filter(lost > 0)
-        .groupBy("group_id")
-        .agg(F.sum(lost).alias("total"), F.max(F.struct(lost.alias("ms"), "topic", "partition")).alias("longest"))
-        .orderBy(F.desc("total"), "group_id")
-        .limit(_SHOWN)
-        .collect()
-    )
+    longest = unowned_times(handovers, "group_id").orderBy(F.desc("total"), "group_id").limit(_SHOWN).collect()
     if longest:
         yield Text(
             "\nPartitions without an owner, at least (how long a member was dead before its session expired is unseen):"
@@ -264,3 +258,15 @@ def _unowned(handovers: DataFrame) -> Iterator[RenderableType]:
         ]
         titles = ("group", "partitions' time in all", "longest", "of")
         yield text_table(*titles, rows=rows, right=("partitions' time in all", "longest"))
+
+
+def unowned_times(handovers: DataFrame, *group: str) -> DataFrame:
+    """Return of each group how long partitions that somebody was to have had no owner.
+
+    ``total``, in ms of all partitions, and ``longest``, a struct ``ms, topic, partition, acquired_offset``: both are
+    lower bounds, for how long a member was dead before its session expired is unseen.
+    """
+    lost = F.when(F.col("wanted") & ~F.col("clock_skew"), F.col("unowned_ms"))
+    longest = F.struct(lost.alias("ms"), "topic", "partition", "acquired_offset")
+    found = handovers.filter(lost > 0).groupBy(*group)
+    return found.agg(F.sum(lost).alias("total"), F.max(longest).alias("longest"))

@@ -56,6 +56,10 @@ _ALLOWED = {
     "views.py": {"collect": "the names of the clusters"},
     "summary.py": {"collect": "the few rows that people are shown"},
     "explain.py": {"collect": "the few rows that people are shown"},
+    "report/page/contents.py": {
+        "collect": "the groups, as many as the page lists, and rows of counts",
+        "toArrow": "what happened in groups, as many rows as the page may hold",
+    },
     "cli/inspect.py": {"toLocalIterator": "the rows that people asked for, one after the other"},
 }
 """By module: what it may use all the same, and why."""

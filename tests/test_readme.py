@@ -105,6 +105,13 @@ def test_python_example_shows_records(capsys):
     assert "stuck" in printed or "churn" in printed
 
 
+@pytest.mark.usefixtures("summary")
+def test_report_writes_a_page(out):
+    command = block("test: report").replace(" report out ", f" report {shlex.quote(str(out))} ")
+    assert re.fullmatch(r"out/report\.html: 10 groups, \d\.\d MB\n", run(command, out))
+    assert "9 groups of consumers: 8 converged, 1 not converged" in (out / "report.html").read_text(encoding="utf-8")
+
+
 def test_ci_example_fails_for_a_group_that_did_not_converge(tmp_path):
     command = block("test: ci").replace("\\\n", " ")
     assert [line for line in run(command, tmp_path, code=1).splitlines() if "stuck" in line]

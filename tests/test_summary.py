@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from kip848_records.summary import _convergence, _groups, _unconverged, verdict
+from kip848_records.summary import _groups, _unconverged, convergence, verdict
 from tests.made_tables import rows_of
 
 SINCE = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -56,7 +56,7 @@ def states(spark):
         group("away", "Reconciling", converged=2, away=1),
         group("unknown", "unknown", members=None, converged=None, away=None),
     ]
-    return rows_of(spark, "group_state", groups).withColumn("convergence", _convergence())
+    return rows_of(spark, "group_state", groups).withColumn("convergence", convergence())
 
 
 def test_each_group_is_counted_once(states):

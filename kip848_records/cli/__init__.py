@@ -1,4 +1,4 @@
-"""The command line: `kip848 audit`, `check`, `inspect`, `explain`, `maintain` and `simulate`, a module each.
+"""The command line: a module for each command, such as `kip848 audit`.
 
 A command's `add` adds its parser, whose default `run` is what runs the command and returns its exit code.
 """
@@ -10,7 +10,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from kip848_records import __version__
-from kip848_records.cli import audit, check, explain, inspect, maintain, simulate
+from kip848_records.cli import audit, check, explain, inspect, maintain, report, simulate
 from kip848_records.cli.arguments import Parser
 from kip848_records.cli.output import until_nobody_reads
 from kip848_records.errors import Kip848Error, UnexpectedError
@@ -48,6 +48,6 @@ def _parser() -> Parser:
     parser = Parser(prog="kip848", description="Tells the story of consumer group rebalances from __consumer_offsets.")
     parser.add_argument("--version", action="version", version=f"kip848-records {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (audit, check, inspect, explain, maintain, simulate):
+    for command in (audit, check, inspect, explain, report, maintain, simulate):
         command.add(commands)
     return parser

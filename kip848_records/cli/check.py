@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kip848_records.audit import DEFAULT_CLUSTER, run_audit
 from kip848_records.check import check, is_audited
 from kip848_records.cli.arguments import add_capture, add_schema, add_source, audit_options, check_source, place
-from kip848_records.cli.output import print_parts, progress_lines
+from kip848_records.cli.output import check_file, print_parts, progress_lines, write_file
 from kip848_records.config import load_settings
 from kip848_records.errors import InputError
 from kip848_records.report.check_json import check_json
@@ -71,7 +71,7 @@ def _run(arguments: Namespace) -> int:
         verdict = check(spark, tables, settings, cluster=cluster)
     print_parts(check_terminal(verdict))
     for path, form in files.items():
-        _write(path, form(verdict))
+        write_file(path, form(verdict))
     return _FAILED if verdict.failed else 0
 
 
@@ -83,19 +83,9 @@ def _files(arguments: Namespace) -> dict[Path, Callable[[Verdict], str]]:
             path = Path(text)
             if path in files:
                 raise InputError.no_file(text, "it is named for two kinds of results")
-            if path.is_dir() or not path.parent.is_dir():
-                raise InputError.no_file(
-                    text, "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
-                )
+            check_file(path)
             files[path] = form
     return files
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError.no_file(str(path), error.strerror) from None
 
 
 @contextmanager

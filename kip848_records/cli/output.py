@@ -1,4 +1,4 @@
-"""How commands print: answers to stdout, what is going on to stderr."""
+"""How commands print: answers to stdout, what is going on to stderr; and how they write files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from kip848_records.errors import InputError
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from rich.console import RenderableType
 
@@ -49,3 +51,17 @@ def progress_lines() -> Callable[[str], None]:
         print(f"[{monotonic() - start:5.1f} s] {printable(what)}", file=sys.stderr, flush=True)
 
     return progress
+
+
+def check_file(path: Path) -> None:
+    """Raise InputError where a file cannot be written: asked before any work is done."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError.no_file(str(path), "it is a folder" if path.is_dir() else f"there is no folder {path.parent}")
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file; raises InputError where that fails."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError.no_file(str(path), error.strerror) from None

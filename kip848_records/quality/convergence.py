@@ -26,14 +26,14 @@ def rebalance_lag(audited: Audited, limits: Limits) -> DataFrame:
     lasts = F.col("converged_at").isNull() & F.col("status").isin("open", "superseded")
     lag = F.when(lasts, audited.ms_since("bumped_at")).otherwise(F.coalesce("rebalance_lag_ms", F.lit(0)))
     seen = F.when(F.col("lasts"), "has not converged for").otherwise("took")
-    blockers = _blockers(audited).withColumn("lasts", F.lit(True))  # noqa: FBT003
+    behind = blockers(audited).withColumn("lasts", F.lit(True))  # noqa: FBT003
     epochs = _epochs(audited).withColumns({"lasts": lasts, "lag": lag})
     what = sentence("expected to converge within {} s, {} {} s ({})", number(limit), seen, seconds("lag"), "cause")
     return judged(
-        epochs.join(blockers, [*GROUP, "lasts"], "left"),
+        epochs.join(behind, [*GROUP, "lasts"], "left"),
         violated=F.col("lag") > limit * 1000,
         known=_is_told() & ~F.col("clock_skew"),
-        message=F.concat_ws(": ", what, _holds_up()),
+        message=F.concat_ws(": ", what, holds_up()),
         offset="bump_offset",
     )
 
@@ -71,11 +71,11 @@ def group_stable(audited: Audited, limits: Limits) -> DataFrame:
         F.col("state") == UNKNOWN, sentence("expected Stable within {} s, the log does not tell", number(limit))
     ).otherwise(sentence("expected Stable within {} s, {} for {} s", number(limit), "state", seconds("age")))
     return judged(
-        states.join(_blockers(audited), [*GROUP], "left"),
+        states.join(blockers(audited), [*GROUP], "left"),
         violated=F.when(is_behind, F.col("age") > limit * 1000).otherwise(F.lit(False)),  # noqa: FBT003
         # What compaction hides can only have made it longer.
         known=(F.col("state") != UNKNOWN) & (is_late | ~is_behind | (F.col("history") != CENSORED)),
-        message=F.concat_ws(": ", what, _holds_up()),
+        message=F.concat_ws(": ", what, holds_up()),
     )
 
 
@@ -207,7 +207,7 @@ def unowned_time(audited: Audited, limits: Limits) -> DataFrame:
     )
 
 
-def _blockers(audited: Audited) -> DataFrame:
+def blockers(audited: Audited) -> DataFrame:
     """Return of each group the member that holds up most others, else the one that is behind for longest.
 
     ``partition, group_id, member_id, client_id, client_host, held_up``, one row per group with members that are behind.
@@ -226,8 +226,8 @@ def _blockers(audited: Audited) -> DataFrame:
     return named.groupBy(*GROUP).agg(F.max(first).alias("first")).select(*GROUP, "first.*")
 
 
-def _holds_up() -> Column:
-    """Return what is to be said of a group's blocker (`_blockers`); null where nobody is behind."""
+def holds_up() -> Column:
+    """Return what is to be said of a group's blocker (`blockers`); null where nobody is behind."""
     member = ("member_id", clients("client_id", "client_host"))
     by = sentence("member {}{} holds up {}", *member, _count("held_up", "other"))
     return F.when(F.col("held_up") > 0, by).when(

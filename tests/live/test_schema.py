@@ -7,7 +7,7 @@ from kip848_records.tables.places import schema_place
 from tests.live import two_days
 from tests.live.topics import tables
 
-CATALOG, SCHEMA = "spark_catalog", "kip848 tables"
+CATALOG, SCHEMA = "spark_catalog", "kip848_tables"
 NAMED = ["--catalog", CATALOG, "--schema", SCHEMA]
 
 
@@ -15,13 +15,13 @@ NAMED = ["--catalog", CATALOG, "--schema", SCHEMA]
 def schema(spark, log, tmp_path_factory):
     """A schema of two runs' tables; returns the folder where the catalog keeps them."""
     folder = tmp_path_factory.mktemp("schema")
-    spark.sql(f"CREATE SCHEMA `{SCHEMA}` LOCATION '{folder}'")
+    spark.sql(f"CREATE SCHEMA.{SCHEMA} LOCATION '{folder}'")
     topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
     for until in (two_days.FIRST_DAY, log.ends):
         topic.until = until
         topic.audit(schema_place(CATALOG, SCHEMA), scratch=str(tmp_path_factory.mktemp("scratch")))
     yield folder
-    spark.sql(f"DROP SCHEMA `{SCHEMA}` CASCADE")
+    spark.sql(f"DROP SCHEMA.{SCHEMA} CASCADE")
 
 
 def test_they_are_what_they_are_in_a_folder(log, schema):
@@ -31,7 +31,8 @@ def test_they_are_what_they_are_in_a_folder(log, schema):
         assert written[name] == log.tables[name], name
 
 
-def test_what_reads_a_folder_reads_a_schema(capsys, log, schema):
+@pytest.mark.usefixtures("schema")
+def test_what_reads_a_folder_reads_a_schema(capsys, log):
     for command in (["explain", "--group", "stuck"], ["check", "--config", "conf/audit.toml"]):
         main([*command, *NAMED])
         of_schema = capsys.readouterr().out
@@ -43,12 +44,13 @@ def test_what_reads_a_folder_reads_a_schema(capsys, log, schema):
 def test_an_audit_of_a_copy_by_the_command_line(capsys, log, schema, tmp_path):
     dump = str(log.folder / "dump.parquet")
     assert main(["audit", dump, *NAMED, "--cluster", "copy", "--scratch", str(tmp_path)]) == 0
-    assert f"Delta tables are in {CATALOG}.`{SCHEMA}`\n" in capsys.readouterr().out
+    assert f"Delta tables are in {CATALOG}.{SCHEMA}\n" in capsys.readouterr().out
     assert tables(schema, "copy")["group_state"]
     assert not [*tmp_path.iterdir()]
 
 
-def test_maintain(capsys, schema, tmp_path):
+@pytest.mark.usefixtures("schema")
+def test_maintain(capsys, tmp_path):
     assert main(["maintain", *NAMED, "--keep", "90d", "--scratch", str(tmp_path)]) == 0
     assert capsys.readouterr().out.endswith("Done\n")
 
@@ -66,7 +68,7 @@ def test_maintain(capsys, schema, tmp_path):
         ),
         (["check", "y", *NAMED], "error: the tables are in a schema or in a folder, and y was named too\n"),
         (["check", *NAMED, "--format", "delta"], "error: --format is "),
-        (["audit", "DUMP", *NAMED], f"error: tables in the schema {CATALOG}.`{SCHEMA}` need a folder"),
+        (["audit", "DUMP", *NAMED], f"error: tables in the schema {CATALOG}.{SCHEMA} need a folder"),
         (
             ["audit", "DUMP", "--catalog", "spark_catalog", "--schema", "none", "--scratch", "SCRATCH"],
             "error: there is no schema spark_catalog.none\n",
@@ -78,7 +80,8 @@ def test_maintain(capsys, schema, tmp_path):
         (["explain", "--group", "g", "--catalog", "none", "--schema", "none"], "error: catalog:none.none has no table"),
     ],
 )
-def test_what_does_not_fit(capsys, schema, log, tmp_path, arguments, message):
+@pytest.mark.usefixtures("schema")
+def test_what_does_not_fit(capsys, log, tmp_path, arguments, message):
     known = {"DUMP": str(log.folder / "dump.parquet"), "SCRATCH": str(tmp_path)}
     assert main([known.get(argument, argument) for argument in arguments]) == 2
     said = capsys.readouterr().err

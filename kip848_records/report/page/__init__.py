@@ -1,0 +1,1 @@
+"""The page: what an audit found as one HTML file, to be opened in a browser."""
