@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pyspark.sql import functions as F
 
-from kip848_records.tables.places import delta_table, is_there, new_table, read, save
+from kip848_records.tables.places import create, delta_table, is_there, read, save, sql_string
 from kip848_records.tables.specs import TABLES
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def append(tables: ClusterTables, spec: TableSpec, rows: DataFrame, application:
 
     `version` only grows, and Delta keeps the last one of each application: one that was interrupted may do all again.
     """
-    _create(tables.spark, tables.out, spec)
+    create(tables.spark, tables.out, spec)
     writer = _shaped(rows, spec, tables.cluster).write.mode("append")
     save(writer.option("txnAppId", application).option("txnVersion", version), tables.out, spec.name)
 
@@ -130,13 +130,6 @@ def _changes(found: DataFrame, wanted: DataFrame, key: tuple[str, ...]) -> DataF
     )
 
 
-def _create(spark: SparkSession, out: str, spec: TableSpec) -> None:
-    """Create a table that is not there."""
-    # The builder keeps NOT NULL and comments; a writer would lose the one or the other.
-    new = new_table(spark, out, spec.name).comment(spec.comment)
-    new.addColumns(spec.schema).partitionedBy("cluster").execute()
-
-
 def _shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:
     return rows.withColumn("cluster", F.lit(cluster)).select(*(F.col(c.name).cast(c.type) for c in spec.columns))
 
@@ -146,7 +139,7 @@ def _replace(spark: SparkSession, out: str, cluster: str, spec: TableSpec, rows:
         # To replace rows, Delta lists the table's files. For a table that never had any it need not.
         has_rows = delta_table(spark, out, spec.name).history(1).collect()[0].version > 0
     else:
-        _create(spark, out, spec)
+        create(spark, out, spec)
         has_rows = False
     of_cluster = f"cluster = {sql_string(cluster)}"
     if rows is not None:
@@ -155,9 +148,3 @@ def _replace(spark: SparkSession, out: str, cluster: str, spec: TableSpec, rows:
         save(writer, out, spec.name)
     elif has_rows:
         delta_table(spark, out, spec.name).delete(of_cluster)
-
-
-def sql_string(text: str) -> str:
-    """Return a text as Spark's SQL writes it."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

@@ -8,8 +8,8 @@ from pyspark.sql import functions as F
 
 from kip848_records import __version__
 from kip848_records.errors import InputError
-from kip848_records.tables.delta import several, sql_string
-from kip848_records.tables.places import check_place, is_there, read, sql_name
+from kip848_records.tables.delta import several
+from kip848_records.tables.places import check_place, is_there, read, sql_name, sql_string
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from kip848_records.errors import InputError
 from kip848_records.sources.files import URI, local_path
 
 if TYPE_CHECKING:
-    from delta.tables import DeltaTableBuilder
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+
+    from kip848_records.tables.columns import TableSpec
 
 _CATALOG = "catalog:"
 
@@ -98,14 +99,19 @@ def delta_table(spark: SparkSession, place: str, table: str) -> DeltaTable:
     return DeltaTable.forPath(spark, _path(place, table))
 
 
-def new_table(spark: SparkSession, place: str, table: str) -> DeltaTableBuilder:
-    """Return what creates a table that is not there."""
-    builder = DeltaTable.createIfNotExists(spark)
+def create(spark: SparkSession, place: str, spec: TableSpec) -> None:
+    """Create a table that is not there."""
     if is_schema(place):
-        return builder.tableName(sql_name(place, table))
-    path = _path(place, table)
+        spark.sql(
+            f"CREATE TABLE IF NOT EXISTS {sql_name(place, spec.name)} ({spec.schema.toDDL()}) USING delta "
+            f"PARTITIONED BY (cluster) COMMENT {sql_string(spec.comment)}"
+        )
+        return
+    path = _path(place, spec.name)
     _remove_empty_log(spark, path)
-    return builder.location(path)
+    # The builder keeps NOT NULL and comments; a writer would lose the one or the other.
+    new = DeltaTable.createIfNotExists(spark).location(path).comment(spec.comment)
+    new.addColumns(spec.schema).partitionedBy("cluster").execute()
 
 
 def _remove_empty_log(spark: SparkSession, path: str) -> None:
@@ -126,3 +132,9 @@ def _path(place: str, table: str) -> str:
 
 def _identifier(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f"`{name.replace('`', '``')}`"
+
+
+def sql_string(text: str) -> str:
+    """Return a text as Spark's SQL writes it."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

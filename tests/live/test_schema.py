@@ -1,5 +1,9 @@
 """Tables in a schema of a catalog, by name: as in a folder, but for where they are named."""
 
+import re
+import shlex
+from pathlib import Path
+
 import pytest
 
 from kip848_records.cli import main
@@ -7,6 +11,7 @@ from kip848_records.tables.places import schema_place
 from tests.live import two_days
 from tests.live.topics import tables
 
+README = Path(__file__).parent.parent.parent / "README.md"
 CATALOG, SCHEMA = "spark_catalog", "kip848_tables"
 NAMED = ["--catalog", CATALOG, "--schema", SCHEMA]
 
@@ -15,13 +20,13 @@ NAMED = ["--catalog", CATALOG, "--schema", SCHEMA]
 def schema(spark, log, tmp_path_factory):
     """A schema of two runs' tables; returns the folder where the catalog keeps them."""
     folder = tmp_path_factory.mktemp("schema")
-    spark.sql(f"CREATE SCHEMA.{SCHEMA} LOCATION '{folder}'")
+    spark.sql(f"CREATE SCHEMA {SCHEMA} LOCATION '{folder}'")
     topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
     for until in (two_days.FIRST_DAY, log.ends):
         topic.until = until
         topic.audit(schema_place(CATALOG, SCHEMA), scratch=str(tmp_path_factory.mktemp("scratch")))
     yield folder
-    spark.sql(f"DROP SCHEMA.{SCHEMA} CASCADE")
+    spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
 
 
 def test_they_are_what_they_are_in_a_folder(log, schema):
@@ -41,18 +46,19 @@ def test_what_reads_a_folder_reads_a_schema(capsys, log):
         assert of_schema == capsys.readouterr().out
 
 
-def test_an_audit_of_a_copy_by_the_command_line(capsys, log, schema, tmp_path):
-    dump = str(log.folder / "dump.parquet")
-    assert main(["audit", dump, *NAMED, "--cluster", "copy", "--scratch", str(tmp_path)]) == 0
+def test_the_commands_of_the_readme(capsys, log, schema, tmp_path):
+    (written,) = re.findall(r"<!-- test: schema -->\n```bash\n(.*?)```", README.read_text(), re.DOTALL)
+    ours = {"main": CATALOG, "kafka": SCHEMA, "/Volumes/ops/kafka/scratch": str(tmp_path)}
+    ours["/Volumes/ops/kafka/dump"] = str(log.folder / "dump.parquet")
+    audit, check, maintain = ([ours.get(word, word) for word in shlex.split(line)[1:]] for line in written.splitlines())
+    assert main([*audit, "--cluster", "copy"]) == 0
     assert f"Delta tables are in {CATALOG}.{SCHEMA}\n" in capsys.readouterr().out
     assert tables(schema, "copy")["group_state"]
-    assert not [*tmp_path.iterdir()]
-
-
-@pytest.mark.usefixtures("schema")
-def test_maintain(capsys, tmp_path):
-    assert main(["maintain", *NAMED, "--keep", "90d", "--scratch", str(tmp_path)]) == 0
+    assert main(check) == 1
+    assert "stuck" in capsys.readouterr().out
+    assert main(maintain) == 0
     assert capsys.readouterr().out.endswith("Done\n")
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(
