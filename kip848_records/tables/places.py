@@ -6,6 +6,7 @@ A place is a text: the path of a folder, or ``catalog:main.kafka``.
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,15 @@ def is_schema(place: str) -> bool:
 def place_text(place: str) -> str:
     """Return a place as people name it: a folder ends in a slash."""
     return place.removeprefix(_CATALOG) if is_schema(place) else f"{place.rstrip('/')}/"
+
+
+def place_arguments(place: str) -> str:
+    """Return a place as commands take it, written for a shell."""
+    if not is_schema(place):
+        return shlex.quote(place)
+    names = re.findall(r"`(?:[^`]|``)*`|\w+", place.removeprefix(_CATALOG))
+    catalog, schema = (name[1:-1].replace("``", "`") if name[0] == "`" else name for name in names)
+    return f"--catalog {shlex.quote(catalog)} --schema {shlex.quote(schema)}"
 
 
 def work_folder(place: str, scratch: str | None) -> str:

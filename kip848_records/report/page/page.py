@@ -20,6 +20,7 @@ from kip848_records.report.page.figures import CAUSES, bumps_figure
 from kip848_records.report.page.groups import DELETED
 from kip848_records.summary import NOT_CONVERGED
 from kip848_records.summary import verdict as sentence
+from kip848_records.tables.places import place_arguments, place_text
 from kip848_records.terminal import count_text, duration_text, ms_text, time_text
 from kip848_records.timeline.censoring import CENSORED
 
@@ -95,7 +96,8 @@ def _overview(contents: Contents) -> dict[str, Any]:
         return "#" + urlencode(named | ({} if epoch is None else {"epoch": epoch}))
 
     return {
-        "folder": contents.folder,
+        "tables": place_arguments(contents.folder),
+        "place": place_text(contents.folder),
         "captured": _captured(contents),
         "several": several,
         "sentence": sentence(convergence) + (f"; {count_text(deleted, 'group')} deleted" if deleted else ""),
@@ -136,7 +138,7 @@ def _data(contents: Contents) -> dict[str, Any]:
         for found in result.violations:
             counted[found.cluster, found.group_id][found.severity] += 1
     return {
-        "folder": contents.folder,
+        "tables": place_arguments(contents.folder),
         "captured": _captured(contents),
         "groups": [group | counted[group["cluster"], group["group_id"]] for group in contents.groups],
         "causes": CAUSES,

@@ -98,7 +98,7 @@ function leftOut(history) {
 
 const quoted = (text) => /^[\w.,:@%+=/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 const explainCommand = (group) =>
-  `kip848 explain ${quoted(data.folder)} --group ${quoted(group.group_id)}${severalClusters ? ` --cluster ${quoted(group.cluster)}` : ""}`;
+  `kip848 explain ${data.tables} --group ${quoted(group.group_id)}${severalClusters ? ` --cluster ${quoted(group.cluster)}` : ""}`;
 
 function folded(title, open, ...children) {
   return element("details", { open }, element("summary", {}, element("b", {}, title)), children);
