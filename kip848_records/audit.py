@@ -26,6 +26,7 @@ from kip848_records.sources import ends_of_dumps, find_copies, read_copies, sett
 from kip848_records.sources.topic import READ_COMMITTED, READ_UNCOMMITTED, LiveTopic, is_topic, open_topic
 from kip848_records.sources.topic.errors import TopicError
 from kip848_records.tables.delta import write_tables
+from kip848_records.tables.errors import TablesError
 from kip848_records.tables.existing import is_of_copy, prepare_tables
 from kip848_records.tables.places import work_folder
 from kip848_records.tables.specs import AUDIT_RUNS, RECORD_TABLES
@@ -102,7 +103,7 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Callable[[st
     same tables.
     """
     if not options.cluster:
-        raise InputError.empty_cluster()
+        raise TablesError.empty_cluster()
     check_dialect(options.dialect, known=(*DIALECTS, AUTO))
     if not any(is_topic(source) for source in options.sources):
         if options.checkpoint is not None:
@@ -132,7 +133,7 @@ def audit_copies(spark: SparkSession, options: AuditOptions, progress: Callable[
     ):
         prepare_tables(spark, options.out)
         if KeptLog(spark, options.out, options.cluster).reads():
-            raise InputError.cluster_of_topic(options.cluster, options.out)
+            raise TablesError.cluster_of_topic(options.cluster, options.out)
         count = sum(landing.records.values())
         if not count and not options.allow_empty:
             raise InputError.no_rows(", ".join(options.sources), landing.first_error)
@@ -167,7 +168,7 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
         prepare_tables(spark, options.out)
         reads = kept.reads()
         if is_of_copy(spark, options.out, options.cluster):
-            raise InputError.cluster_of_copy(options.cluster, options.out)
+            raise TablesError.cluster_of_copy(options.cluster, options.out)
         _check_options(reads, options)
         progress(f"asking {live.name} where it ends")
         ends = live.ends()
@@ -209,7 +210,7 @@ def _check_options(reads: Sequence[Read], options: AuditOptions) -> None:
     if reads and (
         options.dialect not in {AUTO, reads[-1].dialect} or options.offset_commits != reads[-1].offset_commits
     ):
-        raise InputError.other_options(reads[-1].dialect, offset_commits=reads[-1].offset_commits)
+        raise TablesError.other_options(reads[-1].dialect, offset_commits=reads[-1].offset_commits)
 
 
 def _quarantined(kept: KeptLog, reads: Sequence[Read]) -> int:

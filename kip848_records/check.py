@@ -15,6 +15,7 @@ from kip848_records.live.kept_log import unfinished_clusters
 from kip848_records.quality import EXPECTATIONS
 from kip848_records.quality.expectations import ERROR, JUDGED_SCHEMA, PASS, UNKNOWN, VIOLATION, WARN, Audited
 from kip848_records.quality.results import Finding, Result, Verdict
+from kip848_records.tables.errors import TablesError
 from kip848_records.tables.places import read
 from kip848_records.tables.specs import AUDIT_RUNS, LATEST_STATE
 from kip848_records.times import utc
@@ -69,7 +70,7 @@ def _runs(spark: SparkSession, out: str, cluster: str | None) -> list[Row]:
     """Return the last run of each cluster: of the one that was asked for, else of all that are still audited."""
     found = _load(spark, out, AUDIT_RUNS.name)
     if set(AUDIT_RUNS.schema.names) - set(found.columns):  # an older version's
-        raise InputError.not_audited(out, AUDIT_RUNS.name)
+        raise TablesError.not_audited(out, AUDIT_RUNS.name)
     captured = F.unix_millis("captured_at").alias("captured_ms")
     # Runs of older versions have no number.
     number = F.coalesce("run", F.lit(0))
@@ -79,10 +80,10 @@ def _runs(spark: SparkSession, out: str, cluster: str | None) -> list[Row]:
     runs = sorted(last.select("cluster", "last.*").collect(), key=lambda run: run.cluster)
     for unfinished in sorted(unfinished_clusters(spark, out)):
         if cluster in (None, unfinished):
-            raise InputError.unfinished_run(out, unfinished)
+            raise TablesError.unfinished_run(out, unfinished)
     chosen = [run for run in runs if (not run.is_set_aside if cluster is None else run.cluster == cluster)]
     if not chosen:
-        raise InputError.no_such_cluster(out, cluster, [run.cluster for run in runs])
+        raise TablesError.no_such_cluster(out, cluster, [run.cluster for run in runs])
     return chosen
 
 
@@ -90,7 +91,7 @@ def _load(spark: SparkSession, out: str, table: str) -> DataFrame:
     try:
         return read(spark, out, table)
     except AnalysisException:
-        raise InputError.not_audited(out, table) from None
+        raise TablesError.not_audited(out, table) from None
 
 
 def _judge(

@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 from rich.text import Text
 
-from kip848_records.errors import InputError
+from kip848_records.tables.errors import TablesError
 from kip848_records.tables.places import read
 from kip848_records.terminal import (
     count_text,
@@ -51,11 +51,11 @@ class Story:
         found = states.select("cluster", "incarnation").distinct().collect()
         clusters = sorted({row.cluster for row in found})
         if not clusters:
-            raise InputError.no_such_group(group_id, out, self._similar(cluster))
+            raise TablesError.no_such_group(group_id, out, self._similar(cluster))
         if cluster is None and len(clusters) > 1:
-            raise InputError.several_clusters(group_id, clusters)
+            raise TablesError.several_clusters(group_id, clusters)
         if cluster is not None and cluster not in clusters:
-            raise InputError.group_of_other_cluster(group_id, cluster, clusters)
+            raise TablesError.group_of_other_cluster(group_id, cluster, clusters)
         self.cluster = clusters[0] if cluster is None else cluster
         self.lives = sorted(row.incarnation for row in found if row.cluster == self.cluster)
 
@@ -73,14 +73,14 @@ class Story:
         found = self.rows("epoch_timeline").filter(F.col("group_epoch") == epoch)
         last: int | None = found.agg(F.max("incarnation")).collect()[0][0]
         if last is None:
-            raise InputError.no_such_epoch(self.group_id, epoch)
+            raise TablesError.no_such_epoch(self.group_id, epoch)
         return last
 
     def _table(self, name: str) -> DataFrame:
         try:
             return read(self._spark, self._out, name)
         except AnalysisException:
-            raise InputError.not_audited(self._out, name) from None
+            raise TablesError.not_audited(self._out, name) from None
 
     def _similar(self, cluster: str | None) -> list[str]:
         states = self._table("group_state_timeline")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kip848_records.errors import InputError
 from kip848_records.landing import Scratch, scratch
 from kip848_records.live.kept_log import KeptLog, unfinished_clusters
 from kip848_records.live.retention import ended_before, prunable, prune
 from kip848_records.live.update import Names, bring_up_to_date
 from kip848_records.tables.delta import ClusterTables, write_tables
+from kip848_records.tables.errors import TablesError
 from kip848_records.tables.existing import is_of_copy, prepare_tables
 from kip848_records.tables.places import delta_table, is_there, read, work_folder
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
@@ -51,10 +51,10 @@ def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
     InputError where there are no tables, or those of a run that did not finish.
     """
     if not is_there(spark, out, AUDIT_RUNS.name):
-        raise InputError.not_audited(out, AUDIT_RUNS.name)
+        raise TablesError.not_audited(out, AUDIT_RUNS.name)
     prepare_tables(spark, out, migrate=False)
     for unfinished in sorted(unfinished_clusters(spark, out)):
-        raise InputError.unfinished_run(out, unfinished)
+        raise TablesError.unfinished_run(out, unfinished)
     runs = read(spark, out, AUDIT_RUNS.name)
     captured = F.max(F.unix_millis("captured_at")).alias("captured_ms")
     # Versions that had no such column never set anything aside.

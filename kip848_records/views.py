@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from kip848_records.errors import InputError
 from kip848_records.tables.delta import ClusterTables
+from kip848_records.tables.errors import TablesError
 from kip848_records.tables.places import read
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 
@@ -23,7 +23,7 @@ def create_views(spark: SparkSession, out: str, cluster: str) -> None:
     """
     known = _clusters(spark, out)
     if cluster not in known:
-        raise InputError.no_such_cluster(out, cluster, known)
+        raise TablesError.no_such_cluster(out, cluster, known)
     tables = ClusterTables(spark, out, cluster)
     for name in TABLES:
         if tables.is_there(name):
@@ -35,4 +35,4 @@ def _clusters(spark: SparkSession, out: str) -> list[str]:
         runs = read(spark, out, AUDIT_RUNS.name)
         return sorted(run.cluster for run in runs.select("cluster").distinct().collect())
     except AnalysisException:
-        raise InputError.not_audited(out, AUDIT_RUNS.name) from None
+        raise TablesError.not_audited(out, AUDIT_RUNS.name) from None

@@ -1,6 +1,7 @@
 import pickle
 
 from kip848_records.errors import InputError, Kip848Error, SetupError
+from kip848_records.tables.errors import TablesError
 
 
 def test_an_error_is_one_line_that_ends_in_its_hint():
@@ -10,7 +11,7 @@ def test_an_error_is_one_line_that_ends_in_its_hint():
 
 
 def test_an_error_shows_control_characters_as_text():
-    error = InputError.several_clusters("g", ["\x1b[2J", "\x9b2J", "\x7f"])
+    error = TablesError.several_clusters("g", ["\x1b[2J", "\x9b2J", "\x7f"])
     assert str(error) == r"3 clusters have a group 'g'; pass --cluster: \x1b[2J, \x9b2J, \x7f"
 
 

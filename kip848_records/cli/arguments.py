@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from kip848_records.audit import AuditOptions
 from kip848_records.decode.dialects import AUTO
-from kip848_records.errors import InputError
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.sources.files import FORMATS
 from kip848_records.sources.topic import TopicError, is_topic, parse_url
+from kip848_records.tables.errors import TablesError
 from kip848_records.tables.places import schema_place
 from kip848_records.text import printable
 from kip848_records.topics import read_topics_file
@@ -117,13 +117,13 @@ def place(arguments: argparse.Namespace, folder: str | None, what: str) -> str:
     """Return where the tables are: in `folder`, `what` names it, or in a schema. Raises InputError for both or none."""
     catalog, schema = arguments.catalog, arguments.schema
     if (catalog is None) != (schema is None):
-        raise InputError.half_a_schema()
+        raise TablesError.half_a_schema()
     if catalog is not None and folder is not None:
-        raise InputError.two_places(folder)
+        raise TablesError.two_places(folder)
     if catalog is not None:
         return schema_place(catalog, schema)
     if folder is None:
-        raise InputError.no_place(what)
+        raise TablesError.no_place(what)
     return folder
 
 

@@ -20,6 +20,7 @@ from kip848_records.report.markdown import markdown
 from kip848_records.report.sarif import sarif
 from kip848_records.session import get_session
 from kip848_records.sources.topic import is_topic
+from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -111,4 +112,4 @@ def _tables(
 def _refuse_options_of_logs(arguments: Namespace, tables: str) -> None:
     for name in _OF_A_LOG:
         if getattr(arguments, name) is not None:
-            raise InputError.not_for_tables(f"--{name.replace('_', '-')}", tables)
+            raise TablesError.not_for_tables(f"--{name.replace('_', '-')}", tables)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kip848_records.errors import InputError
 from kip848_records.sources.log import LOG_SCHEMA, TOPIC
 from kip848_records.tables.delta import ClusterTables, append
+from kip848_records.tables.errors import TablesError
 from kip848_records.tables.places import read
 from kip848_records.tables.specs import AUDIT_RUNS, LOG, READ_SCHEMA
 
@@ -113,7 +113,7 @@ class KeptLog(ClusterTables):
         append(self, LOG, every.withColumn("run", F.lit(run)), self.application, run)
         # Delta leaves out, in silence, what has the number of a run that is there already.
         if [read for read in self.reads() if read.run == run] != sorted(reads, key=lambda read: read.partition):
-            raise InputError.other_writer(self.out)
+            raise TablesError.other_writer(self.out)
 
 
 def unfinished_clusters(spark: SparkSession, out: str) -> set[str]:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
-from kip848_records.errors import InputError
 from kip848_records.landing import Scratch
 from kip848_records.live.run import Landing, Reading, Run, keep, land, new_ranges
 from kip848_records.sources.files import escape_glob
+from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ def stream_on(reading: Reading, topic: LiveTopic, folder: Scratch, checkpoint: s
     """
     starting = _starting(reading)
     if _is_ahead(reading.kept.spark, checkpoint, topic.topic.name, starting):
-        raise InputError.checkpoint_ahead(checkpoint, reading.kept.out)
+        raise TablesError.checkpoint_ahead(checkpoint, reading.kept.out)
     runs: list[Run] = []
     failures: list[Exception] = []
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kip848_records import __version__
-from kip848_records.errors import InputError
 from kip848_records.tables.delta import several
+from kip848_records.tables.errors import TablesError
 from kip848_records.tables.places import check_place, is_there, read, sql_name, sql_string
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 
@@ -37,7 +37,7 @@ def prepare_tables(spark: SparkSession, out: str, *, migrate: bool = True) -> No
     check_place(spark, out)
     versions, columns = _written_by(spark, out)
     if newer := [version for version in versions if _number(version) > _number(__version__)]:
-        raise InputError.newer_tables(out, max(newer, key=_number), __version__)
+        raise TablesError.newer_tables(out, max(newer, key=_number), __version__)
     if migrate and (versions != {__version__} or set(AUDIT_RUNS.schema.names) - columns):
         several(lambda spec: _add_columns(spark, out, spec), TABLES.values())
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 
-from kip848_records.errors import InputError
 from kip848_records.sources.files import URI, local_path
+from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
@@ -54,14 +54,14 @@ def work_folder(place: str, scratch: str | None) -> str:
     if not is_schema(place):
         return place
     if scratch is None:
-        raise InputError.no_scratch(place_text(place))
+        raise TablesError.no_scratch(place_text(place))
     return scratch
 
 
 def check_place(spark: SparkSession, place: str) -> None:
     """Raise InputError for a schema that is not there: it is not ours to create."""
     if is_schema(place) and not _has_schema(spark, place.removeprefix(_CATALOG)):
-        raise InputError.no_schema(place_text(place))
+        raise TablesError.no_schema(place_text(place))
 
 
 def _has_schema(spark: SparkSession, name: str) -> bool:

@@ -11,6 +11,7 @@ from delta import exceptions as delta
 
 from kip848_records.errors import InputError
 from kip848_records.sources.files import local_path
+from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +48,7 @@ def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
             with _locked(folder, out):
                 yield
     except _CONFLICTS as error:
-        raise InputError.other_writer(out) from error
+        raise TablesError.other_writer(out) from error
     except Exception as error:
         if _FULL in str(error):
             raise InputError.disk_full(out) from error
@@ -66,7 +67,7 @@ def _locked(folder: Path, out: str) -> Iterator[None]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(lock)
-        raise InputError.other_writer(out) from None
+        raise TablesError.other_writer(out) from None
     except OSError:  # a volume that looks like a folder, and cannot be locked
         pass
     try:
