@@ -24,14 +24,6 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSer
 _INTERPRETED = "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Share out whole files among the workers; all that needs the broker goes to one of them, for there is one."""
-    for item in items:
-        group = "broker" if "broker" in item.fixturenames else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
-
-
 @pytest.fixture(scope="session")
 def spark():
     arguments = f'--driver-java-options "{QUICK_JAVA}" {_INTERPRETED} pyspark-shell'
@@ -55,7 +47,7 @@ def audits(spark, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory):
-    """A real Kafka broker, one for the whole run: a test takes names of topics and groups that are its own."""
+    """A real Kafka broker, one for the whole run of a worker: a test takes names of topics and groups that are its own."""
     with ExitStack() as stack:
         try:
             running = stack.enter_context(running_broker(tmp_path_factory.mktemp("broker")))
