@@ -47,7 +47,7 @@ def audits(spark, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory):
-    """A real Kafka broker, one for the whole run of a worker: a test takes names of topics and groups that are its own."""
+    """A real Kafka broker, one for each worker: a test takes names of topics and groups that are its own."""
     with ExitStack() as stack:
         try:
             running = stack.enter_context(running_broker(tmp_path_factory.mktemp("broker")))
