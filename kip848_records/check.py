@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Final
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -16,7 +15,7 @@ from kip848_records.quality import EXPECTATIONS
 from kip848_records.quality.expectations import ERROR, JUDGED_SCHEMA, PASS, UNKNOWN, VIOLATION, WARN, Audited
 from kip848_records.quality.results import Finding, Result, Verdict
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.places import read
+from kip848_records.tables.places import read_audited
 from kip848_records.tables.specs import AUDIT_RUNS, LATEST_STATE
 from kip848_records.times import utc
 
@@ -60,7 +59,7 @@ def check(
 def is_audited(spark: SparkSession, out: str) -> bool:
     """Return whether a folder holds the tables of an audit, of any version."""
     try:
-        _load(spark, out, LATEST_STATE.name)
+        read_audited(spark, out, LATEST_STATE.name)
     except InputError:
         return False
     return True
@@ -68,7 +67,7 @@ def is_audited(spark: SparkSession, out: str) -> bool:
 
 def _runs(spark: SparkSession, out: str, cluster: str | None) -> list[Row]:
     """Return the last run of each cluster: of the one that was asked for, else of all that are still audited."""
-    found = _load(spark, out, AUDIT_RUNS.name)
+    found = read_audited(spark, out, AUDIT_RUNS.name)
     if set(AUDIT_RUNS.schema.names) - set(found.columns):  # an older version's
         raise TablesError.not_audited(out, AUDIT_RUNS.name)
     captured = F.unix_millis("captured_at").alias("captured_ms")
@@ -85,13 +84,6 @@ def _runs(spark: SparkSession, out: str, cluster: str | None) -> list[Row]:
     if not chosen:
         raise TablesError.no_such_cluster(out, cluster, [run.cluster for run in runs])
     return chosen
-
-
-def _load(spark: SparkSession, out: str, table: str) -> DataFrame:
-    try:
-        return read(spark, out, table)
-    except AnalysisException:
-        raise TablesError.not_audited(out, table) from None
 
 
 def _judge(
@@ -135,7 +127,7 @@ def _first_of_each(rows: DataFrame) -> DataFrame:
 
 
 def _of_cluster(spark: SparkSession, out: str, cluster: str, table: str) -> DataFrame:
-    return _load(spark, out, table).filter(F.col("cluster") == cluster).drop("cluster")
+    return read_audited(spark, out, table).filter(F.col("cluster") == cluster).drop("cluster")
 
 
 def _rows(audited: Audited, expectation: Expectation, setting: Setting) -> DataFrame:

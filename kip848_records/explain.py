@@ -6,12 +6,11 @@ from difflib import get_close_matches
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 from rich.text import Text
 
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.places import read
+from kip848_records.tables.places import read_audited
 from kip848_records.terminal import (
     count_text,
     duration_text,
@@ -77,10 +76,7 @@ class Story:
         return last
 
     def _table(self, name: str) -> DataFrame:
-        try:
-            return read(self._spark, self._out, name)
-        except AnalysisException:
-            raise TablesError.not_audited(self._out, name) from None
+        return read_audited(self._spark, self._out, name)
 
     def _similar(self, cluster: str | None) -> list[str]:
         states = self._table("group_state_timeline")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException
-
 from kip848_records.tables.delta import ClusterTables
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.places import read
+from kip848_records.tables.places import read_audited
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 
 if TYPE_CHECKING:
@@ -31,8 +29,5 @@ def create_views(spark: SparkSession, out: str, cluster: str) -> None:
 
 
 def _clusters(spark: SparkSession, out: str) -> list[str]:
-    try:
-        runs = read(spark, out, AUDIT_RUNS.name)
-        return sorted(run.cluster for run in runs.select("cluster").distinct().collect())
-    except AnalysisException:
-        raise TablesError.not_audited(out, AUDIT_RUNS.name) from None
+    runs = read_audited(spark, out, AUDIT_RUNS.name)
+    return sorted(run.cluster for run in runs.select("cluster").distinct().collect())

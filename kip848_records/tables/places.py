@@ -81,10 +81,20 @@ def sql_name(place: str, table: str) -> str:
 def is_there(spark: SparkSession, place: str, table: str) -> bool:
     """Return whether there is such a table, whatever clusters it has rows of."""
     try:
-        read(spark, place, table).schema  # noqa: B018 - a Connect session looks for it when it must
-    except AnalysisException:
+        read_audited(spark, place, table)
+    except TablesError:
         return False
     return True
+
+
+def read_audited(spark: SparkSession, place: str, table: str) -> DataFrame:
+    """Return all rows of a table. Raises TablesError if there is none."""
+    try:
+        rows = read(spark, place, table)
+        rows.schema  # noqa: B018 - a Connect session looks for the table when it must
+    except AnalysisException:
+        raise TablesError.not_audited(place, table) from None
+    return rows
 
 
 def read(spark: SparkSession, place: str, table: str) -> DataFrame:

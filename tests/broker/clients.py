@@ -13,7 +13,7 @@ from tests.broker.waiting import wait_until
 Partition = tuple[str, int]
 
 _SOON = {KafkaError._WAIT_COORD, KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
-"""What a commit meets where the coordinator has just moved or started."""
+"""What a request meets where the coordinator has just moved or started."""
 
 
 def make_topic(broker: Broker, topic: str, partitions: int = 1) -> None:
@@ -164,7 +164,16 @@ def commit(broker: Broker, group: str, offsets: Mapping[Partition, int], times: 
 def committed(broker: Broker, group: str, partition: Partition) -> int | None:
     """Return the offset that the group has committed; None if it has none."""
     outsider = _outsider(broker, group)
-    (found,) = outsider.committed([TopicPartition(*partition)], timeout=20)
+
+    def answer() -> list[TopicPartition] | None:
+        try:
+            return outsider.committed([TopicPartition(*partition)], timeout=20)
+        except KafkaException as error:
+            if error.args[0].code() not in _SOON:
+                raise
+            return None
+
+    (found,) = wait_until(answer, f"the offset that {group} has committed")
     outsider.close()
     return found.offset if found.offset >= 0 else None
 
