@@ -174,7 +174,7 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
         ends = live.ends()
         names = Names(options.topics or {}, ends.topic_names)
         if replaced := replaced_partitions(latest(reads), ends):
-            bring_up_to_date(kept, names, folder, progress)
+            bring_up_to_date(kept, reads, names, folder, progress)
             set_aside(kept, replaced, progress)
             reads = kept.reads()
         progress(f"reading {live.name}, {len(ends.offsets)} partitions")
@@ -182,7 +182,7 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
         log = kept.rows().where((F.col("run") >= run.first_run) & ~F.col("is_inferred"))
         counts, configurations = count_records(log)
         progress(f"decoding {sum(counts.values()):,} records of run {run.reads[0].run}")
-        bring_up_to_date(kept, names, folder, progress)
+        bring_up_to_date(kept, run.so_far, names, folder, progress)
         quarantined = _quarantined(kept, run.reads)
     last = run.reads[-1]
     return Audit(

@@ -107,8 +107,8 @@ def maintain(
 
 def _prune(kept: KeptLog, since_ms: int, folder: Scratch, progress: Callable[[str], None]) -> None:
     gone, reads = prunable(kept, since_ms)
-    prune(kept, folder.keep(gone, "gone"), reads)
-    bring_up_to_date(kept, Names({}, {}), folder, progress)
+    so_far = prune(kept, folder.keep(gone, "gone"), reads)
+    bring_up_to_date(kept, so_far, Names({}, {}), folder, progress)
 
 
 def _of_cluster(kept: KeptLog, since_ms: int | None) -> Retention:

@@ -10,6 +10,7 @@ from kip848_records.session import get_session
 from tests.audits import audit_captures
 from tests.broker.running import running_broker
 from tests.downloads import UnavailableError
+from tests.sessions import CLASSIC, CONNECT, ON_BOTH, connected, kind_of, mode
 
 _HERE = Path(__file__).parent
 _CAPTURES = sorted(path for path in (_HERE / "captures").iterdir() if path.is_dir())
@@ -24,11 +25,30 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSer
 _INTERPRETED = "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN"
 
 
+def pytest_generate_tests(metafunc):
+    if metafunc.module.__name__ in ON_BOTH and "spark" in metafunc.fixturenames:
+        metafunc.parametrize("spark", [CLASSIC, CONNECT], indirect=True, scope="session")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    with mode(kind_of(item)):
+        return (yield)
+
+
 @pytest.fixture(scope="session")
-def spark():
+def spark(request, classic):
+    """A session; in the modules of `tests.sessions.ON_BOTH` one of each kind, one after the other."""
+    return connected(classic) if getattr(request, "param", CLASSIC) == CONNECT else classic
+
+
+@pytest.fixture(scope="session")
+def classic():
+    """The session in the process of the JVM: for what writes Delta tables, too."""
     arguments = f'--driver-java-options "{QUICK_JAVA}" {_INTERPRETED} pyspark-shell'
     os.environ.setdefault("PYSPARK_SUBMIT_ARGS", arguments)
-    session = get_session("kip848-tests")
+    with mode(CLASSIC):
+        session = get_session("kip848-tests")
     yield session
     session.stop()
 
@@ -40,9 +60,10 @@ def captures():
 
 
 @pytest.fixture(scope="session")
-def audits(spark, tmp_path_factory):
+def audits(classic, tmp_path_factory):
     """All captures, audited with everything on into one folder: clusters beside each other, with odd names."""
-    return audit_captures(spark, _CAPTURES, tmp_path_factory.mktemp("audits"))
+    with mode(CLASSIC):
+        return audit_captures(classic, _CAPTURES, tmp_path_factory.mktemp("audits"))
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kip848_records.tables.delta import write_tables
 from kip848_records.tables.specs import TABLES
+from tests.sessions import CLASSIC, mode
 
 _EMPTY = {"boolean": False, "int": 0, "bigint": 0, "string": "", "array<string>": []}
 
@@ -22,6 +23,7 @@ def rows_of(spark: SparkSession, table: str, rows: Rows) -> DataFrame:
     return spark.createDataFrame(tuples, TABLES[table].schema)
 
 
-def write(spark: SparkSession, out: Path, cluster: str, **tables: Rows) -> None:
-    frames = {name: rows_of(spark, name, rows) for name, rows in tables.items()}
-    write_tables(spark, str(out), cluster, frames, lambda _: None)
+def write(classic: SparkSession, out: Path, cluster: str, **tables: Rows) -> None:
+    with mode(CLASSIC):
+        frames = {name: rows_of(classic, name, rows) for name, rows in tables.items()}
+        write_tables(classic, str(out), cluster, frames, lambda _: None)

@@ -40,15 +40,15 @@ def group(group_id, members):
 
 
 @pytest.fixture(scope="module")
-def out(spark, tmp_path_factory):
+def out(classic, tmp_path_factory):
     """Two clusters: in a all groups have 5 members, in b are as many groups as their ids say."""
     folder = tmp_path_factory.mktemp("check")
     run = {"run": 1, "dialect": "kafka", "version": "0", "sources": [], "offset_commits": False, "is_set_aside": False}
     states = [group(each, 5) for each in GROUPS]
-    write(spark, folder, "a", audit_runs=[run], latest_state=[], group_state=states)
+    write(classic, folder, "a", audit_runs=[run], latest_state=[], group_state=states)
     run["captured_at"] = CAPTURED_AT
     sizes = [*range(8), 5, 5]
-    write(spark, folder, "b", audit_runs=[run], group_state=[group(f"of {size}", size) for size in sizes])
+    write(classic, folder, "b", audit_runs=[run], group_state=[group(f"of {size}", size) for size in sizes])
     return str(folder)
 
 
@@ -160,13 +160,13 @@ def test_the_worst_is_the_status(counts, status):
     assert Result("x", "", ERROR, **none | counts, violations=[], unknown=[]).status == status
 
 
-def test_without_a_time_of_the_copy_or_with_one_too_early_no_age_is_known(spark, tmp_path):
+def test_without_a_time_of_the_copy_or_with_one_too_early_no_age_is_known(spark, classic, tmp_path):
     state = {"group_type": "consumer", "state": "Reconciling", "since": CAPTURED_AT, "history": "right_censored"}
     day = timedelta(days=1)
     for cluster, captured_at in {"null": None, "later": CAPTURED_AT + day, "earlier": CAPTURED_AT - day}.items():
         run = {"run": 1, "is_set_aside": False, "dialect": "kafka", "captured_at": captured_at}
         tables = {"group_state": [group("g", 1) | state], "rebalance_lag": []}
-        write(spark, tmp_path, cluster, audit_runs=[run], **tables)
+        write(classic, tmp_path, cluster, audit_runs=[run], **tables)
     settings = load_settings() | {"group_stable": Setting(ERROR, {"max_seconds": 80_000})}
     found = {
         cluster: check(spark, str(tmp_path), settings, expectations=[GROUP_STABLE], cluster=cluster).results[0]

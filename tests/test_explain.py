@@ -15,7 +15,7 @@ STUCK = "kafka-4.3.1"
 
 
 @pytest.fixture
-def explain(request, capsys):
+def explain(request, capsys, spark):  # noqa: ARG001 - the session that is there is taken
     """Run the command, on the captures' tables unless told otherwise: exit code, stdout, stderr."""
 
     def run(group, *options, cluster=CLUSTERS[STUCK], out=None):
@@ -101,13 +101,13 @@ def story(group, **columns):
 
 
 @pytest.fixture(scope="module")
-def made(spark, tmp_path_factory):
+def made(classic, tmp_path_factory):
     """A group with two lives, `again`; one that waits for 102 members, `crowd`; one without epochs, `young`."""
     out = tmp_path_factory.mktemp("made")
     first_life = [story("again", group_epoch=epoch, members=9, status="deleted") for epoch in range(1, 10)]
     second_life = [story("again", group_epoch=epoch, members=2, incarnation=1, status="open") for epoch in (1, 2, 3)]
     made_tables.write(
-        spark,
+        classic,
         out,
         "made",
         group_state_timeline=[
@@ -132,7 +132,7 @@ def made(spark, tmp_path_factory):
             ),
         ],
     )
-    made_tables.write(spark, out, "other", group_state_timeline=[story("lonely", state="Empty")])
+    made_tables.write(classic, out, "other", group_state_timeline=[story("lonely", state="Empty")])
     return out
 
 

@@ -100,8 +100,11 @@ class KeptLog(ClusterTables):
         records = self.read(LOG.name).where("read IS NULL")
         return as_log_rows(records, "run", "group_id", "is_inferred")
 
-    def append(self, rows: DataFrame | None, reads: list[Read]) -> None:
-        """Add one run's records, and what it read; raises InputError if another run has added the same one."""
+    def append(self, rows: DataFrame | None, reads: list[Read]) -> list[Read]:
+        """Add one run's records, and what it read; return what all runs read, in their order.
+
+        Raises InputError if another run has added the same one.
+        """
         run = reads[0].run
         marks = self.spark.createDataFrame(
             [(read.partition, read.until_offset, _struct(read)) for read in reads],
@@ -112,8 +115,10 @@ class KeptLog(ClusterTables):
         )
         append(self, LOG, every.withColumn("run", F.lit(run)), self.application, run)
         # Delta leaves out, in silence, what has the number of a run that is there already.
-        if [read for read in self.reads() if read.run == run] != sorted(reads, key=lambda read: read.partition):
+        so_far = self.reads()
+        if [read for read in so_far if read.run == run] != sorted(reads, key=lambda read: read.partition):
             raise TablesError.other_writer(self.out)
+        return so_far
 
 
 def unfinished_clusters(spark: SparkSession, out: str) -> set[str]:

@@ -105,9 +105,12 @@ def prunable(kept: KeptLog, since_ms: int) -> tuple[DataFrame, list[Read]]:
     return gone.select("run", "partition", "offset"), reads
 
 
-def prune(kept: KeptLog, gone: DataFrame, reads: list[Read]) -> None:
-    """Say in the kept log what is known of it from now on, and then remove these rows; the tables are to follow."""
-    kept.append(None, reads)
+def prune(kept: KeptLog, gone: DataFrame, reads: list[Read]) -> list[Read]:
+    """Say in the kept log what is known of it from now on, and then remove these rows; the tables are to follow.
+
+    Return what all runs read.
+    """
+    so_far = kept.append(None, reads)
     (
         delta_table(kept.spark, kept.out, LOG.name)
         .alias("t")
@@ -119,6 +122,7 @@ def prune(kept: KeptLog, gone: DataFrame, reads: list[Read]) -> None:
         .whenMatchedDelete()
         .execute()
     )
+    return so_far
 
 
 def _open_groups(kept: KeptLog) -> DataFrame:

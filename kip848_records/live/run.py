@@ -70,13 +70,15 @@ class Run:
     """What a run read.
 
     `reads`: of each partition. `offset_commits`: those that were only counted, by type. `left_out`: records of groups
-    of Spark's readers. `first_run`: the number of the run, or of the first, if a stream made several of it.
+    of Spark's readers. `first_run`: the number of the run, or of the first, if a stream made several of it. `so_far`:
+    what all runs read, up to this one.
     """
 
     reads: list[Read]
     offset_commits: Mapping[int | None, int]
     left_out: int
     first_run: int
+    so_far: list[Read]
 
 
 @dataclass(frozen=True)
@@ -174,8 +176,8 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
     reads = [joined(read, before.get(read.partition), is_alive=read.partition in alive) for read in fresh]
     reads = with_pairs(kept, rows, reads)
     reads, rows = with_deletions(reading, reads, rows, folder)
-    kept.append(rows, reads)
-    return Run(reads, landing.offset_commits, landing.left_out, reading.number)
+    so_far = kept.append(rows, reads)
+    return Run(reads, landing.offset_commits, landing.left_out, reading.number, so_far)
 
 
 def _note(ends: Ends, partition: int, *, is_added: bool) -> str | None:

@@ -75,7 +75,7 @@ def _joined(first: Run, second: Run) -> Run:
     for run in (first, second):
         for commit, count in run.offset_commits.items():
             commits[commit] += count
-    return Run(reads, commits, first.left_out + second.left_out, first.first_run)
+    return Run(reads, commits, first.left_out + second.left_out, first.first_run, second.so_far)
 
 
 def _starting(reading: Reading) -> dict[int, int]:

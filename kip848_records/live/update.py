@@ -48,12 +48,13 @@ class Names:
     live: Mapping[str, str]
 
 
-def bring_up_to_date(kept: KeptLog, names: Names, folder: Scratch, progress: Callable[[str], None]) -> None:
+def bring_up_to_date(
+    kept: KeptLog, reads: list[Read], names: Names, folder: Scratch, progress: Callable[[str], None]
+) -> None:
     """Make the tables say what the kept log says: those of a run that did not finish, of another version, or all new.
 
-    Each table changes in one commit, and `audit_runs` last.
+    `reads` is what all runs read. Each table changes in one commit, and `audit_runs` last.
     """
-    reads = kept.reads()
     finished = _finished(kept)
     # Apart from what an earlier call kept: an interrupted run is finished before partitions are set aside, or pruned.
     own = Scratch(f"{folder.path}/run-{reads[-1].run}")

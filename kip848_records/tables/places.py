@@ -80,6 +80,8 @@ def sql_name(place: str, table: str) -> str:
 
 def is_there(spark: SparkSession, place: str, table: str) -> bool:
     """Return whether there is such a table, whatever clusters it has rows of."""
+    if not is_schema(place) and (log := local_path(spark, f"{_path(place, table)}/_delta_log")) and not log.is_dir():
+        return False  # at once: to ask Delta takes a while, and there are many tables
     try:
         read_audited(spark, place, table)
     except TablesError:

@@ -97,12 +97,12 @@ def test_records_of_another_dialect_are_quarantined_with_the_reason(spark):
     assert decoded.records["group_configuration"].count() == 1
 
 
-def test_an_audit_of_a_draft_log(spark, tmp_path):
+def test_an_audit_of_a_draft_log(classic, tmp_path):
     columns = "key", "value", "partition", "offset", "timestamp"
-    log_of(spark, draft_rows()).select(*columns).write.parquet(str(tmp_path / "dump"))
+    log_of(classic, draft_rows()).select(*columns).write.parquet(str(tmp_path / "dump"))
     said = []
     options = AuditOptions(sources=(str(tmp_path / "dump"),), out=str(tmp_path / "out"), dialect="auto", cluster="c")
-    audit = run_audit(spark, options, said.append)
+    audit = run_audit(classic, options, said.append)
     assert audit.dialect == "kip-848-draft"
     assert any(line.startswith("dialect kip-848-draft: leaves 0 of 5") for line in said)
 

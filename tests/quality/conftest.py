@@ -14,6 +14,7 @@ from kip848_records.quality.results import Result
 from kip848_records.simulate.broker.cluster import uuid_of
 from tests.quality import convergence_cases, invariants_cases, members_cases, records_cases
 from tests.quality.logs import END, PASS, VIOLATION, dump
+from tests.sessions import CLASSIC, mode
 
 CASES = [*convergence_cases.CASES, *members_cases.CASES, *invariants_cases.CASES, *records_cases.CASES]
 CAPTURED_AT = datetime.fromtimestamp(END / 1000, timezone.utc)
@@ -54,15 +55,23 @@ class Checked:
 
 
 @pytest.fixture(scope="session")
-def checked(spark, tmp_path_factory) -> Checked:
+def audited(classic, tmp_path_factory):
+    """The folder of the tables, and in which partition each group is."""
     folder = tmp_path_factory.mktemp("quality")
     partitions = dump(CASES, folder / "log.parquet")
-    (folder / "check.toml").write_text(CONFIG)
-    out = str(folder / "out")
-    options = AuditOptions((str(folder / "log.parquet"),), out, topics=TOPICS, captured_at=CAPTURED_AT)
-    run_audit(spark, options, print)
-    settings = load_settings(str(folder / "check.toml"))
-    verdict = check(spark, out, settings, expectations=[with_passes(each) for each in EXPECTATIONS])
+    options = AuditOptions((str(folder / "log.parquet"),), str(folder / "out"), topics=TOPICS, captured_at=CAPTURED_AT)
+    with mode(CLASSIC):
+        run_audit(classic, options, print)
+    return folder / "out", partitions
+
+
+@pytest.fixture(scope="session")
+def checked(spark, audited, tmp_path_factory) -> Checked:
+    out, partitions = audited
+    config = tmp_path_factory.mktemp("config") / "check.toml"
+    config.write_text(CONFIG)
+    settings = load_settings(str(config))
+    verdict = check(spark, str(out), settings, expectations=[with_passes(each) for each in EXPECTATIONS])
     return Checked({result.name: result for result in verdict.results}, partitions)
 
 

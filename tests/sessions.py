@@ -1,0 +1,44 @@
+"""The two kinds of Spark session: one in the process of the JVM, and one that asks it over Spark Connect."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from pyspark.sql import SparkSession
+
+CLASSIC, CONNECT = "classic", "connect"
+# Whatever of the package only reads and transforms. What writes Delta tables needs a server that is set up for it.
+ON_BOTH = {
+    *("tests.decode.test_dialects", "tests.decode.test_hostile_rows", "tests.history.test_consecutive_dumps"),
+    *("tests.quality.test_cases", "tests.quality.test_partitions", "tests.report.page.test_contents"),
+    *("tests.test_check", "tests.test_explain", "tests.test_inspect", "tests.test_questions", "tests.test_replay"),
+    *("tests.test_summary", "tests.test_topics", "tests.timeline.test_captures", "tests.timeline.test_random_logs"),
+}
+"""The modules of which each test that asks for `spark` runs on both kinds."""
+
+
+@contextmanager
+def mode(kind: str) -> Iterator[None]:
+    """Let Spark's functions make columns for this kind of session: PySpark goes by the environment."""
+    with pytest.MonkeyPatch.context() as patch:
+        if kind == CONNECT:
+            patch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+        else:
+            patch.delenv("SPARK_CONNECT_MODE_ENABLED", raising=False)
+        yield
+
+
+def kind_of(item: pytest.Item) -> str:
+    """Return the kind of session that a test asks for."""
+    return (getattr(item, "callspec", None) and item.callspec.params.get("spark")) or CLASSIC
+
+
+def connected(classic: SparkSession) -> SparkSession:
+    """Return a session of Spark Connect, of a server in the JVM of another session: it has the same settings."""
+    jvm = classic.sparkContext._jvm
+    jvm.org.apache.spark.SparkEnv.get().conf().set("spark.connect.grpc.binding.port", "0")
+    service = getattr(getattr(jvm.org.apache.spark.sql.connect.service, "SparkConnectService$"), "MODULE$")
+    service.start(classic.sparkContext._jsc.sc())
+    from pyspark.sql.connect.session import SparkSession as ConnectSession  # noqa: PLC0415 - gRPC is for tests alone
+
+    return ConnectSession.builder.remote(f"sc://localhost:{service.localPort()}").create()
