@@ -18,7 +18,7 @@ audit: $(READY) ## Audit a real broker's log (bundled) into Delta tables under o
 
 .PHONY: test
 test: lint ## Lint, then run all tests, on two cores
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: lint
 lint: $(READY) ## Check style, types and layers

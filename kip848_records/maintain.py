@@ -11,7 +11,7 @@ from kip848_records.landing import Scratch, scratch
 from kip848_records.live.kept_log import KeptLog, unfinished_clusters
 from kip848_records.live.retention import ended_before, prunable, prune
 from kip848_records.live.update import Names, bring_up_to_date
-from kip848_records.tables.delta import ClusterTables, write_tables
+from kip848_records.tables.delta import ClusterTables, several, write_tables
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.existing import is_of_copy, prepare_tables
 from kip848_records.tables.places import delta_table, is_there, read, work_folder
@@ -97,12 +97,15 @@ def maintain(
                 progress(f"removing what ended before the time to keep, of cluster {each.cluster!r}")
                 own = Scratch(f"{folder.path}/{number}")
                 _prune(KeptLog(spark, out, each.cluster), each.since_ms, own, progress)
-        for name in TABLES:
+
+        def optimize(name: str) -> None:
             if is_there(spark, out, name):
                 progress(f"optimizing {name}")
                 table = delta_table(spark, out, name)
                 table.optimize().executeCompaction()
                 table.vacuum(DAYS_OF_FILES * 24)
+
+        several(optimize, TABLES)
 
 
 def _prune(kept: KeptLog, since_ms: int, folder: Scratch, progress: Callable[[str], None]) -> None:

@@ -1,7 +1,9 @@
 """What every test may ask for. Spark starts with the first test that asks for it."""
 
 import os
+import pickle
 from contextlib import ExitStack
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 
 import pytest
@@ -60,10 +62,21 @@ def captures():
 
 
 @pytest.fixture(scope="session")
-def audits(classic, tmp_path_factory):
-    """All captures, audited with everything on into one folder: clusters beside each other, with odd names."""
-    with mode(CLASSIC):
-        return audit_captures(classic, _CAPTURES, tmp_path_factory.mktemp("audits"))
+def audits(request, tmp_path_factory):
+    """All captures, audited with everything on into one folder: clusters beside each other, with odd names.
+
+    By the worker that asks first; the others wait for it.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    audited = folder / "audited"
+    with (folder / "lock").open("w") as lock, mode(CLASSIC):
+        flock(lock, LOCK_EX)
+        if not audited.exists():
+            made = audit_captures(request.getfixturevalue("classic"), _CAPTURES, folder / "audits")
+            audited.write_bytes(pickle.dumps(made))
+    return pickle.loads(audited.read_bytes())  # noqa: S301 - our own
 
 
 @pytest.fixture(scope="session")

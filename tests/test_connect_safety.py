@@ -39,7 +39,7 @@ _ALLOWED = {
     "live/retention.py": {"collect": "a row for each partition"},
     "maintain.py": {"collect": "a row for each cluster"},
     "tables/existing.py": {"collect": "the versions that wrote the tables"},
-    "tables/delta.py": {"collect": "the version of a table"},
+    "tables/delta.py": {"collect": "the kinds of changes"},
     "tables/places.py": {"DeltaTable": "its static methods hand a session of Connect the class that Connect has"},
     "check.py": {"collect": "the audits that there are, and the first rows of each verdict"},
     "decode/dialects.py": {"collect": "a row of counts"},

@@ -7,8 +7,10 @@ would have written. A run that was interrupted is finished by the next.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kip848_records import __version__
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _STATE_KEY: Final = ("partition", "key_type", "key")
 _HISTORY: Final = "partition int, complete_from bigint, head_missing boolean, last_offset bigint"
@@ -121,13 +123,15 @@ class _Update:
 
     def after(self, finished: int) -> None:
         """Add the records of later runs, and change what the timelines say of groups for which it is another story."""
-        later = self.kept.rows().where(F.col("run") > finished)
         pending = sorted({read.run for read in self.reads if read.run > finished})
         if not pending:
             return
+        # Stored apart: each table of records reads it.
+        logs = [self.folder.keep(self._log(run).sortWithinPartitions("key"), f"log-{run}") for run in pending]
+        later = reduce(DataFrame.unionByName, logs)
         news: dict[str, DataFrame] = {}
-        for run in pending:
-            news = self._append_records(run)
+        for run, log in zip(pending, logs, strict=True):
+            news = self._append_records(run, log)
         if len(pending) > 1:  # an interrupted run and this one
             counts, configurations = count_records(later)
             news = dict(decode_present(later, self.dialect, counts, configurations, offset_commits=True).records)
@@ -143,8 +147,10 @@ class _Update:
         )
         self._append(AUDIT_RUNS.name, self._runs(after=finished), pending[-1])
 
-    def _append_records(self, run: int) -> dict[str, DataFrame]:
-        log = self.kept.rows().where(F.col("run") == run)
+    def _log(self, run: int) -> DataFrame:
+        return self.kept.rows().where(F.col("run") == run)
+
+    def _append_records(self, run: int, log: DataFrame) -> dict[str, DataFrame]:
         counts, configurations = count_records(log)
         offset_commits = self.reads[-1].offset_commits
         decoded = decode_present(log, self.dialect, counts, configurations, offset_commits=offset_commits)

@@ -37,30 +37,28 @@ def test_they_are_what_they_are_in_a_folder(log, schema):
 
 
 @pytest.mark.usefixtures("schema")
-def test_what_reads_a_folder_reads_a_schema(capsys, log):
-    for command in (["explain", "--group", "stuck"], ["check", "--config", "conf/audit.toml"]):
-        main([*command, *NAMED])
-        of_schema = capsys.readouterr().out
-        main([command[0], str(log.folder / "once"), *command[1:]])
-        assert of_schema
-        assert of_schema == capsys.readouterr().out
+def test_explain(capsys, log):
+    assert main(["explain", "--group", "stuck", *NAMED]) == 0
+    of_schema = capsys.readouterr().out
+    assert main(["explain", "--group", "stuck", str(log.folder / "once")]) == 0
+    assert of_schema == capsys.readouterr().out
 
 
-def test_an_audit_by_the_command_of_the_readme(capsys, log, schema, tmp_path):
-    (written,) = re.findall(r"<!-- test: schema -->\n```bash\n(.*?)\n", README.read_text(), re.DOTALL)
+def test_the_commands_of_the_readme(capsys, log, schema, tmp_path):
+    (written,) = re.findall(r"<!-- test: schema -->\n```bash\n(.*?)```", README.read_text(), re.DOTALL)
     ours = {"main": CATALOG, "kafka": SCHEMA, "/Volumes/ops/kafka/scratch": str(tmp_path)}
     ours["/Volumes/ops/kafka/dump"] = str(log.folder / "dump.parquet")
-    audit = [ours.get(word, word) for word in shlex.split(written)[1:]]
+    audit, check, maintain = ([ours.get(word, word) for word in shlex.split(line)[1:]] for line in written.splitlines())
     assert main([*audit, "--cluster", "copy"]) == 0
     assert f"Delta tables are in {CATALOG}.{SCHEMA}\n" in capsys.readouterr().out
     assert tables(schema, "copy")["group_state"]
-    assert not [*tmp_path.iterdir()]
-
-
-@pytest.mark.usefixtures("schema")
-def test_maintain(capsys, tmp_path):
-    assert main(["maintain", *NAMED, "--keep", "90d", "--scratch", str(tmp_path)]) == 0
+    assert main([*check, "--cluster", "default"]) == 0
+    of_schema = capsys.readouterr().out
+    assert main(["check", str(log.folder / "once")]) == 0
+    assert of_schema == capsys.readouterr().out
+    assert main(maintain) == 0
     assert capsys.readouterr().out.endswith("Done\n")
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(
