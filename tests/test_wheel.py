@@ -58,6 +58,7 @@ def test_it_asks_for_no_spark_unless_told(wheel):
         "Requires-Dist: pyspark==4.0.*; extra == 'spark'",
         "Requires-Dist: delta-spark==4.4.*; extra == 'dev'",
         "Requires-Dist: pyspark==4.0.*; extra == 'dev'",
+        "Requires-Dist: pyspark[connect]; extra == 'dev'",
     }
 
 

@@ -1,5 +1,8 @@
 """Rows that are no good records: each is somewhere, once, with its bytes and the reason."""
 
+from contextlib import redirect_stdout
+from io import StringIO
+
 import pyarrow as pa
 import pytest
 
@@ -142,7 +145,9 @@ def saved(spark, tmp_path_factory):
 
 def before_python(rows):
     """What the JVM does before Python sees a row: the plan below the Python node."""
-    plan = rows._jdf.queryExecution().executedPlan().toString()
+    with redirect_stdout(StringIO()) as printed:
+        rows.explain()
+    plan = printed.getvalue()
     return plan[plan.index("MapInArrow") :]
 
 
