@@ -41,7 +41,13 @@ def pytest_runtest_protocol(item):
 @pytest.fixture(scope="session")
 def spark(request, classic):
     """A session; in the modules of `tests.sessions.ON_BOTH` one of each kind, one after the other."""
-    return connected(classic) if getattr(request, "param", CLASSIC) == CONNECT else classic
+    return request.getfixturevalue("connect") if getattr(request, "param", CLASSIC) == CONNECT else classic
+
+
+@pytest.fixture(scope="session")
+def connect(classic):
+    """The session of Spark Connect, one for all tests: who asks for the active session gets it."""
+    return connected(classic)
 
 
 @pytest.fixture(scope="session")

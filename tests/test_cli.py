@@ -184,8 +184,10 @@ class TestErrors:
     def test_spark_s_own_error_log_is_silent(self, spark, monkeypatch):
         printed = io.StringIO()
         for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-            (handler,) = PySparkLogger.getLogger(name).handlers
-            monkeypatch.setattr(handler, "stream", printed)
+            handlers = PySparkLogger.getLogger(name).handlers
+            assert handlers
+            for handler in handlers:
+                monkeypatch.setattr(handler, "stream", printed)
         with pytest.raises(AnalysisException):
             spark.range(1).select("nope")
         with pytest.raises(AnalysisException):
