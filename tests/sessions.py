@@ -31,7 +31,8 @@ def mode(kind: str) -> Iterator[None]:
 
 def kind_of(item: pytest.Item) -> str:
     """Return the kind of session that a test asks for."""
-    return (getattr(item, "callspec", None) and item.callspec.params.get("spark")) or CLASSIC
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("spark", CLASSIC) if callspec else CLASSIC
 
 
 def connected(classic: SparkSession) -> SparkSession:
