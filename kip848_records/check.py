@@ -9,13 +9,12 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from kip848_records.config import OFF
-from kip848_records.errors import InputError
 from kip848_records.live.kept_log import unfinished_clusters
 from kip848_records.quality import EXPECTATIONS
 from kip848_records.quality.expectations import ERROR, JUDGED_SCHEMA, PASS, UNKNOWN, VIOLATION, WARN, Audited
 from kip848_records.quality.results import Finding, Result, Verdict
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.places import read_audited
+from kip848_records.tables.places import is_there, read_audited
 from kip848_records.tables.specs import AUDIT_RUNS, LATEST_STATE
 from kip848_records.times import utc
 
@@ -58,11 +57,7 @@ def check(
 
 def is_audited(spark: SparkSession, out: str) -> bool:
     """Return whether a folder holds the tables of an audit, of any version."""
-    try:
-        read_audited(spark, out, LATEST_STATE.name)
-    except InputError:
-        return False
-    return True
+    return is_there(spark, out, LATEST_STATE.name)
 
 
 def _runs(spark: SparkSession, out: str, cluster: str | None) -> list[Row]:

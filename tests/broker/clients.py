@@ -1,14 +1,14 @@
 """Real clients for a broker of the tests: consumers that poll in threads, commits, transactions."""
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 from tests.broker.running import Broker, done
-from tests.broker.waiting import wait_until
+from tests.broker.waiting import T, wait_until
 
 Partition = tuple[str, int]
 
@@ -147,35 +147,32 @@ def commit(broker: Broker, group: str, offsets: Mapping[Partition, int], times: 
     """Commit offsets for a group without members, `times` times: each is a record a partition."""
     outsider = _outsider(broker, group)
 
-    def done() -> bool:
-        try:
-            outsider.commit(offsets=_parts(offsets), asynchronous=False)
-        except KafkaException as error:
-            if error.args[0].code() not in _SOON:
-                raise
-            return False
-        return True
-
     for _ in range(times):
-        wait_until(done, f"a commit of {group}")
+        _answered(lambda: outsider.commit(offsets=_parts(offsets), asynchronous=False), f"a commit of {group}")
     outsider.close()
 
 
 def committed(broker: Broker, group: str, partition: Partition) -> int | None:
     """Return the offset that the group has committed; None if it has none."""
     outsider = _outsider(broker, group)
+    asked = [TopicPartition(*partition)]
+    (found,) = _answered(lambda: outsider.committed(asked, timeout=20), f"the offset that {group} has committed")
+    outsider.close()
+    return found.offset if found.offset >= 0 else None
 
-    def answer() -> list[TopicPartition] | None:
+
+def _answered(ask: Callable[[], T], what: str) -> T:
+    """Ask until the coordinator, which may have just moved or started, answers."""
+
+    def answer() -> list[T]:
         try:
-            return outsider.committed([TopicPartition(*partition)], timeout=20)
+            return [ask()]
         except KafkaException as error:
             if error.args[0].code() not in _SOON:
                 raise
-            return None
+            return []
 
-    (found,) = wait_until(answer, f"the offset that {group} has committed")
-    outsider.close()
-    return found.offset if found.offset >= 0 else None
+    return wait_until(answer, what)[0]
 
 
 def commit_in_transaction(
