@@ -27,11 +27,11 @@ def add(commands: Commands) -> None:
     command.add_argument("--seed", type=int, default=0, metavar="S", help="one seed, one log (%(default)s)")
     command.add_argument("--release", choices=RELEASES, default="4.3", help="who writes the log (%(default)s)")
     command.add_argument(
-        "--skew",
-        type=float,
-        default=1.0,
-        metavar="X",
-        help="how many times larger than the others one hot group is, and half of that one group of 50 (%(default)s)",
+        "--largest",
+        type=int,
+        default=0,
+        metavar="M",
+        help="instead of --members: sizes by a power law, from 1 to M, which the first group has",
     )
     command.add_argument("--compacted", action="store_true", help="compact the older part of the log, as brokers do")
     command.add_argument("--out", required=True, metavar="DIR", help="folder of the log, topics.json and the truth")
@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: Namespace) -> int:
-    names = ("groups", "members", "hours", "seed", "release", "skew", "compacted")
+    names = ("groups", "members", "hours", "seed", "release", "largest", "compacted")
     spec = Simulation(**{name: getattr(arguments, name) for name in names})
     simulated = simulate(spec, arguments.out, processes=os.cpu_count() or 1)
     print(f"{simulated.rows:,} log rows in {simulated.log}; what is true about them is in {simulated.truth}")

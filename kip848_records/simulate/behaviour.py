@@ -69,8 +69,7 @@ class Life:
         self.clients.now = START_MS
         self.topics = self._other_topics()
         self.regex = f"^{self.kind}-.*" if self.profile.has_regex else ""
-        mean = spec.mean_size(number)
-        self.size = max(1, round(self.random.gauss(mean, mean / 3)))
+        self.size = spec.size(number, self.random)
         self._named = 0
         self._committed: Callable[[], Collection[tuple[str, int]]] = tuple
         self._classic: list[Member] = []

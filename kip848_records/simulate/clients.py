@@ -31,8 +31,6 @@ class Client:
     beats_from: int
     revoke_ms: int | None = REVOKE_MS
     silent: bool = False
-    is_due: bool = False
-    """Whether its next heartbeat is planned."""
     revoking: dict[TopicPartition, int] | None = None
     """The partitions that it is giving up."""
 
@@ -47,6 +45,8 @@ class Clients:
         self.coordinator = coordinator
         self.now = 0
         self.alive: dict[str, Client] = {}
+        self._idle: dict[str, Client] = {}
+        """Those of which no heartbeat is planned."""
         self._random = random
         self._jitter_ms = jitter_ms
         self._plan: list[tuple[int, int, Action]] = []
@@ -76,6 +76,7 @@ class Clients:
             self.coordinator.leave(self.now, client.member_id)
             if not isinstance(self.coordinator.group, ConsumerGroup):
                 self.alive.clear()  # downgraded: of a classic group the log shows what its rebalances come to
+                self._idle.clear()
             self.wake()
 
     def crash(self, client: Client) -> None:
@@ -121,10 +122,10 @@ class Clients:
         group = self.coordinator.group
         if not isinstance(group, ConsumerGroup) or (group.state == "Stable" and not group.is_outdated):
             return
-        for client in self.alive.values():
-            if not client.is_due:
-                beats = (self.now - client.beats_from) // HEARTBEAT_MS + 1
-                self._plan_beat(client, client.beats_from + beats * HEARTBEAT_MS)
+        for client in self._idle.values():
+            beats = (self.now - client.beats_from) // HEARTBEAT_MS + 1
+            self._plan_beat(client, client.beats_from + beats * HEARTBEAT_MS)
+        self._idle.clear()
 
     def adopt(self) -> None:
         """Take the members that an upgrade brought in for clients of the group."""
@@ -133,7 +134,7 @@ class Clients:
                 self._enter(member_id, REVOKE_MS)
 
     def _enter(self, member_id: str, revoke_ms: int | None) -> Client:
-        self.alive[member_id] = client = Client(member_id, self.now, revoke_ms)
+        self.alive[member_id] = self._idle[member_id] = client = Client(member_id, self.now, revoke_ms)
         self._follow(client)
         self.wake()
         return client
@@ -141,18 +142,19 @@ class Clients:
     def _drop(self, client: Client) -> None:
         client.silent = True
         self.alive.pop(client.member_id, None)
+        self._idle.pop(client.member_id, None)
 
     def _member(self, client: Client) -> Member | None:
         group = self.coordinator.group
         return group.members.get(client.member_id) if isinstance(group, ConsumerGroup) else None
 
     def _plan_beat(self, client: Client, time: int) -> None:
-        client.is_due = True
         jitter = self._random.randint(0, self._jitter_ms) if self._random else 0
 
         def beat() -> None:
-            client.is_due = False
-            self.heartbeat(client)
+            if self.alive.get(client.member_id) is client:
+                self._idle[client.member_id] = client
+                self.heartbeat(client)
 
         self.at(time + jitter, beat)
 

@@ -85,8 +85,9 @@ def simulate(spec: Simulation, out: str | Path, processes: int = 1) -> Simulated
     except OSError as error:
         raise InputError.not_writable(str(out), error.strerror) from None
     partitions = _groups_by_partition(spec)
-    arguments = [(spec, partition, numbers, folder) for partition, numbers in partitions.items()]
-    written = sorted(_run_all(arguments, min(len(partitions), processes)), key=lambda log: log["partition"])
+    written = sorted(
+        _run_all(spec, partitions, folder, min(len(partitions), processes)), key=lambda log: log["partition"]
+    )
     pq.write_table(pa.Table.from_pylist(written, LOG_PARTITION), folder / "truth" / "log_partition.parquet")
     with TruthFiles(folder / "truth") as truth:
         truth.join({name: _part(path, p) for name, path in truth.paths.items()} for p in sorted(partitions))
@@ -153,9 +154,12 @@ def _commits(spec: Simulation, lives: list[_Observed], end: int) -> Commits:
     return Commits(np.append(commits.times, end), np.append(commits.keys, last))
 
 
-def _run_all(arguments: list[tuple[Simulation, int, list[int], Path]], workers: int) -> Iterator[dict[str, int]]:
+def _run_all(
+    spec: Simulation, partitions: dict[int, list[int]], folder: Path, workers: int
+) -> Iterator[dict[str, int]]:
     # The largest first, so that nobody is left with one at the end.
-    arguments = sorted(arguments, key=lambda argument: -len(argument[2]))
+    in_order = sorted(partitions.items(), key=lambda item: -sum(map(spec.typical_size, item[1])))
+    arguments = [(spec, partition, numbers, folder) for partition, numbers in in_order]
     if workers == 1:
         yield from (simulate_partition(*argument) for argument in arguments)
         return

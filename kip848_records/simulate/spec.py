@@ -25,14 +25,11 @@ START_MS: Final = 1_800_000_000_000
 _HOUR_MS: Final = 3_600_000
 _MAX_HOURS: Final = 24 * 366
 _TOPICS: Final = 20
-_WIDE: Final = "wide"
-"""The topic of groups that are larger than the rest."""
+_WIDEST_NARROW: Final = 8
+"""Groups with more members want a topic that has a partition for each of them."""
 
 _HOURS_PER_GROWTH: Final = 8
 """How long it takes, on average, until somebody gives a topic more partitions."""
-
-_LARGE_OF: Final = 50
-_PARTITIONS_PER_MEMBER: Final = 4
 
 
 @dataclass(frozen=True)
@@ -41,10 +38,10 @@ class Simulation:
 
     `release` is Kafka's, 4.0 or 4.3. `partitions` are those of `__consumer_offsets`. `happening_s`: how much time, on
     average, passes between two things that happen to a group. `commit_interval_ms`: how often each member commits the
-    offsets of its partitions; 0 for no offset commits, which are most of a real log. `skew`: how many times larger
-    than the others the first group is, which is never at rest then, and one group of 50 is half of that. `compacted`:
-    run Kafka's cleaner over all but the newest part of each partition; `delete_retention_ms` is how long it keeps
-    tombstones.
+    offsets of its partitions; 0 for no offset commits, which are most of a real log. `largest`: instead of `members`,
+    the sizes of groups follow a power law, from 1 to so many members (of a size and more, half as many as of half of
+    it and more); the first group is that large, and never at rest. 0: no power law. `compacted`: run Kafka's cleaner
+    over all but the newest part of each partition; `delete_retention_ms` is how long it keeps tombstones.
 
     The same fields give the same log, and a group does the same whichever other groups there are.
 
@@ -59,7 +56,7 @@ class Simulation:
     partitions: int = OFFSETS_PARTITIONS
     happening_s: float = 180.0
     commit_interval_ms: int = 5_000
-    skew: float = 1.0
+    largest: int = 0
     compacted: bool = False
     delete_retention_ms: int = 86_400_000
 
@@ -72,7 +69,7 @@ class Simulation:
             "partitions": (1, 10_000),
             "happening_s": (1, math.inf),
             "commit_interval_ms": (0, math.inf),
-            "skew": (1, 10_000 / max(self.members, 1)),
+            "largest": (0, 10_000),
             "delete_retention_ms": (0, math.inf),
         }
         for name, (low, high) in limits.items():
@@ -95,30 +92,53 @@ class Simulation:
         """Return the topics at the start: name and number of partitions."""
         random = Random(f"{self.seed}/topics")  # noqa: S311 - a log, not a secret
         topics = [(f"topic-{number:02}", random.choice([6, 12, 12, 24])) for number in range(_TOPICS)]
-        wide = math.ceil(_PARTITIONS_PER_MEMBER * self.members * self.skew)
-        return [*topics, (_WIDE, wide)] if self.skew > 1 else topics
+        return [*topics, *((_wide(partitions), partitions) for partitions in _doubling(_WIDEST_NARROW, self.largest))]
 
     def is_hot(self, number: int) -> bool:
-        """Return whether a group is the one that is larger than all others and never at rest."""
-        return number == 0 and self.skew > 1
+        """Return whether a group is the largest one, which is never at rest."""
+        return number == 0 and self.largest > 0
 
-    def mean_size(self, number: int) -> float:
+    def size(self, number: int, random: Random) -> int:
         """Return how many members a group has, more or less."""
+        size = self.typical_size(number)
+        return size if self.largest else max(1, round(random.gauss(size, size / 3)))
+
+    def typical_size(self, number: int) -> int:
+        """Return about how many members a group will have."""
+        if not self.largest:
+            return self.members
         if self.is_hot(number):
-            return self.members * self.skew
-        return self.members * max(1, self.skew / 2) if number % _LARGE_OF == _LARGE_OF - 1 else self.members
+            return self.largest
+        # The share of groups that are as large and larger: 1 for a size of 1, a half for a size of 2.
+        share = Random(f"{self.seed}/size/{number}").uniform(1 / self.largest, 1)  # noqa: S311
+        return int(1 / share)
 
     def subscribed(self, number: int, random: Random) -> frozenset[str]:
-        """Return the topics that a group begins with: the wide one for the larger groups."""
-        names = [name for name, _ in self.topics() if name != _WIDE]
-        chosen = random.sample(names, random.randint(1, 3))
-        return frozenset(chosen if self.mean_size(number) == self.members else [*chosen, _WIDE])
+        """Return the topics that a group begins with: for a large one a topic that has a partition for each member."""
+        names = [name for name, _ in self.topics()[:_TOPICS]]
+        wide = _doubling(_WIDEST_NARROW, self.typical_size(number)) if self.largest else []
+        if wide:
+            return frozenset([_wide(wide[-1]), *random.sample(names[:2], random.randint(0, 1))])
+        return frozenset(random.sample(names, random.randint(1, 3)))
 
     def growths(self) -> list[tuple[int, str, int]]:
         """Return which topics get how many partitions when (ms), in the order of time."""
         random = Random(f"{self.seed}/growths")  # noqa: S311
         grown = [topic for topic in self.topics() if random.random() < self.hours / _HOURS_PER_GROWTH]
         return sorted((random.randrange(START_MS, self.end_ms), name, n + random.choice([1, 4])) for name, n in grown)
+
+
+def _wide(partitions: int) -> str:
+    return f"wide-{partitions}"
+
+
+def _doubling(start: int, end: int) -> list[int]:
+    """Return twice `start`, twice that, and so on, up to the first that is no less than `end`."""
+    sizes = []
+    while start < end:
+        start *= 2
+        sizes.append(start)
+    return sizes
 
 
 class BrokerClock:

@@ -11,7 +11,7 @@ SHAPES = {
     "small": {"groups": 8, "members": 3, "hours": 0.2, "happening_s": 20, "partitions": 3},
     "long": {"groups": 3, "members": 3, "hours": 2, "partitions": 2},
     "large": {"groups": 2, "members": 10, "hours": 0.15, "happening_s": 30, "partitions": 1},
-    "skewed": {"groups": 4, "members": 3, "hours": 0.1, "happening_s": 40, "skew": 5},
+    "skewed": {"groups": 4, "hours": 0.1, "happening_s": 40, "largest": 15},
     "one partition": {"groups": 8, "hours": 0.2, "happening_s": 60, "partitions": 1},
 }
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from heapq import heapify, heapreplace
 
 from kip848_records.simulate.broker.cluster import Topic, TopicPartition
 
@@ -42,10 +43,13 @@ def uniform_assignor(
     assigned = _kept(subscriptions, topics, subscribers, previous)
     taken = {partition for partitions in assigned.values() for partition in partitions}
     for name, members in subscribers.items():
+        least = [(len(assigned[member]), place) for place, member in enumerate(members)]
+        heapify(least)
         for partition in range(topics[name].partitions):
             if (topics[name].topic_id, partition) not in taken:
-                least = min(members, key=lambda member: len(assigned[member]))
-                assigned[least].add((topics[name].topic_id, partition))
+                size, place = least[0]
+                assigned[members[place]].add((topics[name].topic_id, partition))
+                heapreplace(least, (size + 1, place))
     return {member: frozenset(partitions) for member, partitions in assigned.items()}
 
 
@@ -69,15 +73,17 @@ def _kept(
 ) -> dict[str, set[TopicPartition]]:
     """Return what stays where it was: no more than a member's share, rounded up for as many as it takes."""
     names = {topics[name].topic_id: name for name in subscribers}
+    alike = Counter(subscriptions.values())
     shares = {
-        member: sum(Fraction(topics[name].partitions, len(subscribers[name])) for name in wanted & subscribers.keys())
-        for member, wanted in subscriptions.items()
+        wanted: sum(Fraction(topics[name].partitions, len(subscribers[name])) for name in wanted & subscribers.keys())
+        for wanted in alike
     }
-    rounded_up = int(sum(share % 1 for share in shares.values()))
+    rounded_up = int(sum(share % 1 * alike[wanted] for wanted, share in shares.items()))
+    quotas = {wanted: int(share) for wanted, share in shares.items()}
     kept = {}
     for member, wanted in subscriptions.items():
         still_wanted = sorted(tp for tp in previous.get(member, ()) if names.get(tp[0]) in wanted)
-        quota = int(shares[member])
+        quota = quotas[wanted]
         if len(still_wanted) > quota and rounded_up > 0:
             quota, rounded_up = quota + 1, rounded_up - 1
         kept[member] = set(still_wanted[:quota])

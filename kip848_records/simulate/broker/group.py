@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +29,8 @@ class ConsumerGroup:
         self.cluster = cluster
         self.release = release
         self.members: dict[str, Member] = {}
+        self._in_turn: deque[str] = deque()  # members, and some that were
+        self._converged: bool | None = None  # not looked at since the last change
         self.targets: dict[str, frozenset[TopicPartition]] = {}
         self.target_owners: dict[TopicPartition, str] = {}
         self.owners: dict[TopicPartition, str] = {}
@@ -47,8 +50,21 @@ class ConsumerGroup:
             return "Empty"
         if self.group_epoch > self.assignment_epoch:
             return "Assigning"
-        converged = all(member.is_converged(self.assignment_epoch) for member in self.members.values())
-        return "Stable" if converged else "Reconciling"
+        if self._converged is None:
+            self._converged = self._has_converged()
+        return "Stable" if self._converged else "Reconciling"
+
+    def _has_converged(self) -> bool:
+        # Who had not converged the last time is looked at first: mostly that settles it, with thousands of members too.
+        for _ in range(len(self._in_turn)):
+            member = self.members.get(self._in_turn[0])
+            if member is None:
+                self._in_turn.popleft()
+            elif member.is_converged(self.assignment_epoch):
+                self._in_turn.rotate(-1)
+            else:
+                return False
+        return True
 
     @property
     def is_outdated(self) -> bool:
@@ -58,6 +74,7 @@ class ConsumerGroup:
     def join(self, operation: Operation, member: Member) -> None:
         """Take in a new member, which owns nothing."""
         self.members[member.member_id] = member
+        self._in_turn.append(member.member_id)
         self._write_member(operation, member, "member_joined")
         resolved = bool(member.topics) or member.regex in self.regexes
         self._refresh(operation, bump=resolved or self.release.bumps_for_unresolved_regex)
@@ -102,6 +119,7 @@ class ConsumerGroup:
         back = replace(member, member_id=new_id, epoch=0, previous_epoch=0)
         self._remove(operation, member)
         self.members[new_id] = back
+        self._in_turn.append(new_id)
         self._write_member(operation, back, "static_member_replaced")
         self.targets[new_id] = target
         self._index_targets()
@@ -128,6 +146,7 @@ class ConsumerGroup:
     def write_upgraded(self, operation: Operation, members: list[Member], generation: int) -> None:
         """Take over the members of a classic group, at its generation and with the partitions that they have."""
         self.members = {member.member_id: member for member in members}
+        self._in_turn = deque(self.members)
         for member in members:
             operation.write(5, self._key(member), member.metadata())
         self.group_epoch = generation
@@ -219,6 +238,7 @@ class ConsumerGroup:
         moved = sum(tp in before and before[tp] != owner for tp, owner in owners.items())
         self._assigned_owners = owners
         self.assignment_epoch = self.group_epoch
+        self._converged = None
         operation.epochs.append(Assignment(self.assignment_epoch, moved))
         tagged = {"assignmentTimestamp": operation.timestamp}
         stamped = tagged if computed and self.release.has_assignment_epochs else {}
@@ -228,12 +248,14 @@ class ConsumerGroup:
         return member.topics.union(self.regexes.get(member.regex, ()))
 
     def _subscribed_topics(self) -> dict[str, int]:
-        names = frozenset().union(*(self._subscription(member) for member in self.members.values()))
+        wanted = {(member.topics, member.regex) for member in self.members.values()}
+        names = frozenset().union(*(topics.union(self.regexes.get(regex, ())) for topics, regex in wanted))
         return {name: self.cluster.topics[name].partitions for name in sorted(names & self.cluster.topics.keys())}
 
     def _write_member(self, operation: Operation, member: Member, cause: str) -> None:
         operation.write(5, self._key(member), member.metadata())
         operation.causes.add(cause)
+        self._converged = None
 
     def _write_target(self, operation: Operation, member_id: str) -> None:
         value = {"topicPartitions": topic_partitions(self.targets[member_id])}
@@ -242,6 +264,7 @@ class ConsumerGroup:
     def _write_current(self, operation: Operation, member: Member) -> None:
         operation.write(8, self._key(member), member.current_assignment(with_epochs=self.release.has_assignment_epochs))
         operation.current.append(member.member_id)
+        self._converged = None
         self._own(operation, member, member.owned)
 
     def _own(self, operation: Operation, member: Member, owned: Collection[TopicPartition]) -> None:
@@ -258,6 +281,7 @@ class ConsumerGroup:
         for key_type in (8, 7, 5):
             operation.write(key_type, self._key(member), None)
         operation.left.append(member.member_id)
+        self._converged = None
         self._own(operation, member, ())
         del self.members[member.member_id], self._held[member.member_id]
         if self.targets.pop(member.member_id, NOTHING):
