@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from kip848_records import __version__
 from kip848_records.decode.dialects import AUTO, check_dialect, choose_dialect
-from kip848_records.derive import Known, decode_present, group_tables, with_inferred
+from kip848_records.derive import Known, decode_present, group_tables, has_unknown, with_inferred
 from kip848_records.errors import InputError
 from kip848_records.history import known_history
 from kip848_records.landing import Landed, Scratch, count_records, landed, scratch
@@ -20,17 +20,18 @@ from kip848_records.live.run import Reading, Run, Wanted, check_captured, read_o
 from kip848_records.live.set_aside import set_aside
 from kip848_records.live.streaming import stream_on
 from kip848_records.live.update import Names, bring_up_to_date
-from kip848_records.protocol.messages import DIALECTS, KAFKA, RECORDS
+from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.replay import latest_state
 from kip848_records.sources import ends_of_dumps, find_copies, read_copies, settle_transactions
 from kip848_records.sources.topic import READ_COMMITTED, READ_UNCOMMITTED, LiveTopic, is_topic, open_topic
 from kip848_records.sources.topic.errors import TopicError
-from kip848_records.tables.delta import write_tables
+from kip848_records.tables.delta import ClusterTables, write_audit
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.existing import is_of_copy, prepare_tables
 from kip848_records.tables.places import work_folder
 from kip848_records.tables.specs import AUDIT_RUNS, RECORD_TABLES
 from kip848_records.tables.writers import only_writer
+from kip848_records.threads import both
 from kip848_records.times import utc
 from kip848_records.topics import topic_names
 
@@ -124,7 +125,10 @@ def audit_copies(spark: SparkSession, options: AuditOptions, progress: Callable[
     was not copied at `captured_at`; no table has been touched then.
     """
     copies = find_copies(spark, options.sources, options.source_format)
-    log = reduce(DataFrame.unionByName, [read_copies(spark, copies), *ends_of_dumps(spark, copies)])
+    log = reduce(
+        DataFrame.unionByName,
+        [read_copies(spark, copies, offset_commits=options.offset_commits), *ends_of_dumps(spark, copies)],
+    )
     progress(f"reading {', '.join(options.sources)}")
     names = [copy.name for copy in copies]
     with (
@@ -140,12 +144,11 @@ def audit_copies(spark: SparkSession, options: AuditOptions, progress: Callable[
         captured_at = _captured_at(options, landing)
         dialect = _dialect(options, landing.log, progress)
         progress(f"decoding {count:,} records")
-        tables = _tables(spark, options, dialect, landing, captured_at)
-        quarantined = 0 if tables["quarantine"] is None else tables["quarantine"].count()
+        records, timelines = _tables(spark, options, dialect, landing, captured_at)
+        quarantined = 0 if records["quarantine"] is None else records["quarantine"].count()
         run = _run(spark, options, dialect, captured_at)
-        # While the tables are not of one audit, none of them is said to be there.
-        for part in ({AUDIT_RUNS.name: None}, tables, {AUDIT_RUNS.name: run}):
-            write_tables(spark, options.out, options.cluster, part, lambda name: progress(f"wrote {name}"))
+        tables = ClusterTables(spark, options.out, options.cluster)
+        write_audit(tables, records, timelines, run, lambda name: progress(f"wrote {name}"))
     return Audit(
         options=options,
         dialect=dialect,
@@ -245,24 +248,29 @@ def _dialect(options: AuditOptions, log: DataFrame, progress: Callable[[str], No
 
 def _tables(
     spark: SparkSession, options: AuditOptions, dialect: str, landing: Landed, captured_at: datetime | None
-) -> Mapping[str, DataFrame | None]:
-    """Return every table's rows, None where there are none. What several tables are made of is kept beside the log."""
+) -> tuple[Mapping[str, DataFrame | None], Callable[[], Mapping[str, DataFrame]]]:
+    """Return every table's rows, None where there are none; those of timelines as what makes them.
+
+    What several tables are made of is kept beside the log.
+    """
     log = settle_transactions(landing.log) if options.offset_commits else landing.log
     counts, offset_commits = (landing.records, landing.group_configurations), options.offset_commits
     decoded = decode_present(log, dialect, *counts, offset_commits=offset_commits)
-    quarantine = landing.keep(decoded.quarantine, "quarantine")
-    topics = landing.keep(topic_names(spark, decoded.records, options.topics or {}), "topics")
+    quarantine, topics = both(
+        lambda: landing.keep_any(decoded.quarantine, "quarantine"),
+        lambda: landing.keep(topic_names(spark, decoded.records, options.topics or {}), "topics"),
+    )
     known = Known(known_history(landing.history), quarantine, topics, captured_at)
-    return {
+    records = {
         **dict.fromkeys(RECORD_TABLES),
         **with_inferred(decoded.records),
         "latest_state": latest_state(landing.without_stale(log), dialect=dialect),
         "partition_history": landing.history,
         "quarantine": quarantine,
-        "unknown_record": decoded.unknown_record if landing.records.keys() - {None, *RECORDS} else None,
+        "unknown_record": decoded.unknown_record if has_unknown(landing.records) else None,
         "topic_name": topics,
-        **group_tables(landing.without_stale(landing.log), dialect, known, landing.keep),
     }
+    return records, lambda: group_tables(landing.without_stale(landing.log), dialect, known, landing.keep)
 
 
 def _run(spark: SparkSession, options: AuditOptions, dialect: str, captured_at: datetime | None) -> DataFrame:

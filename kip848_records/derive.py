@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kip848_records.decode import DecodedLog, decode, decode_together
-from kip848_records.protocol.messages import DIALECTS
+from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.timeline import EVENT_TABLES, group_events, lost_records, partition_losses, timelines
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 class Known:
     """What the timelines of a log go by besides its records.
 
-    `history`: the rows of `history.known_history`. `quarantine`: those of the table of that name. `topics`: ``topic_id,
-    topic``. `captured_at`: when the log was copied.
+    `history`: the rows of `history.known_history`. `quarantine`: those of the table of that name, None if it has none.
+    `topics`: ``topic_id, topic``. `captured_at`: when the log was copied.
     """
 
     history: DataFrame
-    quarantine: DataFrame
+    quarantine: DataFrame | None
     topics: DataFrame
     captured_at: datetime | None
 
@@ -50,6 +50,11 @@ def decode_present(
     return decode(log, dialect=dialect, offset_commits=offset_commits, tables=present)
 
 
+def has_unknown(counts: Mapping[int | None, int]) -> bool:
+    """Return whether there are records of types that this version does not know, by these counts of their types."""
+    return bool(counts.keys() - {None, *RECORDS})
+
+
 def with_inferred(records: Mapping[str, DataFrame], inferred: DataFrame | None = None) -> dict[str, DataFrame]:
     """Add to each record whether its place is among those `inferred` (``partition, offset``)."""
     if inferred is None:
@@ -64,7 +69,7 @@ def with_inferred(records: Mapping[str, DataFrame], inferred: DataFrame | None =
 def group_tables(log: DataFrame, dialect: str, known: Known, keep: Keep) -> dict[str, DataFrame]:
     """Return the rows of every table that tells of groups over time (`timeline.timelines`)."""
     records = decode_together(log, EVENT_TABLES, dialect=dialect)
-    if known.quarantine.isEmpty():  # what was lost is looked at only if something was
+    if known.quarantine is None:
         events = group_events(records, known.history)
     else:
         losses = keep(partition_losses(known.quarantine, known.history), "losses")

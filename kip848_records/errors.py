@@ -228,9 +228,10 @@ class UnexpectedError(Kip848Error):
 
     @classmethod
     def of(cls, error: BaseException) -> Self:
-        """Wrap any exception; its first line says what happened."""
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        return cls(f"{type(error).__name__}: {lines[0] if lines else 'no message'}", "--debug shows where it happened")
+        """Wrap any exception; its first line says what happened, and where it brings a worker's traceback its last."""
+        lines = [line for line in str(error).splitlines() if line.strip()] or ["no message"]
+        told = lines[-1] if "Traceback (most recent call last):" in lines else lines[0]
+        return cls(f"{type(error).__name__}: {told}", "--debug shows where it happened")
 
 
 class SetupError(Kip848Error):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from kip848_records.decode import to_json
+from kip848_records.decode.dialects import check_dialect
 from kip848_records.decode.schemas import JSON_SCHEMA
+from kip848_records.decode.workers import json_records
 from kip848_records.protocol.messages import KAFKA
 from kip848_records.sources import settle_transactions
 from kip848_records.sources.copies import drop_copies
@@ -17,10 +22,11 @@ from kip848_records.text import printable
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import DataFrame, Row
+    from pyspark.sql import DataFrame
 
+_ROWS_AT_ONCE: Final = 10_000
 # Of the control characters, those that JSON lets pass as they are. A terminal obeys them.
 _ESCAPES = {code: f"\\u{code:04X}" for code in range(0x7F, 0xA0)}
 
@@ -49,6 +55,32 @@ def inspect_log(
         rows = rows.union(unread.select(*(F.col(n) if n in told else F.lit(None) for n in JSON_SCHEMA.names)))
     ordered = rows.withColumn("timestamp_ms", F.unix_millis("timestamp")).orderBy("partition", "offset")
     return ordered if limit is None else ordered.limit(limit)
+
+
+def inspect_plain(
+    records: pa.Table,
+    *,
+    dialect: str = KAFKA.name,
+    group: str | None = None,
+    types: Sequence[int] = (),
+    limit: int | None = None,
+) -> Iterator[Row]:
+    """Yield the rows that `inspect_log` would return of plain records (`sources.plain.read_plain`), without Spark."""
+    check_dialect(dialect)
+    left = len(records) if limit is None else limit
+    for batch in records.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        decoded = pa.Table.from_batches(json_records(dialect, [batch]))
+        if types:
+            decoded = decoded.filter(pc.is_in(decoded["key_type"], pa.array(types, pa.int32())))
+        if group is not None:
+            decoded = decoded.filter(pc.equal(decoded["group_id"], group))
+        # A batch is a piece of the log in its order, of which decoding has made groups.
+        rows = decoded.sort_by([("partition", "ascending"), ("offset", "ascending")]).slice(0, left)
+        left -= len(rows)
+        timestamp_ms = rows["timestamp"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
+        names = [*rows.column_names, "timestamp_ms"]
+        for row in zip(*(column.to_pylist() for column in (*rows.columns, timestamp_ms)), strict=True):
+            yield Row(**dict(zip(names, row, strict=True)))
 
 
 def json_line(row: Row) -> str:

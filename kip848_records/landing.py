@@ -28,8 +28,10 @@ from kip848_records.sources.log import (
     key_ends_after_group,
     key_of_types,
     key_type,
+    left_out,
     without_offset_commits,
 )
+from kip848_records.threads import both
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
@@ -48,6 +50,11 @@ class Scratch:
     def keep(self, rows: DataFrame, name: str) -> DataFrame:
         """Write `rows` and return what was written, to be read as often as needed."""
         return _write_and_read(rows, f"{self.path}/{name}")
+
+    def keep_any(self, rows: DataFrame, name: str) -> DataFrame | None:
+        """Do the same; return None if there are no rows: what is made of them need not be planned."""
+        kept = self.keep(rows, name)
+        return None if kept.isEmpty() else kept
 
 
 @dataclass(frozen=True)
@@ -120,9 +127,9 @@ def _land(log: DataFrame, path: str, copies: Sequence[str], *, offset_commits: b
         wanted = settled.transform(merge_copies).transform(_without_aborted)
     # In the order of keys, so that whoever reads one record type skips the pages of the others.
     rows = _write_and_read(wanted.sortWithinPartitions("key"), f"{path}/log")
-    history = _write_and_read(_history(rows, several=len(copies) > 1), f"{path}/history")
-    stale = None if len(copies) == 1 else _write_and_read(stale_places(rows, history), f"{path}/stale")
-    per_type, configurations = count_records(rows)
+    (history, stale), (per_type, configurations) = both(
+        lambda: _kept_history(rows, path, several=len(copies) > 1), lambda: count_records(rows)
+    )
     # Where nothing is left of the rows, Spark drops the observation from its plan, and waiting for it never ends.
     counts = log.agg(*counted).collect()[0].asDict() if rows.isEmpty() else seen.get
     passed = {} if offset_commits else {commit: counts[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
@@ -151,9 +158,11 @@ def count_records(rows: DataFrame) -> tuple[dict[int | None, int], int]:
     return {row.key_type: row.records for row in counted}, sum(row.configurations for row in counted)
 
 
-def _history(rows: DataFrame, *, several: bool) -> DataFrame:
-    history = copy_history(rows)
-    return with_continuations(history, rows) if several else history
+def _kept_history(rows: DataFrame, path: str, *, several: bool) -> tuple[DataFrame, DataFrame | None]:
+    """Return the history of the copies, and, if there are several, which rows are stale."""
+    copied = copy_history(rows)
+    history = _write_and_read(with_continuations(copied, rows) if several else copied, f"{path}/history")
+    return history, _write_and_read(stale_places(rows, history), f"{path}/stale") if several else None
 
 
 def _without_aborted(log: DataFrame) -> DataFrame:
@@ -162,13 +171,14 @@ def _without_aborted(log: DataFrame) -> DataFrame:
 
 
 def _counts() -> dict[str, Column]:
-    """What is counted of all rows, before any is dropped."""
-    error, control = F.col("error"), F.col("control")
-    counts = {f"type_{commit}": F.count_if(is_record() & key_of_types([commit])) for commit in OFFSET_COMMIT_TYPES}
-    return counts | {
-        "aborted": F.count_if(is_readable() & (F.col("transaction") == "aborted")),
-        "first_error": F.min(error),
-        "newest_ms": F.max(F.when(control.isNull(), F.unix_millis("timestamp"))),
+    """What is counted of all rows, before any is dropped; a row may stand for several that its source has dropped."""
+    records = F.when(is_readable(), F.lit(1)).otherwise(left_out())
+    is_aborted = F.col("transaction") == "aborted"
+    counts = {f"type_{commit}": F.when(~is_aborted & key_of_types([commit]), records) for commit in OFFSET_COMMIT_TYPES}
+    counts["aborted"] = F.when(is_aborted, records)
+    return {name: F.coalesce(F.sum(count), F.lit(0)) for name, count in counts.items()} | {
+        "first_error": F.min("error"),
+        "newest_ms": F.max(F.when(records.isNotNull() | F.col("error").isNotNull(), F.unix_millis("timestamp"))),
     }
 
 

@@ -11,12 +11,13 @@ from kip848_records.landing import Scratch, scratch
 from kip848_records.live.kept_log import KeptLog, unfinished_clusters
 from kip848_records.live.retention import ended_before, prunable, prune
 from kip848_records.live.update import Names, bring_up_to_date
-from kip848_records.tables.delta import ClusterTables, several, write_tables
+from kip848_records.tables.delta import ClusterTables, write_tables
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.existing import is_of_copy, prepare_tables
 from kip848_records.tables.places import delta_table, is_there, read, work_folder
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 from kip848_records.tables.writers import only_writer
+from kip848_records.threads import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,7 +1,8 @@
 """The Spark session: the caller's if there is one, else a local one set up for Delta.
 
 `conf/spark-defaults.conf` holds every setting. A session of our own gets it as Spark's
-configuration folder, spark-submit as its ``--properties-file``; nothing is set twice.
+configuration folder, spark-submit as its ``--properties-file``; nothing is set twice. `conf/small-input.conf` changes
+some for a session that reads little: it is there to answer soon.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyspark
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
@@ -28,19 +29,25 @@ from kip848_records.errors import SetupError
 from kip848_records.java import check_java
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from subprocess import Popen
 
 _TIME_ZONE = "spark.sql.session.timeZone"
+_PY_FILES = "spark.submit.pyFiles"
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 # What spark-submit and Spark Connect leave in the environment: a session waits to be picked up.
 _OFFERS = {"PYSPARK_GATEWAY_PORT", "SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"}
+# What in the environment tells a session of our own how it is to be.
+_SETTINGS = {"PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR"}
+_SMALL_BYTES = 16 << 20
 
 
-def get_session(app_name: str = "kip848") -> SparkSession:
+def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSession:
     """Return the active session, the one spark-submit or Connect offers, or a new local one.
 
-    Its time zone is UTC: an active session in another zone is switched, because the tables'
-    times are read as UTC. A new session writes its log to a file, not to the terminal.
+    A new one is set up for a few MB if that is all there is at the paths that it `reads`, and writes its log to a file,
+    not to the terminal. Every session's time zone is UTC: an active one in another zone is switched, because the
+    tables' times are read as UTC.
 
     Raises SetupError where Java, the installed versions, the jars or the session's settings do
     not allow Delta tables to be written.
@@ -55,7 +62,7 @@ def get_session(app_name: str = "kip848") -> SparkSession:
     if spark is None:
         # Another thread's session is not active in this one, but its context is there.
         if _OFFERS.isdisjoint(os.environ) and SparkContext._active_spark_context is None:  # noqa: SLF001
-            _start_spark(app_name)
+            _start_spark(app_name, _small_input() if _is_small(reads) else {})
         spark = SparkSession.builder.appName(app_name).getOrCreate()
     _check_settings(spark)
     return spark
@@ -79,7 +86,28 @@ def _check_settings(spark: SparkSession) -> None:
         raise SetupError.session_without_delta()
 
 
-def _start_spark(app_name: str) -> None:
+def _is_small(paths: Iterable[str]) -> bool:
+    """Return whether there is something at these paths, on this machine, and no more than `_SMALL_BYTES` in all.
+
+    Whoever names settings of Spark of their own gets those.
+    """
+    sizes = [_files_size(Path(path)) for path in paths] if _SETTINGS.isdisjoint(os.environ) else []
+    return 0 < sum(sizes) <= _SMALL_BYTES and all(sizes)
+
+
+def _files_size(path: Path) -> int:
+    files = [path] if path.is_file() else path.rglob("*")
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _small_input() -> dict[str, str]:
+    """Return the settings that `conf/small-input.conf` changes."""
+    lines = (conf_dir() / "small-input.conf").read_text(encoding="utf-8").splitlines()
+    named = (line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+    return {setting[0]: setting[1] for setting in named}
+
+
+def _start_spark(app_name: str, settings: Mapping[str, str]) -> None:
     """Start a JVM and its context, which the session builder then finds."""
     check_java()
     os.environ.setdefault("SPARK_CONF_DIR", str(conf_dir()))
@@ -88,11 +116,16 @@ def _start_spark(app_name: str) -> None:
     log = Path(name)
     with os.fdopen(handle, "w") as output:
         try:
-            gateway = launch_gateway(popen_kwargs={"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+            conf = SparkConf(loadDefaults=False).setAll([*settings.items()])
+            gateway = launch_gateway(conf, popen_kwargs={"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
         except PySparkRuntimeError:
             raise _why_not_started(log) from None
     atexit.register(_discard_log, log, gateway.proc)
-    SparkContext(appName=app_name, gateway=gateway)
+    conf = SparkConf(_jvm=gateway.jvm)
+    # The jars of `spark.jars.packages` come as Python files too, in case there are some in them. Python would look
+    # through all of them for every module that it imports, here and in the workers.
+    files = [file for file in conf.get(_PY_FILES, "").split(",") if not file.endswith(".jar")]
+    SparkContext(appName=app_name, gateway=gateway, conf=conf.set(_PY_FILES, ",".join(files)))
 
 
 def _discard_log(log: Path, jvm: Popen[bytes]) -> None:

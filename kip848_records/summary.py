@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -26,6 +27,7 @@ from kip848_records.terminal import (
     with_ms,
 )
 from kip848_records.text import printable
+from kip848_records.threads import in_order
 from kip848_records.timeline.censoring import OBSERVED
 from kip848_records.timeline.states import ASSIGNING, RECONCILING, UNKNOWN
 from kip848_records.times import utc_text
@@ -64,14 +66,17 @@ def summary(spark: SparkSession, audit: Audit) -> Iterator[RenderableType]:
     run = f", run {audit.reads[0].run}" if audit.reads else ""
     yield Text(f"\nCluster {printable(options.cluster)}: {printable(sources)}{run}, captured at {captured}")
     yield from _notes(audit)
-    yield from _records(audit, table("quarantine"))
     states = table("group_state").withColumn("convergence", convergence())
-    yield from _groups(states)
-    yield from _unconverged(audit, states, table)
-    yield from _slowest(table("epoch_timeline"))
-    yield from _slowest_members(table("rebalance_lag"))
-    yield from _busiest(table("epoch_timeline"))
-    yield from _unowned(table("partition_handover"))
+    parts = (
+        _records(audit, table("quarantine")),
+        _groups(states),
+        _unconverged(audit, states, table),
+        _slowest(table("epoch_timeline")),
+        _slowest_members(table("rebalance_lag")),
+        _busiest(table("epoch_timeline")),
+        _unowned(table("partition_handover")),
+    )
+    yield from chain.from_iterable(in_order(list, parts))
     yield Text(f"\nDelta tables are in {printable(place_text(options.out))}")
 
 

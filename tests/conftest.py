@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import sys
 from contextlib import ExitStack
 from fcntl import LOCK_EX, flock
 from pathlib import Path
@@ -83,6 +85,16 @@ def audits(request, tmp_path_factory):
             made = audit_captures(request.getfixturevalue("classic"), _CAPTURES, folder / "audits")
             audited.write_bytes(pickle.dumps(made))
     return pickle.loads(audited.read_bytes())  # noqa: S301 - our own
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The project as it is installed elsewhere."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+    subprocess.run(command, cwd=_HERE.parent, check=True)
+    (made,) = folder.glob("kip848_records-*.whl")
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.fuzz_cases import CASES, Case
+from tests.memory import peak_memory
 from tests.protocol.comparisons import shown
 
 TURN = {"messages": 20, "records": 8, "json": 2, "segments": 120}
@@ -150,12 +151,6 @@ def limit_memory() -> None:
         pages = int(statm.read_text().split()[0])
         limit = pages * resource.getpagesize() + MORE_BYTES
         resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
-
-
-def peak_memory() -> int:
-    """The most memory that this process has had in use, in bytes."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 # --- findings ---

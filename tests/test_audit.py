@@ -230,7 +230,7 @@ def test_a_garbage_file_beside_good_ones_is_quarantined_by_name(spark, captures,
     (source / "__consumer_offsets-1" / f"{7:020}.log").write_bytes(b"garbage " * 20)
     # Of all the tables, only the one that matters here.
     written = {}
-    monkeypatch.setattr(audit_module, "write_tables", lambda *arguments: written.update(quarantine(arguments[3])))
+    monkeypatch.setattr(audit_module, "write_audit", lambda _, records, *__: written.update(quarantine(records)))
     monkeypatch.setattr(audit_module, "group_tables", lambda *_: {})
     audit = run_audit(spark, AuditOptions((str(source),), str(tmp_path / "out")), print)
     assert sum(audit.records.values()) > 100

@@ -98,7 +98,7 @@ class TestWithoutSpark:
 
     @pytest.fixture(autouse=True)
     def _no_spark(self, monkeypatch):
-        monkeypatch.setattr(check, "get_session", lambda: pytest.fail("Spark was started"))
+        monkeypatch.setattr(check, "get_session", lambda **_: pytest.fail("Spark was started"))
 
     def test_a_configuration_that_is_none(self, kip848_check, tmp_path):
         path = tmp_path / "audit.toml"

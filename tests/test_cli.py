@@ -160,7 +160,7 @@ class TestErrors:
         assert hint.startswith("expected ")
 
     def test_an_unexpected_error_is_a_line_and_exit_code_1(self, kip848, monkeypatch):
-        def fails():
+        def fails(**_):
             raise RuntimeError("first\nsecond")
 
         monkeypatch.setattr(inspect, "get_session", fails)
@@ -175,7 +175,7 @@ class TestErrors:
         assert err[-2].startswith("error: ")
 
     def test_an_interrupted_run_is_quiet(self, kip848, monkeypatch):
-        def interrupted():
+        def interrupted(**_):
             raise KeyboardInterrupt
 
         monkeypatch.setattr(inspect, "get_session", interrupted)

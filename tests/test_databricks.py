@@ -138,7 +138,8 @@ def test_the_cluster_has_the_settings_that_are_not_this_machine_s(job):
     lines = (ROOT / "conf" / "spark-defaults.conf").read_text().splitlines()
     ours = dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
     here = {
-        *("spark.jars.packages", "spark.sql.extensions", "spark.sql.catalog.spark_catalog"),  # Delta is built in there
+        *("spark.jars.packages", "spark.jars.excludes", "spark.sql.extensions"),  # Delta is built in there
+        "spark.sql.catalog.spark_catalog",
         *("spark.driver.memory", "spark.ui.enabled", "spark.log.level"),  # of the machine, and of its people
         "spark.python.sql.dataFrameDebugging.enabled",  # there is one of another name, which is not ours to set
     }

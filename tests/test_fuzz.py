@@ -2,12 +2,19 @@
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests import fuzz
 from tests.fuzz_cases import CASES, Case
+from tests.memory import peak_memory
+
+ROOT = Path(__file__).parents[1]
+PRINT_PEAK = "from tests.memory import peak_memory; print(peak_memory())"
 
 
 @pytest.fixture
@@ -85,6 +92,12 @@ def test_memory_in_use_is_bounded(planted, capsys, monkeypatch):
     monkeypatch.setattr(fuzz, "PEAK_BYTES", 1000)
     assert fuzz.main(["--repeat", "messages/1/1"]) == 1
     assert "bytes in use" in capsys.readouterr().out
+
+
+def test_a_process_answers_for_its_own_memory_not_for_its_parent_s():
+    mine = np.ones(50_000_000)
+    told = subprocess.run([sys.executable, "-c", PRINT_PEAK], cwd=ROOT, check=True, capture_output=True)
+    assert 0 < int(told.stdout) < mine.nbytes < peak_memory()
 
 
 def test_long_inputs_go_to_a_file(capsys, monkeypatch, tmp_path):

@@ -54,7 +54,7 @@ def test_of_nothing_nothing_is_quarantined(exit_code):
     "text", ["", "-1", "1.5", "101%", "100.1%", "1e3", "many", "%", "5 %", "nan%", "\u0663", "1_0"]
 )
 def test_what_is_no_limit(capsys, monkeypatch, text):
-    monkeypatch.setattr(audit, "get_session", lambda: pytest.fail("Spark was started"))
+    monkeypatch.setattr(audit, "get_session", lambda **_: pytest.fail("Spark was started"))
     with pytest.raises(SystemExit) as ended:
         main(["audit", "log", "--out", "out", f"--max-quarantined={text}"])
     assert ended.value.code == 2

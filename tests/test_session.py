@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError
@@ -135,6 +136,50 @@ def test_a_start_leaves_the_terminal_and_the_temp_folder_clean(run, tmp_path):
     started = run(sys.executable, "-c", _START)
     assert (started.returncode, started.stdout, started.stderr) == (0, "4\n", "")
     assert not list(tmp_path.glob("kip848-spark-*.log"))
+
+
+def test_a_few_mb_are_read_by_a_session_that_is_ready_soon(run, tmp_path):
+    (tmp_path / "log").write_bytes(b"a log")
+    start = _START.replace("get_session()", f"get_session(reads=[{str(tmp_path / 'log')!r}])")
+    start = start.replace("sql.shuffle.partitions", "driver.extraJavaOptions")
+    started = run(sys.executable, "-c", start)
+    assert (started.returncode, started.stderr) == (0, "")
+    assert "-XX:TieredStopAtLevel=1" in started.stdout.split()
+
+
+class TestSmallInput:
+    @pytest.fixture(autouse=True)
+    def without_settings(self, monkeypatch):
+        for name in session._SETTINGS:
+            monkeypatch.delenv(name, raising=False)
+
+    @pytest.fixture
+    def log(self, tmp_path):
+        (tmp_path / "partition").mkdir()
+        for name in "ab":
+            (tmp_path / "partition" / name).write_bytes(b"12345")
+        return str(tmp_path)
+
+    def test_all_files_at_all_paths_count(self, log, monkeypatch):
+        monkeypatch.setattr(session, "_SMALL_BYTES", 15)
+        assert session._is_small([log])
+        assert session._is_small([log, f"{log}/partition/a"])
+        assert not session._is_small([log, log])
+
+    def test_what_is_not_seen_here_may_be_large(self, log):
+        assert not session._is_small([])
+        for elsewhere in ("kafka://localhost:9092/__consumer_offsets", "s3a://bucket/log", "catalog:main.kafka"):
+            assert not session._is_small([log, elsewhere])
+
+    @pytest.mark.parametrize("name", sorted(session._SETTINGS))
+    def test_settings_of_the_user_s_own_are_left_alone(self, log, monkeypatch, name):
+        monkeypatch.setenv(name, "x")
+        assert not session._is_small([log])
+
+    def test_every_setting_is_read(self):
+        names = re.findall(r"^spark\.\S+", (_ROOT / "conf" / "small-input.conf").read_text(), re.MULTILINE)
+        assert list(session._small_input()) == names
+        assert all(session._small_input().values())
 
 
 def test_jars_that_cannot_be_fetched(run, script, tmp_path):

@@ -14,14 +14,6 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT, check=True)
-    (made,) = folder.glob("kip848_records-*.whl")
-    return made
-
-
-@pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
     """The folder of programs of an environment that has the wheel and nothing else."""
     home = tmp_path_factory.mktemp("venv")
@@ -43,7 +35,8 @@ def test_it_carries_the_settings_and_not_what_is_to_be_copied(wheel):
     names = ZipFile(wheel).namelist()
     settings = {name for name in names if name.startswith("kip848_records/conf/")}
     assert settings >= {
-        f"kip848_records/conf/{name}" for name in ("audit.toml", "spark-defaults.conf", "log4j2.properties")
+        f"kip848_records/conf/{name}"
+        for name in ("audit.toml", "spark-defaults.conf", "small-input.conf", "log4j2.properties")
     }
     assert not [name for name in names if "/databricks/" in name or "/ci/" in name]
     assert {name.split("/")[0] for name in names if "dist-info" not in name} == {"kip848_records"}

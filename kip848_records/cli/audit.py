@@ -60,7 +60,7 @@ def _run(arguments: Namespace) -> int:
     options = replace(options, checkpoint=arguments.checkpoint, scratch=arguments.scratch)
     progress = progress_lines()
     progress("starting Spark")
-    spark = get_session()
+    spark = get_session(reads=arguments.sources)
     audit = run_audit(spark, options, progress)
     print_parts(summary(spark, audit))
     if (limit := arguments.max_quarantined) is not None:

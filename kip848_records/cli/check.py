@@ -66,7 +66,7 @@ def _run(arguments: Namespace) -> int:
     files = _files(arguments)
     progress = progress_lines()
     progress("starting Spark")
-    spark = get_session()
+    spark = get_session(reads=arguments.sources)
     with _tables(spark, arguments, progress) as (tables, cluster):
         progress("judging what is expected")
         verdict = check(spark, tables, settings, cluster=cluster)

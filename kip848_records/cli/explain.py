@@ -33,6 +33,6 @@ def add(commands: Commands) -> None:
 
 def _run(arguments: Namespace) -> int:
     tables = place(arguments, arguments.out, "DIR")
-    story = Story(get_session(), tables, arguments.group, arguments.cluster)
+    story = Story(get_session(reads=[tables]), tables, arguments.group, arguments.cluster)
     print_parts(explain(story, arguments.epoch))
     return 0

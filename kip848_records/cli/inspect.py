@@ -11,10 +11,11 @@ from pyspark.sql import functions as F
 from kip848_records.cli.arguments import add_source, check_source, int32, key_type
 from kip848_records.decode.dialects import AUTO, choose_dialect
 from kip848_records.errors import InputError
-from kip848_records.inspection import inspect_log, json_line, text_line
+from kip848_records.inspection import inspect_log, inspect_plain, json_line, text_line
 from kip848_records.session import get_session
 from kip848_records.sources import read_log, reading
 from kip848_records.sources.copies import drop_copies
+from kip848_records.sources.plain import read_plain
 from kip848_records.sources.topic import READ_UNCOMMITTED, failures_of, is_topic, look_up, open_topic, read_range
 from kip848_records.text import printable
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from pyspark.sql import DataFrame, SparkSession
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from kip848_records.cli.arguments import Commands
 
@@ -52,13 +54,10 @@ def add(commands: Commands) -> None:
 
 def _run(arguments: Namespace) -> int:
     check_source(arguments)
-    spark = get_session()
     line = json_line if arguments.json else text_line
     decoded, undecided, first_error = 0, 0, None
-    with _log(spark, arguments) as log:
-        dialect = _dialect(arguments.dialect, log)
-        rows = inspect_log(log, dialect=dialect, group=arguments.group, types=arguments.types, limit=arguments.limit)
-        for row in rows.toLocalIterator():
+    with _rows(arguments) as rows:
+        for row in rows:
             print(line(row))
             decoded += row.error is None
             undecided += row.transaction == "unknown"
@@ -70,6 +69,24 @@ def _run(arguments: Namespace) -> int:
     if not decoded and not selected and arguments.limit is None:
         raise InputError.no_records(", ".join(arguments.sources), first_error)
     return 0
+
+
+@contextmanager
+def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
+    """Yield the rows to print; within the block they can be read."""
+    selected = {"group": arguments.group, "types": arguments.types, "limit": arguments.limit}
+    if (records := _plain_records(arguments)) is not None:
+        yield inspect_plain(records, dialect=arguments.dialect, **selected)
+        return
+    with _log(get_session(reads=arguments.sources), arguments) as log:
+        rows = inspect_log(log, dialect=_dialect(arguments.dialect, log), **selected)
+        yield rows.toLocalIterator()
+
+
+def _plain_records(arguments: Namespace) -> pa.Table | None:
+    """Return the records of a source that Spark is not needed for; None if it is, or is to tell the dialect."""
+    alone = len(arguments.sources) == 1 and arguments.format in {None, "segments"} and arguments.dialect != AUTO
+    return read_plain(arguments.sources[0]) if alone else None
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def _run(arguments: Namespace) -> int:
     settings = load_settings(arguments.config)
     progress = progress_lines()
     progress("starting Spark")
-    spark = get_session()
+    spark = get_session(reads=[tables])
     progress("reading the tables")
     found = contents(spark, tables, settings, arguments.cluster)
     progress("writing the page")

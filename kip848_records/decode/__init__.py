@@ -34,6 +34,7 @@ from kip848_records.sources.log import (
     key_type,
     without_offset_commits,
 )
+from kip848_records.workers import map_in_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -90,7 +91,7 @@ def decode_record(log: DataFrame, table: str, *, dialect: str = KAFKA.name) -> D
     if table == GROUP_CONFIGURATION.table:  # spares the workers the type's other records
         rows = rows.filter(key_ends_after_group())
     selected = rows.select(*_PLACE, *transaction, "key", "value")
-    return selected.mapInArrow(partial(typed_records, table, dialect), record_schema(table))
+    return map_in_arrow(selected, partial(typed_records, table, dialect), record_schema(table))
 
 
 def decode_together(log: DataFrame, tables: Mapping[str, Sequence[str]], *, dialect: str = KAFKA.name) -> DataFrame:
@@ -102,7 +103,7 @@ def decode_together(log: DataFrame, tables: Mapping[str, Sequence[str]], *, dial
     of_dialect = [record.key_type for table in tables for record in DIALECTS[dialect].of_table(table)]
     size = F.octet_length("key") + F.coalesce(F.octet_length("value"), F.lit(0))
     rows = log.filter(is_record() & key_of_types(of_dialect)).select(*_PLACE, size.alias(SIZE.name), "key", "value")
-    return rows.mapInArrow(partial(joint_records, dict(tables), dialect), joint_schema(tables))
+    return map_in_arrow(rows, partial(joint_records, dict(tables), dialect), joint_schema(tables))
 
 
 def to_json(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
@@ -112,7 +113,7 @@ def to_json(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
     """
     check_dialect(dialect)
     selected = log.filter(is_record()).select(*_PLACE, "transaction", "key", "value")
-    return selected.mapInArrow(partial(json_records, dialect), JSON_SCHEMA)
+    return map_in_arrow(selected, partial(json_records, dialect), JSON_SCHEMA)
 
 
 def _quarantine(log: DataFrame, dialect: str) -> DataFrame:
@@ -120,7 +121,7 @@ def _quarantine(log: DataFrame, dialect: str) -> DataFrame:
         *_PLACE, "key", "value", F.col("error").alias("reason"), F.lit(None).cast("int").alias("position")
     )
     readable = log.filter(is_record() & ~key_of_unknown_type()).select(*_PLACE, "key", "value")
-    return unread.unionByName(readable.mapInArrow(partial(failures, dialect), FAILURE_SCHEMA))
+    return unread.unionByName(map_in_arrow(readable, partial(failures, dialect), FAILURE_SCHEMA))
 
 
 def _unknown(log: DataFrame) -> DataFrame:

@@ -11,6 +11,7 @@ from kip848_records.decode.workers import decoded_counts
 from kip848_records.errors import InputError
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.sources.log import is_record, key_of_types
+from kip848_records.workers import map_in_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,9 +54,8 @@ class DialectChoice:
 def choose_dialect(log: DataFrame) -> DialectChoice:
     """Return the dialect under which most records of `log` are consumed to the last byte, Kafka's own on a tie."""
     disputed = log.filter(is_record() & key_of_types(DISPUTED_TYPES)).select("key", "value")
-    counted = disputed.mapInArrow(
-        decoded_counts, "records bigint, " + ", ".join(f"`{name}` bigint" for name in DIALECTS)
-    )
+    schema = "records bigint, " + ", ".join(f"`{name}` bigint" for name in DIALECTS)
+    counted = map_in_arrow(disputed, decoded_counts, schema)
     total, *decoded = counted.agg(*(F.coalesce(F.sum(f"`{name}`"), F.lit(0)) for name in counted.columns)).collect()[0]
     most, name = max(zip(decoded, DIALECTS, strict=True), key=lambda choice: choice[0])
     return DialectChoice(name, total, total - most)

@@ -147,6 +147,15 @@ def latest(reads: list[Read]) -> Mapping[int, Read]:
     return {read.partition: read for read in reads}
 
 
+def history_by(spark: SparkSession, reads: list[Read]) -> DataFrame:
+    """Return what reads tell of each partition's history, in the form of `history.known_history`."""
+    rows = [
+        (read.partition, read.complete_from, read.head_missing, read.until_offset - 1)
+        for read in latest(reads).values()
+    ]
+    return spark.createDataFrame(rows, "partition int, complete_from bigint, head_missing boolean, last_offset bigint")
+
+
 def _struct(read: Read) -> tuple[object, ...]:
     fields = asdict(read)
     return tuple(fields[name] for name in READ_SCHEMA.names)

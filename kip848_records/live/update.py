@@ -6,7 +6,7 @@ would have written. A run that was interrupted is finished by the next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
@@ -15,16 +15,15 @@ from pyspark.sql import functions as F
 
 from kip848_records import __version__
 from kip848_records.decode import to_json
-from kip848_records.derive import Known, decode_present, group_tables, with_inferred
+from kip848_records.derive import Known, decode_present, group_tables, has_unknown, with_inferred
 from kip848_records.landing import Scratch, count_records
-from kip848_records.live.kept_log import KeptLog, Read, latest
+from kip848_records.live.kept_log import KeptLog, Read, history_by, latest
 from kip848_records.live.retention import is_pruned_after, without_ended
-from kip848_records.protocol.messages import RECORDS
+from kip848_records.live.touched import of_groups, touched_groups
 from kip848_records.replay import last_of_keys, latest_state
-from kip848_records.sources.log import group_id
-from kip848_records.tables.delta import Change, append, several, upsert, write_tables
+from kip848_records.tables.delta import Change, append, upsert, write_audit, write_tables
 from kip848_records.tables.specs import AUDIT_RUNS, RECORD_TABLES, TABLES, TOPIC_NAME
-from kip848_records.timeline import partition_losses
+from kip848_records.threads import both, several
 from kip848_records.timeline.intervals import with_durations
 from kip848_records.times import utc
 from kip848_records.topics import topic_names
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _STATE_KEY: Final = ("partition", "key_type", "key")
-_HISTORY: Final = "partition int, complete_from bigint, head_missing boolean, last_offset bigint"
 _TIMELINES: Final = (
     *("epoch_timeline", "rebalance_lag", "partition_handover", "group_state_timeline", "group_state", "group_event"),
 )
@@ -104,22 +102,24 @@ class _Update:
         counts, configurations = count_records(log)
         offset_commits = self.reads[-1].offset_commits
         decoded = decode_present(log, self.dialect, counts, configurations, offset_commits=offset_commits)
-        quarantine = self.folder.keep(decoded.quarantine, "quarantine")
-        topics = self._topics(decoded.records)
-        known = Known(_known_history(self.spark, self.reads), quarantine, topics, self.captured_at)
-        tables = {
+        quarantine, topics = both(
+            lambda: self.folder.keep_any(decoded.quarantine, "quarantine"), lambda: self._topics(decoded.records)
+        )
+        known = Known(history_by(self.spark, self.reads), quarantine, topics, self.captured_at)
+        records = {
             **dict.fromkeys(RECORD_TABLES),
             **with_inferred(decoded.records, self._inferred(log)),
             "latest_state": latest_state(log, dialect=self.dialect),
             "partition_history": self._partition_history(),
             "quarantine": quarantine,
-            "unknown_record": decoded.unknown_record if counts.keys() - {None, *RECORDS} else None,
+            "unknown_record": decoded.unknown_record if has_unknown(counts) else None,
             "topic_name": topics,
-            **without_ended(group_tables(log, self.dialect, known, self.folder.keep), self.reads),
         }
-        # While the tables are not of one run, none of them is said to be there.
-        for part in ({AUDIT_RUNS.name: None}, tables, {AUDIT_RUNS.name: self._runs(after=0)}):
-            write_tables(self.spark, self.kept.out, self.kept.cluster, part, self._wrote)
+
+        def timelines() -> Mapping[str, DataFrame]:
+            return without_ended(group_tables(log, self.dialect, known, self.folder.keep), self.reads)
+
+        write_audit(self.kept, records, timelines, self._runs(after=0), self._wrote)
 
     def after(self, finished: int) -> None:
         """Add the records of later runs, and change what the timelines say of groups for which it is another story."""
@@ -127,7 +127,9 @@ class _Update:
         if not pending:
             return
         # Stored apart: each table of records reads it.
-        logs = [self.folder.keep(self._log(run).sortWithinPartitions("key"), f"log-{run}") for run in pending]
+        rows = self.kept.rows()
+        of_runs = {run: rows.where(F.col("run") == run).sortWithinPartitions("key") for run in pending}
+        logs = [self.folder.keep(of_run, f"log-{run}") for run, of_run in of_runs.items()]
         later = reduce(DataFrame.unionByName, logs)
         news: dict[str, DataFrame] = {}
         for run, log in zip(pending, logs, strict=True):
@@ -136,27 +138,27 @@ class _Update:
             counts, configurations = count_records(later)
             news = dict(decode_present(later, self.dialect, counts, configurations, offset_commits=True).records)
         topics = self._topics(news)
-        changed_names = self.folder.keep(self._changed_names(topics), "changed-names")
+        renamed = self.folder.keep_any(self._renamed(topics), "renamed")
         known = self._known(topics)
-        touched = self.folder.keep(self._touched(finished, known, changed_names), "touched")
+        touched = touched_groups(self.kept, self.reads, finished, known, renamed)
+        touched = self.folder.keep(touched, "touched")
         self._update_timelines(known, touched)
         self._write(
             lambda: self._upsert("latest_state", self._state_change(later)),
             lambda: self._replace("partition_history", self._partition_history()),
-            lambda: self._replace("topic_name", topics),
+            *([] if renamed is None else [lambda: self._replace("topic_name", topics)]),
         )
         self._append(AUDIT_RUNS.name, self._runs(after=finished), pending[-1])
-
-    def _log(self, run: int) -> DataFrame:
-        return self.kept.rows().where(F.col("run") == run)
 
     def _append_records(self, run: int, log: DataFrame) -> dict[str, DataFrame]:
         counts, configurations = count_records(log)
         offset_commits = self.reads[-1].offset_commits
         decoded = decode_present(log, self.dialect, counts, configurations, offset_commits=offset_commits)
         records = with_inferred(decoded.records, self._inferred(log))
-        rows = {**records, "quarantine": self.folder.keep(decoded.quarantine, f"quarantine-{run}")}
-        if counts.keys() - {None, *RECORDS}:
+        rows = dict(records)
+        if (quarantine := self.folder.keep_any(decoded.quarantine, f"quarantine-{run}")) is not None:
+            rows["quarantine"] = quarantine
+        if has_unknown(counts):
             rows["unknown_record"] = decoded.unknown_record
         self._write(*(lambda name=name, of_it=of_it: self._append(name, of_it, run) for name, of_it in rows.items()))
         return dict(decoded.records)
@@ -167,61 +169,27 @@ class _Update:
         found = topic_names(self.spark, records, self.names.given, live=self.names.live, known=known)
         return self.folder.keep(found, "topics")
 
-    def _changed_names(self, topics: DataFrame) -> DataFrame:
-        same = self.kept.read("topic_name").select("topic_id", "topic")
-        return topics.join(same, ["topic_id", "topic"], "left_anti").select("topic_id")
+    def _renamed(self, topics: DataFrame) -> DataFrame:
+        """Return ``topic_id`` of the topics of which the tables do not say the same."""
+        same = self.kept.read(TOPIC_NAME.name)
+        return topics.join(same, ["topic_id", "topic", "source"], "left_anti").select("topic_id")
 
     def _known(self, topics: DataFrame) -> Known:
-        history = _known_history(self.spark, self.reads)
-        return Known(history, self.kept.read("quarantine"), topics, self.captured_at)
-
-    def _touched(self, finished: int, known: Known, changed_names: DataFrame) -> DataFrame:
-        """Return the groups of which the timelines may say something else now: ``group_id``, each once.
-
-        Those with new records, those with something open, which is older now, those of partitions of whose history
-        something else is known, and those with topics that have a name now.
-        """
-        log = self.kept.rows()
-        partitions = self._changed_partitions(finished, known)
-        open_rows = [self.kept.read(name).where("status = 'open'") for name in ("epoch_timeline", "rebalance_lag")]
-        renamed = self.kept.read("partition_handover").join(F.broadcast(changed_names), "topic_id", "left_semi")
-        groups = log.where((F.col("run") > finished) | F.col("partition").isin(partitions)).select("group_id")
-        for rows in (*open_rows, renamed):
-            groups = groups.union(rows.select("group_id"))
-        return groups.where("group_id IS NOT NULL").distinct()
-
-    def _changed_partitions(self, finished: int, known: Known) -> list[int]:
-        before = latest([read for read in self.reads if read.run <= finished])
-        after = latest(self.reads)
-        changed = {
-            partition
-            for partition, read in after.items()
-            if (old := before.get(partition)) is None
-            or (read.complete_from, read.head_missing) != (old.complete_from, old.head_missing)
-        }
-        if not known.quarantine.isEmpty():
-            quarantine = known.quarantine
-            ends = self.spark.createDataFrame(
-                [(partition, read.until_offset) for partition, read in before.items()], "partition int, until bigint"
-            )
-            seen = quarantine.join(F.broadcast(ends), "partition").where("offset < until").drop("until")
-            old_losses = partition_losses(seen, _known_history(self.spark, list(before.values())))
-            losses = partition_losses(quarantine, known.history)
-            changed |= {row.partition for row in losses.exceptAll(old_losses).collect()}
-        return sorted(changed)
+        history = history_by(self.spark, self.reads)
+        quarantine = self.kept.read("quarantine")
+        return Known(history, None if quarantine.isEmpty() else quarantine, topics, self.captured_at)
 
     def _update_timelines(self, known: Known, touched: DataFrame) -> None:
         log = self.kept.rows().join(touched, "group_id", "left_semi")
-        quarantine = known.quarantine.withColumn("group_id", group_id())
-        of_touched = quarantine.join(touched.withColumn("touched", F.lit(True)), "group_id", "left")  # noqa: FBT003
-        of_touched = of_touched.where("group_id IS NULL OR touched").drop("group_id", "touched")
-        theirs = Known(known.history, self.folder.keep(of_touched, "quarantine"), known.topics, known.captured_at)
-        tables = without_ended(group_tables(log, self.dialect, theirs, self.folder.keep), self.reads)
+        if known.quarantine is not None:
+            theirs = self.folder.keep_any(of_groups(known.quarantine, touched), "quarantine")
+            known = replace(known, quarantine=theirs)
+        tables = without_ended(group_tables(log, self.dialect, known, self.folder.keep), self.reads)
 
-        def of_groups(rows: DataFrame) -> DataFrame:
+        def touching(rows: DataFrame) -> DataFrame:
             return rows.join(touched, "group_id", "left_semi")
 
-        changes = {name: Change(tables[name], of_groups, _merge_key(name)) for name in _TIMELINES}
+        changes = {name: Change(tables[name], touching, _merge_key(name)) for name in _TIMELINES}
         changes["group_state_timeline"] = self._intervals_change(tables["group_state_timeline"], touched)
         self._write(*(lambda name=name, change=change: self._upsert(name, change) for name, change in changes.items()))
 
@@ -296,14 +264,6 @@ class _Update:
 
     def _wrote(self, name: str) -> None:
         self.progress(f"wrote {name}")
-
-
-def _known_history(spark: SparkSession, reads: list[Read]) -> DataFrame:
-    rows = [
-        (read.partition, read.complete_from, read.head_missing, read.until_offset - 1)
-        for read in latest(reads).values()
-    ]
-    return spark.createDataFrame(rows, _HISTORY)
 
 
 def _merge_key(name: str) -> tuple[str, ...]:

@@ -34,10 +34,17 @@ def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str
     return read_copies(spark, find_copies(spark, paths, source_format))
 
 
-def read_copies(spark: SparkSession, copies: Sequence[Copy]) -> DataFrame:
-    """Return the log rows of one copy or more, one copy's after another's."""
+def read_copies(spark: SparkSession, copies: Sequence[Copy], *, offset_commits: bool = True) -> DataFrame:
+    """Return the log rows of one copy or more, one copy's after another's.
+
+    Without `offset_commits`, sources that Python reads leave them out and count them (`sources.log.LEFT_OUT`): from
+    there to Spark they would take most of the time. Where Spark itself reads, it drops them as well as any.
+    """
     with reading():
-        rows = [_read(spark, copy).withColumn("copies", F.array(F.lit(copy.name))) for copy in copies]
+        rows = [
+            _read(spark, copy, offset_commits=offset_commits).withColumn("copies", F.array(F.lit(copy.name)))
+            for copy in copies
+        ]
     return reduce(DataFrame.union, rows)
 
 
@@ -65,9 +72,9 @@ def _ends(log: DataFrame) -> DataFrame:
     )
 
 
-def _read(spark: SparkSession, copy: Copy) -> DataFrame:
+def _read(spark: SparkSession, copy: Copy, *, offset_commits: bool) -> DataFrame:
     if copy.format == "segments":
-        return read_segments(spark, copy.files)
+        return read_segments(spark, copy.files, offset_commits=offset_commits)
     if copy.format == "json":
         return read_json_dump(spark, copy.name)
     return read_columnar_dump(spark, copy.name, copy.format)

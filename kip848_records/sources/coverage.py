@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
-from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -44,17 +45,16 @@ class Coverage:
             self.gap_end = int(offsets[-1]) + 1
         self.behind_unread = bool(unread[-1])
 
-    def rows(self) -> pa.RecordBatch:
-        """Return the control rows (`SEGMENT_SCHEMA`) that say it; none for a file of which nothing could be read."""
+    def rows(self) -> list[dict[str, object]]:
+        """Return the control rows that say it, by columns; none for a file of which nothing could be read."""
         told = {
             "start": self.place.first_offset,
             "file": self.place.base_offset,
             "gap": self.gap_end,
             "end": self.last_offset,
         }
-        rows = [
+        return [
             {"offset": offset, "transaction": "none", "compaction_gap": False, "control": control}
             for control, offset in told.items()
             if offset is not None and self.last_offset is not None
         ]
-        return pa.RecordBatch.from_pylist(rows, SEGMENT_SCHEMA)

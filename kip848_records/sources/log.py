@@ -30,6 +30,9 @@ _TYPES = 1 << 16  # a type is an int16, negative ones after the others as bytes 
 
 TOPIC = "__consumer_offsets"
 
+LEFT_OUT = "left out"
+"""The control rows (`COPY_SCHEMA`) that count offset commits which a source has left out."""
+
 KAFKA_SCHEMA = StructType(
     [
         StructField("key", BinaryType()),
@@ -63,6 +66,8 @@ source does not tell. Only offset commits are ever written in transactions.
 that has lost its last records. Every segment file in which something could be read also tells, by the offsets of
 such rows: `start`, where the partition's first file starts; `file`, where it starts itself; `gap`, where its last gap
 ends; `end`, the last offset that it covers. They have no key. `start` and `end` of a dump: `sources.ends_of_dumps`.
+`left out`: of offset commits that were read and left out, `key` is their type, `transaction` their outcome, `value` how
+many there were (int64), `timestamp` the newest of them.
 `error`: why the source could not read what stands here, with the bytes in `value`; null for every readable row.
 """
 
@@ -119,6 +124,11 @@ def is_offset_commit() -> Column:
 def without_offset_commits(log: DataFrame) -> DataFrame:
     """Drop offset commits, in the JVM; rows that could not be read stay, whatever their key."""
     return log.filter(~is_offset_commit() | F.col("error").isNotNull())
+
+
+def left_out() -> Column:
+    """Return how many records a control row `left out` stands for; null for all other rows."""
+    return F.when(F.col("control") == LEFT_OUT, F.conv(F.hex("value"), 16, 10).cast("bigint"))
 
 
 def is_record() -> Column:

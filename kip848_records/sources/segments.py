@@ -17,7 +17,9 @@ from kip848_records.errors import InputError
 from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, SegmentError, read_segment
 from kip848_records.sources.coverage import Coverage, Place
 from kip848_records.sources.files import escape_glob
+from kip848_records.sources.left_out import LeftOut
 from kip848_records.sources.log import COPY_SCHEMA, TOPIC
+from kip848_records.workers import map_in_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,11 +37,12 @@ LARGEST_CONTENT_BYTES = 1 << 30
 _FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999
 
 
-def read_segments(spark: SparkSession, files: list[str]) -> DataFrame:
+def read_segments(spark: SparkSession, files: list[str], *, offset_commits: bool = True) -> DataFrame:
     """Return the rows (`COPY_SCHEMA`) of one copy's segments, `<...>/__consumer_offsets-<partition>/<base offset>.log`.
 
     A transaction that is open at the end of its file is `pending`: `settle_transactions` looks into the next ones. What
-    cannot be read becomes a row with an error that names the file. Raises InputError for a file that is not named so,
+    cannot be read becomes a row with an error that names the file. Without `offset_commits` they and the markers of
+    transactions are left out, and rows `left out` count them. Raises InputError for a file that is not named so,
     and for one of 1 GiB or more that is not on a local file system: there Spark hands over whole files.
     """
     for file in files:
@@ -50,7 +53,8 @@ def read_segments(spark: SparkSession, files: list[str]) -> DataFrame:
     if not all(_LOCAL.match(file) for file in files):
         _check_sizes(found)
         columns.append("content")
-    return found.select(*columns).mapInArrow(partial(_read_files, _places(files)), COPY_SCHEMA)
+    read = partial(_read_files, places(files), offset_commits)
+    return map_in_arrow(found.select(*columns), read, COPY_SCHEMA)
 
 
 def _check_sizes(found: DataFrame) -> None:
@@ -58,7 +62,7 @@ def _check_sizes(found: DataFrame) -> None:
         raise InputError.segment_too_large(row.path)
 
 
-def _places(files: list[str]) -> dict[str, Place]:
+def places(files: list[str]) -> dict[str, Place]:
     """Return the place of each file, by its path without the scheme of this machine's files."""
     found = {file: (int(m[1]), int(m[2])) for file in files if (m := _FILE.search(file))}
     first: dict[int, int] = {}
@@ -105,16 +109,20 @@ def settle_transactions(log: DataFrame) -> DataFrame:
     return log.filter(~(is_open | is_marker)).unionByName(settled)
 
 
-def _read_files(places: dict[str, Place], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _read_files(
+    places: dict[str, Place],
+    offset_commits: bool,  # noqa: FBT001 - a partial has it in its place
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for index in range(batch.num_rows):
             path = batch["path"][index].as_py()
             is_local = "content" not in batch.schema.names
-            content = _mapped(path) if is_local else batch["content"][index].as_buffer()
-            yield from read_file(content, path, places[_plain(path)])
+            content = mapped(path) if is_local else batch["content"][index].as_buffer()
+            yield from read_file(content, path, places[_plain(path)], offset_commits=offset_commits)
 
 
-def _mapped(path: str) -> memoryview:
+def mapped(path: str) -> memoryview:
     """Return the bytes of a local file without a copy of them; raises InputError, in words that `reading` knows."""
     try:
         with open(_plain(path), "rb") as file:  # noqa: PTH123 - as Spark wrote it
@@ -124,14 +132,19 @@ def _mapped(path: str) -> memoryview:
         raise InputError.unreadable(path) from error
 
 
-def read_file(content: memoryview | pa.Buffer, path: str, place: Place) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of one file, and then the control rows that say what they cover."""
-    coverage = Coverage(place)
+def read_file(
+    content: memoryview | pa.Buffer, path: str, place: Place, *, offset_commits: bool = True
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of one file, and then the control rows that say what they cover and what was left out."""
+    coverage, left_out = Coverage(place), LeftOut()
     for rows in _rows_or_error(content, place.base_offset):
         log_rows = _log_rows(rows, path, place.partition)
         coverage.add(log_rows)
-        yield log_rows
-    yield _log_rows(coverage.rows(), path, place.partition)
+        kept = log_rows if offset_commits else left_out.drop(log_rows)
+        if kept.num_rows:
+            yield kept
+    told = pa.RecordBatch.from_pylist([*coverage.rows(), *left_out.rows()], SEGMENT_SCHEMA)
+    yield _log_rows(told, path, place.partition)
 
 
 def _rows_or_error(content: memoryview | pa.Buffer, base_offset: int) -> Iterator[pa.RecordBatch]:

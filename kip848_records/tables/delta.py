@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from kip848_records.tables.places import create, delta_table, is_there, read, save, sql_string
-from kip848_records.tables.specs import TABLES
+from kip848_records.tables.specs import AUDIT_RUNS, TABLES
+from kip848_records.threads import both, several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
     from kip848_records.tables.columns import TableSpec
-
-Item = TypeVar("Item")
-
-# How many tables at once: not so many that a driver feels it.
-_WRITERS = 4
 
 
 @dataclass(frozen=True)
@@ -66,11 +62,21 @@ def write_tables(
     several(write, tables.items())
 
 
-def several(work: Callable[[Item], None], items: Iterable[Item]) -> None:
-    """Do the work for each item, several at once: small tables cost round trips, not computation."""
-    with ThreadPoolExecutor(_WRITERS) as writers:
-        for done in [writers.submit(work, item) for item in items]:
-            done.result()
+def write_audit(
+    tables: ClusterTables,
+    records: Mapping[str, DataFrame | None],
+    timelines: Callable[[], Mapping[str, DataFrame]],
+    runs: DataFrame,
+    done: Callable[[str], None],
+) -> None:
+    """Replace the cluster's rows in every table by those of one audit; `timelines` are made while records are written.
+
+    While the tables are not of one audit, none of them is said to be there: its `runs` go first and come last.
+    """
+    replace = partial(write_tables, tables.spark, tables.out, tables.cluster, done=done)
+    replace({AUDIT_RUNS.name: None})
+    both(lambda: replace(timelines()), lambda: replace(records))
+    replace({AUDIT_RUNS.name: runs})
 
 
 def append(tables: ClusterTables, spec: TableSpec, rows: DataFrame, application: str, version: int) -> None:
@@ -78,7 +84,8 @@ def append(tables: ClusterTables, spec: TableSpec, rows: DataFrame, application:
 
     `version` only grows, and Delta keeps the last one of each application: one that was interrupted may do all again.
     """
-    create(tables.spark, tables.out, spec)
+    if not tables.is_there(spec.name):
+        create(tables.spark, tables.out, spec)
     writer = _shaped(rows, spec, tables.cluster).write.mode("append")
     save(writer.option("txnAppId", application).option("txnVersion", version), tables.out, spec.name)
 
@@ -131,7 +138,8 @@ def _changes(found: DataFrame, wanted: DataFrame, key: tuple[str, ...]) -> DataF
 
 
 def _shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:
-    return rows.withColumn("cluster", F.lit(cluster)).select(*(F.col(c.name).cast(c.type) for c in spec.columns))
+    columns = (f"CAST(`{column.name}` AS {column.type.simpleString()}) AS `{column.name}`" for column in spec.columns)
+    return rows.withColumn("cluster", F.lit(cluster)).selectExpr(*columns)
 
 
 def _replace(spark: SparkSession, out: str, cluster: str, spec: TableSpec, rows: DataFrame | None) -> None:

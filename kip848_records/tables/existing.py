@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kip848_records import __version__
-from kip848_records.tables.delta import several
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.places import check_place, is_there, read, sql_name, sql_string
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
+from kip848_records.threads import several
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

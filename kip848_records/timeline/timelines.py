@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from kip848_records.threads import both
 from kip848_records.timeline.epochs import epoch_timeline
 from kip848_records.timeline.handovers import partition_handover
 from kip848_records.timeline.intervals import group_state_timeline
@@ -38,7 +39,7 @@ def timelines(
             computed again.
     """
     events = keep(events, "events")
-    judged, members = keep(judge(events), "judged"), keep(member_states(events), "members")
+    judged, members = both(lambda: keep(judge(events), "judged"), lambda: keep(member_states(events), "members"))
     return {
         "epoch_timeline": epoch_timeline(events, judged),
         "rebalance_lag": rebalance_lag(events, members, topics, captured_at),

@@ -19,8 +19,8 @@ SHAPES = [
     replace(SHAPE, seed=23, compacted=True),
     replace(SHAPE, seed=24, release="4.0", compacted=True, delete_retention_ms=60_000),
     replace(SHAPE, seed=25, compacted=True, delete_retention_ms=0),
-    replace(SHAPE, seed=26, members=2, skew=8),
-    replace(SHAPE, seed=27, members=2, skew=8, release="4.0", compacted=True, delete_retention_ms=0),
+    replace(SHAPE, seed=26, largest=16),
+    replace(SHAPE, seed=27, largest=16, release="4.0", compacted=True, delete_retention_ms=0),
 ]
 INVARIANTS = {
     *("one_owner", "epoch_order", "epochs_grow", "target_covers_topics", "names_or_regex", "assignor_versions"),

@@ -15,7 +15,7 @@ SHAPES = [
     Simulation(groups=10, members=3, hours=0.3, happening_s=20, partitions=3, seed=2),
     Simulation(groups=4, members=12, hours=0.2, happening_s=20, partitions=2, seed=3),
     Simulation(groups=12, members=4, hours=1, partitions=2, seed=4),
-    Simulation(groups=51, members=2, hours=0.1, happening_s=30, partitions=5, seed=5, skew=8),
+    Simulation(groups=51, hours=0.1, happening_s=30, partitions=5, seed=5, largest=16),
     Simulation(groups=6, members=6, hours=0.3, happening_s=10, partitions=1, seed=6, release="4.0"),
 ]
 TABLES = {

@@ -17,6 +17,7 @@ from kip848_records.report.page.histories import histories
 from kip848_records.summary import NOT_CONVERGED, slowest_epochs
 from kip848_records.tables.delta import read_table
 from kip848_records.terminal import with_ms
+from kip848_records.threads import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -159,15 +160,21 @@ def _histories(spark: SparkSession, audited: Audited, drawn: Sequence[Fields]) -
         return {}
     told: dict[str, Fields] = {group["group_id"]: {"totals": {}} for group in drawn}
     chosen = spark.createDataFrame([(group_id,) for group_id in told], "group_id string")
-    for name, rows in histories(audited, chosen).items():
+    for name, rows in in_order(_collected, histories(audited, chosen).items()):
         by_group = defaultdict(list)
-        # Rows, not Arrow, for those that `explain` words.
-        for row in rows.orderBy("nth").collect() if name == "behind" else rows.orderBy("nth").toArrow().to_pylist():
+        for row in rows:
             by_group[row["group_id"]].append(row)
         for group_id, of_group in by_group.items():
             told[group_id]["totals"][name] = of_group[0]["total"]
             told[group_id].update(_told(name, of_group))
     return told
+
+
+def _collected(item: tuple[str, DataFrame]) -> tuple[str, list[Any]]:
+    name, rows = item
+    in_turn = rows.orderBy("nth")
+    # Rows, not Arrow, for those that `explain` words.
+    return name, in_turn.collect() if name == "behind" else in_turn.toArrow().to_pylist()
 
 
 def _told(name: str, rows: list[Any]) -> Fields:
