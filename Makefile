@@ -8,7 +8,7 @@ READY := .venv/ready-$(notdir $(PYTHON))
 
 .PHONY: help
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 .PHONY: audit
 audit: $(READY) ## Audit a real broker's log (bundled) into Delta tables under out/, and report on it: out/report.html
@@ -28,10 +28,12 @@ lint: $(READY) ## Check style, types and layers
 	$(BIN)/lint-imports
 
 .PHONY: bench
-bench: $(READY) ## Measure the decoder against a loop, the segment reader against kafka-dump-log, timelines as logs grow
-	@$(BIN)/python tests/benchmarks/decoder.py
-	@$(BIN)/python tests/benchmarks/segments.py
-	@$(BIN)/python tests/benchmarks/timelines.py
+bench: $(READY) ## Measure everything on logs of 1, 10 and 50 million rows: an hour; PARTS="decoder jobs", MILLIONS="1 10"
+	@$(BIN)/python -m tests.benchmarks $(PARTS) $(if $(MILLIONS),--millions $(MILLIONS))
+
+.PHONY: bench-smoke
+bench-smoke: $(READY) ## Measure a few ratios, and say which fell by more than a third: a minute or two
+	@$(BIN)/python -m tests.benchmarks.smoke
 
 MINUTES ?= 5
 .PHONY: fuzz

@@ -1,4 +1,4 @@
-"""The reader of segment files against `kafka-dump-log`, per codec, and its memory on large files: part of `make bench`.
+"""The reader of segment files against `kafka-dump-log`, per codec, and its memory on large files.
 
 Both read the same file of a capture's records, each in full: `kafka-dump-log` prints every record to nowhere; the
 reader makes Arrow rows, and in the last columns decodes them too. CPU time is compared with CPU time; what starting a
@@ -7,26 +7,26 @@ JVM costs is taken off. Kafka's jars are fetched once.
 
 import multiprocessing as mp
 import os
-import resource
 import struct
 import subprocess
-import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
 import pyarrow as pa
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from kip848_records.java import _command
 from kip848_records.protocol.records import decode_records
 from kip848_records.protocol.segments.reader import read_segment
 from kip848_records.sources.coverage import Place
-from kip848_records.sources.segments import _mapped, read_file
+from kip848_records.sources.segments import mapped, read_file
+from tests.benchmarks.results import Measure
 from tests.benchmarks.timing import best
 from tests.downloads import UnavailableError
 from tests.maven_jars import fetch
+from tests.memory import peak_memory
 from tests.protocol.samples import captured_records
 from tests.protocol.segment_writer import Record, write_batch
 
@@ -42,34 +42,32 @@ LARGE = [("none", 100), ("zstd", 100), ("none", 1000)]
 """Codecs, and MB."""
 
 
-def main() -> None:
+def measure() -> Iterator[Measure]:
+    """Yield what files of every codec take, and how much memory large ones."""
     with tempfile.TemporaryDirectory() as folder:
-        bench_codecs(Path(folder))
-        bench_memory(Path(folder))
+        yield from of_codecs(Path(folder))
+        yield from of_memory(Path(folder))
 
 
-def bench_codecs(folder: Path) -> None:
+def of_codecs(folder: Path) -> Iterator[Measure]:
     try:
         class_path = ":".join(map(str, fetch("kafka-tools", KAFKA, dependencies=True)))
     except UnavailableError as unavailable:
         print(f"\nno kafka-dump-log to compare the segment reader with: {unavailable}")
         return
-    print(f"\nSegment files of {MB} MB of records, MB/s of CPU time; kafka-dump-log {KAFKA}")
-    print("codec   records a batch   dump-log   read   ratio   read and decode   ratio")
     start = dump_log(class_path, write_segment(folder / "0", "none", 3, size=1))
     for codec, count in CASES:
         file = write_segment(folder / f"{codec}-{count}", codec, count, MB * 1_000_000)
         theirs = dump_log(class_path, file) - start
         data = file.read_bytes()
         ours, decoded = best(lambda data=data: read_all(data), lambda data=data: decode_all(data))
-        rates = [MB / seconds for seconds in (theirs, ours, decoded)]
-        print(
-            f"{codec:8}{count:15}{rates[0]:11.1f}{rates[1]:7.0f}{rates[1] / rates[0]:8.1f}"
-            f"{rates[2]:18.0f}{rates[2] / rates[0]:8.1f}"
-        )
+        rows = sum(batch.num_rows for batch in read_segment(data, base_offset=0))
+        name = f"{codec}, {count} records a batch"
+        for what, seconds in (("read", ours), ("read and decode", decoded)):
+            yield Measure(f"{what} {name}", seconds, rows, MB * 1_000_000, ratios={"kafka-dump-log": theirs / seconds})
 
 
-def bench_memory(folder: Path) -> None:
+def of_memory(folder: Path) -> Iterator[Measure]:
     context = mp.get_context("spawn")
     parts: dict[str, bytes] = {}
     for codec, size in LARGE:
@@ -77,8 +75,11 @@ def bench_memory(folder: Path) -> None:
             parts[codec] = write_segment(folder / f"memory-{codec}", codec, 100, MB * 1_000_000).read_bytes()
         file = repeated(parts[codec], size * 1_000_000, folder / "large.log")
         with context.Pool(1) as pool:
+            start = time.perf_counter()
             peak = pool.apply(peak_of_reading, (str(file),))
-        print(f"{size} MB, {codec}: at most {peak / 1e6:.0f} MB in a worker's memory, the file itself included")
+            seconds = time.perf_counter() - start
+        what = f"read one file of {size} MB, {codec}"
+        yield Measure(what, seconds, bytes=file.stat().st_size, worker_bytes=peak)  # the file itself counts
 
 
 def repeated(segment: bytes, size: int, file: Path) -> Path:
@@ -101,9 +102,9 @@ def repeated(segment: bytes, size: int, file: Path) -> Path:
 
 def peak_of_reading(path: str) -> int:
     """Read a file as a Spark worker does and return the most bytes that the process has had in use."""
-    for _ in read_file(_mapped(path), path, Place(0, 0, 0)):
+    for _ in read_file(mapped(path), path, Place(0, 0, 0)):
         pass
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return peak_memory()
 
 
 def write_segment(folder: Path, codec: str, count: int, size: int) -> Path:
@@ -145,7 +146,3 @@ def read_all(data: bytes) -> None:
 def decode_all(data: bytes) -> None:
     for rows in read_segment(data, base_offset=0):
         decode_records(rows["key"].cast(pa.binary()), rows["value"].cast(pa.binary()))
-
-
-if __name__ == "__main__":
-    main()

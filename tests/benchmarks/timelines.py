@@ -1,20 +1,17 @@
-"""The timelines of simulated logs: time against records, and memory for one hot group. Part of `make bench`.
+"""The timelines of simulated logs: time against records, and memory for one hot group.
 
 A log and its first half, quarter and eighth: of two of them that follow each other, the time of the longer one is
 divided by that of the shorter. Time is that of a job that has been run once before: what starting costs is not in it.
-The hot group is told by one task with a small heap. Run it as `python tests/benchmarks/timelines.py [records]`.
+The hot group is told by one task with a small heap.
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,8 +21,11 @@ from kip848_records.session import get_session
 from kip848_records.simulate import Simulated, Simulation, simulate
 from kip848_records.sources import find_copies, read_copies
 from kip848_records.timeline import EVENT_TABLES, group_events, timelines
+from tests.benchmarks.processes import run
+from tests.benchmarks.results import Measure
 
-RECORDS = 8_000_000
+RECORDS_A_MILLION = 160_000
+"""Records of groups: a twentieth of a log of so many millions, and more, are those of groups."""
 HOT_RECORDS = 1_000_000
 HOT_HEAP = "2g"
 """What a task has of the driver's 4 GB on two cores. With half of it, the buffers of what it spilled do not fit."""
@@ -37,18 +37,19 @@ PER_GROUP_HOUR = 3_400
 PER_HOT_HOUR = 87_000
 
 
-def main() -> None:
-    records = int(sys.argv[1]) if sys.argv[1:] else RECORDS
+def measure(sizes: Iterable[int]) -> Iterator[Measure]:
+    """Yield what the timelines of logs take that are as long as the largest of these sizes (millions of log rows)."""
     with tempfile.TemporaryDirectory() as folder:
-        bench_time(Path(folder) / "groups", records)
+        yield from of_growing_logs(Path(folder) / "groups", max(sizes) * RECORDS_A_MILLION)
     # In a process of its own: a JVM has one heap.
     arguments = f"--master local[1] --driver-memory {HOT_HEAP} pyspark-shell"
-    hot = [sys.executable, "-c", "from tests.benchmarks.timelines import bench_hot_group as b; b()"]
-    environment = os.environ | {"PYSPARK_SUBMIT_ARGS": arguments, "PYTHONPATH": str(Path(__file__).parents[2])}
-    subprocess.run(hot, check=True, env=environment)
+    told = [sys.executable, "-c", "from tests.benchmarks.timelines import tell_hot_group; tell_hot_group()"]
+    used = run(told, PYSPARK_SUBMIT_ARGS=arguments)
+    what = f"timelines of one group, heap of {HOT_HEAP}"
+    yield Measure(what, used.seconds, HOT_RECORDS, jvm_bytes=used.jvm_bytes, worker_bytes=used.worker_bytes)
 
 
-def bench_time(folder: Path, records: int) -> None:
+def of_growing_logs(folder: Path, records: int) -> Iterator[Measure]:
     hours = 8
     spec = Simulation(
         groups=max(1, round(records / PER_GROUP_HOUR / hours)),
@@ -60,8 +61,6 @@ def bench_time(folder: Path, records: int) -> None:
     simulated = simulate(spec, folder, CORES)
     spark = get_session("bench")
     log = log_of(spark, simulated)
-    print(f"\nTimelines of {spec.groups:,} groups over {hours} hours, {simulated.rows:,} records of groups")
-    print("   records  seconds  records/s  times the records, times the time")
     before = None
     for halving in range(HALVINGS, -1, -1):
         first = datetime.fromtimestamp(spec.end_ms / 1000 - hours * 3600 * (1 - 0.5**halving), timezone.utc)
@@ -69,20 +68,20 @@ def bench_time(folder: Path, records: int) -> None:
         if before is None:
             timed(tell, part, folder / "warm")
         seconds, count = timed(tell, part, folder / f"part-{halving}"), part.count()
-        ratios = "" if before is None else f"{count / before[0]:12.2f} {seconds / before[1]:18.2f}"
-        print(f"{count:10,} {seconds:8.1f} {count / seconds:10,.0f} {ratios}")
+        ratios = {} if before is None else {"its part of the rows before": count / before[0] * before[1] / seconds}
+        yield Measure(f"timelines of {spec.groups:,} groups", seconds, count, ratios=ratios)
         before = count, seconds
     spark.stop()
 
 
-def bench_hot_group() -> None:
+def tell_hot_group() -> None:
+    """Write the timelines of one large group: what `measure` runs in a process of its own."""
     hours = HOT_RECORDS / PER_HOT_HOUR
     with tempfile.TemporaryDirectory() as folder:
         spec = Simulation(groups=1, members=50, hours=hours, happening_s=5, commit_interval_ms=0, partitions=1, seed=8)
         simulated = simulate(spec, Path(folder) / "hot")
         spark = get_session("bench")
-        seconds = timed(tell, log_of(spark, simulated), Path(folder) / "told")
-        print(f"\nOne group with {simulated.rows:,} records: {seconds:.1f} s by one task with a heap of {HOT_HEAP}")
+        tell(log_of(spark, simulated), Path(folder) / "told")
         spark.stop()
 
 
@@ -109,7 +108,3 @@ def timed(function: Callable[[DataFrame, Path], None], log: DataFrame, folder: P
     start = time.perf_counter()
     function(log, folder)
     return time.perf_counter() - start
-
-
-if __name__ == "__main__":
-    main()
