@@ -20,7 +20,7 @@ from kip848_records.timeline.operations import (
     TARGET_ASSIGNMENT,
     holds,
 )
-from kip848_records.timeline.ownership import ACQUIRED, OF_PARTITION, changes, named
+from kip848_records.timeline.partitions import ACQUIRED, RELEASED
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -170,8 +170,8 @@ def _target_steps(audited: Audited) -> DataFrame:
     targets = audited.table(_TARGETS).select("partition", "offset", "topic_partitions")
     events = audited.table("group_event").where(F.col("key_type") == MEMBER_TARGET)
     rows = events.join(targets, ["partition", "offset"]).select(*INCARNATION, "member_id", "offset", "topic_partitions")
-    steps = changes(rows, named(F.col("topic_partitions")), "offset", ["offset"])
-    in_order = Window.partitionBy(*OF_PARTITION).orderBy("offset", "step")
+    steps = _changes(rows.withColumn("partitions", _named(F.col("topic_partitions"))))
+    in_order = Window.partitionBy(*INCARNATION, "topic_partition").orderBy("offset", "step")
     claims = F.sum(F.when(F.col("step") == ACQUIRED, 1).otherwise(-1)).over(in_order)
     is_acquired = F.col("step") == ACQUIRED
     return steps.withColumn("claims", claims).select(
@@ -203,3 +203,29 @@ def _sizes_and_assignments(audited: Audited) -> DataFrame:
     return events.join(sizes, ["partition", "offset"], "left").select(
         *INCARNATION, "offset", F.lit(0).alias("step"), "key_type", "partitions", "assignment_epoch", "is_complete"
     )
+
+
+def _changes(targets: DataFrame) -> DataFrame:
+    """Return ``INCARNATION, offset, step, topic_partition`` for what a member's target has and the one before had not.
+
+    And the other way round: ``step`` is ACQUIRED or RELEASED.
+    """
+    own = Window.partitionBy(*INCARNATION, "member_id").orderBy("offset")
+    before = F.coalesce(F.lag("partitions").over(own), F.array().cast("array<string>"))
+    released, acquired = F.array_except("before", "partitions"), F.array_except("partitions", "before")
+    steps = F.concat(
+        F.transform(released, lambda name: F.struct(F.lit(RELEASED).alias("step"), name.alias("topic_partition"))),
+        F.transform(acquired, lambda name: F.struct(F.lit(ACQUIRED).alias("step"), name.alias("topic_partition"))),
+    )
+    return targets.withColumn("before", before).select(*INCARNATION, "offset", F.inline(steps))
+
+
+def _named(partitions: Column) -> Column:
+    """Return partitions by topic as an array of ``<topic id>:<partition>``; none for null.
+
+    Strings, because Spark compares arrays of structs element by element with each other, those of strings by hash.
+    """
+    of_topic = F.transform(
+        partitions, lambda topic: F.transform(topic["partitions"], lambda p: F.concat_ws(":", topic["topic_id"], p))
+    )
+    return F.coalesce(F.flatten(of_topic), F.array().cast("array<string>"))

@@ -1,132 +1,176 @@
-"""Who holds the partitions that a member waits for.
-
-"Who owns this partition now" is a row among the changes of the partition's owner, in the order of operations: a running
-window answers it, and nobody joins on ranges.
-"""
+"""Who holds the partitions that a member waits for."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import Window
-from pyspark.sql import functions as F
+import numpy as np
 
-from kip848_records.timeline.operations import INCARNATION, LIFE, MEMBER_KEY
-from kip848_records.timeline.ownership import ASKED, changes, owned, topic_id, topic_partition_number, with_owner
+from kip848_records.timeline.operations import UNRELEASED_PARTITIONS, within
+from kip848_records.timeline.owners import owners
+from kip848_records.timeline.partitions import ASKED, changes
 from kip848_records.timeline.settlements import numbers
+from kip848_records.timeline.windows import NONE, NULL, Window, arrow, lists_by_row, of_rows, struct
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    import pyarrow as pa
 
-_WAITS: Final = "awaited IS NOT NULL"
+    from kip848_records.timeline.members import States
+    from kip848_records.timeline.partitions import TopicPartitions
+    from kip848_records.timeline.settlements import Settlements
+    from kip848_records.timeline.story import Story
+    from kip848_records.timeline.windows import Ints
+
+AWAITED: Final = "topic_id string, number int, owner string, released_at timestamp"
+"""A partition that a member waits for at the end of the log; `owner` is null for nobody."""
 _END: Final = 2**63 - 1
 """The operation of questions that are asked at the end of the log: after all others."""
 
 
-def owners_of_awaited(members: DataFrame, written: DataFrame) -> DataFrame:
-    """Tell who owned each partition that a member in UNRELEASED_PARTITIONS waited for, whenever that counts.
+@dataclass(frozen=True)
+class OwnersOfAwaited:
+    """Who owned each partition that a member in UNRELEASED_PARTITIONS waited for, whenever that counts.
 
     That is at the end of each operation with a type 8 of its own, for all assignments that it has not settled then; at
     the end of the one that wrote an assignment, for that one; and at the end of the log.
 
-    Args:
-        members: the rows of `member_states`.
-        written: the rows of `assignments`.
-
-    Returns:
-        One row per time and partition: ``LIFE, operation, topic_partition, assignment`` (null for all that were not
-        settled), ``settled_before, assignments_after``, ``owner`` (null: nobody), ``released_at``, when the last owner
-        seen released it (null while it has one, or if none was seen), and ``is_end``, of the log.
+    `state`: that of the member; `operation`; `assignment`: its number, NULL for all that were not settled; `partition`;
+    `owner`: a member, NULL for nobody; `released_at`: when the last owner seen released it, NULL while it has one, or
+    if none was seen.
     """
-    waiting = members.where(_WAITS)
-    questions = (
-        _asked(waiting.where("current.offset >= operation"))
-        .unionByName(_asked(_new_assignments(waiting, written)))
-        .unionByName(_asked(waiting.where("until.operation IS NULL").withColumn("operation", F.lit(_END))))
+
+    state: Ints
+    operation: Ints
+    assignment: Ints
+    partition: Ints
+    owner: Ints
+    released_at: Ints
+
+
+def owners_of_awaited(story: Story) -> OwnersOfAwaited:
+    """Ask for the owners of awaited partitions, of all members at once."""
+    states, made, told, partitions = story.states, story.progress, story.operations, story.partitions
+    waiting = np.flatnonzero(states.is_member & (states.member_state == UNRELEASED_PARTITIONS))
+    is_of_type_8 = told.operation[states.current[waiting]] == states.operation[waiting]
+    at_type_8 = waiting[is_of_type_8]
+    # The operations that wrote an assignment and no type 8 of the member, which waits already.
+    above = np.where(is_of_type_8, story.numbered.after[states.row[waiting]], made.met_above[waiting])
+    nth, assignment = numbers(above, made.met_up_to[waiting])
+    at_assignment = waiting[nth]
+    place = story.written.place(states.incarnation[at_assignment], assignment)
+    at_end = waiting[made.until_operation[waiting] == NULL]
+
+    asking = np.concatenate([at_type_8, at_assignment, at_end])
+    of_assignment = np.concatenate([np.full(len(at_type_8), NULL), assignment, np.full(len(at_end), NULL)])
+    operation = np.concatenate(
+        [states.operation[at_type_8], told.operation[story.written.row[place]], np.full(len(at_end), _END)]
     )
-    with_type_8 = members.where("current IS NOT NULL").withColumn("offset", F.col("current.offset"))
-    steps = changes(with_type_8, owned(), "operation", ["operation", "offset", "timestamp"])
-    every = steps.unionByName(questions, allowMissingColumns=True)
-    return (
-        with_owner(every, ["operation", "step", "offset"])
-        .where(F.col("step") == ASKED)
-        .select(
-            *(*LIFE, "operation", "topic_partition", "assignment", "settled_before", "assignments_after", "owner"),
-            F.when(F.col("owner").isNull(), F.col("released_before.timestamp")).alias("released_at"),
-            (F.col("operation") == _END).alias("is_end"),
-        )
+    question, awaited = _awaited(states, partitions, asking)
+    with_type_8 = np.flatnonzero(states.current != NONE)
+    current = states.current[with_type_8]
+    owning = changes(
+        Window(states.of_member.codes[with_type_8]),
+        [(partitions["assigned"], current), (partitions["pending"], current)],
     )
+    changed = with_type_8[owning.state]
 
-
-def seen_blocking(owners: DataFrame) -> DataFrame:
-    """Tell which members blocked a member on its way to an assignment.
-
-    Args:
-        owners: the rows of `owners_of_awaited`.
-
-    Returns:
-        One row per member and assignment with any: ``MEMBER_KEY, assignment, seen_blocking``, a sorted array of ids.
-    """
-    hits = owners.where("owner != member_id AND NOT is_end")
-    own = hits.where("assignment IS NULL").transform(_of_unsettled)
-    new = hits.where("assignment IS NOT NULL").select(*MEMBER_KEY, "assignment", "owner")
-    found = F.array_sort(F.collect_set("owner")).alias("seen_blocking")
-    return own.unionByName(new).groupBy(*MEMBER_KEY, "assignment").agg(found)
-
-
-def awaited_at_end(owners: DataFrame, topics: DataFrame) -> DataFrame:
-    """Tell what the members that are in UNRELEASED_PARTITIONS at the end of the log wait for, and for whom.
-
-    Args:
-        owners: the rows of `owners_of_awaited`.
-        topics: ``topic_id, topic``, each id once.
-
-    Returns:
-        One row per such member: ``MEMBER_KEY, awaited``, a sorted array of structs ``topic_id, topic, partition,
-        owner`` (null: nobody), ``released_at``; and ``blocking_at_end``, a sorted array of the owners but the member
-        itself.
-    """
-    topic = F.coalesce("topic", "topic_id").alias("topic")
-    awaited = F.struct("topic_id", topic, topic_partition_number().alias("partition"), "owner", "released_at")
-    blocking = F.collect_set(F.when(F.col("owner") != F.col("member_id"), F.col("owner")))
-    return (
-        owners.where("is_end")
-        .withColumn("topic_id", topic_id())
-        .join(topics.select("topic_id", "topic"), "topic_id", "left")
-        .groupBy(*MEMBER_KEY)
-        .agg(F.array_sort(F.collect_list(awaited)).alias("awaited"), F.array_sort(blocking).alias("blocking_at_end"))
+    state = np.concatenate([changed, asking[question]])
+    step = np.concatenate([owning.step, np.full(len(question), ASKED)])
+    when = np.concatenate([states.operation[changed], operation[question]])
+    partition = np.concatenate([owning.partition, awaited])
+    asked = np.concatenate([np.full(len(changed), NONE), question])
+    in_order = np.lexsort((states.current[state], step, when))
+    state, step, when, partition, asked = (column[in_order] for column in (state, step, when, partition, asked))
+    found = owners(states.incarnation[state], partition, step, states.member_id[state])
+    released_at = of_rows(states.timestamp[state], found.released_before)
+    is_question = np.flatnonzero(step == ASKED)
+    owner = found.owner[is_question]
+    return OwnersOfAwaited(
+        state=state[is_question],
+        operation=when[is_question],
+        assignment=of_assignment[asked[is_question]],
+        partition=partition[is_question],
+        owner=owner,
+        released_at=np.where(owner == NULL, released_at[is_question], NULL),
     )
 
 
-def _new_assignments(waiting: DataFrame, written: DataFrame) -> DataFrame:
-    """Return the operations that wrote an assignment and no type 8 of the member, which waits already."""
-    asked_for = F.when(F.col("current.offset") >= F.col("operation"), F.col("assignments_after"))
-    met = numbers(F.coalesce(asked_for, F.col("assignments_before")), F.col("until.assignments"))
-    at = written.select(*INCARNATION, "assignment", "operation")
-    return waiting.withColumn("assignment", F.explode(met)).drop("operation").join(at, [*INCARNATION, "assignment"])
+def _awaited(states: States, partitions: TopicPartitions, asking: Ints) -> tuple[Ints, Ints]:
+    """Return the partitions that the members of states wait for, each with the place of its question."""
+    question, target = partitions["target"].of(states.target[asking])
+    owner, assigned = partitions["assigned"].of(states.current[asking])
+    _, dense = np.unique(np.concatenate([target, assigned]), return_inverse=True)
+    dense = dense.reshape(-1)
+    count = len(dense) + 1
+    wanted, had = question * count + dense[: len(target)], owner * count + dense[len(target) :]
+    _, first = np.unique(wanted, return_index=True)
+    first = first[~np.isin(wanted[first], had)]
+    return question[first], target[first]
 
 
-def _asked(waiting: DataFrame) -> DataFrame:
-    assignment = "assignment" if "assignment" in waiting.columns else F.lit(None).cast("int").alias("assignment")
-    return waiting.select(
-        *(*LIFE, "operation", assignment, "settled_before", "assignments_after"),
-        F.explode("awaited").alias("topic_partition"),
-        F.lit(ASKED).alias("step"),
+def seen_blocking(story: Story, asked: OwnersOfAwaited, met: Settlements) -> pa.ListArray:
+    """Tell which members blocked the member of each settlement on its way to the assignment: ids, sorted."""
+    events, states = story.events, story.states
+    hits = np.flatnonzero(
+        (asked.owner != NULL) & (asked.owner != states.member_id[asked.state]) & (asked.operation != _END)
     )
+    state, owner, assignment = asked.state[hits], asked.owner[hits], asked.assignment[hits]
+    is_own = assignment == NULL
+    nth, own = _of_unsettled(story, asked.operation[hits][is_own], state[is_own], owner[is_own])
+    state = np.concatenate([state[is_own][nth], state[~is_own]])
+    number = np.concatenate([own, assignment[~is_own]])
+    owner = np.concatenate([owner[is_own][nth], owner[~is_own]])
+
+    # Both sides by member and assignment.
+    member = states.of_member.codes
+    count = int(max(met.assignment.max(initial=0), number.max(initial=0))) + 1
+    blocked = member[state] * count + number
+    wanted = member[met.settled_by] * count + met.assignment
+    ranks = events.ranks("member_id")
+    in_order = np.lexsort((ranks[owner], blocked))
+    blocked, owner = blocked[in_order], owner[in_order]
+    is_new = np.ones(len(blocked), bool)
+    is_new[1:] = (blocked[1:] != blocked[:-1]) | (owner[1:] != owner[:-1])
+    blocked, owner = blocked[is_new], owner[is_new]
+    first, end = np.searchsorted(blocked, wanted), np.searchsorted(blocked, wanted, side="right")
+    place = np.repeat(np.arange(len(wanted)), end - first)
+    nth = np.arange(len(place)) - np.repeat(np.cumsum(end - first) - (end - first), end - first)
+    ids = events.ids("member_id", owner[np.repeat(first, end - first) + nth])
+    return lists_by_row(ids, place, len(wanted))
 
 
-def _of_unsettled(hits: DataFrame) -> DataFrame:
-    """Return ``MEMBER_KEY, assignment, owner`` for the assignments that were open when an owner was seen.
+def _of_unsettled(story: Story, operation: Ints, state: Ints, owner: Ints) -> tuple[Ints, Ints]:
+    """Return the assignments that were open when an owner was seen, each with the place of the hit.
 
     Of several times that one owner is seen, the last before an assignment is settled speaks for it: so a hit covers
     the assignments met by then that are settled before the same owner is seen again, and each comes up once.
     """
-    of_owner = Window.partitionBy(*LIFE, "owner").orderBy("operation")
-    settled_next = F.coalesce(F.lead("settled_before").over(of_owner), F.col("assignments_after"))
-    last = F.least("assignments_after", settled_next)
-    return (
-        hits.select(*LIFE, "owner", "operation", "settled_before", "assignments_after")
-        .distinct()
-        .withColumn("assignments", numbers(F.col("settled_before"), last))
-        .select(*MEMBER_KEY, F.explode("assignments").alias("assignment"), "owner")
-    )
+    states = story.states
+    of_life = Window(within(states.of_member, states.life)).codes[state]
+    in_order = np.lexsort((operation, owner, of_life))
+    # One hit for all partitions that the owner holds.
+    is_new = np.ones(len(in_order), bool)
+    same = [column[in_order][1:] == column[in_order][:-1] for column in (of_life, owner, operation)]
+    is_new[1:] = ~np.logical_and.reduce(same)
+    hit = in_order[is_new]
+    of_owner = Window(within(Window(of_life[hit]), owner[hit]))
+    settled, met = story.progress.settled_before[state[hit]], story.numbered.after[states.row[state[hit]]]
+    following = of_owner.following()
+    settled_next = np.where(following == NONE, met, settled[following])
+    place, assignment = numbers(settled, np.minimum(met, settled_next))
+    return hit[place], assignment
+
+
+def awaited_at_end(story: Story, asked: OwnersOfAwaited) -> pa.ListArray:
+    """Return for each event what its member waits for at the end of the log, and for whom (`AWAITED`)."""
+    events, states, partitions = story.events, story.states, story.partitions
+    rows = np.flatnonzero(asked.operation == _END)
+    partition = asked.partition[rows]
+    columns = {
+        "topic_id": partitions.topic_ids(partition),
+        "number": partitions.numbers(partition),
+        "owner": events.ids("member_id", asked.owner[rows]),
+        "released_at": arrow(asked.released_at[rows], events.times),
+    }
+    return lists_by_row(struct(columns), states.row[asked.state[rows]], len(events))

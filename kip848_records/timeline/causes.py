@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import Window
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
 
 from kip848_records.timeline.operations import (
     CURRENT_ASSIGNMENT,
     GROUP_EPOCH,
     GROUP_METADATA,
-    INCARNATION,
     MEMBER,
     PARTITION_METADATA,
     REGULAR_EXPRESSION,
-    holds,
+    within,
 )
+from kip848_records.timeline.windows import NO_VALUE, NONE, NULL, Window, holds_of, of_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from kip848_records.timeline.censoring import History
+    from kip848_records.timeline.columns import Events
+    from kip848_records.timeline.operations import Operations
+    from kip848_records.timeline.windows import Bools, Ints
 
 _CAUSES: Final = (
     "upgraded",
@@ -32,92 +35,77 @@ _CAUSES: Final = (
     "regex_resolved",
 )
 """The first that fits is the cause; `unknown` as well if none does."""
+_NO_MEMBER: Final = -2
+"""In place of an instance id's number, which is `NO_VALUE` for a member without one."""
 
 
-def bump_causes(events: DataFrame) -> DataFrame:
-    """Tell the cause of every type-3 record.
+def bump_causes(events: Events, told: Operations, history: History) -> pa.Array:
+    """Return the cause of every type-3 record that is no tombstone, null for all other events.
 
     It is told by the records of its operation up to it, from the operation's previous type 3 on. Leave, session expiry
     and fencing write the same records, so they have one name.
-
-    Args:
-        events: the rows of `group_events`.
-
-    Returns:
-        One row per type-3 record that is no tombstone: ``partition, group_id, incarnation, offset, cause``.
     """
-    in_order = Window.partitionBy(*INCARNATION).orderBy("offset")
-    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    of_bump = Window.partitionBy(*INCARNATION, "operation", "bumps_before").orderBy("offset")
-    bumps = F.when(F.col("key_type") == GROUP_EPOCH, F.lit(1))
-    rank = F.min("sign").over(of_bump)
-    hashed = F.when(F.col("key_type") == GROUP_EPOCH, F.coalesce("metadata_hash", F.lit(0)))
-    return (
-        events.transform(_with_members_seen)
-        .withColumn("hash_before", F.last(hashed, ignorenulls=True).over(before))
-        .withColumn("bumps_before", F.coalesce(F.sum(bumps).over(before), F.lit(0)))
-        .withColumn("sign", _sign())
-        .withColumn("rank", rank)
-        .where((F.col("key_type") == GROUP_EPOCH) & ~F.col("is_tombstone"))
-        .select(
-            *INCARNATION,
-            "offset",
-            F.coalesce(F.get(F.array(*map(F.lit, _CAUSES)), F.col("rank")), F.lit("unknown")).alias("cause"),
-        )
-    )
+    is_epoch = events.ints("key_type") == GROUP_EPOCH
+    bumps_before = told.of_incarnation.running_sum(is_epoch, before=True)
+    # A type 3 is the last of its window: what its operation writes behind it belongs to the next bump.
+    of_bump = Window(within(told.of_operation, bumps_before), are_together=True)
+    rank = of_bump.min(_signs(events, told, history))
+    causes = pa.array([*_CAUSES, "unknown"], pa.string())
+    return causes.take(pa.array(rank, mask=~is_epoch | events.bools("is_tombstone")))
 
 
-def _with_members_seen(events: DataFrame) -> DataFrame:
-    """Add what a type 5 has to be compared with.
-
-    ``was_member``, ``identity`` (instance id and subscription; of a tombstone those it deletes), ``next_current``, the
-    member's next type 8, and ``instance_before``, the type 5 before it of the same instance id.
-    """
-    own = Window.partitionBy(*INCARNATION, "member_id").orderBy("offset")
-    backwards = Window.partitionBy(*INCARNATION, "member_id").orderBy(F.desc("offset"))
-    of_instance = Window.partitionBy(*INCARNATION, "key_type", "identity.instance_id").orderBy("offset")
-    is_member = F.when(F.col("key_type") == MEMBER, ~F.col("is_tombstone"))
-    live = is_member & ~F.col("is_tombstone")
-    current = F.when(F.col("key_type") == CURRENT_ASSIGNMENT, F.struct("operation", "previous_member_epoch"))
-    return events.withColumns(
-        {
-            "was_member": holds(
-                F.last(is_member, ignorenulls=True).over(own.rowsBetween(Window.unboundedPreceding, -1))
-            ),
-            "identity": F.last(F.when(live, F.struct("instance_id", "subscription")), ignorenulls=True).over(own),
-            "next_current": F.last(current, ignorenulls=True).over(backwards),
-        }
-    ).withColumn(
-        "instance_before", F.lag(F.struct("is_tombstone", "operation", "member_id", "identity")).over(of_instance)
-    )
-
-
-def _sign() -> Column:
-    """Return the place in `_CAUSES` of what a record points to; null if it points to nothing."""
-    key_type, is_live = F.col("key_type"), ~F.col("is_tombstone")
-    joins = (key_type == MEMBER) & is_live & ~F.col("was_member")
-    gone = F.col("instance_before")
-    replaces = joins & holds(
-        F.col("instance_id").isNotNull()
-        & gone["is_tombstone"]
-        & (gone["operation"] == F.col("operation"))
-        & (gone["member_id"] != F.col("member_id"))
-    )
-    resubscribes = replaces & ~gone["identity"]["subscription"].eqNullSafe(F.col("subscription"))
-    first_epoch = holds(
-        (F.col("next_current.operation") == F.col("operation")) & (F.col("next_current.previous_member_epoch") == 0)
-    )
-    # 0 is no hash: Kafka 4.0 writes none, and a group without members or topics has none.
-    rehashed = (F.col("hash_before") != 0) & ~F.col("metadata_hash").isin(F.col("hash_before"), F.lit(0))
+def _signs(events: Events, told: Operations, history: History) -> Ints:
+    """Return the place in `_CAUSES` of what each record points to, the place behind them if it points to nothing."""
+    key_type, is_live = events.ints("key_type"), ~events.bools("is_tombstone")
+    is_member = key_type == MEMBER
+    was_member = holds_of(is_live, told.of_member.last(is_member, before=True))
+    joins = is_member & is_live & ~was_member
+    replaces, resubscribes = _replacements(events, told, joins)
     signs = {
         "upgraded": (key_type == GROUP_METADATA) & ~is_live,
-        "topic_metadata_changed": ((key_type == PARTITION_METADATA) & is_live) | holds(rehashed),
-        "subscription_changed": ((key_type == MEMBER) & is_live & F.col("was_member")) | resubscribes,
+        "topic_metadata_changed": ((key_type == PARTITION_METADATA) & is_live) | _rehashed(events, told),
+        "subscription_changed": (is_member & is_live & was_member) | resubscribes,
         "static_member_replaced": replaces,
-        "member_joined": joins & (F.col("is_complete") | first_epoch),
+        "member_joined": joins & (history.is_complete | _is_first_epoch(events, told)),
         "unknown": joins,
-        "member_left": (key_type == MEMBER) & ~is_live,
+        "member_left": is_member & ~is_live,
         "regex_resolved": key_type == REGULAR_EXPRESSION,
     }
-    cases = (F.when(signs[cause], F.lit(rank)) for rank, cause in enumerate(_CAUSES))
-    return F.coalesce(*cases)
+    return np.select([signs[cause] for cause in _CAUSES], range(len(_CAUSES)), len(_CAUSES))
+
+
+def _replacements(events: Events, told: Operations, joins: Bools) -> tuple[Bools, Bools]:
+    """Tell which members join in the place of another of the same instance id that the same operation removed.
+
+    And which of them with another subscription.
+    """
+    instance, member, subscription = events.codes("instance_id"), events.codes("member_id"), events.ints("subscription")
+    is_member, is_tombstone = events.ints("key_type") == MEMBER, events.bools("is_tombstone")
+    # Of a tombstone the identity that it deletes.
+    identity = told.of_member.last(is_member & ~is_tombstone)
+    known_as = np.where(identity == NONE, NO_VALUE, instance[identity])
+    gone = Window(within(told.of_incarnation, np.where(is_member, known_as, _NO_MEMBER))).previous()
+    replaces = (
+        joins
+        & (instance != NO_VALUE)
+        & holds_of(is_tombstone, gone)
+        & (of_rows(told.operation, gone) == told.operation)
+        & (of_rows(member, gone) != member)
+    )
+    of_gone = of_rows(subscription, np.where(gone == NONE, NONE, identity[gone]))
+    return replaces, replaces & (of_gone != subscription)
+
+
+def _rehashed(events: Events, told: Operations) -> Bools:
+    """Tell where the hash of topic metadata changed: 0 is none, as in Kafka 4.0, or without members or topics."""
+    metadata_hash, is_epoch = events.ints("metadata_hash"), events.ints("key_type") == GROUP_EPOCH
+    before = of_rows(metadata_hash, told.of_incarnation.last(is_epoch, before=True))
+    is_hash = (metadata_hash != NULL) & (metadata_hash != 0)
+    return np.asarray(is_hash & (before != NULL) & (before != 0) & (metadata_hash != before))
+
+
+def _is_first_epoch(events: Events, told: Operations) -> Bools:
+    """Tell whether the member's next type 8 is of the same operation, and its first."""
+    current = told.of_member.next(events.ints("key_type") == CURRENT_ASSIGNMENT)
+    is_first = of_rows(events.ints("previous_member_epoch"), current) == 0
+    return np.asarray(is_first & (of_rows(told.operation, current) == told.operation))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import Window
+import numpy as np
 from pyspark.sql import functions as F
 
-from kip848_records.timeline.operations import GROUP, GROUP_EPOCH, INCARNATION, LOST, holds
+from kip848_records.timeline.operations import LOST
+from kip848_records.timeline.windows import NONE, NULL, of_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
+
+    from kip848_records.timeline.columns import Events
+    from kip848_records.timeline.operations import Operations
+    from kip848_records.timeline.windows import Bools
 
 OBSERVED: Final = "observed"
 LEFT_CENSORED: Final = "left_censored"
@@ -18,77 +24,53 @@ RIGHT_CENSORED: Final = "right_censored"
 CENSORED: Final = "censored"
 
 
-def with_history(events: DataFrame, history: DataFrame | None, losses: DataFrame | None = None) -> DataFrame:
-    """Add to each event what is known to be there from it on.
+@dataclass(frozen=True)
+class History:
+    """What is known to be there from each event on.
+
+    `is_complete`: no record of the group is missing at this offset or after it. `is_headless`: records of this
+    incarnation, from before this one, are missing that compaction would have kept. `is_unscathed`: no record from here
+    on was lost. `is_whole`: no record of the incarnation is missing.
+    """
+
+    is_complete: Bools
+    is_headless: Bools
+    is_unscathed: Bools
+    is_whole: Bools
+
+
+def histories(events: Events, told: Operations) -> History:
+    """Tell what is known of each event's history by that of its partition (`history.known_history`) and its losses.
 
     Group epochs step by one, so one that does not follow the one before proves that records are missing, whatever the
-    partition's history says: of that group nothing before it is complete.
-
-    Args:
-        events: the rows of `with_operations`.
-        history: ``partition, complete_from bigint, head_missing boolean``, one row per partition, as
-            `history.known_history` tells it. Without it, or where it is null, no history counts as complete.
-        losses: the rows of `losses.partition_losses`.
-
-    Returns:
-        The events with ``is_complete``: no record of the group is missing at this offset or after it; ``is_headless``:
-        records of this incarnation, from before this one, are missing that compaction would have kept;
-        ``is_unscathed``: no record from here on was lost; ``is_whole``: no record of the incarnation is missing.
+    partition's history says: of that group nothing before it is complete. Of several losses the first and the last
+    count: between them a state may be called unknown that is known.
     """
-    if history is None:
-        known = {"is_complete": False, "is_headless": False, "is_unscathed": True, "is_whole": False}
-        return events.withColumns({name: F.lit(value) for name, value in known.items()})
-    before = Window.partitionBy(*INCARNATION).orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
-    epoch_before = F.last("group_epoch", ignorenulls=True).over(before)
-    is_jump = ~F.col("group_epoch").isin(epoch_before, epoch_before + 1)
-    last_jump = F.max(F.when(F.col("jumps"), F.col("offset"))).over(Window.partitionBy(*GROUP))
-    offset = F.col("offset")
-    is_complete = holds((offset >= F.col("complete_from")) & (offset >= F.coalesce("last_jump", "complete_from")))
-    return (
-        events.withColumn("jumps", is_jump)
-        .withColumn("last_jump", last_jump)
-        .join(F.broadcast(history), "partition", "left")
-        .transform(_with_losses, losses)
-        .withColumn("is_headless", (holds(F.col("head_missing")) & (F.col("incarnation") == 0)) | _is_behind_loss())
-        .withColumn("is_unscathed", offset > F.col("last_loss"))
-        .withColumn("is_complete", is_complete & ~F.col("is_headless") & F.col("is_unscathed"))
-        .withColumn("is_whole", F.min("is_complete").over(Window.partitionBy(*INCARNATION)))
-        .drop(
-            "jumps",
-            "last_jump",
-            "complete_from",
-            "head_missing",
-            "first_loss",
-            "last_loss",
-            "deleted_at",
-            "last_offset",
-        )
+    offset, epoch, complete_from = events.ints("offset"), events.ints("group_epoch"), events.ints("complete_from")
+    epoch_before = of_rows(epoch, told.of_incarnation.last(epoch != NULL, before=True))
+    jumps = (epoch != NULL) & (epoch_before != NULL) & (epoch != epoch_before) & (epoch != epoch_before + 1)
+    last_jump = told.of_group.max(np.where(jumps, offset, NULL))
+
+    lost = np.where(events.ints("key_type") == LOST, offset, NULL)
+    last_loss = np.maximum(events.ints("last_loss"), told.of_group.max(lost))
+    none = np.iinfo(np.int64).max
+    first_losses = [events.ints("first_loss"), lost]
+    of_partition, of_group = (np.where(first == NULL, none, first) for first in first_losses)
+    first_loss = np.minimum(of_partition, told.of_group.min(of_group))
+    deletion = told.of_group.last(told.deletes, before=True)
+    deleted_at = np.where(deletion == NONE, -1, offset[deletion])
+    is_behind_loss = (last_loss > deleted_at) & (offset >= first_loss)
+
+    is_headless = (events.bools("head_missing") & (told.incarnation == 0)) | is_behind_loss
+    is_unscathed = offset > last_loss
+    is_told = (complete_from != NULL) & (offset >= complete_from) & (offset >= last_jump)
+    is_complete = is_told & ~is_headless & is_unscathed
+    return History(
+        is_complete=is_complete,
+        is_headless=is_headless,
+        is_unscathed=is_unscathed,
+        is_whole=~told.of_incarnation.any(~is_complete),
     )
-
-
-def _with_losses(events: DataFrame, losses: DataFrame | None) -> DataFrame:
-    """Add the offsets of the group's first and last loss, -1 for none, and of the deletion before this incarnation."""
-    of_group = Window.partitionBy(*GROUP)
-    before = of_group.orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
-    deletion = F.when((F.col("key_type") == GROUP_EPOCH) & F.col("is_tombstone"), F.col("offset"))
-    lost = F.when(F.col("key_type") == LOST, F.col("offset"))
-    none = F.lit(-1).cast("bigint")
-    if losses is None:
-        marked = events.withColumns({"first_loss": none, "last_loss": none})
-    else:
-        marked = events.join(F.broadcast(losses), "partition", "left")
-    return marked.withColumns(
-        {
-            "deleted_at": F.coalesce(F.last(deletion, ignorenulls=True).over(before), none),
-            "first_loss": F.coalesce(F.least("first_loss", F.min(lost).over(of_group)), none),
-            "last_loss": F.coalesce(F.greatest("last_loss", F.max(lost).over(of_group)), none),
-        }
-    )
-
-
-def _is_behind_loss() -> Column:
-    """Of several losses the first and the last count: between them a state may be called unknown that is known."""
-    return (F.col("last_loss") > F.col("deleted_at")) & (F.col("offset") >= F.col("first_loss"))
 
 
 def history(*, begin_is_complete: Column, has_end: Column) -> Column:

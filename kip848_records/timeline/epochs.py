@@ -5,29 +5,26 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from kip848_records.timeline.causes import bump_causes
 from kip848_records.timeline.censoring import history
 from kip848_records.timeline.durations import ms_between
-from kip848_records.timeline.moves import partitions_moved
 from kip848_records.timeline.operations import GROUP_EPOCH, INCARNATION, TARGET_ASSIGNMENT, holds
 from kip848_records.timeline.states import DEAD, EMPTY, STABLE
 
 _ENDINGS: Final = (DEAD, EMPTY, STABLE)
 
 
-def epoch_timeline(events: DataFrame, judged: DataFrame) -> DataFrame:
+def epoch_timeline(judged: DataFrame) -> DataFrame:
     """Tell the life of every group epoch, from its first type-3 record to the operation that ended it.
 
     An epoch ends with the first operation, at or after its bump, at whose end the group was deleted, Empty or Stable.
     A state that the log does not tell ends nothing: of a log with holes this is what is left to see.
 
     Args:
-        events: the rows of `group_events`.
-        judged: the rows of `judge`.
+        judged: the rows of `judged_groups`.
 
     Returns:
         One row per (group_id, incarnation, group_epoch), with ``partition``, ``group_type``;
-        ``bumped_at, bump_offset, cause`` (see `bump_causes`); ``assigned_at``, of the first type 6 that reaches
+        ``bumped_at, bump_offset, cause`` (see `causes.bump_causes`); ``assigned_at``, of the first type 6 that reaches
         this epoch before it ends; ``converged_at``; ``status`` (converged, superseded, emptied, deleted, open);
         ``superseded_by``, the group's epoch when it converged without this one, or at the end of the log;
         ``members`` at the bump;
@@ -37,8 +34,6 @@ def epoch_timeline(events: DataFrame, judged: DataFrame) -> DataFrame:
     """
     written = F.col("key_type").isin(GROUP_EPOCH, TARGET_ASSIGNMENT) & ~F.col("is_tombstone")
     of_epoch = Window.partitionBy(*INCARNATION, "group_epoch").orderBy("offset")
-    causes = events.transform(bump_causes).withColumnRenamed("offset", "bump_offset")
-    moved = events.transform(partitions_moved)
     return (
         judged.transform(_with_end)
         .where(written)
@@ -49,8 +44,6 @@ def epoch_timeline(events: DataFrame, judged: DataFrame) -> DataFrame:
         .withColumns({"bumped_at": F.col("timestamp"), "bump_offset": F.col("offset")})
         .transform(_with_outcome)
         .transform(_with_lags)
-        .join(causes, [*INCARNATION, "bump_offset"], "left")
-        .join(moved, [*INCARNATION, "assignment_offset"], "left")
         .select(
             *INCARNATION,
             *("group_epoch", "group_type", "bumped_at", "bump_offset", "cause", "assigned_at", "converged_at"),
@@ -84,12 +77,12 @@ def _with_assignment(written: DataFrame) -> DataFrame:
     is_assignment = F.col("key_type") == TARGET_ASSIGNMENT
     epoch = F.when(is_assignment, F.col("assignment_epoch")).otherwise(F.col("group_epoch"))
     this_or_later = Window.partitionBy(*INCARNATION).orderBy(F.desc("epoch"))
-    earliest = F.min(F.when(is_assignment, F.struct("offset", "timestamp"))).over(this_or_later)
+    earliest = F.min(F.when(is_assignment, F.struct("offset", "timestamp", "partitions_moved"))).over(this_or_later)
     return written.withColumn("epoch", epoch).withColumn("assignment", earliest)
 
 
 def _with_outcome(bumps: DataFrame) -> DataFrame:
-    """Add assigned_at, assignment_offset, converged_at, status, superseded_by and history."""
+    """Add assigned_at, partitions_moved, converged_at, status, superseded_by and history."""
     ended_in = F.col("end.state")
     in_time = F.col("assignment.offset") <= F.col("end.offset")
     epoch_then = F.coalesce(F.col("end.group_epoch"), F.col("last_epoch"))
@@ -103,7 +96,7 @@ def _with_outcome(bumps: DataFrame) -> DataFrame:
     return bumps.withColumns(
         {
             "assigned_at": F.when(ended_in.isNull() | in_time, F.col("assignment.timestamp")),
-            "assignment_offset": F.when(ended_in.isNull() | in_time, F.col("assignment.offset")),
+            "partitions_moved": F.when(ended_in.isNull() | in_time, F.col("assignment.partitions_moved")),
             "converged_at": F.when(ended_in == STABLE, F.col("end.timestamp")),
             "status": status,
             "superseded_by": F.when(status == "superseded", epoch_then),

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from kip848_records.timeline.assignments import with_assignments
-from kip848_records.timeline.censoring import with_history
 from kip848_records.timeline.losses import lost_to_groups
 from kip848_records.timeline.operations import (
     CURRENT_ASSIGNMENT,
+    GROUP,
     GROUP_EPOCH,
     GROUP_METADATA,
     LOST,
@@ -20,8 +19,9 @@ from kip848_records.timeline.operations import (
     PARTITION_METADATA,
     REGULAR_EXPRESSION,
     TARGET_ASSIGNMENT,
-    with_operations,
 )
+from kip848_records.timeline.told import TOLD, tell
+from kip848_records.workers import map_in_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +70,7 @@ _FIELDS: Final[Mapping[str, str]] = {
     "assignment_epoch": "assignment_epoch",
     "member_epoch": "member_epoch",
     "previous_member_epoch": "previous_member_epoch",
-    "member_state": "state",
+    "member_state": "int(state)",
     **{name: name for name in ("instance_id", "client_id", "client_host", "rebalance_timeout_ms")},
     # A hash of nothing is a number too.
     "subscription": f"IF(key_type = {MEMBER} AND NOT is_tombstone,"
@@ -88,16 +88,19 @@ _FIELDS: Final[Mapping[str, str]] = {
 
 def group_events(
     records: DataFrame,
-    history: DataFrame | None = None,
+    history: DataFrame,
     lost: DataFrame | None = None,
     losses: DataFrame | None = None,
 ) -> DataFrame:
-    """Make every record that tells of a group's state one row, with its operation, incarnation and assignments.
+    """Make every record that tells of a group's state one row, with everything that is told of it by those before.
+
+    A group's events are brought to one task, in order; there they take some hundred bytes each.
 
     Args:
         records: ``partition, offset, timestamp, size, is_tombstone, table``, and the columns of `EVENT_TABLES`, null
             where the record's table does not have them; one row per (partition, offset).
-        history: as `with_history` takes it.
+        history: ``partition, complete_from bigint, head_missing boolean``, one row per partition, as
+            `history.known_history` tells it; where there is none, or null, no history counts as complete.
         lost: the rows of `losses.lost_records`; without it, every record of a known group decoded.
         losses: the rows of `losses.partition_losses`. Those behind a group's last record take a pass over all records
             more; without it, every record could be read.
@@ -105,11 +108,9 @@ def group_events(
     Returns:
         One row per record: ``partition, offset, timestamp, key_type int, is_tombstone, size int, group_id``; of the
         record's own fields, null on other types and on tombstones: ``member_id`` (5, 7, 8, of tombstones too),
-        ``group_epoch, metadata_hash`` (type 3), ``assignment_epoch`` (6), ``member_epoch, previous_member_epoch,
-        member_state, assigned, pending`` (8), ``instance_id, client_id, client_host, rebalance_timeout_ms``, and
-        ``subscription``, a hash of topic names and regular expression (5), ``target`` (7), ``generation,
-        classic_members`` (2); partitions are arrays of structs ``topic_id, partitions``: whoever needs none leaves
-        these three columns unread. And the columns of `with_operations`, `with_history` and `with_assignments`.
+        ``group_epoch`` (type 3), ``assignment_epoch`` (6), ``member_epoch, member_state`` (8), ``instance_id,
+        client_id, client_host, rebalance_timeout_ms`` (5), ``target`` (7), an array of structs ``topic_id,
+        partitions``. And what `told.TOLD` names besides.
     """
     key_types = F.create_map(*(F.lit(item) for table, (key_type, _) in _EVENTS.items() for item in (table, key_type)))
     events = records.withColumn("key_type", key_types[F.col("table")]).selectExpr(
@@ -119,7 +120,15 @@ def group_events(
         events = events.transform(_with_lost, lost, LOST)
     if losses is not None:
         events = events.transform(_with_lost, lost_to_groups(events, losses), LOST_TO_ANY)
-    return events.transform(with_operations).transform(with_history, history, losses).transform(with_assignments)
+    of_partition = history.select("partition", "complete_from", "head_missing")
+    if losses is None:
+        none = F.lit(None).cast("bigint")
+        of_partition = of_partition.withColumns({"first_loss": none, "last_loss": none})
+    else:
+        of_partition = of_partition.join(losses, "partition", "full")
+    known = events.join(F.broadcast(of_partition), "partition", "left")
+    in_order = known.repartition(*GROUP).sortWithinPartitions(*GROUP, "offset")
+    return map_in_arrow(in_order, tell, TOLD)
 
 
 def _with_lost(events: DataFrame, lost: DataFrame, key_type: int) -> DataFrame:

@@ -1,42 +1,48 @@
-"""One row per change of a topic partition's owner, with the time in which nobody owned it."""
+"""The changes of topic partitions' owners, with the time in which nobody owned them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import Window
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import functions as F
 
 from kip848_records.timeline.censoring import LEFT_CENSORED, OBSERVED
-from kip848_records.timeline.durations import ms_between
-from kip848_records.timeline.operations import AWAY_EPOCH, holds
-from kip848_records.timeline.ownership import (
-    ACQUIRED,
-    ASKED,
-    OF_PARTITION,
-    RELEASED,
-    changes,
-    named,
-    owned,
-    topic_id,
-    topic_partition_number,
-    with_owner,
+from kip848_records.timeline.operations import AWAY_EPOCH, within
+from kip848_records.timeline.owners import owners
+from kip848_records.timeline.partitions import ACQUIRED, ASKED, RELEASED, changes
+from kip848_records.timeline.windows import (
+    NONE,
+    NULL,
+    Window,
+    arrow,
+    lists_by_row,
+    ms_between,
+    of_rows,
+    struct,
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
-_ORDER = ("operation", "step", "offset")
+    from kip848_records.timeline.story import Story
+
+HANDOVER: Final = (
+    "topic_id string, number int, from_member string, released_at timestamp, acquired_offset bigint, "
+    "unowned_ms bigint, wanted boolean, wanted_ms bigint, group_epoch int, history string, clock_skew boolean"
+)
+"""A partition that a member acquired (see `partition_handover`); `number` is that of the partition in its topic."""
 
 
-def partition_handover(members: DataFrame, topics: DataFrame) -> DataFrame:
+def partition_handover(events: DataFrame, topics: DataFrame) -> DataFrame:
     """Tell how each partition went from one member to the next.
 
     An owner is a member whose type 8 lists the partition as assigned or pending revocation at the end of an operation,
     but not a static member that went away: it released what it had with its member epoch -2.
 
     Args:
-        members: the rows of `member_states`.
+        events: the rows of `group_events`.
         topics: ``topic_id, topic``, each id once.
 
     Returns:
@@ -49,87 +55,70 @@ def partition_handover(members: DataFrame, topics: DataFrame) -> DataFrame:
         ``history``: observed, or left_censored if its beginning was not seen or two members claimed it at once;
         ``clock_skew``: unowned_ms is negative.
     """
-    released, acquired = F.col("released_before"), F.col("acquired_before")
-    # The owner before may still claim it.
-    is_free = holds(released["operation"] > acquired["operation"])
-    begin_is_complete = F.when(acquired.isNull(), F.col("is_whole")).otherwise(is_free & released["is_complete"])
     return (
-        members.transform(_steps)
-        .transform(_with_claims)
-        .where(F.col("step") == ACQUIRED)
-        .withColumn("released_at", F.when(is_free, released["timestamp"]))
-        .withColumn("unowned_ms", ms_between("released_at", "timestamp"))
-        .withColumn("topic_id", topic_id())
-        .join(topics.select("topic_id", "topic"), "topic_id", "left")
-        .select(
+        events.select(
             F.col("partition").alias("offsets_partition"),
             *("group_id", "incarnation"),
-            "topic_id",
-            F.coalesce("topic", "topic_id").alias("topic"),
-            topic_partition_number().alias("partition"),
-            acquired["member_id"].alias("from_member"),
-            "released_at",
             F.col("member_id").alias("to_member"),
             F.col("timestamp").alias("acquired_at"),
-            F.col("offset").alias("acquired_offset"),
-            "unowned_ms",
-            holds(F.col("wanted_in") > F.coalesce(acquired["operation"], F.lit(-1))).alias("wanted"),
-            F.when(is_free, F.col("wanted_ms")).alias("wanted_ms"),
-            F.col("member_epoch").alias("group_epoch"),
-            F.when((F.col("owners") == 1) & begin_is_complete, OBSERVED).otherwise(LEFT_CENSORED).alias("history"),
-            holds(F.col("unowned_ms") < 0).alias("clock_skew"),
+            F.inline("handovers"),
         )
+        .join(topics.select("topic_id", "topic"), "topic_id", "left")
+        .withColumn("topic", F.coalesce("topic", "topic_id"))
+        .withColumnRenamed("number", "partition")
     )
 
 
-def _steps(members: DataFrame) -> DataFrame:
-    """Return the changes of owned partitions, and those of targets: rows with ``wants``, +1 or -1, and step ASKED."""
-    is_away = holds(F.col("current.member_epoch") == AWAY_EPOCH)
-    here = F.when(~is_away, owned()).otherwise(F.array().cast("array<string>"))
-    written = members.where("current IS NOT NULL").select(
-        "*", "current.offset", "current.is_complete", "current.is_whole", "current.member_epoch"
+def handovers(story: Story) -> pa.ListArray:
+    """Return for each event the partitions that its member acquired by the end of the operation (`HANDOVER`)."""
+    events, history, states, partitions = story.events, story.history, story.states, story.partitions
+    epoch = of_rows(events.ints("member_epoch"), states.current)
+    written = np.flatnonzero(states.current != NONE)
+    current = states.current[written]
+    here = np.where(epoch[written] == AWAY_EPOCH, NONE, current)
+    owning = changes(
+        Window(states.of_member.codes[written]), [(partitions["assigned"], here), (partitions["pending"], here)]
     )
-    keep = ["operation", "timestamp", "offset", "is_complete", "is_whole", "member_epoch"]
-    owning = changes(written, here, "operation", keep)
-    wanting = changes(members, named(F.col("target")), "operation", ["operation", "timestamp"])
-    wants = F.when(F.col("step") == ACQUIRED, 1).otherwise(-1)
-    return owning.unionByName(
-        wanting.withColumn("wants", wants).withColumn("step", F.lit(ASKED)), allowMissingColumns=True
-    )
+    wanting = changes(states.of_member, [(partitions["target"], states.target)])
+    state = np.concatenate([written[owning.state], wanting.state])
+    step = np.concatenate([owning.step, np.full(len(wanting.step), ASKED)])
+    wants = np.concatenate([np.zeros(len(owning.step), np.int64), np.where(wanting.step == ACQUIRED, 1, -1)])
+    partition = np.concatenate([owning.partition, wanting.partition])
+    at = states.current[state]
+    in_order = np.lexsort((at, step, states.operation[state]))
+    state, step, wants, partition, at = (column[in_order] for column in (state, step, wants, partition, at))
+    operation, timestamp = states.operation[state], states.timestamp[state]
+    found = owners(states.incarnation[state], partition, step, states.member_id[state])
 
-
-def _with_claims(steps: DataFrame) -> DataFrame:
-    """Add how many members own the partition, and for how long it had been wanted but unowned before this step.
-
-    ``wanted_in``: the last operation that left it so; ``wanted_ms``: since its acquisition before.
-    """
-    in_order = Window.partitionBy(*OF_PARTITION).orderBy(*_ORDER)
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, 0)
-    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    acquisitions = Window.partitionBy(*OF_PARTITION, "step").orderBy(*_ORDER)
-    owns = F.when(F.col("step") == ACQUIRED, 1).when(F.col("step") == RELEASED, -1)
-    ends_operation = ~holds(F.lead("operation").over(in_order) == F.col("operation"))
-    is_unmet = F.col("ends_operation") & (F.col("owners") == 0) & (F.col("claims") > 0)
-    until_next = ms_between("timestamp", F.lead("timestamp").over(in_order))
-    return (
-        with_owner(steps, _ORDER)
-        .withColumns(
-            {
-                "owners": _running(owns).over(so_far),
-                "claims": _running(F.col("wants")).over(so_far),
-                "ends_operation": ends_operation,
-            }
-        )
-        .withColumns(
-            {"unmet": F.when(is_unmet, F.col("operation")), "unmet_ms": F.when(is_unmet, until_next).otherwise(0)}
-        )
-        .withColumns(
-            {"wanted_in": F.last("unmet", ignorenulls=True).over(before), "wanted_ms": F.sum("unmet_ms").over(before)}
-        )
-        # Nobody misses what somebody owns: what has come together since is of this time.
-        .withColumn("wanted_ms", F.col("wanted_ms") - F.coalesce(F.lag("wanted_ms").over(acquisitions), F.lit(0)))
-    )
-
-
-def _running(change: Column) -> Column:
-    return F.sum(F.coalesce(change, F.lit(0)))
+    of_partition, acquired, released = found.of_partition, found.acquired_before, found.released_before
+    # The owner before may still claim it.
+    is_free = (released != NONE) & (of_rows(operation, released) > of_rows(operation, acquired))
+    released_at = np.where(is_free, of_rows(timestamp, released), NULL)
+    unowned_ms = ms_between(released_at, timestamp)
+    owners_then = of_partition.running_sum(np.select([step == ACQUIRED, step == RELEASED], [1, -1]))
+    following = of_partition.following()
+    ends_operation = of_rows(operation, following) != operation
+    is_unmet = ends_operation & (owners_then == 0) & (of_partition.running_sum(wants) > 0)
+    until_next = ms_between(timestamp, of_rows(timestamp, following))
+    unmet_ms = of_partition.running_sum(np.where(is_unmet & (until_next != NULL), until_next, 0), before=True)
+    wanted_in = of_rows(operation, of_partition.last(is_unmet, before=True))
+    # Nobody misses what somebody owns: what has come together since it was acquired before is of this time.
+    same_before = Window(within(of_partition, step)).previous()
+    wanted_ms = unmet_ms - np.where(same_before == NONE, 0, unmet_ms[same_before])
+    begin_is_complete = np.where(acquired == NONE, history.is_whole[at], is_free & history.is_complete[at[released]])
+    is_observed = (owners_then == 1) & begin_is_complete
+    columns = {
+        "topic_id": partitions.topic_ids(partition),
+        "number": partitions.numbers(partition),
+        "from_member": events.ids("member_id", of_rows(states.member_id[state], acquired)),
+        "released_at": arrow(released_at, events.times),
+        "acquired_offset": pa.array(events.ints("offset")[at]),
+        "unowned_ms": arrow(unowned_ms, pa.int64()),
+        "wanted": pa.array(wanted_in > np.maximum(of_rows(operation, acquired), NONE)),
+        "wanted_ms": arrow(np.where(is_free, wanted_ms, NULL), pa.int64()),
+        "group_epoch": arrow(epoch[state], pa.int32()),
+        "history": pa.array([LEFT_CENSORED, OBSERVED]).take(pa.array(is_observed.astype(np.int64))),
+        "clock_skew": pa.array((unowned_ms != NULL) & (unowned_ms < 0)),
+    }
+    is_handover = np.flatnonzero(step == ACQUIRED)
+    return lists_by_row(struct(columns).take(pa.array(is_handover)), states.row[state[is_handover]], len(events))

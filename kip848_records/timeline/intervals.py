@@ -25,7 +25,7 @@ def group_state_timeline(judged: DataFrame, captured_at: datetime | None) -> Dat
     no state; no interval goes on from one incarnation, or from one protocol, to the next.
 
     Args:
-        judged: the rows of `judge`.
+        judged: the rows of `judged_groups`.
         captured_at: when the log was copied: how old what is still open is counts to it.
 
     Returns:

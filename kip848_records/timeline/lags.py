@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 from pyspark.sql import functions as F
 
-from kip848_records.timeline.assignments import assignments
-from kip848_records.timeline.blockers import awaited_at_end, owners_of_awaited, seen_blocking
 from kip848_records.timeline.censoring import history
 from kip848_records.timeline.durations import literal, ms_between
 from kip848_records.timeline.operations import (
@@ -17,20 +16,40 @@ from kip848_records.timeline.operations import (
     UNREVOKED_PARTITIONS,
     holds,
 )
-from kip848_records.timeline.settlements import settlements
+from kip848_records.timeline.windows import NONE, NULL, arrow, lists_by_row, of_rows, struct
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pyspark.sql import Column, DataFrame
 
+    from kip848_records.timeline.settlements import Settlements
+    from kip848_records.timeline.story import Story
+    from kip848_records.timeline.windows import Ints
+
 RECONCILED: Final = "reconciled"
 LEFT: Final = "left"
 OPEN: Final = "open"
 UNKNOWN: Final = "unknown"
 
+_OF_STATE: Final = "timestamp: timestamp, state: int, revoked_ms: bigint, waited_ms: bigint"
+_IDENTITY: Final = ("instance_id", "client_id", "client_host", "rebalance_timeout_ms")
+SETTLEMENT: Final = (
+    "group_epoch int, target_at timestamp, operation bigint, next_operation bigint, "
+    "bump struct<timestamp: timestamp, is_complete: boolean>, "
+    f"met struct<{_OF_STATE}>, settled_by struct<{_OF_STATE}, operation: bigint, until_operation: bigint, "
+    "until_timestamp: timestamp, is_reconciled: boolean, is_last_known: boolean>, seen_blocking array<string>, "
+    "instance_id string, client_id string, client_host string, rebalance_timeout_ms int"
+)
+"""An assignment that a member met (`assignments.Written`): in which state, what settled it, and who was in the way.
 
-def rebalance_lag(events: DataFrame, members: DataFrame, topics: DataFrame, captured_at: datetime | None) -> DataFrame:
+Of a state of the member (`members.States`) its time, type 8 and what it had spent until then (`settlements.Progress`).
+`settled_by`: the state that settled it, or else the member's last; `is_last_known`: nobody can tell what came of the
+member after it. The identity is that of the member's last type 5.
+"""
+
+
+def rebalance_lag(events: DataFrame, topics: DataFrame, captured_at: datetime | None) -> DataFrame:
     """Tell how long each member took to reconcile each target assignment that it met.
 
     A member meets an assignment if it is there at the end of the operation that wrote it. It has reconciled with the
@@ -38,7 +57,6 @@ def rebalance_lag(events: DataFrame, members: DataFrame, topics: DataFrame, capt
 
     Args:
         events: the rows of `group_events`.
-        members: the rows of `member_states`.
         topics: ``topic_id, topic``, each id once.
         captured_at: when the log was copied: how old what is still open is counts to it.
 
@@ -53,18 +71,13 @@ def rebalance_lag(events: DataFrame, members: DataFrame, topics: DataFrame, capt
         ``instance_id, client_id, client_host, rebalance_timeout_ms`` of the member's last type 5; ``history``;
         ``clock_skew``: one of the times is negative.
     """
-    written = assignments(events)
-    owners = owners_of_awaited(members, written)
     is_open = F.col("status") == OPEN
-    no_member = F.array().cast("array<string>")
-    blocked_by = F.coalesce(F.when(is_open, F.col("blocking_at_end")).otherwise(F.col("seen_blocking")), no_member)
+    blocked_by = F.when(is_open, _blocking_at_end()).otherwise(F.col("seen_blocking"))
     return (
-        settlements(members)
-        .join(written, [*INCARNATION, "assignment"])
+        events.select(*MEMBER_KEY, "awaited_at_end", F.inline("settlements"))
         .transform(_with_end, captured_at)
         .transform(_with_lags)
-        .join(seen_blocking(owners), [*MEMBER_KEY, "assignment"], "left")
-        .join(awaited_at_end(owners, topics), [*MEMBER_KEY], "left")
+        .join(_named(events, topics), [*MEMBER_KEY], "left")
         .select(
             *INCARNATION,
             *("group_epoch", "member_id", "target_at", "reconciled_at", "status", "superseded"),
@@ -72,7 +85,7 @@ def rebalance_lag(events: DataFrame, members: DataFrame, topics: DataFrame, capt
             *("lag_ms", "revoke_ms", "wait_ms"),
             blocked_by.alias("blocked_by"),
             F.when(is_open, F.col("awaited")).alias("awaited"),
-            "settled_by.identity.*",
+            *_IDENTITY,
             history(
                 begin_is_complete=holds(F.col("bump.is_complete")), has_end=F.col("status").isin(RECONCILED, LEFT)
             ).alias("history"),
@@ -81,21 +94,38 @@ def rebalance_lag(events: DataFrame, members: DataFrame, topics: DataFrame, capt
     )
 
 
+def _blocking_at_end() -> Column:
+    owners = F.transform("awaited_at_end", lambda each: each["owner"])
+    return F.array_sort(F.array_distinct(F.filter(owners, lambda owner: owner != F.col("member_id"))))
+
+
+def _named(events: DataFrame, topics: DataFrame) -> DataFrame:
+    """Return ``MEMBER_KEY, awaited``: what members wait for at the end, by the names of topics where they are known."""
+    topic = F.coalesce("topic", "topic_id").alias("topic")
+    awaited = F.struct("topic_id", topic, F.col("number").alias("partition"), "owner", "released_at")
+    return (
+        events.select(*MEMBER_KEY, F.inline("awaited_at_end"))
+        .join(topics.select("topic_id", "topic"), "topic_id", "left")
+        .groupBy(*MEMBER_KEY)
+        .agg(F.array_sort(F.collect_list(awaited)).alias("awaited"))
+    )
+
+
 def _with_end(rows: DataFrame, captured_at: datetime | None) -> DataFrame:
     """Add status, superseded, reconciled_at, and end_at: a member may have been STABLE before it met an assignment."""
-    by, until = F.col("settled_by"), F.col("settled_by.until")
+    by = F.col("settled_by")
     is_reconciled = by["is_reconciled"]
     is_late = by["operation"] > F.col("operation")
     status = (
         F.when(is_reconciled, RECONCILED)
-        .when(until["operation"].isNotNull(), LEFT)
+        .when(by["until_operation"].isNotNull(), LEFT)
         .when(by["is_last_known"], UNKNOWN)
         .otherwise(OPEN)
     )
     reconciled_at = F.when(is_reconciled, F.when(is_late, by["timestamp"]).otherwise(F.col("target_at")))
     # Null while open, for then every later assignment supersedes.
     last_operation = F.when(is_reconciled, F.greatest(by["operation"], F.col("operation"))).otherwise(
-        until["operation"]
+        by["until_operation"]
     )
     superseded = F.when(last_operation.isNull(), F.col("next_operation").isNotNull()).otherwise(
         holds(F.col("next_operation") <= last_operation)
@@ -106,7 +136,7 @@ def _with_end(rows: DataFrame, captured_at: datetime | None) -> DataFrame:
             "superseded": superseded,
             "reconciled_at": reconciled_at,
             "end_at": F.when(status == UNKNOWN, F.greatest(by["timestamp"], "target_at")).otherwise(
-                F.coalesce(reconciled_at, until["timestamp"], literal(captured_at))
+                F.coalesce(reconciled_at, by["until_timestamp"], literal(captured_at))
             ),
         }
     )
@@ -131,3 +161,52 @@ def _ms_in(state: int, spent: str) -> Column:
         return row[spent] + in_row
 
     return spent_by(F.col("settled_by"), "end_at") - spent_by(F.col("met"), "target_at")
+
+
+def settled_lags(story: Story, settled: Settlements, seen_blocking: pa.ListArray) -> pa.ListArray:
+    """Return for each event the assignments that its member had settled, or left, by it (`SETTLEMENT`)."""
+    events, told, history = story.events, story.operations, story.history
+    states, made, written = story.states, story.progress, story.written
+    place = written.place(states.incarnation[settled.settled_by], settled.assignment)
+    row, bump = written.row[place], written.bump[place]
+    ends_headless = told.of_incarnation.any(history.is_headless)
+    current = states.current[settled.settled_by]
+    is_stateless = (of_rows(events.ints("member_epoch"), current) != NULL) & (
+        states.member_state[settled.settled_by] == NULL
+    )
+    timestamp = events.ints("timestamp")
+    by = settled.settled_by
+    of_last = {
+        "operation": pa.array(states.operation[by]),
+        "until_operation": arrow(made.until_operation[by], pa.int64()),
+        "until_timestamp": arrow(made.until_timestamp[by], events.times),
+        "is_reconciled": pa.array(settled.is_reconciled),
+        "is_last_known": pa.array(is_stateless | ends_headless[states.row[by]]),
+    }
+    of_bump = {
+        "timestamp": arrow(of_rows(timestamp, bump), events.times),
+        "is_complete": pa.array(history.is_complete[bump]),
+    }
+    identity = states.identity[by]
+    columns = {
+        "group_epoch": arrow(events.ints("assignment_epoch")[row], pa.int32()),
+        "target_at": arrow(timestamp[row], events.times),
+        "operation": pa.array(told.operation[row]),
+        "next_operation": arrow(written.next_operation[place], pa.int64()),
+        "bump": struct(of_bump, bump == NONE),
+        "met": struct(_of_state(story, settled.met)),
+        "settled_by": struct(_of_state(story, by) | of_last),
+        "seen_blocking": seen_blocking,
+        **{name: events.taken(name, identity) for name in _IDENTITY},
+    }
+    return lists_by_row(struct(columns), states.row[by], len(events))
+
+
+def _of_state(story: Story, state: Ints) -> dict[str, pa.Array]:
+    events, states, made = story.events, story.states, story.progress
+    return {
+        "timestamp": arrow(states.timestamp[state], events.times),
+        "state": arrow(states.member_state[state], pa.int32()),
+        "revoked_ms": pa.array(made.revoked_ms[state]),
+        "waited_ms": pa.array(made.waited_ms[state]),
+    }

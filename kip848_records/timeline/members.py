@@ -2,67 +2,75 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
-from pyspark.sql import functions as F
+import numpy as np
 
-from kip848_records.timeline.operations import CURRENT_ASSIGNMENT, MEMBER, MEMBER_KEY, MEMBER_TARGET, holds
-from kip848_records.timeline.settlements import with_settled
+from kip848_records.timeline.operations import CURRENT_ASSIGNMENT, MEMBER, MEMBER_TARGET
+from kip848_records.timeline.windows import NONE, Window, holds_of, of_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from kip848_records.timeline.columns import Events
+    from kip848_records.timeline.operations import Operations
+    from kip848_records.timeline.windows import Bools, Ints
 
-_IDENTITY: Final = ("instance_id", "client_id", "client_host", "rebalance_timeout_ms")
 
+@dataclass(frozen=True)
+class States:
+    """What each member was, owned and was meant to own at the end of an operation that wrote a type 5, 7 or 8 of it.
 
-def member_states(events: DataFrame) -> DataFrame:
-    """Tell what each member was, owned and was meant to own at the end of every operation that wrote of it.
-
-    Args:
-        events: the rows of `group_events`.
-
-    Returns:
-        One row per member and operation with types 5, 7 or 8 of it: ``partition, group_id, incarnation,
-        member_id, operation, timestamp``, and as of the operation's end
-
-        - ``is_member``: its type 5 is there, and its group; ``life int``, how often its type 5 had been tombstoned;
-        - ``identity``: a struct ``instance_id, client_id, client_host, rebalance_timeout_ms`` of its last type 5;
-        - ``current``: null, or of its last type 8 ``offset, is_complete, is_whole, member_epoch, member_state,
-          assigned, pending, assignments_reached``; of a tombstone offset and history alone;
-        - ``target``: the partitions of its last type 7;
-        - ``assignments_before, assignments_after, assignments_total, deletion, ends_headless``, as in
-          `with_assignments`;
-        - the columns of `with_settled`.
+    In the order of operations. `row`: the last such event of the operation. `is_member`: the member's type 5 is there,
+    and its group; `life`: how often its type 5 had been tombstoned. `identity`, `current`, `target`: the events that
+    tell of it as of then: its last type 5 that is no tombstone, its last types 8 and 7; NONE if there is none.
+    `deletion`: the event that deleted its incarnation; NONE if none did. `of_member`: the states of one member.
     """
-    own = Window.partitionBy(*MEMBER_KEY).orderBy("offset")
-    key_type = F.col("key_type")
-    is_member = F.when(key_type == MEMBER, ~F.col("is_tombstone"))
-    leaves = (key_type == MEMBER) & F.col("is_tombstone")
-    identity = F.when(is_member, F.struct(*_IDENTITY))
-    history = ("offset", "is_complete", "is_whole")
-    owned = ("member_epoch", "member_state", "assigned", "pending", "assignments_reached")
-    current = F.when(key_type == CURRENT_ASSIGNMENT, F.struct(*history, *owned))
-    target = F.when(key_type == MEMBER_TARGET, F.struct("target"))
-    is_last = ~holds(F.lead("operation").over(own) == F.col("operation"))
-    is_deleted = holds(F.col("operation") == F.col("deletion.operation"))
-    return (
-        events.where(key_type.isin(MEMBER, MEMBER_TARGET, CURRENT_ASSIGNMENT))
-        .select(
-            *(*MEMBER_KEY, "operation", "timestamp"),
-            (holds(_last(is_member).over(own)) & ~is_deleted).alias("is_member"),
-            F.sum(leaves.cast("int")).over(own).cast("int").alias("life"),
-            _last(identity).over(own).alias("identity"),
-            _last(current).over(own).alias("current"),
-            _last(target).over(own)["target"].alias("target"),
-            *("assignments_before", "assignments_after", "assignments_total", "deletion", "ends_headless"),
-            is_last.alias("is_last"),
-        )
-        .where("is_last")
-        .drop("is_last")
-        .transform(with_settled)
+
+    row: Ints
+    operation: Ints
+    timestamp: Ints
+    incarnation: Ints
+    member_id: Ints
+    is_member: Bools
+    life: Ints
+    identity: Ints
+    current: Ints
+    target: Ints
+    member_state: Ints
+    deletion: Ints
+    of_member: Window
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+def member_states(events: Events, told: Operations) -> States:
+    """Tell the states of the members in events."""
+    key_type, is_live = events.ints("key_type"), ~events.bools("is_tombstone")
+    row = _last_of_operations(events, told)
+    is_of_member = key_type == MEMBER
+    deletion = told.of_incarnation.max(np.where(told.deletes, np.arange(len(events)), NONE))[row]
+    is_deleted = told.operation[row] == of_rows(told.operation, deletion)
+    current = told.of_member.last(key_type == CURRENT_ASSIGNMENT)[row]
+    return States(
+        row=row,
+        operation=told.operation[row],
+        timestamp=events.ints("timestamp")[row],
+        incarnation=told.of_incarnation.codes[row],
+        member_id=events.codes("member_id")[row],
+        is_member=holds_of(is_live, told.of_member.last(is_of_member)[row]) & ~is_deleted,
+        life=told.of_member.running_sum(is_of_member & ~is_live)[row],
+        identity=told.of_member.last(is_of_member & is_live)[row],
+        current=current,
+        target=told.of_member.last(key_type == MEMBER_TARGET)[row],
+        member_state=of_rows(events.ints("member_state"), current),
+        deletion=deletion,
+        of_member=Window(told.of_member.codes[row]),
     )
 
 
-def _last(column: Column) -> Column:
-    return F.last(column, ignorenulls=True)
+def _last_of_operations(events: Events, told: Operations) -> Ints:
+    """Return the last events with types 5, 7 and 8 of each member in each operation."""
+    rows = np.flatnonzero(np.isin(events.ints("key_type"), (MEMBER, MEMBER_TARGET, CURRENT_ASSIGNMENT)))
+    following = Window(told.of_member.codes[rows]).following()
+    return np.asarray(rows[of_rows(told.operation[rows], following) != told.operation[rows]])

@@ -4,70 +4,63 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
-from pyspark.sql import functions as F
+import numpy as np
 
-from kip848_records.timeline.operations import INCARNATION, MEMBER, MEMBER_TARGET, holds
-from kip848_records.timeline.ownership import ACQUIRED, OF_PARTITION, changes, named, with_owner
+from kip848_records.timeline.operations import MEMBER, MEMBER_TARGET
+from kip848_records.timeline.owners import owners
+from kip848_records.timeline.partitions import ACQUIRED, changes
+from kip848_records.timeline.windows import NONE, NULL, Window, of_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from kip848_records.timeline.story import Story
+    from kip848_records.timeline.windows import Ints
 
 
-def partitions_moved(events: DataFrame) -> DataFrame:
+def partitions_moved(story: Story) -> Ints:
     """Count, of each assignment, the partitions whose target owner differs from that in the assignment before.
 
     A partition counts if it has an owner in both. One instance id is one owner, whatever its member id. A type 7
     belongs to the next assignment, which closes its operation. Where compaction may have removed records from before
     the assignment before, nobody can tell.
 
-    Args:
-        events: the rows of `group_events`.
-
     Returns:
-        One row per assignment: ``partition, group_id, incarnation, assignment_offset``, and
-        ``partitions_moved int``, null where nobody can tell.
+        A number for each event that wrote an assignment; NULL where nobody can tell, and for all other events.
     """
-    in_order = Window.partitionBy(*INCARNATION).orderBy("offset")
-    written = events.where("is_assignment").select(
-        *INCARNATION,
-        F.col("assignments").alias("assignment"),
-        F.col("offset").alias("assignment_offset"),
-        F.coalesce(F.lag("is_complete").over(in_order), F.col("is_whole")).alias("is_known"),
-    )
-    moved = F.when(F.col("is_known"), F.coalesce(F.col("moved"), F.lit(0))).cast("int").alias("partitions_moved")
-    counted = events.transform(_moves).groupBy(*INCARNATION, "assignment").agg(F.count("*").alias("moved"))
-    return written.join(counted, [*INCARNATION, "assignment"], "left").select(*INCARNATION, "assignment_offset", moved)
+    history, written = story.history, story.written
+    incarnation, assignment = _moves(story)
+    place = written.place(incarnation, assignment)
+    # Targets behind the last assignment belong to none.
+    moved = np.bincount(place[place != NONE], minlength=len(written.row))
+    before = Window(story.operations.of_incarnation.codes[written.row], are_together=True).previous()
+    was_complete = history.is_complete[written.row][before]
+    is_known = np.where(before == NONE, history.is_whole[written.row], was_complete)
+    counted = np.full(len(story.events), NULL)
+    counted[written.row] = np.where(is_known, moved, NULL)
+    return counted
 
 
-def _moves(events: DataFrame) -> DataFrame:
-    """Return a row ``INCARNATION, assignment`` per partition that an assignment moves."""
-    in_order = Window.partitionBy(*OF_PARTITION).orderBy("offset", "step")
-    steps = events.transform(_targets).transform(
-        changes, named(F.col("target")), "offset", ["offset", "assignment", "instance_id"]
-    )
-    is_last = ~holds(F.lead("assignment").over(in_order) == F.col("assignment"))
-    instance = F.when(F.col("step") == ACQUIRED, F.col("instance_id")).otherwise(F.col("acquired_before.instance_id"))
-    owner = F.when(
-        F.col("owner").isNotNull(),
-        F.struct(instance.alias("instance_id"), F.when(instance.isNull(), F.col("owner")).alias("member_id")),
-    )
-    return (
-        with_owner(steps, ["offset", "step"])
-        .select(*OF_PARTITION, "offset", "step", "assignment", owner.alias("owner"), is_last.alias("is_last"))
-        .where("is_last")
-        .withColumn("owner_before", F.lag("owner").over(in_order))
-        .where("owner IS NOT NULL AND owner_before IS NOT NULL AND NOT (owner <=> owner_before)")
-    )
+def _moves(story: Story) -> tuple[Ints, Ints]:
+    """Return of each partition that an assignment moves its incarnation, and the number of the assignment."""
+    events, told = story.events, story.operations
+    key_type, is_live = events.ints("key_type"), ~events.bools("is_tombstone")
+    row = np.flatnonzero(key_type == MEMBER_TARGET)
+    identity = told.of_member.last((key_type == MEMBER) & is_live)[row]
+    instance = np.where(identity == NONE, NONE, events.codes("instance_id")[identity])
+    changed = changes(Window(told.of_member.codes[row]), [(story.partitions["target"], row)])
+    in_order = np.lexsort((changed.step, row[changed.state]))
+    state, step, partition = changed.state[in_order], changed.step[in_order], changed.partition[in_order]
+    at = row[state]
+    incarnation, assignment = told.of_incarnation.codes[at], story.numbered.so_far[at] + 1
+    found = owners(incarnation, partition, step, events.codes("member_id")[at])
+    # A member's code or, behind all of them, an instance id's.
+    acquired = np.where(step == ACQUIRED, np.arange(len(step)), found.acquired_before)
+    of_owner = of_rows(instance[state], acquired)
+    owner = np.where(of_owner >= 0, of_owner + len(events), found.owner)
+    owner = np.where(found.owner == NULL, NULL, owner)
 
-
-def _targets(events: DataFrame) -> DataFrame:
-    """Return the type 7 records, with the instance id of their member and the number of the next assignment."""
-    own = Window.partitionBy(*INCARNATION, "member_id").orderBy("offset")
-    identity = F.when((F.col("key_type") == MEMBER) & ~F.col("is_tombstone"), F.struct("instance_id"))
-    return (
-        events.where(F.col("key_type").isin(MEMBER, MEMBER_TARGET))
-        .withColumn("instance_id", F.last(identity, ignorenulls=True).over(own)["instance_id"])
-        .where(F.col("key_type") == MEMBER_TARGET)
-        .withColumn("assignment", F.col("assignments") + 1)
-    )
+    is_last = of_rows(assignment, found.of_partition.following()) != assignment
+    last = np.flatnonzero(is_last)
+    before = Window(found.of_partition.codes[last]).previous()
+    owner, owner_before = owner[last], of_rows(owner[last], before)
+    moves = last[(owner != NULL) & (owner_before != NULL) & (owner != owner_before)]
+    return incarnation[moves], assignment[moves]

@@ -4,10 +4,21 @@ A group's records are all in one partition, so (partition, group_id) ordered by 
 story. Timestamps never order anything: a coordinator that moves to another broker takes that broker's clock.
 """
 
-from typing import Final
+from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 from pyspark.sql import functions as F
+
+from kip848_records.timeline.windows import NONE, NULL, Window, holds_of, of_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    from kip848_records.timeline.columns import Events
+    from kip848_records.timeline.windows import Bools, Ints
 
 GROUP: Final = ("partition", "group_id")
 INCARNATION: Final = (*GROUP, "incarnation")
@@ -39,38 +50,63 @@ AWAY_EPOCH: Final = -2
 """Member epoch of a static member that went away and may come back."""
 
 
-def with_operations(events: DataFrame) -> DataFrame:
-    """Add to each event the operation and the incarnation it belongs to.
+@dataclass(frozen=True)
+class Operations:
+    """Which operation, incarnation and member each event belongs to.
 
     An operation (one heartbeat, one fencing, one deletion) is a run of contiguous offsets with one timestamp. Events
     hold one group's records only, so a record of anybody else shows as a gap in the offsets and ends the operation.
     One that may be anybody's belongs to none.
 
-    Returns:
-        The events with ``operation bigint``, the offset of the operation's first record; ``incarnation int``, the
-        number of type-3 tombstones before the event; and ``ends_operation boolean``. A type-3 tombstone ends the
-        operation for its incarnation, though the operation may go on in the next one (a downgrade writes type 2).
+    `operation`: the offset of the operation's first record. `incarnation`: the number of type-3 tombstones before the
+    event. `ends_operation`: a type-3 tombstone does so for its incarnation, though the operation may go on in the next
+    one (a downgrade writes type 2). `deletes`: whether the event is that tombstone. And windows of those of one group,
+    one incarnation, one operation in it, and one member in it.
     """
-    in_order = Window.partitionBy(*GROUP).orderBy("offset")
-    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
+
+    operation: Ints
+    incarnation: Ints
+    ends_operation: Bools
+    deletes: Bools
+    of_group: Window
+    of_incarnation: Window
+    of_operation: Window
+    of_member: Window
+
+
+def operations(events: Events) -> Operations:
+    """Tell the operations of events that are in order."""
+    offset, timestamp, key_type = events.ints("offset"), events.ints("timestamp"), events.ints("key_type")
+    of_group = Window(events.groups(), are_together=True)
+    before = of_group.previous()
     continues = (
-        (F.col("offset") == F.lag("offset").over(in_order) + 1)
-        & (F.col("timestamp") == F.lag("timestamp").over(in_order))
-        & (F.col("key_type") != LOST_TO_ANY)
+        (before != NONE)
+        & (offset == of_rows(offset, before) + 1)
+        & (timestamp == of_rows(timestamp, before))
+        & (timestamp != NULL)
+        & (key_type != LOST_TO_ANY)
     )
-    first_offset = F.when(F.col("starts_operation"), F.col("offset"))
-    deletes = (F.col("key_type") == GROUP_EPOCH) & F.col("is_tombstone")
-    return (
-        events.withColumn("starts_operation", ~holds(continues))
-        .withColumns(
-            {
-                "operation": F.last(first_offset, ignorenulls=True).over(in_order),
-                "ends_operation": deletes | F.lead("starts_operation", default=True).over(in_order),
-                "incarnation": F.coalesce(F.sum(deletes.cast("int")).over(before), F.lit(0)).cast("int"),
-            }
-        )
-        .drop("starts_operation")
+    deletes = (key_type == GROUP_EPOCH) & events.bools("is_tombstone")
+    operation = offset[of_group.last(~continues)]
+    incarnation = of_group.running_sum(deletes, before=True)
+    of_incarnation = Window(within(of_group, incarnation), are_together=True)
+    member = events.codes("member_id")
+    return Operations(
+        operation=operation,
+        incarnation=incarnation,
+        ends_operation=deletes | ~holds_of(continues, of_group.following()),
+        deletes=deletes,
+        of_group=of_group,
+        of_incarnation=of_incarnation,
+        of_operation=Window(within(of_incarnation, operation), are_together=True),
+        of_member=Window(within(of_incarnation, member)),
     )
+
+
+def within(window: Window, numbers: Ints) -> Ints:
+    """Return codes for rows that are in one window and have one number of these as well."""
+    distinct, dense = np.unique(numbers, return_inverse=True)
+    return np.asarray(window.codes * len(distinct) + dense.reshape(-1), np.int64)
 
 
 def holds(condition: Column) -> Column:

@@ -7,151 +7,116 @@ epoch, all that it has met up to the last assignment with that epoch or a lower 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
-from pyspark.sql import functions as F
+import numpy as np
 
-from kip848_records.timeline.durations import ms_between
 from kip848_records.timeline.operations import (
-    LIFE,
-    MEMBER_KEY,
     MEMBER_STABLE,
     UNRELEASED_PARTITIONS,
     UNREVOKED_PARTITIONS,
-    holds,
+    within,
 )
-from kip848_records.timeline.ownership import awaited
+from kip848_records.timeline.windows import NONE, NULL, Window, ms_between, of_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
-_MET: Final = 0
-_RECONCILED: Final = 1
-_UNSETTLED: Final = 2
+    from kip848_records.timeline.members import States
+    from kip848_records.timeline.numbering import Assignments
+    from kip848_records.timeline.windows import Bools, Ints
 
 
-def with_settled(members: DataFrame) -> DataFrame:
-    """Add to each state of a member which assignments it met in it, and up to which all were settled.
+@dataclass(frozen=True)
+class Progress:
+    """How far each state of a member takes it.
 
-    Args:
-        members: rows of `member_states`, less these columns.
-
-    Returns:
-        The rows, with
-
-        - ``until``: what ends this state, a struct ``operation, timestamp, assignments, ends_life``; operation is null
-          if nothing does. The member met the assignments above ``assignments_before`` up to ``until.assignments``;
-        - ``settled_before, settled``: up to which assignment all were settled, before this row and with it;
-        - ``revoked_ms, waited_ms``: how long the member had been in UNREVOKED_PARTITIONS and UNRELEASED_PARTITIONS;
-        - ``awaited``: the names of the partitions that it waits for, null unless it is in UNRELEASED_PARTITIONS.
+    `until_operation`, `until_timestamp`: what ends the state, the member's next one, its group's deletion, or nothing
+    (NULL); `ends_life`. The member met the assignments above `met_above` up to `met_up_to`; all up to `settled_before`
+    were settled before the state, and up to `settled` with it. `revoked_ms`, `waited_ms`: how long it had been in
+    UNREVOKED_PARTITIONS and UNRELEASED_PARTITIONS before.
     """
-    own = Window.partitionBy(*MEMBER_KEY).orderBy("operation")
-    life = Window.partitionBy(*LIFE).orderBy("operation")
-    before_in_life = life.rowsBetween(Window.unboundedPreceding, -1)
-    before = own.rowsBetween(Window.unboundedPreceding, -1)
-    is_member, state = F.col("is_member"), F.col("current.member_state")
-    reached = F.least("current.assignments_reached", "until.assignments")
-    first_met = F.first(F.when(is_member, F.col("assignments_before")), ignorenulls=True).over(life)
-    following = F.struct("operation", "timestamp", "assignments_before", "is_member", "life")
 
-    def spent_in(of_member: int) -> Column:
-        spent = F.when(state == of_member, ms_between("timestamp", "until.timestamp"))
-        return F.coalesce(F.sum(spent).over(before), F.lit(0))
-
-    return (
-        members.withColumn("until", _until(F.lead(following).over(own)))
-        .withColumn("settles", F.when(is_member & (state == MEMBER_STABLE), reached))
-        .withColumns(
-            {
-                "awaited": awaited(),
-                "revoked_ms": spent_in(UNREVOKED_PARTITIONS),
-                "waited_ms": spent_in(UNRELEASED_PARTITIONS),
-                "settled": F.greatest(F.max("settles").over(life), first_met),
-                "settled_before": F.greatest(F.max("settles").over(before_in_life), first_met),
-            }
-        )
-        .drop("settles")
-    )
+    until_operation: Ints
+    until_timestamp: Ints
+    ends_life: Bools
+    met_above: Ints
+    met_up_to: Ints
+    settled_before: Ints
+    settled: Ints
+    revoked_ms: Ints
+    waited_ms: Ints
 
 
-def _until(following: Column) -> Column:
-    """Return what ends a member's state: the member's next row, its group's deletion, or nothing."""
-    ends_life = ~following["is_member"] | (following["life"] != F.col("life"))
-    return (
-        F.when(
-            following.isNotNull(),
-            F.struct(
-                following["operation"].alias("operation"),
-                following["timestamp"].alias("timestamp"),
-                following["assignments_before"].alias("assignments"),
-                ends_life.alias("ends_life"),
-            ),
-        )
-        .when(
-            F.col("deletion").isNotNull(),
-            F.struct(
-                F.col("deletion.operation"),
-                F.col("deletion.timestamp"),
-                F.col("deletion.assignments_before").alias("assignments"),
-                F.expr("true").alias("ends_life"),
-            ),
-        )
-        .otherwise(
-            F.struct(
-                F.lit(None).cast("bigint").alias("operation"),
-                F.lit(None).cast("timestamp").alias("timestamp"),
-                F.col("assignments_total").alias("assignments"),
-                F.expr("true").alias("ends_life"),
-            )
-        )
-    )
+@dataclass(frozen=True)
+class Settlements:
+    """The assignments that members met: in which state, and what settled each.
 
-
-def settlements(members: DataFrame) -> DataFrame:
-    """Tell of each assignment that a member met in which state it met it and what settled it.
-
-    Args:
-        members: the rows of `member_states`.
-
-    Returns:
-        One row per member and assignment: ``MEMBER_KEY, life, assignment``; ``met``, a struct ``timestamp, state,
-        revoked_ms, waited_ms`` of the state in which the member met it; ``settled_by``, likewise of the row that
-        settled it, or else of the member's last, with ``is_reconciled, operation, until, identity`` besides, and
-        ``is_last_known``: whether nobody can tell what came of the member after it.
+    `assignment`: its number; `met` and `settled_by`: places of states, the latter the member's last if nothing settled
+    it; `is_reconciled`.
     """
-    last = F.col("until.ends_life")
-    entries = F.concat(
-        _entries(F.col("assignments_before"), F.col("until.assignments"), _MET),
-        _entries(F.col("settled_before"), F.col("settled"), _RECONCILED),
-        F.when(last, _entries(F.col("settled"), F.col("until.assignments"), _UNSETTLED)).otherwise(_no_entries()),
+
+    assignment: Ints
+    met: Ints
+    settled_by: Ints
+    is_reconciled: Bools
+
+
+def progress(states: States, numbered: Assignments, timestamp: Ints, operation: Ints) -> Progress:
+    """Tell how far the states take their members; timestamps and operations are those of all events."""
+    following = states.of_member.following()
+    goes_on, is_deleted = following != NONE, states.deletion != NONE
+    met_above = numbered.before[states.row]
+    met_at_end = np.where(is_deleted, numbered.before[states.deletion], numbered.total[states.row])
+    met_up_to = np.where(goes_on, met_above[following], met_at_end)
+    until_timestamp = np.where(goes_on, states.timestamp[following], of_rows(timestamp, states.deletion))
+    is_same_life = states.is_member[following] & (states.life[following] == states.life)
+
+    of_life = Window(within(states.of_member, states.life))
+    settles = states.is_member & (states.member_state == MEMBER_STABLE)
+    reached = np.where(settles, np.minimum(of_rows(numbered.reached, states.current), met_up_to), NULL)
+    first_met = of_rows(met_above, of_life.first(states.is_member))
+    lasted = ms_between(states.timestamp, until_timestamp)
+
+    def spent_in(state: int) -> Ints:
+        is_spent = (states.member_state == state) & (lasted != NULL)
+        return states.of_member.running_sum(np.where(is_spent, lasted, 0), before=True)
+
+    return Progress(
+        until_operation=np.where(goes_on, states.operation[following], of_rows(operation, states.deletion)),
+        until_timestamp=until_timestamp,
+        ends_life=~(goes_on & is_same_life),
+        met_above=met_above,
+        met_up_to=met_up_to,
+        settled_before=np.maximum(of_life.running_max(reached, before=True), first_met),
+        settled=np.maximum(of_life.running_max(reached), first_met),
+        revoked_ms=spent_in(UNREVOKED_PARTITIONS),
+        waited_ms=spent_in(UNRELEASED_PARTITIONS),
     )
-    told = ("timestamp", F.col("current.member_state").alias("state"), "revoked_ms", "waited_ms")
-    is_reconciled = (F.col("what") == _RECONCILED).alias("is_reconciled")
-    is_stateless = F.col("current.member_epoch").isNotNull() & F.col("current.member_state").isNull()
-    is_last_known = (is_stateless | F.col("ends_headless")).alias("is_last_known")
-    ending = F.struct(is_reconciled, *told, "operation", "until", "identity", is_last_known)
-    return (
-        members.where("is_member")
-        .select("*", F.inline(entries))
-        .groupBy(*LIFE, "assignment")
-        .agg(
-            F.first(F.when(F.col("what") == _MET, F.struct(*told)), ignorenulls=True).alias("met"),
-            F.first(F.when(F.col("what") != _MET, ending), ignorenulls=True).alias("settled_by"),
-        )
+
+
+def settlements(states: States, made: Progress) -> Settlements:
+    """Tell of each assignment that a member met in which state it met it and what settled it."""
+    is_member = states.is_member
+    met, met_numbers = numbers(made.met_above, np.where(is_member, made.met_up_to, NULL))
+    reconciled, reconciled_numbers = numbers(made.settled_before, np.where(is_member, made.settled, NULL))
+    is_last = is_member & made.ends_life
+    left, left_numbers = numbers(made.settled, np.where(is_last, made.met_up_to, NULL))
+    # Both sides in the order of lives and numbers: what a life meets is settled in it, at the latest by its end.
+    of_life = Window(within(states.of_member, states.life)).codes
+    settled_by, assignment = np.concatenate([reconciled, left]), np.concatenate([reconciled_numbers, left_numbers])
+    in_order = np.lexsort((assignment, of_life[settled_by]))
+    return Settlements(
+        assignment=assignment[in_order],
+        met=met[np.lexsort((met_numbers, of_life[met]))],
+        settled_by=settled_by[in_order],
+        is_reconciled=(np.arange(len(assignment)) < len(reconciled))[in_order],
     )
 
 
-def numbers(above: Column, up_to: Column) -> Column:
-    """Return the numbers above the one up to the other; none if there are none."""
-    return F.when(holds(up_to > above), F.sequence(above + 1, up_to)).otherwise(F.array().cast("array<int>"))
-
-
-def _entries(above: Column, up_to: Column, what: int) -> Column:
-    return F.transform(
-        numbers(above, up_to), lambda number: F.struct(number.alias("assignment"), F.lit(what).alias("what"))
-    )
-
-
-def _no_entries() -> Column:
-    return F.array().cast("array<struct<assignment:int,what:int>>")
+def numbers(above: Ints, up_to: Ints) -> tuple[Ints, Ints]:
+    """Return each number above the one up to the other of the same place, and its place; none where one is NULL."""
+    is_any = (above != NULL) & (up_to > above)
+    counts = np.where(is_any, up_to, 0) - np.where(is_any, above, 0)
+    place = np.repeat(np.arange(len(above)), counts)
+    nth = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return place, np.repeat(above, counts) + 1 + nth

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kip848_records.threads import both
 from kip848_records.timeline.epochs import epoch_timeline
 from kip848_records.timeline.handovers import partition_handover
 from kip848_records.timeline.intervals import group_state_timeline
 from kip848_records.timeline.lags import rebalance_lag
-from kip848_records.timeline.members import member_states
 from kip848_records.timeline.operations import EVENT_TYPES
-from kip848_records.timeline.states import judge, last_states
+from kip848_records.timeline.present import judged_groups, last_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,16 +32,15 @@ def timelines(
         events: the rows of `group_events`.
         topics: ``topic_id, topic``, each id once.
         captured_at: when the log was copied: how old what is still open is counts to it.
-        keep: is given rows that several timelines are made of, and a name for them: ``events``, ``judged``
-            (`judge`) and ``members`` (`member_states`). It returns the same rows, stored so that they need not be
-            computed again.
+        keep: is given rows that all timelines are made of, and a name for them. It returns the same rows, stored so
+            that they need not be computed again.
     """
     events = keep(events, "events")
-    judged, members = both(lambda: keep(judge(events), "judged"), lambda: keep(member_states(events), "members"))
+    judged = judged_groups(events)
     return {
-        "epoch_timeline": epoch_timeline(events, judged),
-        "rebalance_lag": rebalance_lag(events, members, topics, captured_at),
-        "partition_handover": partition_handover(members, topics),
+        "epoch_timeline": epoch_timeline(judged),
+        "rebalance_lag": rebalance_lag(events, topics, captured_at),
+        "partition_handover": partition_handover(events, topics),
         "group_state_timeline": group_state_timeline(judged, captured_at),
         "group_state": last_states(judged),
         "group_event": events.where(F.col("key_type").isin(*EVENT_TYPES)),

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from kip848_records.timeline import group_events, timelines
+from kip848_records.timeline.present import judged_groups
 from tests.timeline.tables import complete_from, plain_rows, record_table, topic_table
 
 Row = dict[str, Any]
@@ -50,7 +51,7 @@ def rows_of(spark: SparkSession, events: DataFrame, captured_at: int) -> Rows:
 
         frames = timelines(events, topic_table(spark), captured, keep)
         del frames["group_event"]  # the events themselves
-        frames["states"] = kept["judged"].where("ends_operation")
+        frames["states"] = judged_groups(kept["events"]).where("ends_operation").drop("cause", "partitions_moved")
         return {name: plain_rows(frame) for name, frame in frames.items()}
 
 

@@ -1,0 +1,74 @@
+"""The present state of every group, and since when it has been in it."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from kip848_records.timeline.censoring import history
+from kip848_records.timeline.operations import GROUP, INCARNATION, holds
+from kip848_records.timeline.states import ASSIGNING, DEAD, RECONCILING
+
+
+def judged_groups(events: DataFrame) -> DataFrame:
+    """Return what is known of a group at each new group epoch, each new assignment and each end of an operation.
+
+    Args:
+        events: the rows of `group_events`.
+
+    Returns:
+        One row per type 3, type 6 and last record of an operation: the event's ``partition, group_id, incarnation,
+        operation, offset, timestamp, key_type, is_tombstone, ends_operation, is_complete, cause,
+        partitions_moved``, and the columns of `states.JUDGED`.
+    """
+    place = (
+        "operation",
+        "offset",
+        "timestamp",
+        "key_type",
+        "is_tombstone",
+        "ends_operation",
+        "is_complete",
+        "cause",
+        "partitions_moved",
+    )
+    return events.where("judged IS NOT NULL").select(*INCARNATION, *place, "judged.*")
+
+
+def last_states(judged: DataFrame) -> DataFrame:
+    """Tell the present state of every group that was not deleted.
+
+    Args:
+        judged: the rows of `judged_groups`.
+
+    Returns:
+        One row per group: ``partition, group_id, incarnation, group_type, state, group_epoch,
+        assignment_epoch, generation, members, converged_members, members_away, since, offset, waits_for_away_only,
+        history``. ``since`` is the timestamp from which on the group has been in this state without interruption,
+        where Assigning and Reconciling count as one: a group that has not converged. ``history`` is right_censored
+        if its beginning was seen, else censored: it may have begun before ``since``. ``offset`` is the last record
+        that was counted. ``waits_for_away_only``: the group is Reconciling, but only for static members that are away.
+    """
+    in_order = Window.partitionBy(*GROUP).orderBy("offset")
+    unconverged = F.col("state").isin(ASSIGNING, RECONCILING)
+    run = F.struct("incarnation", "group_type", F.when(unconverged, "unconverged").otherwise(F.col("state")))
+    starts_run = ~run.eqNullSafe(F.lag(run).over(in_order))
+    are_there = F.col("members") - F.col("members_away")
+    waits_for_away_only = (F.col("state") == RECONCILING) & (F.col("converged_members") == are_there)
+    return (
+        judged.where("ends_operation")
+        .withColumn("start", F.when(starts_run, F.struct("timestamp", "is_complete")))
+        .withColumns(
+            {
+                "start": F.last("start", ignorenulls=True).over(in_order),
+                "is_last": F.lead("offset").over(in_order).isNull(),
+            }
+        )
+        .where(F.col("is_last") & (F.col("state") != DEAD))
+        .select(
+            *INCARNATION,
+            *("group_type", "state", "group_epoch", "assignment_epoch", "generation"),
+            *("members", "converged_members", "members_away", "offset"),
+            F.col("start.timestamp").alias("since"),
+            holds(waits_for_away_only).alias("waits_for_away_only"),
+            history(begin_is_complete=F.col("start.is_complete"), has_end=F.lit(False)).alias("history"),  # noqa: FBT003
+        )
+    )

@@ -1,0 +1,113 @@
+"""What Python workers tell of groups' events: whole groups of them as columns, and what is known with each.
+
+Spark brings the records of a group together and in order; everything that goes by that order alone is told in one pass
+over them. What pairs members with members is left to Spark.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kip848_records.timeline.blockers import AWAITED, awaited_at_end, owners_of_awaited, seen_blocking
+from kip848_records.timeline.causes import bump_causes
+from kip848_records.timeline.handovers import HANDOVER, handovers
+from kip848_records.timeline.lags import SETTLEMENT, settled_lags
+from kip848_records.timeline.moves import partitions_moved
+from kip848_records.timeline.operations import GROUP
+from kip848_records.timeline.settlements import settlements
+from kip848_records.timeline.states import JUDGED, judge
+from kip848_records.timeline.story import story
+from kip848_records.timeline.windows import arrow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_STRETCH: Final = 100_000
+"""Rows from which on whole groups are told: enough for NumPy, few enough for a worker's memory."""
+_ONLY_TOLD_BY: Final = frozenset(
+    (
+        *("metadata_hash", "previous_member_epoch", "subscription", "generation", "classic_members"),
+        *("assigned", "pending", "target", "complete_from", "head_missing", "first_loss", "last_loss"),
+    )
+)
+"""Columns by which something is told, and that nobody asks for once it is."""
+_BATCH: Final = 10_000
+
+RECORD: Final = (
+    "partition int, offset bigint, timestamp timestamp, key_type int, is_tombstone boolean, size int, "
+    "group_id string, member_id string, group_epoch int, assignment_epoch int, member_epoch int, member_state int, "
+    "instance_id string, client_id string, client_host string, rebalance_timeout_ms int"
+)
+"""Of an event's own record (`events.group_events`)."""
+
+TOLD: Final = (
+    f"{RECORD}, operation bigint, incarnation int, ends_operation boolean, "
+    "is_complete boolean, is_headless boolean, is_unscathed boolean, is_whole boolean, "
+    f"cause string, partitions_moved int, judged struct<{JUDGED}>, handovers array<struct<{HANDOVER}>>, "
+    f"settlements array<struct<{SETTLEMENT}>>, awaited_at_end array<struct<{AWAITED}>>"
+)
+"""Its operation (`operations.Operations`) and what is known of its group's history (`censoring.History`); the cause of
+a new group epoch (`causes.bump_causes`); how many partitions an assignment moves (`moves.partitions_moved`); the group
+as of it (`states.judge`). With the last event of each operation that wrote of a member: what it acquired, which
+assignments it settled, and what it waits for if the log ends with it.
+"""
+
+
+def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield events with what is known of each (`TOLD`). They come by partition and group id, and by offset."""
+    for groups in whole_groups(batches):
+        yield from told(groups).to_batches(max_chunksize=_BATCH)
+
+
+def whole_groups(batches: Iterable[pa.RecordBatch], rows: int = _STRETCH) -> Iterator[pa.Table]:
+    """Yield what comes in tables of whole groups, each of that many rows or more if there are so many."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        if sum(before.num_rows for before in waiting) >= rows:
+            of_group = _rows_of_group(batch, waiting[-1])
+            if of_group < batch.num_rows:
+                waiting.append(batch.slice(0, of_group))
+                yield pa.Table.from_batches(waiting)
+                waiting = []
+            batch = batch.slice(of_group if not waiting else 0)  # noqa: PLW2901
+        waiting.append(batch)
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _rows_of_group(batch: pa.RecordBatch, before: pa.RecordBatch) -> int:
+    """Return how many of the first rows are of the same group as the last one before."""
+    is_same = pc.and_(*(pc.equal(batch[name], before[name][-1]) for name in GROUP))
+    others = np.flatnonzero(~is_same.to_numpy(zero_copy_only=False))
+    return int(others[0]) if len(others) else batch.num_rows
+
+
+def told(groups: pa.Table) -> pa.Table:
+    """Tell everything that `TOLD` names of the events of whole groups."""
+    of_groups = story(groups)
+    events, operations, history = of_groups.events, of_groups.operations, of_groups.history
+    settled = settlements(of_groups.states, of_groups.progress)
+    asked = owners_of_awaited(of_groups)
+    columns = {name: groups[name] for name in groups.column_names if name not in _ONLY_TOLD_BY}
+    columns |= {
+        "operation": pa.array(operations.operation),
+        "incarnation": arrow(operations.incarnation, pa.int32()),
+        "ends_operation": pa.array(operations.ends_operation),
+        "is_complete": pa.array(history.is_complete),
+        "is_headless": pa.array(history.is_headless),
+        "is_unscathed": pa.array(history.is_unscathed),
+        "is_whole": pa.array(history.is_whole),
+        "cause": bump_causes(events, operations, history),
+        "partitions_moved": arrow(partitions_moved(of_groups), pa.int32()),
+        "judged": judge(events, operations, history),
+        "handovers": handovers(of_groups),
+        "settlements": settled_lags(of_groups, settled, seen_blocking(of_groups, asked, settled)),
+        "awaited_at_end": awaited_at_end(of_groups, asked),
+    }
+    return pa.table(columns)
