@@ -1,7 +1,10 @@
 """What the records of a group say over time: operations, group states, epochs, assignments, owners of partitions.
 
-Pure ``DataFrame -> DataFrame`` steps: `group_events` puts the records in order and tells what is known with each
-(`told`, in NumPy), and `timelines` makes every table of them.
+Pure ``DataFrame -> DataFrame`` steps: `group_events` puts the records in order and tells what is known with each, and
+`timelines` makes every table of them. In between, in Python workers, `told` takes whole groups as NumPy columns and adds
+to them step by step (`story`): `operations`, `censoring`, `numbering` and `assignments`, `members` and `settlements`; of
+these `states`, `causes`, `moves`, `handovers`, `blockers` and `lags` tell what the tables say. `windows` does for columns
+what window functions do in Spark.
 """
 
 from kip848_records.timeline.events import EVENT_TABLES, group_events

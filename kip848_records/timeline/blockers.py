@@ -166,6 +166,7 @@ def awaited_at_end(story: Story, asked: OwnersOfAwaited) -> pa.ListArray:
     """Return for each event what its member waits for at the end of the log, and for whom (`AWAITED`)."""
     events, states, partitions = story.events, story.states, story.partitions
     rows = np.flatnonzero(asked.operation == _END)
+    rows = rows[np.argsort(states.row[asked.state[rows]], kind="stable")]
     partition = asked.partition[rows]
     columns = {
         "topic_id": partitions.topic_ids(partition),

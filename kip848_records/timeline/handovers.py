@@ -107,18 +107,20 @@ def handovers(story: Story) -> pa.ListArray:
     wanted_ms = unmet_ms - np.where(same_before == NONE, 0, unmet_ms[same_before])
     begin_is_complete = np.where(acquired == NONE, history.is_whole[at], is_free & history.is_complete[at[released]])
     is_observed = (owners_then == 1) & begin_is_complete
+    made = np.flatnonzero(step == ACQUIRED)
+    made = made[np.argsort(states.row[state[made]], kind="stable")]
+    was_wanted = wanted_in > np.maximum(of_rows(operation, acquired), NONE)
     columns = {
-        "topic_id": partitions.topic_ids(partition),
-        "number": partitions.numbers(partition),
-        "from_member": events.ids("member_id", of_rows(states.member_id[state], acquired)),
-        "released_at": arrow(released_at, events.times),
-        "acquired_offset": pa.array(events.ints("offset")[at]),
-        "unowned_ms": arrow(unowned_ms, pa.int64()),
-        "wanted": pa.array(wanted_in > np.maximum(of_rows(operation, acquired), NONE)),
-        "wanted_ms": arrow(np.where(is_free, wanted_ms, NULL), pa.int64()),
-        "group_epoch": arrow(epoch[state], pa.int32()),
-        "history": pa.array([LEFT_CENSORED, OBSERVED]).take(pa.array(is_observed.astype(np.int64))),
-        "clock_skew": pa.array((unowned_ms != NULL) & (unowned_ms < 0)),
+        "topic_id": partitions.topic_ids(partition[made]),
+        "number": partitions.numbers(partition[made]),
+        "from_member": events.ids("member_id", of_rows(states.member_id[state], acquired[made])),
+        "released_at": arrow(released_at[made], events.times),
+        "acquired_offset": pa.array(events.ints("offset")[at[made]]),
+        "unowned_ms": arrow(unowned_ms[made], pa.int64()),
+        "wanted": pa.array(was_wanted[made]),
+        "wanted_ms": arrow(np.where(is_free, wanted_ms, NULL)[made], pa.int64()),
+        "group_epoch": arrow(epoch[state[made]], pa.int32()),
+        "history": pa.array([LEFT_CENSORED, OBSERVED]).take(pa.array(is_observed[made].astype(np.int64))),
+        "clock_skew": pa.array((unowned_ms != NULL)[made] & (unowned_ms < 0)[made]),
     }
-    is_handover = np.flatnonzero(step == ACQUIRED)
-    return lists_by_row(struct(columns).take(pa.array(is_handover)), states.row[state[is_handover]], len(events))
+    return lists_by_row(struct(columns), states.row[state[made]], len(events))

@@ -49,7 +49,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Settlements:
-    """The assignments that members met: in which state, and what settled each.
+    """The assignments that members met: in which state, and what settled each. In the order of that event.
 
     `assignment`: its number; `met` and `settled_by`: places of states, the latter the member's last if nothing settled
     it; `is_reconciled`.
@@ -105,11 +105,14 @@ def settlements(states: States, made: Progress) -> Settlements:
     of_life = Window(within(states.of_member, states.life)).codes
     settled_by, assignment = np.concatenate([reconciled, left]), np.concatenate([reconciled_numbers, left_numbers])
     in_order = np.lexsort((assignment, of_life[settled_by]))
+    met = met[np.lexsort((met_numbers, of_life[met]))]
+    by_row = np.argsort(states.row[settled_by[in_order]], kind="stable")
+    in_order = in_order[by_row]
     return Settlements(
         assignment=assignment[in_order],
-        met=met[np.lexsort((met_numbers, of_life[met]))],
+        met=met[by_row],
         settled_by=settled_by[in_order],
-        is_reconciled=(np.arange(len(assignment)) < len(reconciled))[in_order],
+        is_reconciled=in_order < len(reconciled),
     )
 
 

@@ -158,7 +158,6 @@ def struct(columns: Mapping[str, pa.Array], nulls: Bools | None = None) -> pa.St
 
 
 def lists_by_row(items: pa.Array, rows: Ints, count: int) -> pa.ListArray:
-    """Return a list for each of so many rows: of the items that belong to it, in their order."""
+    """Return a list for each of so many rows: of the items that belong to it. They come in the order of their rows."""
     ends = np.cumsum(np.bincount(rows, minlength=count))
-    in_order = items.take(pa.array(np.argsort(rows, kind="stable")))
-    return pa.ListArray.from_arrays(pa.array(np.concatenate([[0], ends]), pa.int32()), in_order)
+    return pa.ListArray.from_arrays(pa.array(np.concatenate([[0], ends]), pa.int32()), items)

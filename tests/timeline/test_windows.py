@@ -93,4 +93,4 @@ def test_nulls():
 
 
 def test_lists():
-    assert lists_by_row(pa.array([*"abc"]), np.array([2, 0, 2]), 4).to_pylist() == [["b"], [], ["a", "c"], []]
+    assert lists_by_row(pa.array([*"abc"]), np.array([0, 2, 2]), 4).to_pylist() == [["a"], [], ["b", "c"], []]
