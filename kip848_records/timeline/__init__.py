@@ -1,9 +1,9 @@
 """What the records of a group say over time: operations, group states, epochs, assignments, owners of partitions.
 
 Pure ``DataFrame -> DataFrame`` steps: `group_events` puts the records in order and tells what is known with each, and
-`timelines` makes every table of them. In between, in Python workers, `told` takes whole groups as NumPy columns and adds
-to them step by step (`story`): `operations`, `censoring`, `numbering` and `assignments`, `members` and `settlements`; of
-these `states`, `causes`, `moves`, `handovers`, `blockers` and `lags` tell what the tables say. `windows` does for columns
+`timelines` makes every table of them. In between, in Python workers, `told` takes whole groups as NumPy columns, and
+`story` adds to them step by step: `operations`, `censoring`, `numbering`, `assignments`, `members`, `settlements`. Of
+these `states`, `causes`, `moves`, `handovers`, `blockers`, `lags` tell what the tables say. `windows` does for columns
 what window functions do in Spark.
 """
 

@@ -25,11 +25,15 @@ class Events:
         self._ints = cache(lambda name: windows.ints(rows[name]))
         self._bools = cache(lambda name: windows.bools(rows[name]))
         self._whole = cache(lambda name: _whole(rows[name]))
-        self._encoded = cache(lambda name: self._whole(name).dictionary_encode())
+        self._encoded = cache(lambda name: self.whole(name).dictionary_encode())
         self._codes = cache(lambda name: windows.ints(pa.chunked_array([self._encoded(name).indices]), NO_VALUE))
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
+
+    def whole(self, name: str) -> pa.Array:
+        """Return a column in one piece."""
+        return self._whole(name)
 
     def ints(self, name: str) -> Ints:
         """Return a column of numbers or timestamps (µs), `NULL` for null."""
@@ -45,7 +49,7 @@ class Events:
 
     def taken(self, name: str, rows: Ints) -> pa.Array:
         """Return the values of a column in these rows; null for NONE."""
-        return self._whole(name).take(pa.array(rows, mask=rows == NONE))
+        return self.whole(name).take(pa.array(rows, mask=rows == NONE))
 
     def ids(self, name: str, codes: Ints) -> pa.Array:
         """Return the values that numbers of `codes` stand for; null for `NO_VALUE` and `NULL`."""

@@ -47,14 +47,14 @@ class TopicPartitions:
     """The partitions in events as numbers: of each the topic's, and its own."""
 
     def __init__(self, events: Events) -> None:
-        flat = {name: _flat(events.rows[name]) for name in ("assigned", "pending", "target")}
+        flat = {name: _flat(events.whole(name)) for name in ("assigned", "pending", "target")}
         topics = pa.concat_arrays([topic_ids for topic_ids, _, _ in flat.values()]).dictionary_encode()
         numbers = np.asarray(topics.indices.to_numpy(zero_copy_only=False), np.int64)
         self._topic_ids = topics.dictionary
         self._lists = {}
         for name, (topic_ids, numbers_of_topic, begins) in flat.items():
             of_column, numbers = numbers[: len(topic_ids)], numbers[len(topic_ids) :]
-            counts = ints(pa.chunked_array([pc.list_value_length(numbers_of_topic)]))
+            counts = _lengths(numbers_of_topic)
             own = np.asarray(numbers_of_topic.flatten().to_numpy(zero_copy_only=False), np.int64)
             up_to = np.concatenate([[0], np.cumsum(counts)])
             self._lists[name] = Lists(up_to[begins], np.repeat(of_column, counts) * _NUMBER + own)
@@ -115,9 +115,12 @@ def changes(of_member: Window, has: Sequence[tuple[Lists, Ints]]) -> Changes:
     )
 
 
-def _flat(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array, Ints]:
+def _flat(column: pa.ListArray) -> tuple[pa.Array, pa.Array, Ints]:
     """Return the topics of all rows, their partitions, and where each row's topics begin, at last their number."""
-    rows = pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
-    counts = ints(pa.chunked_array([pc.fill_null(pc.list_value_length(rows), 0)]))
-    topics = rows.flatten()
+    counts = _lengths(column)
+    topics = column.flatten()
     return topics.field("topic_id"), topics.field("partitions"), np.concatenate([[0], np.cumsum(counts)])
+
+
+def _lengths(lists: pa.ListArray) -> Ints:
+    return ints(pa.chunked_array([pc.list_value_length(lists)]), 0)

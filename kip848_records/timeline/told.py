@@ -1,7 +1,7 @@
 """What Python workers tell of groups' events: whole groups of them as columns, and what is known with each.
 
-Spark brings the records of a group together and in order; everything that goes by that order alone is told in one pass
-over them. What pairs members with members is left to Spark.
+Spark brings the records of a group together and in order. Everything that follows from one group's order is told in one
+pass over them; names of topics, and when the log was copied, are for Spark to add.
 """
 
 from __future__ import annotations
@@ -66,17 +66,16 @@ def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def whole_groups(batches: Iterable[pa.RecordBatch], rows: int = _STRETCH) -> Iterator[pa.Table]:
     """Yield what comes in tables of whole groups, each of that many rows or more if there are so many."""
     waiting: list[pa.RecordBatch] = []
+    count = 0
     for batch in batches:
         if not batch.num_rows:
             continue
-        if sum(before.num_rows for before in waiting) >= rows:
-            of_group = _rows_of_group(batch, waiting[-1])
-            if of_group < batch.num_rows:
-                waiting.append(batch.slice(0, of_group))
-                yield pa.Table.from_batches(waiting)
-                waiting = []
-            batch = batch.slice(of_group if not waiting else 0)  # noqa: PLW2901
-        waiting.append(batch)
+        still = batch.num_rows if count < rows else _rows_of_group(batch, waiting[-1])
+        waiting.append(batch.slice(0, still))
+        count += still
+        if still < batch.num_rows:
+            yield pa.Table.from_batches(waiting)
+            waiting, count = [batch.slice(still)], batch.num_rows - still
     if waiting:
         yield pa.Table.from_batches(waiting)
 
