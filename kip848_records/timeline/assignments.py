@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kip848_records.timeline.windows import NONE, NULL, Window, of_rows
+from kip848_records.timeline.windows import NONE, NULL, SPAN, Window, of_rows
 
 if TYPE_CHECKING:
     from kip848_records.timeline.columns import Events
     from kip848_records.timeline.numbering import Assignments
     from kip848_records.timeline.operations import Operations
     from kip848_records.timeline.windows import Ints
-
-_NUMBERS: Final = 1 << 33
-"""More than any epoch, and than there are assignments."""
 
 
 @dataclass(frozen=True)
@@ -35,21 +32,21 @@ class Written:
 
     def place(self, incarnation: Ints, number: Ints) -> Ints:
         """Return the places of the assignments with these numbers in these incarnations; NONE where there is none."""
-        keys = incarnation * _NUMBERS + number
+        keys = incarnation * SPAN + number
         place = np.searchsorted(self.keys, keys)
         return np.where(np.append(self.keys, NONE)[place] == keys, place, NONE)
 
 
-def written_assignments(events: Events, told: Operations, numbered: Assignments) -> Written:
+def written_assignments(events: Events, operations: Operations, numbered: Assignments) -> Written:
     """Return the assignments in events."""
     row = np.flatnonzero(numbered.is_assignment)
-    incarnation = told.of_incarnation.codes
+    incarnation = operations.of_incarnation.codes
     following = Window(incarnation[row], are_together=True).following()
     return Written(
         row=row,
-        next_operation=of_rows(told.operation[row], following),
+        next_operation=of_rows(operations.operation[row], following),
         bump=_oldest_bumps(events, incarnation, row),
-        keys=incarnation[row] * _NUMBERS + numbered.so_far[row],
+        keys=incarnation[row] * SPAN + numbered.so_far[row],
     )
 
 
@@ -57,8 +54,8 @@ def _oldest_bumps(events: Events, incarnation: Ints, row: Ints) -> Ints:
     """Find the answer to each bump by bisection: the first assignment with its epoch or a higher one."""
     epoch = events.ints("group_epoch")
     bumps = np.flatnonzero(epoch != NULL)
-    by_epoch = incarnation[row] * _NUMBERS + events.ints("assignment_epoch")[row]
-    answer = np.searchsorted(by_epoch, incarnation[bumps] * _NUMBERS + epoch[bumps])
+    by_epoch = incarnation[row] * SPAN + events.ints("assignment_epoch")[row]
+    answer = np.searchsorted(by_epoch, incarnation[bumps] * SPAN + epoch[bumps])
     is_answered = np.append(incarnation[row], NONE)[answer] == incarnation[bumps]
     answered, first = np.unique(answer[is_answered], return_index=True)
     oldest = np.full(len(row), NONE)

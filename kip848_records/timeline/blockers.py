@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kip848_records.timeline.operations import UNRELEASED_PARTITIONS, within
+from kip848_records.timeline.operations import UNRELEASED_PARTITIONS
 from kip848_records.timeline.owners import owners
-from kip848_records.timeline.partitions import ASKED, changes
+from kip848_records.timeline.partitions import ASKED, Lists, changes
 from kip848_records.timeline.settlements import numbers
-from kip848_records.timeline.windows import NONE, NULL, Window, arrow, lists_by_row, of_rows, struct
+from kip848_records.timeline.windows import NONE, NULL, Window, arrow, lists_by_row, of_rows, spread, struct, within
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,24 +50,30 @@ class OwnersOfAwaited:
 
 def owners_of_awaited(story: Story) -> OwnersOfAwaited:
     """Ask for the owners of awaited partitions, of all members at once."""
-    states, made, told, partitions = story.states, story.progress, story.operations, story.partitions
+    states, progress, operations, partitions = story.states, story.progress, story.operations, story.partitions
     waiting = np.flatnonzero(states.is_member & (states.member_state == UNRELEASED_PARTITIONS))
-    is_of_type_8 = told.operation[states.current[waiting]] == states.operation[waiting]
-    at_type_8 = waiting[is_of_type_8]
+    is_of_type_8 = operations.operation[states.current[waiting]] == states.operation[waiting]
     # The operations that wrote an assignment and no type 8 of the member, which waits already.
-    above = np.where(is_of_type_8, story.numbered.after[states.row[waiting]], made.met_above[waiting])
-    nth, assignment = numbers(above, made.met_up_to[waiting])
-    at_assignment = waiting[nth]
-    place = story.written.place(states.incarnation[at_assignment], assignment)
-    at_end = waiting[made.until_operation[waiting] == NULL]
+    above = np.where(is_of_type_8, story.numbered.after[states.row[waiting]], progress.met_above[waiting])
+    at_assignment, assignment = numbers(above, progress.met_up_to[waiting])
+    place = story.written.place(states.incarnation[waiting[at_assignment]], assignment)
+    at_type_8 = np.flatnonzero(is_of_type_8)
+    at_end = np.flatnonzero(progress.until_operation[waiting] == NULL)
 
     asking = np.concatenate([at_type_8, at_assignment, at_end])
     of_assignment = np.concatenate([np.full(len(at_type_8), NULL), assignment, np.full(len(at_end), NULL)])
     operation = np.concatenate(
-        [states.operation[at_type_8], told.operation[story.written.row[place]], np.full(len(at_end), _END)]
+        [
+            states.operation[waiting[at_type_8]],
+            operations.operation[story.written.row[place]],
+            np.full(len(at_end), _END),
+        ]
     )
-    question, awaited = _awaited(states, partitions, asking)
-    with_type_8 = np.flatnonzero(states.current != NONE)
+    question, awaited = _awaited(states, partitions, waiting).of(asking)
+    asking = waiting[asking]
+    # Of groups in which nobody waits nobody asks.
+    is_asked = np.isin(states.incarnation, states.incarnation[waiting])
+    with_type_8 = np.flatnonzero((states.current != NONE) & is_asked)
     current = states.current[with_type_8]
     owning = changes(
         Window(states.of_member.codes[with_type_8]),
@@ -96,17 +102,15 @@ def owners_of_awaited(story: Story) -> OwnersOfAwaited:
     )
 
 
-def _awaited(states: States, partitions: TopicPartitions, asking: Ints) -> tuple[Ints, Ints]:
-    """Return the partitions that the members of states wait for, each with the place of its question."""
-    question, target = partitions["target"].of(states.target[asking])
-    owner, assigned = partitions["assigned"].of(states.current[asking])
-    _, dense = np.unique(np.concatenate([target, assigned]), return_inverse=True)
-    dense = dense.reshape(-1)
-    count = len(dense) + 1
-    wanted, had = question * count + dense[: len(target)], owner * count + dense[len(target) :]
-    _, first = np.unique(wanted, return_index=True)
-    first = first[~np.isin(wanted[first], had)]
-    return question[first], target[first]
+def _awaited(states: States, partitions: TopicPartitions, waiting: Ints) -> Lists:
+    """Return the partitions that the member of each state waits for: in its target, but not assigned."""
+    wanting, target = partitions["target"].of(states.target[waiting])
+    having, assigned = partitions["assigned"].of(states.current[waiting])
+    known, dense = np.unique(np.concatenate([target, assigned]), return_inverse=True)
+    keys = np.concatenate([wanting, having]) * len(known) + dense.reshape(-1)
+    missing = np.setdiff1d(keys[: len(target)], keys[len(target) :])
+    state, partition = np.divmod(missing, max(len(known), 1))
+    return Lists(np.searchsorted(state, np.arange(len(waiting) + 1)), known[partition])
 
 
 def seen_blocking(story: Story, asked: OwnersOfAwaited, met: Settlements) -> pa.ListArray:
@@ -134,9 +138,8 @@ def seen_blocking(story: Story, asked: OwnersOfAwaited, met: Settlements) -> pa.
     is_new[1:] = (blocked[1:] != blocked[:-1]) | (owner[1:] != owner[:-1])
     blocked, owner = blocked[is_new], owner[is_new]
     first, end = np.searchsorted(blocked, wanted), np.searchsorted(blocked, wanted, side="right")
-    place = np.repeat(np.arange(len(wanted)), end - first)
-    nth = np.arange(len(place)) - np.repeat(np.cumsum(end - first) - (end - first), end - first)
-    ids = events.ids("member_id", owner[np.repeat(first, end - first) + nth])
+    place, nth = spread(end - first)
+    ids = events.ids("member_id", owner[first[place] + nth])
     return lists_by_row(ids, place, len(wanted))
 
 

@@ -14,9 +14,8 @@ from kip848_records.timeline.operations import (
     MEMBER,
     PARTITION_METADATA,
     REGULAR_EXPRESSION,
-    within,
 )
-from kip848_records.timeline.windows import NO_VALUE, NONE, NULL, Window, holds_of, of_rows
+from kip848_records.timeline.windows import NO_VALUE, NONE, NULL, Window, holds_of, of_rows, within
 
 if TYPE_CHECKING:
     from kip848_records.timeline.censoring import History
@@ -39,34 +38,34 @@ _NO_MEMBER: Final = -2
 """In place of an instance id's number, which is `NO_VALUE` for a member without one."""
 
 
-def bump_causes(events: Events, told: Operations, history: History) -> pa.Array:
+def bump_causes(events: Events, operations: Operations, history: History) -> pa.Array:
     """Return the cause of every type-3 record that is no tombstone, null for all other events.
 
     It is told by the records of its operation up to it, from the operation's previous type 3 on. Leave, session expiry
     and fencing write the same records, so they have one name.
     """
     is_epoch = events.ints("key_type") == GROUP_EPOCH
-    bumps_before = told.of_incarnation.running_sum(is_epoch, before=True)
+    bumps_before = operations.of_incarnation.running_sum(is_epoch, before=True)
     # A type 3 is the last of its window: what its operation writes behind it belongs to the next bump.
-    of_bump = Window(within(told.of_operation, bumps_before), are_together=True)
-    rank = of_bump.min(_signs(events, told, history))
+    of_bump = Window(within(operations.of_operation, bumps_before), are_together=True)
+    rank = of_bump.min(_signs(events, operations, history))
     causes = pa.array([*_CAUSES, "unknown"], pa.string())
     return causes.take(pa.array(rank, mask=~is_epoch | events.bools("is_tombstone")))
 
 
-def _signs(events: Events, told: Operations, history: History) -> Ints:
+def _signs(events: Events, operations: Operations, history: History) -> Ints:
     """Return the place in `_CAUSES` of what each record points to, the place behind them if it points to nothing."""
     key_type, is_live = events.ints("key_type"), ~events.bools("is_tombstone")
     is_member = key_type == MEMBER
-    was_member = holds_of(is_live, told.of_member.last(is_member, before=True))
+    was_member = holds_of(is_live, operations.of_member.last(is_member, before=True))
     joins = is_member & is_live & ~was_member
-    replaces, resubscribes = _replacements(events, told, joins)
+    replaces, resubscribes = _replacements(events, operations, joins)
     signs = {
         "upgraded": (key_type == GROUP_METADATA) & ~is_live,
-        "topic_metadata_changed": ((key_type == PARTITION_METADATA) & is_live) | _rehashed(events, told),
+        "topic_metadata_changed": ((key_type == PARTITION_METADATA) & is_live) | _rehashed(events, operations),
         "subscription_changed": (is_member & is_live & was_member) | resubscribes,
         "static_member_replaced": replaces,
-        "member_joined": joins & (history.is_complete | _is_first_epoch(events, told)),
+        "member_joined": joins & (history.is_complete | _is_first_epoch(events, operations)),
         "unknown": joins,
         "member_left": is_member & ~is_live,
         "regex_resolved": key_type == REGULAR_EXPRESSION,
@@ -74,7 +73,7 @@ def _signs(events: Events, told: Operations, history: History) -> Ints:
     return np.select([signs[cause] for cause in _CAUSES], range(len(_CAUSES)), len(_CAUSES))
 
 
-def _replacements(events: Events, told: Operations, joins: Bools) -> tuple[Bools, Bools]:
+def _replacements(events: Events, operations: Operations, joins: Bools) -> tuple[Bools, Bools]:
     """Tell which members join in the place of another of the same instance id that the same operation removed.
 
     And which of them with another subscription.
@@ -82,30 +81,30 @@ def _replacements(events: Events, told: Operations, joins: Bools) -> tuple[Bools
     instance, member, subscription = events.codes("instance_id"), events.codes("member_id"), events.ints("subscription")
     is_member, is_tombstone = events.ints("key_type") == MEMBER, events.bools("is_tombstone")
     # Of a tombstone the identity that it deletes.
-    identity = told.of_member.last(is_member & ~is_tombstone)
+    identity = operations.of_member.last(is_member & ~is_tombstone)
     known_as = np.where(identity == NONE, NO_VALUE, instance[identity])
-    gone = Window(within(told.of_incarnation, np.where(is_member, known_as, _NO_MEMBER))).previous()
+    gone = Window(within(operations.of_incarnation, np.where(is_member, known_as, _NO_MEMBER))).previous()
     replaces = (
         joins
         & (instance != NO_VALUE)
         & holds_of(is_tombstone, gone)
-        & (of_rows(told.operation, gone) == told.operation)
+        & (of_rows(operations.operation, gone) == operations.operation)
         & (of_rows(member, gone) != member)
     )
     of_gone = of_rows(subscription, np.where(gone == NONE, NONE, identity[gone]))
     return replaces, replaces & (of_gone != subscription)
 
 
-def _rehashed(events: Events, told: Operations) -> Bools:
+def _rehashed(events: Events, operations: Operations) -> Bools:
     """Tell where the hash of topic metadata changed: 0 is none, as in Kafka 4.0, or without members or topics."""
     metadata_hash, is_epoch = events.ints("metadata_hash"), events.ints("key_type") == GROUP_EPOCH
-    before = of_rows(metadata_hash, told.of_incarnation.last(is_epoch, before=True))
+    before = of_rows(metadata_hash, operations.of_incarnation.last(is_epoch, before=True))
     is_hash = (metadata_hash != NULL) & (metadata_hash != 0)
     return np.asarray(is_hash & (before != NULL) & (before != 0) & (metadata_hash != before))
 
 
-def _is_first_epoch(events: Events, told: Operations) -> Bools:
+def _is_first_epoch(events: Events, operations: Operations) -> Bools:
     """Tell whether the member's next type 8 is of the same operation, and its first."""
-    current = told.of_member.next(events.ints("key_type") == CURRENT_ASSIGNMENT)
+    current = operations.of_member.next(events.ints("key_type") == CURRENT_ASSIGNMENT)
     is_first = of_rows(events.ints("previous_member_epoch"), current) == 0
-    return np.asarray(is_first & (of_rows(told.operation, current) == told.operation))
+    return np.asarray(is_first & (of_rows(operations.operation, current) == operations.operation))

@@ -39,7 +39,7 @@ class History:
     is_whole: Bools
 
 
-def histories(events: Events, told: Operations) -> History:
+def histories(events: Events, operations: Operations) -> History:
     """Tell what is known of each event's history by that of its partition (`history.known_history`) and its losses.
 
     Group epochs step by one, so one that does not follow the one before proves that records are missing, whatever the
@@ -47,21 +47,21 @@ def histories(events: Events, told: Operations) -> History:
     count: between them a state may be called unknown that is known.
     """
     offset, epoch, complete_from = events.ints("offset"), events.ints("group_epoch"), events.ints("complete_from")
-    epoch_before = of_rows(epoch, told.of_incarnation.last(epoch != NULL, before=True))
+    epoch_before = of_rows(epoch, operations.of_incarnation.last(epoch != NULL, before=True))
     jumps = (epoch != NULL) & (epoch_before != NULL) & (epoch != epoch_before) & (epoch != epoch_before + 1)
-    last_jump = told.of_group.max(np.where(jumps, offset, NULL))
+    last_jump = operations.of_group.max(np.where(jumps, offset, NULL))
 
     lost = np.where(events.ints("key_type") == LOST, offset, NULL)
-    last_loss = np.maximum(events.ints("last_loss"), told.of_group.max(lost))
+    last_loss = np.maximum(events.ints("last_loss"), operations.of_group.max(lost))
     none = np.iinfo(np.int64).max
     first_losses = [events.ints("first_loss"), lost]
     of_partition, of_group = (np.where(first == NULL, none, first) for first in first_losses)
-    first_loss = np.minimum(of_partition, told.of_group.min(of_group))
-    deletion = told.of_group.last(told.deletes, before=True)
+    first_loss = np.minimum(of_partition, operations.of_group.min(of_group))
+    deletion = operations.of_group.last(operations.deletes, before=True)
     deleted_at = np.where(deletion == NONE, -1, offset[deletion])
     is_behind_loss = (last_loss > deleted_at) & (offset >= first_loss)
 
-    is_headless = (events.bools("head_missing") & (told.incarnation == 0)) | is_behind_loss
+    is_headless = (events.bools("head_missing") & (operations.incarnation == 0)) | is_behind_loss
     is_unscathed = offset > last_loss
     is_told = (complete_from != NULL) & (offset >= complete_from) & (offset >= last_jump)
     is_complete = is_told & ~is_headless & is_unscathed
@@ -69,7 +69,7 @@ def histories(events: Events, told: Operations) -> History:
         is_complete=is_complete,
         is_headless=is_headless,
         is_unscathed=is_unscathed,
-        is_whole=~told.of_incarnation.any(~is_complete),
+        is_whole=~operations.of_incarnation.any(~is_complete),
     )
 
 

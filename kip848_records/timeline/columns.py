@@ -24,9 +24,10 @@ class Events:
         self.times: pa.DataType = rows.schema.field("timestamp").type
         self._ints = cache(lambda name: windows.ints(rows[name]))
         self._bools = cache(lambda name: windows.bools(rows[name]))
-        self._whole = cache(lambda name: _whole(rows[name]))
-        self._encoded = cache(lambda name: self.whole(name).dictionary_encode())
-        self._codes = cache(lambda name: windows.ints(pa.chunked_array([self._encoded(name).indices]), NO_VALUE))
+        # Not by way of `self`: a stretch is to be gone when the next one comes, not when a collector finds its cycle.
+        self._whole = whole = cache(lambda name: _whole(rows[name]))
+        self._encoded = encoded = cache(lambda name: whole(name).dictionary_encode())
+        self._codes = cache(lambda name: windows.ints(pa.chunked_array([encoded(name).indices]), NO_VALUE))
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -71,4 +72,4 @@ class Events:
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

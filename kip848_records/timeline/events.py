@@ -94,7 +94,7 @@ def group_events(
 ) -> DataFrame:
     """Make every record that tells of a group's state one row, with everything that is told of it by those before.
 
-    A group's events are brought to one task, in order; there they take some hundred bytes each.
+    A group's events are brought to one task, in order, and have to fit into its memory.
 
     Args:
         records: ``partition, offset, timestamp, size, is_tombstone, table``, and the columns of `EVENT_TABLES`, null
@@ -106,11 +106,9 @@ def group_events(
             more; without it, every record could be read.
 
     Returns:
-        One row per record: ``partition, offset, timestamp, key_type int, is_tombstone, size int, group_id``; of the
-        record's own fields, null on other types and on tombstones: ``member_id`` (5, 7, 8, of tombstones too),
-        ``group_epoch`` (type 3), ``assignment_epoch`` (6), ``member_epoch, member_state`` (8), ``instance_id,
-        client_id, client_host, rebalance_timeout_ms`` (5), ``target`` (7), an array of structs ``topic_id,
-        partitions``. And what `told.TOLD` names besides.
+        One row per record: what `told.RECORD` names of it, null on other types and on tombstones (`member_id` is there
+        on those too), and what `told.TOLD` names besides. Types 2 have no field of their own here, types 4 and 16 none
+        at all.
     """
     key_types = F.create_map(*(F.lit(item) for table, (key_type, _) in _EVENTS.items() for item in (table, key_type)))
     events = records.withColumn("key_type", key_types[F.col("table")]).selectExpr(

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from kip848_records.timeline.censoring import LEFT_CENSORED, OBSERVED
-from kip848_records.timeline.operations import AWAY_EPOCH, within
+from kip848_records.timeline.operations import AWAY_EPOCH
 from kip848_records.timeline.owners import owners
 from kip848_records.timeline.partitions import ACQUIRED, ASKED, RELEASED, changes
 from kip848_records.timeline.windows import (
@@ -21,6 +21,7 @@ from kip848_records.timeline.windows import (
     ms_between,
     of_rows,
     struct,
+    within,
 )
 
 if TYPE_CHECKING:

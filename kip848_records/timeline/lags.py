@@ -165,11 +165,11 @@ def _ms_in(state: int, spent: str) -> Column:
 
 def settled_lags(story: Story, settled: Settlements, seen_blocking: pa.ListArray) -> pa.ListArray:
     """Return for each event the assignments that its member had settled, or left, by it (`SETTLEMENT`)."""
-    events, told, history = story.events, story.operations, story.history
-    states, made, written = story.states, story.progress, story.written
+    events, operations, history = story.events, story.operations, story.history
+    states, progress, written = story.states, story.progress, story.written
     place = written.place(states.incarnation[settled.settled_by], settled.assignment)
     row, bump = written.row[place], written.bump[place]
-    ends_headless = told.of_incarnation.any(history.is_headless)
+    ends_headless = operations.of_incarnation.any(history.is_headless)
     current = states.current[settled.settled_by]
     is_stateless = (of_rows(events.ints("member_epoch"), current) != NULL) & (
         states.member_state[settled.settled_by] == NULL
@@ -178,8 +178,8 @@ def settled_lags(story: Story, settled: Settlements, seen_blocking: pa.ListArray
     by = settled.settled_by
     of_last = {
         "operation": pa.array(states.operation[by]),
-        "until_operation": arrow(made.until_operation[by], pa.int64()),
-        "until_timestamp": arrow(made.until_timestamp[by], events.times),
+        "until_operation": arrow(progress.until_operation[by], pa.int64()),
+        "until_timestamp": arrow(progress.until_timestamp[by], events.times),
         "is_reconciled": pa.array(settled.is_reconciled),
         "is_last_known": pa.array(is_stateless | ends_headless[states.row[by]]),
     }
@@ -191,7 +191,7 @@ def settled_lags(story: Story, settled: Settlements, seen_blocking: pa.ListArray
     columns = {
         "group_epoch": arrow(events.ints("assignment_epoch")[row], pa.int32()),
         "target_at": arrow(timestamp[row], events.times),
-        "operation": pa.array(told.operation[row]),
+        "operation": pa.array(operations.operation[row]),
         "next_operation": arrow(written.next_operation[place], pa.int64()),
         "bump": struct(of_bump, bump == NONE),
         "met": struct(_of_state(story, settled.met)),
@@ -203,10 +203,10 @@ def settled_lags(story: Story, settled: Settlements, seen_blocking: pa.ListArray
 
 
 def _of_state(story: Story, state: Ints) -> dict[str, pa.Array]:
-    events, states, made = story.events, story.states, story.progress
+    events, states, progress = story.events, story.states, story.progress
     return {
         "timestamp": arrow(states.timestamp[state], events.times),
         "state": arrow(states.member_state[state], pa.int32()),
-        "revoked_ms": pa.array(made.revoked_ms[state]),
-        "waited_ms": pa.array(made.waited_ms[state]),
+        "revoked_ms": pa.array(progress.revoked_ms[state]),
+        "waited_ms": pa.array(progress.waited_ms[state]),
     }

@@ -44,33 +44,33 @@ class States:
         return len(self.row)
 
 
-def member_states(events: Events, told: Operations) -> States:
+def member_states(events: Events, operations: Operations) -> States:
     """Tell the states of the members in events."""
     key_type, is_live = events.ints("key_type"), ~events.bools("is_tombstone")
-    row = _last_of_operations(events, told)
+    row = _last_of_operations(events, operations)
     is_of_member = key_type == MEMBER
-    deletion = told.of_incarnation.max(np.where(told.deletes, np.arange(len(events)), NONE))[row]
-    is_deleted = told.operation[row] == of_rows(told.operation, deletion)
-    current = told.of_member.last(key_type == CURRENT_ASSIGNMENT)[row]
+    deletion = operations.of_incarnation.max(np.where(operations.deletes, np.arange(len(events)), NONE))[row]
+    is_deleted = operations.operation[row] == of_rows(operations.operation, deletion)
+    current = operations.of_member.last(key_type == CURRENT_ASSIGNMENT)[row]
     return States(
         row=row,
-        operation=told.operation[row],
+        operation=operations.operation[row],
         timestamp=events.ints("timestamp")[row],
-        incarnation=told.of_incarnation.codes[row],
+        incarnation=operations.of_incarnation.codes[row],
         member_id=events.codes("member_id")[row],
-        is_member=holds_of(is_live, told.of_member.last(is_of_member)[row]) & ~is_deleted,
-        life=told.of_member.running_sum(is_of_member & ~is_live)[row],
-        identity=told.of_member.last(is_of_member & is_live)[row],
+        is_member=holds_of(is_live, operations.of_member.last(is_of_member)[row]) & ~is_deleted,
+        life=operations.of_member.running_sum(is_of_member & ~is_live)[row],
+        identity=operations.of_member.last(is_of_member & is_live)[row],
         current=current,
-        target=told.of_member.last(key_type == MEMBER_TARGET)[row],
+        target=operations.of_member.last(key_type == MEMBER_TARGET)[row],
         member_state=of_rows(events.ints("member_state"), current),
         deletion=deletion,
-        of_member=Window(told.of_member.codes[row]),
+        of_member=Window(operations.of_member.codes[row]),
     )
 
 
-def _last_of_operations(events: Events, told: Operations) -> Ints:
+def _last_of_operations(events: Events, operations: Operations) -> Ints:
     """Return the last events with types 5, 7 and 8 of each member in each operation."""
     rows = np.flatnonzero(np.isin(events.ints("key_type"), (MEMBER, MEMBER_TARGET, CURRENT_ASSIGNMENT)))
-    following = Window(told.of_member.codes[rows]).following()
-    return np.asarray(rows[of_rows(told.operation[rows], following) != told.operation[rows]])
+    following = Window(operations.of_member.codes[rows]).following()
+    return np.asarray(rows[of_rows(operations.operation[rows], following) != operations.operation[rows]])

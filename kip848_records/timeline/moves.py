@@ -41,16 +41,16 @@ def partitions_moved(story: Story) -> Ints:
 
 def _moves(story: Story) -> tuple[Ints, Ints]:
     """Return of each partition that an assignment moves its incarnation, and the number of the assignment."""
-    events, told = story.events, story.operations
+    events, operations = story.events, story.operations
     key_type, is_live = events.ints("key_type"), ~events.bools("is_tombstone")
     row = np.flatnonzero(key_type == MEMBER_TARGET)
-    identity = told.of_member.last((key_type == MEMBER) & is_live)[row]
+    identity = operations.of_member.last((key_type == MEMBER) & is_live)[row]
     instance = np.where(identity == NONE, NONE, events.codes("instance_id")[identity])
-    changed = changes(Window(told.of_member.codes[row]), [(story.partitions["target"], row)])
+    changed = changes(Window(operations.of_member.codes[row]), [(story.partitions["target"], row)])
     in_order = np.lexsort((changed.step, row[changed.state]))
     state, step, partition = changed.state[in_order], changed.step[in_order], changed.partition[in_order]
     at = row[state]
-    incarnation, assignment = told.of_incarnation.codes[at], story.numbered.so_far[at] + 1
+    incarnation, assignment = operations.of_incarnation.codes[at], story.numbered.so_far[at] + 1
     found = owners(incarnation, partition, step, events.codes("member_id")[at])
     # A member's code or, behind all of them, an instance id's.
     acquired = np.where(step == ACQUIRED, np.arange(len(step)), found.acquired_before)

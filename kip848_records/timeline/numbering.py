@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kip848_records.timeline.operations import CURRENT_ASSIGNMENT, TARGET_ASSIGNMENT
-from kip848_records.timeline.windows import NULL
+from kip848_records.timeline.windows import NULL, SPAN
 
 if TYPE_CHECKING:
     from kip848_records.timeline.columns import Events
     from kip848_records.timeline.operations import Operations
     from kip848_records.timeline.windows import Bools, Ints
-
-_EPOCHS = 1 << 33
 
 
 @dataclass(frozen=True)
@@ -37,9 +35,9 @@ class Assignments:
     reached: Ints
 
 
-def numbered_assignments(events: Events, told: Operations) -> Assignments:
+def numbered_assignments(events: Events, operations: Operations) -> Assignments:
     """Number the assignments among events."""
-    of_incarnation, of_operation = told.of_incarnation, told.of_operation
+    of_incarnation, of_operation = operations.of_incarnation, operations.of_operation
     key_type, epoch = events.ints("key_type"), events.ints("assignment_epoch")
     highest_before = of_incarnation.running_max(epoch, before=True)
     is_assignment = (key_type == TARGET_ASSIGNMENT) & (epoch > np.maximum(-1, highest_before))
@@ -50,13 +48,13 @@ def numbered_assignments(events: Events, told: Operations) -> Assignments:
         before=of_operation.min(so_far - is_assignment),
         after=of_operation.max(so_far),
         total=of_incarnation.max(so_far),
-        reached=np.where(key_type == CURRENT_ASSIGNMENT, _reached(events, told, is_assignment), NULL),
+        reached=np.where(key_type == CURRENT_ASSIGNMENT, _reached(events, operations, is_assignment), NULL),
     )
 
 
-def _reached(events: Events, told: Operations, is_assignment: Bools) -> Ints:
+def _reached(events: Events, operations: Operations, is_assignment: Bools) -> Ints:
     """Count by bisection: incarnations and the epochs of their assignments have one order."""
-    incarnation = told.of_incarnation.codes * _EPOCHS
+    incarnation = operations.of_incarnation.codes * SPAN
     written = incarnation[is_assignment] + events.ints("assignment_epoch")[is_assignment]
     epoch = np.maximum(events.ints("member_epoch"), -1)
     so_far = np.searchsorted(written, incarnation + epoch, side="right")

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 from pyspark.sql import functions as F
 
-from kip848_records.timeline.windows import NONE, NULL, Window, holds_of, of_rows
+from kip848_records.timeline.windows import NONE, NULL, Window, holds_of, of_rows, within
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 GROUP: Final = ("partition", "group_id")
 INCARNATION: Final = (*GROUP, "incarnation")
 MEMBER_KEY: Final = (*INCARNATION, "member_id")
-LIFE: Final = (*MEMBER_KEY, "life")
 
 GROUP_METADATA: Final = 2
 GROUP_EPOCH: Final = 3
@@ -101,12 +99,6 @@ def operations(events: Events) -> Operations:
         of_operation=Window(within(of_incarnation, operation), are_together=True),
         of_member=Window(within(of_incarnation, member)),
     )
-
-
-def within(window: Window, numbers: Ints) -> Ints:
-    """Return codes for rows that are in one window and have one number of these as well."""
-    distinct, dense = np.unique(numbers, return_inverse=True)
-    return np.asarray(window.codes * len(distinct) + dense.reshape(-1), np.int64)
 
 
 def holds(condition: Column) -> Column:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kip848_records.timeline.operations import within
 from kip848_records.timeline.partitions import ACQUIRED, RELEASED
-from kip848_records.timeline.windows import NULL, Window, holds_of, of_rows
+from kip848_records.timeline.windows import NULL, Window, holds_of, of_rows, within
 
 if TYPE_CHECKING:
     from kip848_records.timeline.windows import Ints

@@ -9,19 +9,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.timeline.windows import NONE, Window, ints
+from kip848_records.timeline.windows import NONE, Window, are_among, ints, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kip848_records.timeline.columns import Events
-    from kip848_records.timeline.windows import Bools, Ints
+    from kip848_records.timeline.windows import Ints
 
 RELEASED: Final = 0
 ACQUIRED: Final = 1
 ASKED: Final = 2
 """Steps, in the order in which those of one operation count: only what it leaves behind is judged."""
-_NUMBER: Final = 1 << 32
+_BITS: Final = 32
+_LOWEST: Final = -(1 << 31)
+"""Of the numbers that a record may have: Kafka's are not negative, those of a damaged one may be."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,8 @@ class Lists:
         """Return the partitions of these events, NONE has none, each with the place of its event in `rows`."""
         begins = self.begins[rows]
         counts = np.where(rows == NONE, 0, self.begins[rows + 1] - begins)
-        place = np.repeat(np.arange(len(rows)), counts)
-        nth = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return place, self.partitions[np.repeat(begins, counts) + nth]
+        place, nth = spread(counts)
+        return place, self.partitions[begins[place] + nth]
 
 
 class TopicPartitions:
@@ -49,26 +50,26 @@ class TopicPartitions:
     def __init__(self, events: Events) -> None:
         flat = {name: _flat(events.whole(name)) for name in ("assigned", "pending", "target")}
         topics = pa.concat_arrays([topic_ids for topic_ids, _, _ in flat.values()]).dictionary_encode()
-        numbers = np.asarray(topics.indices.to_numpy(zero_copy_only=False), np.int64)
+        codes = np.asarray(topics.indices.to_numpy(zero_copy_only=False), np.int64)
         self._topic_ids = topics.dictionary
         self._lists = {}
-        for name, (topic_ids, numbers_of_topic, begins) in flat.items():
-            of_column, numbers = numbers[: len(topic_ids)], numbers[len(topic_ids) :]
-            counts = _lengths(numbers_of_topic)
-            own = np.asarray(numbers_of_topic.flatten().to_numpy(zero_copy_only=False), np.int64)
+        for name, (topic_ids, of_topic, begins) in flat.items():
+            topic, codes = codes[: len(topic_ids)], codes[len(topic_ids) :]
+            counts = _lengths(of_topic)
+            number = np.asarray(of_topic.flatten().to_numpy(zero_copy_only=False), np.int64)
             up_to = np.concatenate([[0], np.cumsum(counts)])
-            self._lists[name] = Lists(up_to[begins], np.repeat(of_column, counts) * _NUMBER + own)
+            self._lists[name] = Lists(up_to[begins], (np.repeat(topic, counts) << _BITS) + number - _LOWEST)
 
     def __getitem__(self, column: str) -> Lists:
         return self._lists[column]
 
     def topic_ids(self, partitions: Ints) -> pa.Array:
         """Return the topic id of each partition."""
-        return self._topic_ids.take(pa.array(partitions // _NUMBER))
+        return self._topic_ids.take(pa.array(partitions >> _BITS))
 
     def numbers(self, partitions: Ints) -> pa.Array:
         """Return the number of each partition in its topic."""
-        return pa.array(partitions % _NUMBER, pa.int32())
+        return pa.array((partitions & ((1 << _BITS) - 1)) + _LOWEST, pa.int32())
 
 
 @dataclass(frozen=True)
@@ -95,18 +96,11 @@ def changes(of_member: Window, has: Sequence[tuple[Lists, Ints]]) -> Changes:
     is_first = before == NONE
     is_other = is_first | np.logical_or.reduce([rows != rows[before] for _, rows in has])
     is_left = (following != NONE) & is_other[following]
-    counts = is_other | is_left
-    parts = [lists.of(np.where(counts, rows, NONE)) for lists, rows in has]
-    state, partition = (np.concatenate(part) for part in zip(*parts, strict=True))
-    known, dense = np.unique(partition, return_inverse=True)
-    keys = np.unique(state * len(known) + dense.reshape(-1))
+    parts = [lists.of(np.where(is_other | is_left, rows, NONE)) for lists, rows in has]
+    known, keys = _keys(*(np.concatenate(part) for part in zip(*parts, strict=True)))
     state, partition = np.divmod(keys, max(len(known), 1))
-
-    def are_in(states: Ints) -> Bools:
-        return np.isin(states * len(known) + partition, keys)
-
-    acquired = is_other[state] & (is_first[state] | ~are_in(before[state]))
-    released = is_left[state] & ~are_in(following[state])
+    acquired = is_other[state] & ~are_among(before[state] * len(known) + partition, keys)
+    released = is_left[state] & ~are_among(following[state] * len(known) + partition, keys)
     steps = np.repeat([RELEASED, ACQUIRED], [released.sum(), acquired.sum()])
     return Changes(
         state=np.concatenate([following[state[released]], state[acquired]]),
@@ -115,8 +109,17 @@ def changes(of_member: Window, has: Sequence[tuple[Lists, Ints]]) -> Changes:
     )
 
 
+def _keys(state: Ints, partition: Ints) -> tuple[Ints, Ints]:
+    """Return the partitions, and a key for each that a state has: once, sorted, the state first."""
+    known, dense = np.unique(partition, return_inverse=True)
+    return known, np.unique(state * len(known) + dense.reshape(-1))
+
+
 def _flat(column: pa.ListArray) -> tuple[pa.Array, pa.Array, Ints]:
-    """Return the topics of all rows, their partitions, and where each row's topics begin, at last their number."""
+    """Return the topics of all rows, their partitions, and where each row's topics begin, at last their number.
+
+    No layout of Kafka's lets a topic, or a partition in it, be null.
+    """
     counts = _lengths(column)
     topics = column.flatten()
     return topics.field("topic_id"), topics.field("partitions"), np.concatenate([[0], np.cumsum(counts)])

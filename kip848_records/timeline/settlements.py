@@ -16,9 +16,8 @@ from kip848_records.timeline.operations import (
     MEMBER_STABLE,
     UNRELEASED_PARTITIONS,
     UNREVOKED_PARTITIONS,
-    within,
 )
-from kip848_records.timeline.windows import NONE, NULL, Window, ms_between, of_rows
+from kip848_records.timeline.windows import NONE, NULL, Window, ms_between, of_rows, spread, within
 
 if TYPE_CHECKING:
     from kip848_records.timeline.members import States
@@ -61,7 +60,7 @@ class Settlements:
     is_reconciled: Bools
 
 
-def progress(states: States, numbered: Assignments, timestamp: Ints, operation: Ints) -> Progress:
+def progress_of(states: States, numbered: Assignments, timestamp: Ints, operation: Ints) -> Progress:
     """Tell how far the states take their members; timestamps and operations are those of all events."""
     following = states.of_member.following()
     goes_on, is_deleted = following != NONE, states.deletion != NONE
@@ -94,13 +93,13 @@ def progress(states: States, numbered: Assignments, timestamp: Ints, operation: 
     )
 
 
-def settlements(states: States, made: Progress) -> Settlements:
+def settlements(states: States, progress: Progress) -> Settlements:
     """Tell of each assignment that a member met in which state it met it and what settled it."""
     is_member = states.is_member
-    met, met_numbers = numbers(made.met_above, np.where(is_member, made.met_up_to, NULL))
-    reconciled, reconciled_numbers = numbers(made.settled_before, np.where(is_member, made.settled, NULL))
-    is_last = is_member & made.ends_life
-    left, left_numbers = numbers(made.settled, np.where(is_last, made.met_up_to, NULL))
+    met, met_numbers = numbers(progress.met_above, np.where(is_member, progress.met_up_to, NULL))
+    reconciled, reconciled_numbers = numbers(progress.settled_before, np.where(is_member, progress.settled, NULL))
+    is_last = is_member & progress.ends_life
+    left, left_numbers = numbers(progress.settled, np.where(is_last, progress.met_up_to, NULL))
     # Both sides in the order of lives and numbers: what a life meets is settled in it, at the latest by its end.
     of_life = Window(within(states.of_member, states.life)).codes
     settled_by, assignment = np.concatenate([reconciled, left]), np.concatenate([reconciled_numbers, left_numbers])
@@ -120,6 +119,5 @@ def numbers(above: Ints, up_to: Ints) -> tuple[Ints, Ints]:
     """Return each number above the one up to the other of the same place, and its place; none where one is NULL."""
     is_any = (above != NULL) & (up_to > above)
     counts = np.where(is_any, up_to, 0) - np.where(is_any, above, 0)
-    place = np.repeat(np.arange(len(above)), counts)
-    nth = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return place, np.repeat(above, counts) + 1 + nth
+    place, nth = spread(counts)
+    return place, above[place] + 1 + nth

@@ -19,9 +19,8 @@ from kip848_records.timeline.operations import (
     MEMBER,
     MEMBER_STABLE,
     TARGET_ASSIGNMENT,
-    within,
 )
-from kip848_records.timeline.windows import NONE, NULL, Window, arrow, holds_of, of_rows
+from kip848_records.timeline.windows import NONE, NULL, Window, arrow, holds_of, of_rows, within
 
 if TYPE_CHECKING:
     from kip848_records.timeline.censoring import History
@@ -84,15 +83,15 @@ class _Group:
     is_known: Bools
 
 
-def judge(events: Events, told: Operations, history: History) -> pa.StructArray:
+def judge(events: Events, operations: Operations, history: History) -> pa.StructArray:
     """Tell what is known of a group (`JUDGED`) at each new group epoch, new assignment and end of an operation.
 
     Of all other events nothing is told: null.
     """
-    is_asked = told.ends_operation | np.isin(events.ints("key_type"), (GROUP_EPOCH, TARGET_ASSIGNMENT))
-    members = _members(events, told)
-    group = _group(events, told, history, members)
-    converged = _converged_members(told, members, group, is_asked)
+    is_asked = operations.ends_operation | np.isin(events.ints("key_type"), (GROUP_EPOCH, TARGET_ASSIGNMENT))
+    members = _members(events, operations)
+    group = _group(events, operations, history, members)
+    converged = _converged_members(operations, members, group, is_asked)
     is_counted = group.is_classic | ~history.is_headless
     is_consumer = ~group.is_classic
     of_classic = np.where(group.is_classic, group.classic, NONE)
@@ -108,15 +107,15 @@ def judge(events: Events, told: Operations, history: History) -> pa.StructArray:
         ),
         "converged_members": _int(np.where(tells_converged, converged, NULL)),
         "members_away": _int(np.where(is_counted, group.members_away, NULL)),
-        "state": _state(events, told, history, group, converged),
+        "state": _state(events, operations, history, group, converged),
     }
     return pa.StructArray.from_arrays([*columns.values()], [*columns], mask=pa.array(~is_asked))
 
 
-def _members(events: Events, told: Operations) -> _Members:
+def _members(events: Events, operations: Operations) -> _Members:
     key_type, epoch = events.ints("key_type"), events.ints("member_epoch")
-    is_member = holds_of(~events.bools("is_tombstone"), told.of_member.last(key_type == MEMBER))
-    current = told.of_member.last(key_type == CURRENT_ASSIGNMENT)
+    is_member = holds_of(~events.bools("is_tombstone"), operations.of_member.last(key_type == MEMBER))
+    current = operations.of_member.last(key_type == CURRENT_ASSIGNMENT)
     member_epoch, state = of_rows(epoch, current), of_rows(events.ints("member_state"), current)
     return _Members(
         is_member=is_member,
@@ -126,9 +125,9 @@ def _members(events: Events, told: Operations) -> _Members:
     )
 
 
-def _group(events: Events, told: Operations, history: History, members: _Members) -> _Group:
-    so_far, key_type, epoch = told.of_incarnation, events.ints("key_type"), events.ints("group_epoch")
-    before = told.of_member.previous()
+def _group(events: Events, operations: Operations, history: History, members: _Members) -> _Group:
+    so_far, key_type, epoch = operations.of_incarnation, events.ints("key_type"), events.ints("group_epoch")
+    before = operations.of_member.previous()
 
     def count(flag: Bools) -> Ints:
         return so_far.running_sum(flag.astype(np.int64) - holds_of(flag, before))
@@ -154,14 +153,14 @@ def _group(events: Events, told: Operations, history: History, members: _Members
     )
 
 
-def _converged_members(told: Operations, members: _Members, group: _Group, is_asked: Bools) -> Ints:
+def _converged_members(operations: Operations, members: _Members, group: _Group, is_asked: Bools) -> Ints:
     """Count the members that have settled at the group's assignment epoch, for each event that asks.
 
     A member that settles at an epoch adds one to the epoch's count, and takes it away when it moves on; an event that
     asks adds nothing, and comes after what the event itself changed. In the order of events within an epoch the running
     sum answers each, and nobody pairs members with epochs.
     """
-    settled_at, was_settled_at = members.settled_at, of_rows(members.settled_at, told.of_member.previous())
+    settled_at, was_settled_at = members.settled_at, of_rows(members.settled_at, operations.of_member.previous())
     moves = settled_at != was_settled_at
     leaves = np.flatnonzero(moves & (was_settled_at != NULL))
     arrives = np.flatnonzero(moves & (settled_at != NULL))
@@ -170,7 +169,7 @@ def _converged_members(told: Operations, members: _Members, group: _Group, is_as
     epochs = np.concatenate([was_settled_at[leaves], settled_at[arrives], group.assignment_epoch[asks]])
     changes = np.repeat([-1, 1, 0], [len(leaves), len(arrives), len(asks)])
     in_order = np.argsort(rows, kind="stable")
-    codes = told.of_incarnation.codes[rows[in_order]]
+    codes = operations.of_incarnation.codes[rows[in_order]]
     of_epoch = Window(within(Window(codes, are_together=True), epochs[in_order]))
     counted = of_epoch.running_sum(changes[in_order])
     is_answer = changes[in_order] == 0
@@ -179,7 +178,7 @@ def _converged_members(told: Operations, members: _Members, group: _Group, is_as
     return converged
 
 
-def _state(events: Events, told: Operations, history: History, group: _Group, converged: Ints) -> pa.Array:
+def _state(events: Events, operations: Operations, history: History, group: _Group, converged: Ints) -> pa.Array:
     """Take the first that fits. A type 2 or 3 is tombstoned last of all when its group is deleted.
 
     All that is known of a classic group is in its last type 2, so one that was lost may be told by the next.
@@ -200,7 +199,7 @@ def _state(events: Events, told: Operations, history: History, group: _Group, co
         (STABLE, np.ones(len(events), bool)),
     ]
     first = np.select([fits for _, fits in rules], range(len(rules)))
-    return pa.array([state for state, _ in rules]).take(pa.array(first, mask=~told.ends_operation))
+    return pa.array([state for state, _ in rules]).take(pa.array(first, mask=~operations.ends_operation))
 
 
 def _int(values: Ints) -> pa.Array:

@@ -12,7 +12,7 @@ from kip848_records.timeline.members import member_states
 from kip848_records.timeline.numbering import numbered_assignments
 from kip848_records.timeline.operations import operations
 from kip848_records.timeline.partitions import TopicPartitions
-from kip848_records.timeline.settlements import progress
+from kip848_records.timeline.settlements import progress_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,5 +53,5 @@ def story(groups: pa.Table) -> Story:
         written=written_assignments(events, told, numbered),
         partitions=TopicPartitions(events),
         states=states,
-        progress=progress(states, numbered, events.ints("timestamp"), told.operation),
+        progress=progress_of(states, numbered, events.ints("timestamp"), told.operation),
     )

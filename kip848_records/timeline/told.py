@@ -6,9 +6,9 @@ pass over them; names of topics, and when the log was copied, are for Spark to a
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,26 +26,35 @@ from kip848_records.timeline.windows import arrow
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_STRETCH: Final = 100_000
-"""Rows from which on whole groups are told: enough for NumPy, few enough for a worker's memory."""
-_ONLY_TOLD_BY: Final = frozenset(
-    (
-        *("metadata_hash", "previous_member_epoch", "subscription", "generation", "classic_members"),
-        *("assigned", "pending", "target", "complete_from", "head_missing", "first_loss", "last_loss"),
-    )
-)
-"""Columns by which something is told, and that nobody asks for once it is."""
-_BATCH: Final = 10_000
+_STRETCH: Final = 8 << 20
+"""Bytes from which on whole groups are told: some ten thousand records, enough for NumPy. A worker needs up to thirty
+times as much while it tells them."""
+_BATCH: Final = 4 << 20
+"""About how many bytes go back to Spark at once."""
 
-RECORD: Final = (
-    "partition int, offset bigint, timestamp timestamp, key_type int, is_tombstone boolean, size int, "
-    "group_id string, member_id string, group_epoch int, assignment_epoch int, member_epoch int, member_state int, "
-    "instance_id string, client_id string, client_host string, rebalance_timeout_ms int"
-)
-"""Of an event's own record (`events.group_events`)."""
+RECORD: Final = {
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "timestamp",
+    "key_type": "int",
+    "is_tombstone": "boolean",
+    "size": "int",
+    "group_id": "string",
+    "member_id": "string",
+    "group_epoch": "int",
+    "assignment_epoch": "int",
+    "member_epoch": "int",
+    "member_state": "int",
+    "instance_id": "string",
+    "client_id": "string",
+    "client_host": "string",
+    "rebalance_timeout_ms": "int",
+}
+"""What stays of an event's own record (`events.group_events`)."""
 
 TOLD: Final = (
-    f"{RECORD}, operation bigint, incarnation int, ends_operation boolean, "
+    f"{', '.join(f'{name} {kind}' for name, kind in RECORD.items())}, "
+    "operation bigint, incarnation int, ends_operation boolean, "
     "is_complete boolean, is_headless boolean, is_unscathed boolean, is_whole boolean, "
     f"cause string, partitions_moved int, judged struct<{JUDGED}>, handovers array<struct<{HANDOVER}>>, "
     f"settlements array<struct<{SETTLEMENT}>>, awaited_at_end array<struct<{AWAITED}>>"
@@ -59,32 +68,33 @@ assignments it settled, and what it waits for if the log ends with it.
 
 def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield events with what is known of each (`TOLD`). They come by partition and group id, and by offset."""
-    for groups in whole_groups(batches):
-        yield from told(groups).to_batches(max_chunksize=_BATCH)
+    for rows in map(told, whole_groups(batches)):
+        yield from rows.to_batches(max_chunksize=max(1, rows.num_rows * _BATCH // max(rows.nbytes, _BATCH)))
 
 
-def whole_groups(batches: Iterable[pa.RecordBatch], rows: int = _STRETCH) -> Iterator[pa.Table]:
-    """Yield what comes in tables of whole groups, each of that many rows or more if there are so many."""
+def whole_groups(batches: Iterable[pa.RecordBatch], size: int = _STRETCH) -> Iterator[pa.Table]:
+    """Yield what comes in tables of whole groups, each of that many bytes or more if there are so many."""
     waiting: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:
         if not batch.num_rows:
             continue
-        still = batch.num_rows if count < rows else _rows_of_group(batch, waiting[-1])
+        still = batch.num_rows if count < size else _rows_of_group(batch, waiting[-1])
         waiting.append(batch.slice(0, still))
-        count += still
+        count += waiting[-1].nbytes
         if still < batch.num_rows:
             yield pa.Table.from_batches(waiting)
-            waiting, count = [batch.slice(still)], batch.num_rows - still
+            waiting = [batch.slice(still)]
+            count = waiting[-1].nbytes
     if waiting:
         yield pa.Table.from_batches(waiting)
 
 
 def _rows_of_group(batch: pa.RecordBatch, before: pa.RecordBatch) -> int:
     """Return how many of the first rows are of the same group as the last one before."""
-    is_same = pc.and_(*(pc.equal(batch[name], before[name][-1]) for name in GROUP))
-    others = np.flatnonzero(~is_same.to_numpy(zero_copy_only=False))
-    return int(others[0]) if len(others) else batch.num_rows
+    is_same = reduce(pc.and_, (pc.equal(batch[name], before[name][-1]) for name in GROUP))
+    first_other = pc.index(is_same, value=False).as_py()
+    return batch.num_rows if first_other < 0 else int(first_other)
 
 
 def told(groups: pa.Table) -> pa.Table:
@@ -93,7 +103,7 @@ def told(groups: pa.Table) -> pa.Table:
     events, operations, history = of_groups.events, of_groups.operations, of_groups.history
     settled = settlements(of_groups.states, of_groups.progress)
     asked = owners_of_awaited(of_groups)
-    columns = {name: groups[name] for name in groups.column_names if name not in _ONLY_TOLD_BY}
+    columns = {name: groups[name] for name in RECORD}
     columns |= {
         "operation": pa.array(operations.operation),
         "incarnation": arrow(operations.incarnation, pa.int32()),

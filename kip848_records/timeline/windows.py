@@ -25,8 +25,8 @@ NULL: Final = np.iinfo(np.int64).min
 """No number. The smallest there is, so the greater of it and another is the other, as in SQL."""
 NO_VALUE: Final = -1
 """The code of null."""
-_RUN: Final = 1 << 33
-"""More than any number that `running_max` is asked about."""
+SPAN: Final = 1 << 33
+"""More than any epoch, and than there are assignments: a key may have one of them behind a window's number."""
 
 
 class Window:
@@ -87,12 +87,15 @@ class Window:
         return self._by_row(sums - in_order if before else sums)
 
     def running_max(self, values: Ints, *, before: bool = False) -> Ints:
-        """Return the highest number up to and with each row; numbers are -1 to 2**32, or NULL."""
-        lifted = np.where(values == NULL, 0, values + 2)[self._rows] + self._run * _RUN
+        """Return the highest number up to and with each row.
+
+        Numbers are -1 to 2**32, or NULL; a lower one, such as a damaged record has, counts as NULL.
+        """
+        lifted = np.where(values == NULL, 0, values + 2)[self._rows] + self._run * SPAN
         highest = np.maximum.accumulate(lifted)
         if before:
             highest = np.concatenate([[0], highest[:-1]])
-        highest = highest - self._run * _RUN
+        highest = highest - self._run * SPAN
         return self._by_row(np.where(highest > 0, highest - 2, NULL))
 
     def max(self, values: Ints) -> Ints:
@@ -117,6 +120,24 @@ class Window:
         by_row = np.empty_like(in_order)
         by_row[self._rows] = in_order
         return by_row
+
+
+def within(window: Window, numbers: Ints) -> Ints:
+    """Return codes for rows that are in one window and have one number of these as well."""
+    distinct, dense = np.unique(numbers, return_inverse=True)
+    return np.asarray(window.codes * len(distinct) + dense.reshape(-1), np.int64)
+
+
+def spread(counts: Ints) -> tuple[Ints, Ints]:
+    """Return each place as often as it counts, and a number from 0 on for each of the same place."""
+    place = np.repeat(np.arange(len(counts)), counts)
+    return place, np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def are_among(keys: Ints, sorted_keys: Ints) -> Bools:
+    """Return which keys are among others, which are sorted and not negative."""
+    place = np.searchsorted(sorted_keys, keys)
+    return np.asarray(np.append(sorted_keys, NONE)[place] == keys)
 
 
 def of_rows(values: Ints, rows: Ints) -> Ints:

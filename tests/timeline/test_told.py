@@ -1,9 +1,26 @@
 """Groups come to a worker in batches that Spark cuts anywhere: what is told of them does not depend on it."""
 
+import gc
+import tracemalloc
+import weakref
+
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from kip848_records.timeline import events, group_events
+from kip848_records.timeline.columns import Events
+from kip848_records.timeline.operations import (
+    CURRENT_ASSIGNMENT,
+    GROUP_EPOCH,
+    GROUP_METADATA,
+    LOST,
+    LOST_TO_ANY,
+    MEMBER,
+    MEMBER_TARGET,
+    TARGET_ASSIGNMENT,
+    UNRELEASED_PARTITIONS,
+)
 from kip848_records.timeline.told import told, whole_groups
 from tests.timeline.logs import random_log
 from tests.timeline.tables import complete_from, record_table
@@ -27,15 +44,23 @@ def rows_of(table):
     return [{**row, **{name: sorted(row[name], key=repr) for name in lists}} for row in table.to_pylist()]
 
 
+def shifted(column, by):
+    """The same partitions with other numbers."""
+    lists = [
+        topics and [{**topic, "partitions": [number + by for number in topic["partitions"]]} for topic in topics]
+        for topics in column.to_pylist()
+    ]
+    return pa.chunked_array([pa.array(lists, column.type)])
+
+
 @pytest.mark.parametrize("rows_of_batch", [1, 7, 500])
-@pytest.mark.parametrize("rows", [1, 300, 10**6])
-def test_groups_come_whole_however_they_are_cut(in_order, rows_of_batch, rows):
-    found = [*whole_groups(in_order.to_batches(max_chunksize=rows_of_batch), rows)]
+@pytest.mark.parametrize("size", [1, 50_000, 10**9])
+def test_groups_come_whole_however_they_are_cut(in_order, rows_of_batch, size):
+    found = [*whole_groups(in_order.to_batches(max_chunksize=rows_of_batch), size)]
     assert pa.concat_tables(found) == in_order
     groups = [{*zip(*map(table.__getitem__, ("partition", "group_id")), strict=True)} for table in found]
     assert sum(map(len, groups)) == len(set.union(*groups))
-    assert all(table.num_rows >= rows for table in found[:-1])
-    assert len(found) == 1 or rows < in_order.num_rows
+    assert (len(found) == 1) == (size > in_order.nbytes)
 
 
 def test_a_group_is_told_by_itself_as_among_others(in_order):
@@ -49,3 +74,97 @@ def test_no_events_and_empty_batches(in_order):
     assert [*whole_groups([])] == [*whole_groups(empty)] == []
     (table,) = whole_groups([*empty, *in_order.to_batches(), *empty])
     assert table == in_order
+
+
+def test_numbers_of_partitions_may_be_any(in_order):
+    """A damaged record may have one below zero."""
+    other = in_order
+    for name in ("assigned", "pending", "target"):
+        other = other.set_column(other.schema.get_field_index(name), name, shifted(other[name], -3))
+    expected = told(in_order).to_pylist()
+    for row in expected:
+        for each in [*row["handovers"], *row["awaited_at_end"]]:
+            each["number"] -= 3
+    assert sum(each["number"] < 0 for row in expected for each in row["handovers"]) > 100
+    assert rows_of(told(other)) == rows_of(pa.Table.from_pylist(expected, told(in_order).schema))
+
+
+@pytest.mark.parametrize(
+    "key_types",
+    [[LOST], [LOST_TO_ANY], [GROUP_METADATA], [GROUP_EPOCH, TARGET_ASSIGNMENT], [MEMBER], [CURRENT_ASSIGNMENT], []],
+)
+def test_records_of_some_types_alone(in_order, key_types):
+    rows = in_order
+    if {LOST, LOST_TO_ANY} & {*key_types}:
+        lost = pa.array([key_types[0]] * rows.num_rows, pa.int32())
+        rows = rows.set_column(rows.schema.get_field_index("key_type"), "key_type", lost)
+    rows = rows.filter(pc.is_in(rows["key_type"], pa.array(key_types, pa.int32())))
+    found = told(rows)
+    assert found["offset"] == rows["offset"]
+    assert (True in found["ends_operation"].to_pylist()) == bool(key_types)
+
+
+def test_events_without_times(in_order):
+    times = pa.nulls(in_order.num_rows, in_order["timestamp"].type)
+    found = told(in_order.set_column(in_order.schema.get_field_index("timestamp"), "timestamp", times))
+    assert found["operation"] == found["offset"]  # nobody can tell which belong together
+
+
+def test_a_stretch_is_gone_when_it_has_been_told(in_order):
+    events = Events(in_order)
+    events.codes("group_id"), events.ints("offset"), events.taken("member_id", events.ints("key_type"))
+    gone = weakref.ref(events)
+    gc.disable()
+    try:
+        del events
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_who_waits_long_is_no_work_for_what_it_has(in_order):
+    """A member of many partitions waits for one of them, while assignment after assignment is written."""
+    members, partitions, assignments = 20, 200, 200
+    rows = waiting_members(in_order.schema, members, partitions, assignments)
+    tracemalloc.start()
+    found = told(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    awaited = [each for row in found["awaited_at_end"].to_pylist() for each in row]
+    assert {(each["number"], each["owner"]) for each in awaited} == {(partitions * (members + 1), "holder")}
+    assert len(awaited) == members
+    # Once for each assignment, the lists of all members would take 8 bytes an item.
+    assert peak < members * partitions * assignments * 8 * 2
+
+
+def waiting_members(schema, members, partitions, assignments):
+    """One member holds a partition that all others wait for; each has many of its own."""
+    held = partitions * (members + 1)
+    of_topic = [{"topic_id": "T", "partitions": []}]
+    rows = []
+
+    def write(key_type, **fields):
+        rows.append({"key_type": key_type, "is_tombstone": False, "timestamp": len(rows) * 1000} | fields)
+
+    def has(*numbers):
+        return [{**of_topic[0], "partitions": [*numbers]}]
+
+    names = ["holder", *(f"member {nth}" for nth in range(members))]
+    for name in names:
+        write(MEMBER, member_id=name)
+    write(GROUP_EPOCH, group_epoch=1)
+    for nth, name in enumerate(names):
+        own = range(nth * partitions, (nth + 1) * partitions)
+        write(MEMBER_TARGET, member_id=name, target=has(*own, *([held] if nth else [])))
+    write(TARGET_ASSIGNMENT, assignment_epoch=1)
+    for nth, name in enumerate(names):
+        own = range(nth * partitions, (nth + 1) * partitions)
+        state = {"member_state": UNRELEASED_PARTITIONS if nth else 1, "member_epoch": 1 if nth else 0}
+        pending = {} if nth else {"pending": has(held)}
+        write(CURRENT_ASSIGNMENT, member_id=name, assigned=has(*own), **state, **pending)
+    for epoch in range(2, assignments):
+        write(GROUP_EPOCH, group_epoch=epoch)
+        write(TARGET_ASSIGNMENT, assignment_epoch=epoch)
+    known = {"partition": 0, "group_id": "g", "complete_from": 0, "head_missing": False}
+    # Each record is an operation of its own.
+    return pa.Table.from_pylist([{**known, "offset": 2 * nth, **row} for nth, row in enumerate(rows)], schema)
