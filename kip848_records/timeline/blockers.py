@@ -16,8 +16,6 @@ from kip848_records.timeline.windows import NONE, NULL, Window, arrow, lists_by_
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kip848_records.timeline.members import States
-    from kip848_records.timeline.partitions import TopicPartitions
     from kip848_records.timeline.settlements import Settlements
     from kip848_records.timeline.story import Story
     from kip848_records.timeline.windows import Ints
@@ -50,29 +48,10 @@ class OwnersOfAwaited:
 
 def owners_of_awaited(story: Story) -> OwnersOfAwaited:
     """Ask for the owners of awaited partitions, of all members at once."""
-    states, progress, operations, partitions = story.states, story.progress, story.operations, story.partitions
-    waiting = np.flatnonzero(states.is_member & (states.member_state == UNRELEASED_PARTITIONS))
-    is_of_type_8 = operations.operation[states.current[waiting]] == states.operation[waiting]
-    # The operations that wrote an assignment and no type 8 of the member, which waits already.
-    above = np.where(is_of_type_8, story.numbered.after[states.row[waiting]], progress.met_above[waiting])
-    at_assignment, assignment = numbers(above, progress.met_up_to[waiting])
-    place = story.written.place(states.incarnation[waiting[at_assignment]], assignment)
-    at_type_8 = np.flatnonzero(is_of_type_8)
-    at_end = np.flatnonzero(progress.until_operation[waiting] == NULL)
-
-    asking = np.concatenate([at_type_8, at_assignment, at_end])
-    of_assignment = np.concatenate([np.full(len(at_type_8), NULL), assignment, np.full(len(at_end), NULL)])
-    operation = np.concatenate(
-        [
-            states.operation[waiting[at_type_8]],
-            operations.operation[story.written.row[place]],
-            np.full(len(at_end), _END),
-        ]
-    )
-    question, awaited = _awaited(states, partitions, waiting).of(asking)
-    asking = waiting[asking]
+    states, partitions = story.states, story.partitions
+    asking = _questions(story)
     # Of groups in which nobody waits nobody asks.
-    is_asked = np.isin(states.incarnation, states.incarnation[waiting])
+    is_asked = np.isin(states.incarnation, states.incarnation[asking.state])
     with_type_8 = np.flatnonzero((states.current != NONE) & is_asked)
     current = states.current[with_type_8]
     owning = changes(
@@ -81,29 +60,61 @@ def owners_of_awaited(story: Story) -> OwnersOfAwaited:
     )
     changed = with_type_8[owning.state]
 
-    state = np.concatenate([changed, asking[question]])
-    step = np.concatenate([owning.step, np.full(len(question), ASKED)])
-    when = np.concatenate([states.operation[changed], operation[question]])
-    partition = np.concatenate([owning.partition, awaited])
-    asked = np.concatenate([np.full(len(changed), NONE), question])
+    state = np.concatenate([changed, asking.state])
+    step = np.concatenate([owning.step, np.full(len(asking.state), ASKED)])
+    when = np.concatenate([states.operation[changed], asking.operation])
+    partition = np.concatenate([owning.partition, asking.partition])
+    assignment = np.concatenate([np.full(len(changed), NULL), asking.assignment])
     in_order = np.lexsort((states.current[state], step, when))
-    state, step, when, partition, asked = (column[in_order] for column in (state, step, when, partition, asked))
+    state, step, when, partition = state[in_order], step[in_order], when[in_order], partition[in_order]
     found = owners(states.incarnation[state], partition, step, states.member_id[state])
     released_at = of_rows(states.timestamp[state], found.released_before)
-    is_question = np.flatnonzero(step == ASKED)
-    owner = found.owner[is_question]
+    asked = np.flatnonzero(step == ASKED)
+    owner = found.owner[asked]
     return OwnersOfAwaited(
-        state=state[is_question],
-        operation=when[is_question],
-        assignment=of_assignment[asked[is_question]],
-        partition=partition[is_question],
+        state=state[asked],
+        operation=when[asked],
+        assignment=assignment[in_order[asked]],
+        partition=partition[asked],
         owner=owner,
-        released_at=np.where(owner == NULL, released_at[is_question], NULL),
+        released_at=np.where(owner == NULL, released_at[asked], NULL),
     )
 
 
-def _awaited(states: States, partitions: TopicPartitions, waiting: Ints) -> Lists:
+@dataclass(frozen=True)
+class _Questions:
+    """Who owns a partition then? As in `OwnersOfAwaited`."""
+
+    state: Ints
+    operation: Ints
+    assignment: Ints
+    partition: Ints
+
+
+def _questions(story: Story) -> _Questions:
+    states, progress, operations = story.states, story.progress, story.operations
+    waiting = np.flatnonzero(states.is_member & (states.member_state == UNRELEASED_PARTITIONS))
+    is_of_type_8 = operations.operation[states.current[waiting]] == states.operation[waiting]
+    at_type_8 = np.flatnonzero(is_of_type_8)
+    at_end = np.flatnonzero(progress.until_operation[waiting] == NULL)
+    # The operations that wrote an assignment and no type 8 of the member, which waits already.
+    above = np.where(is_of_type_8, story.numbered.after[states.row[waiting]], progress.met_above[waiting])
+    at_assignment, number = numbers(above, progress.met_up_to[waiting])
+    written = story.written.row[story.written.place(states.incarnation[waiting[at_assignment]], number)]
+
+    of_type_8, of_end = np.full(len(at_type_8), NULL), np.full(len(at_end), NULL)
+    assignment = np.concatenate([of_type_8, number, of_end])
+    operation = np.concatenate(
+        [states.operation[waiting[at_type_8]], operations.operation[written], np.full(len(at_end), _END)]
+    )
+    asking = np.concatenate([at_type_8, at_assignment, at_end])
+    question, partition = _awaited(story, waiting).of(asking)
+    return _Questions(waiting[asking][question], operation[question], assignment[question], partition)
+
+
+def _awaited(story: Story, waiting: Ints) -> Lists:
     """Return the partitions that the member of each state waits for: in its target, but not assigned."""
+    states, partitions = story.states, story.partitions
     wanting, target = partitions["target"].of(states.target[waiting])
     having, assigned = partitions["assigned"].of(states.current[waiting])
     known, dense = np.unique(np.concatenate([target, assigned]), return_inverse=True)

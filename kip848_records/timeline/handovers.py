@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from kip848_records.timeline.story import Story
+    from kip848_records.timeline.windows import Ints
 
 HANDOVER: Final = (
     "topic_id string, number int, from_member string, released_at timestamp, acquired_offset bigint, "
@@ -73,10 +75,58 @@ def partition_handover(events: DataFrame, topics: DataFrame) -> DataFrame:
 def handovers(story: Story) -> pa.ListArray:
     """Return for each event the partitions that its member acquired by the end of the operation (`HANDOVER`)."""
     events, history, states, partitions = story.events, story.history, story.states, story.partitions
-    epoch = of_rows(events.ints("member_epoch"), states.current)
+    steps = _steps(story)
+    operation, timestamp = states.operation[steps.state], states.timestamp[steps.state]
+    found = owners(states.incarnation[steps.state], steps.partition, steps.step, states.member_id[steps.state])
+    before, released = found.acquired_before, found.released_before
+    claims = _claims(steps, found.of_partition, operation, timestamp)
+    # The owner before may still claim it.
+    is_free = (released != NONE) & (of_rows(operation, released) > of_rows(operation, before))
+    released_at = np.where(is_free, of_rows(timestamp, released), NULL)
+    unowned_ms = ms_between(released_at, timestamp)
+    was_complete = history.is_complete[steps.current[released]]
+    begin_is_complete = np.where(before == NONE, history.is_whole[steps.current], is_free & was_complete)
+    is_observed = (claims.owners == 1) & begin_is_complete
+    was_wanted = claims.wanted_in > np.maximum(of_rows(operation, before), NONE)
+
+    new = np.flatnonzero(steps.step == ACQUIRED)
+    new = new[np.argsort(states.row[steps.state[new]], kind="stable")]
+    current = steps.current[new]
+    columns = {
+        "topic_id": partitions.topic_ids(steps.partition[new]),
+        "number": partitions.numbers(steps.partition[new]),
+        "from_member": events.ids("member_id", of_rows(states.member_id[steps.state], before[new])),
+        "released_at": arrow(released_at[new], events.times),
+        "acquired_offset": pa.array(events.ints("offset")[current]),
+        "unowned_ms": arrow(unowned_ms[new], pa.int64()),
+        "wanted": pa.array(was_wanted[new]),
+        "wanted_ms": arrow(np.where(is_free, claims.wanted_ms, NULL)[new], pa.int64()),
+        "group_epoch": arrow(events.ints("member_epoch")[current], pa.int32()),
+        "history": pa.array([LEFT_CENSORED, OBSERVED]).take(pa.array(is_observed[new].astype(np.int64))),
+        "clock_skew": pa.array((unowned_ms[new] != NULL) & (unowned_ms[new] < 0)),
+    }
+    return lists_by_row(struct(columns), states.row[steps.state[new]], len(events))
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The changes of owned partitions, and those of targets, in order: of the latter the step is ASKED.
+
+    `state`: the member's; `current`: the type 8 as of it; `wants`: of targets +1 or -1, else 0.
+    """
+
+    state: Ints
+    current: Ints
+    step: Ints
+    wants: Ints
+    partition: Ints
+
+
+def _steps(story: Story) -> _Steps:
+    states, partitions = story.states, story.partitions
     written = np.flatnonzero(states.current != NONE)
     current = states.current[written]
-    here = np.where(epoch[written] == AWAY_EPOCH, NONE, current)
+    here = np.where(story.events.ints("member_epoch")[current] == AWAY_EPOCH, NONE, current)
     owning = changes(
         Window(states.of_member.codes[written]), [(partitions["assigned"], here), (partitions["pending"], here)]
     )
@@ -85,43 +135,34 @@ def handovers(story: Story) -> pa.ListArray:
     step = np.concatenate([owning.step, np.full(len(wanting.step), ASKED)])
     wants = np.concatenate([np.zeros(len(owning.step), np.int64), np.where(wanting.step == ACQUIRED, 1, -1)])
     partition = np.concatenate([owning.partition, wanting.partition])
-    at = states.current[state]
-    in_order = np.lexsort((at, step, states.operation[state]))
-    state, step, wants, partition, at = (column[in_order] for column in (state, step, wants, partition, at))
-    operation, timestamp = states.operation[state], states.timestamp[state]
-    found = owners(states.incarnation[state], partition, step, states.member_id[state])
+    in_order = np.lexsort((states.current[state], step, states.operation[state]))
+    state = state[in_order]
+    return _Steps(state, states.current[state], step[in_order], wants[in_order], partition[in_order])
 
-    of_partition, acquired, released = found.of_partition, found.acquired_before, found.released_before
-    # The owner before may still claim it.
-    is_free = (released != NONE) & (of_rows(operation, released) > of_rows(operation, acquired))
-    released_at = np.where(is_free, of_rows(timestamp, released), NULL)
-    unowned_ms = ms_between(released_at, timestamp)
-    owners_then = of_partition.running_sum(np.select([step == ACQUIRED, step == RELEASED], [1, -1]))
+
+@dataclass(frozen=True)
+class _Claims:
+    """How many members own a partition as of a step, and for how long it had been wanted but unowned before.
+
+    `wanted_in`: the last operation that left it so; `wanted_ms`: since it was acquired before.
+    """
+
+    owners: Ints
+    wanted_in: Ints
+    wanted_ms: Ints
+
+
+def _claims(steps: _Steps, of_partition: Window, operation: Ints, timestamp: Ints) -> _Claims:
+    owning = of_partition.running_sum(np.select([steps.step == ACQUIRED, steps.step == RELEASED], [1, -1]))
     following = of_partition.following()
     ends_operation = of_rows(operation, following) != operation
-    is_unmet = ends_operation & (owners_then == 0) & (of_partition.running_sum(wants) > 0)
+    is_unmet = ends_operation & (owning == 0) & (of_partition.running_sum(steps.wants) > 0)
     until_next = ms_between(timestamp, of_rows(timestamp, following))
     unmet_ms = of_partition.running_sum(np.where(is_unmet & (until_next != NULL), until_next, 0), before=True)
-    wanted_in = of_rows(operation, of_partition.last(is_unmet, before=True))
     # Nobody misses what somebody owns: what has come together since it was acquired before is of this time.
-    same_before = Window(within(of_partition, step)).previous()
-    wanted_ms = unmet_ms - np.where(same_before == NONE, 0, unmet_ms[same_before])
-    begin_is_complete = np.where(acquired == NONE, history.is_whole[at], is_free & history.is_complete[at[released]])
-    is_observed = (owners_then == 1) & begin_is_complete
-    made = np.flatnonzero(step == ACQUIRED)
-    made = made[np.argsort(states.row[state[made]], kind="stable")]
-    was_wanted = wanted_in > np.maximum(of_rows(operation, acquired), NONE)
-    columns = {
-        "topic_id": partitions.topic_ids(partition[made]),
-        "number": partitions.numbers(partition[made]),
-        "from_member": events.ids("member_id", of_rows(states.member_id[state], acquired[made])),
-        "released_at": arrow(released_at[made], events.times),
-        "acquired_offset": pa.array(events.ints("offset")[at[made]]),
-        "unowned_ms": arrow(unowned_ms[made], pa.int64()),
-        "wanted": pa.array(was_wanted[made]),
-        "wanted_ms": arrow(np.where(is_free, wanted_ms, NULL)[made], pa.int64()),
-        "group_epoch": arrow(epoch[state[made]], pa.int32()),
-        "history": pa.array([LEFT_CENSORED, OBSERVED]).take(pa.array(is_observed[made].astype(np.int64))),
-        "clock_skew": pa.array((unowned_ms != NULL)[made] & (unowned_ms < 0)[made]),
-    }
-    return lists_by_row(struct(columns), states.row[state[made]], len(events))
+    before = Window(within(of_partition, steps.step)).previous()
+    return _Claims(
+        owners=owning,
+        wanted_in=of_rows(operation, of_partition.last(is_unmet, before=True)),
+        wanted_ms=unmet_ms - np.where(before == NONE, 0, unmet_ms[before]),
+    )
