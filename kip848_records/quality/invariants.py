@@ -208,7 +208,8 @@ def _sizes_and_assignments(audited: Audited) -> DataFrame:
 def _changes(targets: DataFrame) -> DataFrame:
     """Return ``INCARNATION, offset, step, topic_partition`` for what a member's target has and the one before had not.
 
-    And the other way round: ``step`` is ACQUIRED or RELEASED.
+    And the other way round: ``step`` is ACQUIRED or RELEASED. Not by `timeline.partitions`, which tells the timelines:
+    a check that shares their code shares their errors.
     """
     own = Window.partitionBy(*INCARNATION, "member_id").orderBy("offset")
     before = F.coalesce(F.lag("partitions").over(own), F.array().cast("array<string>"))

@@ -2,7 +2,7 @@
 
 A log and its first half, quarter and eighth: of two of them that follow each other, the time of the longer one is
 divided by that of the shorter. Time is that of a job that has been run once before: what starting costs is not in it.
-The hot group is told by one task with a small heap.
+The hot group is told by one task with a small heap: what its worker takes is what one of its records takes.
 """
 
 import os
@@ -28,7 +28,7 @@ RECORDS_A_MILLION = 160_000
 """Records of groups: a twentieth of a log of so many millions, and more, are those of groups."""
 HOT_RECORDS = 1_000_000
 HOT_HEAP = "2g"
-"""What a task has of the driver's 4 GB on two cores. With half of it, the buffers of what it spilled do not fit."""
+"""What a task has of the driver's 4 GB on two cores: there its records are sorted, and spilled."""
 HALVINGS = 3
 CORES = os.cpu_count() or 1
 
