@@ -11,7 +11,18 @@ from kip848_records.timeline.operations import UNRELEASED_PARTITIONS
 from kip848_records.timeline.owners import owners
 from kip848_records.timeline.partitions import ASKED, Lists, changes
 from kip848_records.timeline.settlements import numbers
-from kip848_records.timeline.windows import NONE, NULL, Window, arrow, lists_by_row, of_rows, spread, struct, within
+from kip848_records.timeline.windows import (
+    NONE,
+    NULL,
+    Window,
+    arrow,
+    differs,
+    lists_by_row,
+    of_rows,
+    spread,
+    struct,
+    within,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -145,8 +156,7 @@ def seen_blocking(story: Story, asked: OwnersOfAwaited, met: Settlements) -> pa.
     ranks = events.ranks("member_id")
     in_order = np.lexsort((ranks[owner], blocked))
     blocked, owner = blocked[in_order], owner[in_order]
-    is_new = np.ones(len(blocked), bool)
-    is_new[1:] = (blocked[1:] != blocked[:-1]) | (owner[1:] != owner[:-1])
+    is_new = differs(blocked, owner)
     blocked, owner = blocked[is_new], owner[is_new]
     first, end = np.searchsorted(blocked, wanted), np.searchsorted(blocked, wanted, side="right")
     place, nth = spread(end - first)
@@ -161,13 +171,10 @@ def _of_unsettled(story: Story, operation: Ints, state: Ints, owner: Ints) -> tu
     the assignments met by then that are settled before the same owner is seen again, and each comes up once.
     """
     states = story.states
-    of_life = Window(within(states.of_member, states.life)).codes[state]
+    of_life = states.of_life.codes[state]
     in_order = np.lexsort((operation, owner, of_life))
     # One hit for all partitions that the owner holds.
-    is_new = np.ones(len(in_order), bool)
-    same = [column[in_order][1:] == column[in_order][:-1] for column in (of_life, owner, operation)]
-    is_new[1:] = ~np.logical_and.reduce(same)
-    hit = in_order[is_new]
+    hit = in_order[differs(of_life[in_order], owner[in_order], operation[in_order])]
     of_owner = Window(within(Window(of_life[hit]), owner[hit]))
     settled, met = story.progress.settled_before[state[hit]], story.numbered.after[states.row[state[hit]]]
     following = of_owner.following()

@@ -65,10 +65,7 @@ class Events:
 
     def groups(self) -> Ints:
         """Return a number for each (partition, group id): those of one follow each other."""
-        partition, group = self.ints("partition"), self.codes("group_id")
-        begins = np.zeros(len(self), bool)
-        begins[1:] = (partition[1:] != partition[:-1]) | (group[1:] != group[:-1])
-        return np.cumsum(begins)
+        return np.cumsum(windows.differs(self.ints("partition"), self.codes("group_id")))
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

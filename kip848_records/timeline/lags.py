@@ -167,15 +167,13 @@ def settled_lags(story: Story, settled: Settlements, seen_blocking: pa.ListArray
     """Return for each event the assignments that its member had settled, or left, by it (`SETTLEMENT`)."""
     events, operations, history = story.events, story.operations, story.history
     states, progress, written = story.states, story.progress, story.written
-    place = written.place(states.incarnation[settled.settled_by], settled.assignment)
+    by = settled.settled_by
+    place = written.place(states.incarnation[by], settled.assignment)
     row, bump = written.row[place], written.bump[place]
     ends_headless = operations.of_incarnation.any(history.is_headless)
-    current = states.current[settled.settled_by]
-    is_stateless = (of_rows(events.ints("member_epoch"), current) != NULL) & (
-        states.member_state[settled.settled_by] == NULL
-    )
+    member_epoch = of_rows(events.ints("member_epoch"), states.current[by])
+    is_stateless = (member_epoch != NULL) & (states.member_state[by] == NULL)
     timestamp = events.ints("timestamp")
-    by = settled.settled_by
     of_last = {
         "operation": pa.array(states.operation[by]),
         "until_operation": arrow(progress.until_operation[by], pa.int64()),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kip848_records.timeline.operations import CURRENT_ASSIGNMENT, MEMBER, MEMBER_TARGET
-from kip848_records.timeline.windows import NONE, Window, holds_of, of_rows
+from kip848_records.timeline.windows import NONE, Window, holds_of, of_rows, within
 
 if TYPE_CHECKING:
     from kip848_records.timeline.columns import Events
@@ -23,7 +23,8 @@ class States:
     In the order of operations. `row`: the last such event of the operation. `is_member`: the member's type 5 is there,
     and its group; `life`: how often its type 5 had been tombstoned. `identity`, `current`, `target`: the events that
     tell of it as of then: its last type 5 that is no tombstone, its last types 8 and 7; NONE if there is none.
-    `deletion`: the event that deleted its incarnation; NONE if none did. `of_member`: the states of one member.
+    `deletion`: the event that deleted its incarnation; NONE if none did. `of_member`: the states of one member;
+    `of_life`: those of one of its lives.
     """
 
     row: Ints
@@ -39,6 +40,7 @@ class States:
     member_state: Ints
     deletion: Ints
     of_member: Window
+    of_life: Window
 
     def __len__(self) -> int:
         return len(self.row)
@@ -52,6 +54,8 @@ def member_states(events: Events, operations: Operations) -> States:
     deletion = operations.of_incarnation.max(np.where(operations.deletes, np.arange(len(events)), NONE))[row]
     is_deleted = operations.operation[row] == of_rows(operations.operation, deletion)
     current = operations.of_member.last(key_type == CURRENT_ASSIGNMENT)[row]
+    life = operations.of_member.running_sum(is_of_member & ~is_live)[row]
+    of_member = Window(operations.of_member.codes[row])
     return States(
         row=row,
         operation=operations.operation[row],
@@ -59,13 +63,14 @@ def member_states(events: Events, operations: Operations) -> States:
         incarnation=operations.of_incarnation.codes[row],
         member_id=events.codes("member_id")[row],
         is_member=holds_of(is_live, operations.of_member.last(is_of_member)[row]) & ~is_deleted,
-        life=operations.of_member.running_sum(is_of_member & ~is_live)[row],
+        life=life,
         identity=operations.of_member.last(is_of_member & is_live)[row],
         current=current,
         target=operations.of_member.last(key_type == MEMBER_TARGET)[row],
         member_state=of_rows(events.ints("member_state"), current),
         deletion=deletion,
-        of_member=Window(operations.of_member.codes[row]),
+        of_member=of_member,
+        of_life=Window(within(of_member, life)),
     )
 
 

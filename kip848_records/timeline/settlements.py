@@ -17,7 +17,7 @@ from kip848_records.timeline.operations import (
     UNRELEASED_PARTITIONS,
     UNREVOKED_PARTITIONS,
 )
-from kip848_records.timeline.windows import NONE, NULL, Window, ms_between, of_rows, spread, within
+from kip848_records.timeline.windows import NONE, NULL, ms_between, of_rows, spread
 
 if TYPE_CHECKING:
     from kip848_records.timeline.members import States
@@ -70,7 +70,7 @@ def progress_of(states: States, numbered: Assignments, timestamp: Ints, operatio
     until_timestamp = np.where(goes_on, states.timestamp[following], of_rows(timestamp, states.deletion))
     is_same_life = states.is_member[following] & (states.life[following] == states.life)
 
-    of_life = Window(within(states.of_member, states.life))
+    of_life = states.of_life
     settles = states.is_member & (states.member_state == MEMBER_STABLE)
     reached = np.where(settles, np.minimum(of_rows(numbered.reached, states.current), met_up_to), NULL)
     first_met = of_rows(met_above, of_life.first(states.is_member))
@@ -101,7 +101,7 @@ def settlements(states: States, progress: Progress) -> Settlements:
     is_last = is_member & progress.ends_life
     left, left_numbers = numbers(progress.settled, np.where(is_last, progress.met_up_to, NULL))
     # Both sides in the order of lives and numbers: what a life meets is settled in it, at the latest by its end.
-    of_life = Window(within(states.of_member, states.life)).codes
+    of_life = states.of_life.codes
     settled_by, assignment = np.concatenate([reconciled, left]), np.concatenate([reconciled_numbers, left_numbers])
     in_order = np.lexsort((assignment, of_life[settled_by]))
     met = met[np.lexsort((met_numbers, of_life[met]))]

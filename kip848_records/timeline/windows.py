@@ -34,11 +34,8 @@ class Window:
 
     def __init__(self, codes: Ints, *, are_together: bool = False) -> None:
         """Sort the rows by their codes; `are_together`: those of equal codes follow each other already."""
-        count = len(codes)
-        self._rows: Ints = np.arange(count) if are_together else np.argsort(codes, kind="stable")
-        in_order = codes[self._rows]
-        begins = np.ones(count, bool)
-        begins[1:] = in_order[1:] != in_order[:-1]
+        self._rows: Ints = np.arange(len(codes)) if are_together else np.argsort(codes, kind="stable")
+        begins = differs(codes[self._rows])
         self._starts = np.flatnonzero(begins)
         self._run = np.cumsum(begins) - 1
         self._first = self._starts[self._run]
@@ -126,6 +123,13 @@ def within(window: Window, numbers: Ints) -> Ints:
     """Return codes for rows that are in one window and have one number of these as well."""
     distinct, dense = np.unique(numbers, return_inverse=True)
     return np.asarray(window.codes * len(distinct) + dense.reshape(-1), np.int64)
+
+
+def differs(*columns: Ints) -> Bools:
+    """Return which rows are another than the one before, by any of these columns; the first one is."""
+    is_other = np.ones(len(columns[0]), bool)
+    is_other[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return is_other
 
 
 def spread(counts: Ints) -> tuple[Ints, Ints]:
