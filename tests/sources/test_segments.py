@@ -110,10 +110,19 @@ def test_a_path_may_be_relative(spark, partition, expected):
     assert in_log_order(read_log(spark, str(partition.relative_to(cwd)))) == expected
 
 
-def test_each_segment_is_a_task_of_its_own(spark, captures):
-    log = read_log(spark, str(captures / "kafka-4.3.1" / "segments"))
-    tasks = log.select("partition", F.spark_partition_id().alias("task")).distinct().collect()
-    assert len(tasks) == len({row.task for row in tasks}) == 3
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [("spark.sql.files.minPartitionNum", 1), ("spark.sql.files.maxPartitionBytes", 3)],
+)
+def test_small_segments_share_tasks_and_large_ones_do_not(spark, captures, setting, expected):
+    spark.conf.set(setting, "1")
+    try:
+        log = read_log(spark, str(captures / "kafka-4.3.1" / "segments"))
+        tasks = log.select("partition", F.spark_partition_id().alias("task")).distinct().collect()
+    finally:
+        spark.conf.unset(setting)
+    assert len({row.partition for row in tasks}) == 3
+    assert len({row.task for row in tasks}) == expected
 
 
 def test_empty_segments_are_no_rows(spark, tmp_path):
