@@ -76,7 +76,8 @@ def write_audit(
     replace = partial(write_tables, tables.spark, tables.out, tables.cluster, done=done)
     replace({AUDIT_RUNS.name: None})
     both(lambda: replace(timelines()), lambda: replace(records))
-    replace({AUDIT_RUNS.name: runs})
+    _add(runs, tables.out, AUDIT_RUNS, tables.cluster)
+    done(AUDIT_RUNS.name)
 
 
 def append(tables: ClusterTables, spec: TableSpec, rows: DataFrame, application: str, version: int) -> None:
@@ -150,9 +151,13 @@ def _replace(spark: SparkSession, out: str, cluster: str, spec: TableSpec, rows:
         create(spark, out, spec)
         has_rows = False
     of_cluster = f"cluster = {sql_string(cluster)}"
-    if rows is not None:
-        writer = _shaped(rows, spec, cluster).write
-        writer = writer.mode("overwrite").option("replaceWhere", of_cluster) if has_rows else writer.mode("append")
-        save(writer, out, spec.name)
+    if rows is not None and not has_rows:
+        _add(rows, out, spec, cluster)
+    elif rows is not None:
+        save(_shaped(rows, spec, cluster).write.mode("overwrite").option("replaceWhere", of_cluster), out, spec.name)
     elif has_rows:
         delta_table(spark, out, spec.name).delete(of_cluster)
+
+
+def _add(rows: DataFrame, out: str, spec: TableSpec, cluster: str) -> None:
+    save(_shaped(rows, spec, cluster).write.mode("append"), out, spec.name)

@@ -12,7 +12,6 @@ import shlex
 import time
 import uuid
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from delta.tables import DeltaTable
@@ -24,6 +23,8 @@ from kip848_records.sources.files import URI, local_path
 from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
     from kip848_records.tables.columns import TableSpec
@@ -151,8 +152,9 @@ def create(spark: SparkSession, place: str, spec: TableSpec) -> None:
 def _commit_first(log: Path, spec: TableSpec) -> None:
     """Write the first commit of an empty table, the one that Delta's builder writes, unless there is one.
 
-    The builder takes as long for it as for a commit of rows: for a small audit, a third of all its time. The form is
-    that of Delta's protocol, "Actions"; a link appears in one step, as the protocol wants commits to.
+    The builder takes as long for it as for a commit of rows: for a small audit, a third of all its time. The forms are
+    those of Delta's protocol, "Actions" and "Version Checksum File"; the next commit goes on from the checksum, and
+    would read the log anew for each number in it that is missing.
     """
     now_ms = time.time_ns() // 1_000_000
     told = {"timestamp": now_ms, "operation": "CREATE TABLE", "operationParameters": {}, "engineInfo": _ENGINE}
@@ -166,18 +168,33 @@ def _commit_first(log: Path, spec: TableSpec) -> None:
         "createdTime": now_ms,
     }
     actions = {"commitInfo": told, "protocol": _PROTOCOL, "metaData": metadata}
-    lines = [json.dumps({name: action}) + "\n" for name, action in actions.items()]
+    counts = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
+    none_yet: dict[str, list[object]] = {"setTransactions": [], "domainMetadata": [], "allFiles": []}
+    checksum = counts | none_yet | {"metadata": metadata, "protocol": _PROTOCOL}
     try:
         log.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", dir=log, prefix=".", encoding="utf-8") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-            os.link(file.name, log / f"{0:020}.json")
+        _publish(log / f"{0:020}.json", ({name: action} for name, action in actions.items()))
+        _publish(log / f"{0:020}.crc", [checksum])
     except FileExistsError:  # another run was first
         return
     except OSError as error:
         raise InputError.not_writable(str(log.parent), error.strerror) from None
+
+
+def _publish(path: Path, lines: Iterable[object]) -> None:
+    """Write a file of JSON lines that is not there. Raises FileExistsError if it is.
+
+    It appears in one step, as Delta's protocol wants commits to: a link to what has been written.
+    """
+    draft = path.with_name(f".{uuid.uuid4()}.tmp")
+    try:
+        with draft.open("x", encoding="utf-8") as file:
+            file.writelines(f"{json.dumps(line)}\n" for line in lines)
+            file.flush()
+            os.fsync(file.fileno())
+        path.hardlink_to(draft)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _has_commits(log: Path) -> bool:

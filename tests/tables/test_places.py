@@ -4,9 +4,12 @@ import json
 
 import pytest
 from delta.tables import DeltaTable
+from pyspark.sql import functions as F
 
 from kip848_records.tables.places import create, place_arguments, place_text, schema_place, sql_name
 from kip848_records.tables.specs import TABLES
+
+VERIFY = "spark.databricks.delta.incremental.commit.verify"
 
 
 @pytest.mark.parametrize(
@@ -31,12 +34,25 @@ def test_an_empty_table_is_the_one_that_delta_would_create(classic, tmp_path):
     theirs = DeltaTable.createIfNotExists(classic).location(str(tmp_path / "theirs")).comment(spec.comment)
     theirs.addColumns(spec.schema).partitionedBy("cluster").execute()
     ours, theirs = (first_commit(tmp_path / name) for name in (spec.name, "theirs"))
-    differs = {"id", "createdTime"}
-    assert ours["metaData"].keys() == theirs["metaData"].keys()
-    for name, value in theirs["metaData"].items():
-        assert name in differs or ours["metaData"][name] == value, name
+    assert unnamed(ours["metaData"]) == unnamed(theirs["metaData"])
     assert ours["protocol"] == theirs["protocol"]
     assert ours["commitInfo"]["operation"] == theirs["commitInfo"]["operation"]
+    ours, theirs = (checksum(tmp_path / name, 0) for name in (spec.name, "theirs"))
+    assert unnamed(ours.pop("metadata")) == unnamed(theirs.pop("metadata"))
+    assert ours == {name: value for name, value in theirs.items() if name not in {"txnId", "fileSizeHistogram"}}
+
+
+def test_delta_goes_on_from_the_first_checksum(classic, tmp_path):
+    spec = TABLES["topic_name"]
+    create(classic, str(tmp_path), spec)
+    rows = classic.range(1).select(*(F.lit("1").cast(column.dataType).alias(column.name) for column in spec.schema))
+    classic.conf.set(VERIFY, "true")
+    try:
+        for _ in range(2):
+            rows.write.format("delta").mode("append").save(str(tmp_path / spec.name))
+    finally:
+        classic.conf.unset(VERIFY)
+    assert checksum(tmp_path / spec.name, 2)["numFiles"] == 2
 
 
 def test_a_table_that_is_there_is_left_as_it_is(classic, tmp_path):
@@ -45,7 +61,15 @@ def test_a_table_that_is_there_is_left_as_it_is(classic, tmp_path):
     before = first_commit(tmp_path / spec.name)
     create(classic, str(tmp_path), spec)
     assert first_commit(tmp_path / spec.name) == before
-    assert [file.name for file in (tmp_path / spec.name / "_delta_log").iterdir()] == [f"{0:020}.json"]
+    log = tmp_path / spec.name / "_delta_log"
+    assert {file.name for file in log.iterdir()} == {f"{0:020}.json", f"{0:020}.crc"}
+
+
+def test_a_new_table_is_for_whom_the_user_lets_read(classic, tmp_path):
+    create(classic, str(tmp_path), TABLES["topic_name"])
+    (tmp_path / "theirs").touch()
+    modes = {file.stat().st_mode for file in (tmp_path / "topic_name" / "_delta_log").iterdir()}
+    assert modes == {(tmp_path / "theirs").stat().st_mode}
 
 
 def test_a_table_without_its_first_commits_is_left_as_it_is(classic, tmp_path):
@@ -58,6 +82,14 @@ def test_a_table_without_its_first_commits_is_left_as_it_is(classic, tmp_path):
 
 def first_commit(table):
     lines = (table / "_delta_log" / f"{0:020}.json").read_text(encoding="utf-8").splitlines()
-    actions = {name: action for line in lines for name, action in json.loads(line).items()}
-    actions["metaData"]["schemaString"] = json.loads(actions["metaData"]["schemaString"])
-    return actions
+    return {name: action for line in lines for name, action in json.loads(line).items()}
+
+
+def checksum(table, version):
+    return json.loads((table / "_delta_log" / f"{version:020}.crc").read_text(encoding="utf-8"))
+
+
+def unnamed(metadata):
+    """Return what is the same in the metadata of two such tables."""
+    same = {name: value for name, value in metadata.items() if name not in {"id", "createdTime"}}
+    return same | {"schemaString": json.loads(metadata["schemaString"])}
