@@ -22,6 +22,15 @@ def drop_copies(log: DataFrame) -> DataFrame:
 
     Of equal rows the one stays that knows the transaction's outcome. Rows that have an error already stay as they are.
     """
+    return _drop_copies(_by_place(log))
+
+
+def _by_place(log: DataFrame) -> DataFrame:
+    """Bring the rows of one place together, once: Spark by itself would do so anew for each window's columns."""
+    return log.repartition("partition", "offset")
+
+
+def _drop_copies(log: DataFrame) -> DataFrame:
     readable = is_readable()
     outcome_known = F.col("transaction").isin("none", "committed", "aborted")
     one_place = Window.partitionBy("partition", "offset", readable)
@@ -41,7 +50,7 @@ def merge_copies(log: DataFrame) -> DataFrame:
     one_record = Window.partitionBy(*_ONE_RECORD, is_readable())
     all_copies = F.array_sort(F.collect_set(F.col("copies")[0]).over(one_record))
     all_tell = F.bool_and(F.col("compaction_gap").isNotNull()).over(one_record)
-    told = log.withColumns(
+    told = _by_place(log).withColumns(
         {
             "copies": F.when(is_readable(), all_copies).otherwise(F.col("copies")),
             "compaction_gap": F.when(all_tell, F.col("compaction_gap")),
@@ -49,4 +58,4 @@ def merge_copies(log: DataFrame) -> DataFrame:
     )
     named = F.concat(F.lit(f"{CONFLICT}; this one is of "), F.array_join("copies", ", "))
     is_conflict = F.col("error") == CONFLICT
-    return drop_copies(told).withColumn("error", F.when(is_conflict, named).otherwise(F.col("error")))
+    return _drop_copies(told).withColumn("error", F.when(is_conflict, named).otherwise(F.col("error")))
