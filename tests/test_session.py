@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import pyspark
 import pytest
-from pyspark.sql import functions as F
 
 from kip848_records import session
 from kip848_records.errors import SetupError
@@ -62,13 +61,6 @@ def test_workers_run_the_session_s_interpreter(spark):
             yield batch.from_pydict({"path": [sys.executable]})
 
     assert spark.range(1).mapInArrow(interpreter, "path string").first().path == sys.executable
-
-
-def test_each_file_is_a_task(spark, tmp_path):
-    for name in "abc":
-        (tmp_path / name).write_bytes(b"small")
-    files = spark.read.format("binaryFile").load(str(tmp_path))
-    assert files.select(F.spark_partition_id()).distinct().count() == 3
 
 
 def test_a_session_without_delta_is_refused():
