@@ -91,13 +91,29 @@ def _is_small(paths: Iterable[str]) -> bool:
 
     Whoever names settings of Spark of their own gets those.
     """
-    sizes = [_files_size(Path(path)) for path in paths] if _SETTINGS.isdisjoint(os.environ) else []
-    return 0 < sum(sizes) <= _SMALL_BYTES and all(sizes)
+    if not _SETTINGS.isdisjoint(os.environ):
+        return False
+    left = _SMALL_BYTES
+    try:
+        for path in paths:
+            size = _files_size(Path(path), left)
+            if not 0 < size <= left:
+                return False
+            left -= size
+    except OSError:  # a broker deletes files while they are looked at; Spark says what it cannot read
+        return False
+    return left < _SMALL_BYTES
 
 
-def _files_size(path: Path) -> int:
-    files = [path] if path.is_file() else path.rglob("*")
-    return sum(file.stat().st_size for file in files if file.is_file())
+def _files_size(path: Path, limit: int) -> int:
+    """Return the bytes of all files at `path`, or some number above `limit`: there may be many files."""
+    size = 0
+    for file in [path] if path.is_file() else path.rglob("*"):
+        if file.is_file():
+            size += file.stat().st_size
+        if size > limit:
+            break
+    return size
 
 
 def _small_input() -> dict[str, str]:

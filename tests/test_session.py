@@ -158,6 +158,25 @@ class TestSmallInput:
         assert session._is_small([log, f"{log}/partition/a"])
         assert not session._is_small([log, log])
 
+    def test_folders_of_many_files_are_not_looked_through(self, log, monkeypatch):
+        def looked_at():
+            yield Path(log, "partition", "a")
+            yield Path(log, "partition", "b")
+            pytest.fail("it was too much by then")
+
+        monkeypatch.setattr(session, "_SMALL_BYTES", 9)
+        monkeypatch.setattr(Path, "rglob", lambda *_: looked_at())
+        assert not session._is_small([log])
+
+    @pytest.mark.parametrize("error", [FileNotFoundError, PermissionError])
+    def test_files_that_a_broker_deletes_meanwhile(self, log, monkeypatch, error):
+        def vanish(_):
+            raise error
+
+        monkeypatch.setattr(Path, "is_file", lambda _: True)
+        monkeypatch.setattr(Path, "stat", vanish)
+        assert not session._is_small([log])
+
     def test_what_is_not_seen_here_may_be_large(self, log):
         assert not session._is_small([])
         for elsewhere in ("kafka://localhost:9092/__consumer_offsets", "s3a://bucket/log", "catalog:main.kafka"):

@@ -35,7 +35,7 @@ def _drop_copies(log: DataFrame) -> DataFrame:
     outcome_known = F.col("transaction").isin("none", "committed", "aborted")
     one_place = Window.partitionBy("partition", "offset", readable)
     one_record = Window.partitionBy(*_ONE_RECORD, readable)
-    copy = F.row_number().over(one_record.orderBy(F.desc(outcome_known), "transaction"))
+    copy = F.row_number().over(one_record.orderBy(F.desc(outcome_known), "transaction", "timestamp"))
     distinct = log.withColumn("copy", copy).filter((F.col("copy") == 1) | ~readable).drop("copy")
     conflict = (F.count("*").over(one_place) > 1) & readable
     return distinct.withColumn("error", F.when(conflict, CONFLICT).otherwise(F.col("error")))

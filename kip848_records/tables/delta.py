@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.tables.places import create, delta_table, is_there, read, save, sql_string
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
+from kip848_records.tables.writers import has_lock
 from kip848_records.threads import both, several
 
 if TYPE_CHECKING:
@@ -76,8 +77,7 @@ def write_audit(
     replace = partial(write_tables, tables.spark, tables.out, tables.cluster, done=done)
     replace({AUDIT_RUNS.name: None})
     both(lambda: replace(timelines()), lambda: replace(records))
-    _add(runs, tables.out, AUDIT_RUNS, tables.cluster)
-    done(AUDIT_RUNS.name)
+    replace({AUDIT_RUNS.name: runs})
 
 
 def append(tables: ClusterTables, spec: TableSpec, rows: DataFrame, application: str, version: int) -> None:
@@ -145,19 +145,20 @@ def _shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:
 
 def _replace(spark: SparkSession, out: str, cluster: str, spec: TableSpec, rows: DataFrame | None) -> None:
     if is_there(spark, out, spec.name):
-        # To replace rows costs three times what it costs to add some.
         has_rows = not read_table(spark, out, spec.name, cluster).isEmpty()
     else:
         create(spark, out, spec)
         has_rows = False
     of_cluster = f"cluster = {sql_string(cluster)}"
-    if rows is not None and not has_rows:
-        _add(rows, out, spec, cluster)
-    elif rows is not None:
-        save(_shaped(rows, spec, cluster).write.mode("overwrite").option("replaceWhere", of_cluster), out, spec.name)
-    elif has_rows:
-        delta_table(spark, out, spec.name).delete(of_cluster)
-
-
-def _add(rows: DataFrame, out: str, spec: TableSpec, cluster: str) -> None:
-    save(_shaped(rows, spec, cluster).write.mode("append"), out, spec.name)
+    if rows is None:
+        if has_rows:
+            delta_table(spark, out, spec.name).delete(of_cluster)
+        return
+    writer = _shaped(rows, spec, cluster).write
+    # To replace rows costs three times what it costs to add some. But two runs that find none would both add theirs,
+    # where no lock keeps one of them away.
+    if has_rows or not has_lock(spark, out):
+        writer = writer.mode("overwrite").option("replaceWhere", of_cluster)
+    else:
+        writer = writer.mode("append")
+    save(writer, out, spec.name)

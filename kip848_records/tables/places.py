@@ -5,6 +5,7 @@ A place is a text: the path of a folder, or ``catalog:main.kafka``.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _CATALOG = "catalog:"
 _ENGINE = f"kip848-records/{__version__}"
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 # What NOT NULL needs: the oldest versions that know of it, as Delta's builder has them.
 _PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 
@@ -140,21 +142,22 @@ def create(spark: SparkSession, place: str, spec: TableSpec) -> None:
         )
         return
     path = _path(place, spec.name)
-    if (log := local_path(spark, f"{path}/_delta_log")) is not None:
-        if not _has_commits(log):  # of an old table Delta has removed the first commit
-            _commit_first(log, spec)
+    log = local_path(spark, f"{path}/_delta_log")
+    # Of an old table Delta has removed the first commit, but not all.
+    if log is not None and (_has_commits(log) or _commit_first(log, spec)):
         return
     # The builder keeps NOT NULL and comments; a writer would lose the one or the other.
     new = DeltaTable.createIfNotExists(spark).location(path).comment(spec.comment)
     new.addColumns(spec.schema).partitionedBy("cluster").execute()
 
 
-def _commit_first(log: Path, spec: TableSpec) -> None:
+def _commit_first(log: Path, spec: TableSpec) -> bool:
     """Write the first commit of an empty table, the one that Delta's builder writes, unless there is one.
 
+    Return whether there is one now: some volumes, such as those over an object store, have no links.
     The builder takes as long for it as for a commit of rows: for a small audit, a third of all its time. The forms are
-    those of Delta's protocol, "Actions" and "Version Checksum File"; the next commit goes on from the checksum, and
-    would read the log anew for each number in it that is missing.
+    those of Delta's protocol, "Actions" and "Version Checksum File". The next commit goes on from the checksum, where
+    it would read the log anew; what is optional there, a histogram of the files' sizes, Delta only reports.
     """
     now_ms = time.time_ns() // 1_000_000
     told = {"timestamp": now_ms, "operation": "CREATE TABLE", "operationParameters": {}, "engineInfo": _ENGINE}
@@ -176,9 +179,13 @@ def _commit_first(log: Path, spec: TableSpec) -> None:
         _publish(log / f"{0:020}.json", ({name: action} for name, action in actions.items()))
         _publish(log / f"{0:020}.crc", [checksum])
     except FileExistsError:  # another run was first
-        return
+        pass
     except OSError as error:
+        if error.errno in _NO_LINKS:
+            log.rmdir()  # Delta takes an empty one for a table that is lost
+            return False
         raise InputError.not_writable(str(log.parent), error.strerror) from None
+    return True
 
 
 def _publish(path: Path, lines: Iterable[object]) -> None:

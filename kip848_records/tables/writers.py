@@ -37,8 +37,8 @@ _FULL = "No space left on device"
 def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
     """Keep other runs from the tables in `out` until the block ends, or the process does, in whatever way.
 
-    On this machine by a lock. On an object store nothing of that kind is there: Delta refuses the commit of
-    the second one. Raises InputError in both cases, and where the disk is full.
+    On this machine by a lock. On an object store nothing of that kind is there: Delta refuses a commit that meets
+    another one of the same table, and no more. Raises InputError in both cases, and where the disk is full.
     """
     folder = local_path(spark, out)
     try:
@@ -53,6 +53,11 @@ def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
         if _FULL in str(error):
             raise InputError.disk_full(out) from error
         raise
+
+
+def has_lock(spark: SparkSession, out: str) -> bool:
+    """Return whether a lock keeps other runs from the tables in `out`, not Delta alone."""
+    return local_path(spark, out) is not None
 
 
 @contextmanager

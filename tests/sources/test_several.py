@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from kip848_records import cli
 from kip848_records.errors import InputError
 from kip848_records.sources import find_copies, read_log
-from kip848_records.sources.copies import CONFLICT, merge_copies
+from kip848_records.sources.copies import CONFLICT, drop_copies, merge_copies
 from tests.audits import dumped
 from tests.log_rows import log_of
 
@@ -132,6 +132,12 @@ class TestMergedRows:
         rows = [{"key": EPOCH, "compaction_gap": gap, "copies": [name]} for name, gap in zip("ab", gaps, strict=True)]
         rows += [{"key": OTHER, "offset": 9, "compaction_gap": True, "copies": [name]} for name in "ab"]
         assert [row["compaction_gap"] for row in merged(spark, rows)] == [None, True]
+
+
+@pytest.mark.parametrize("drop", [drop_copies, merge_copies])
+def test_the_log_is_shuffled_once(classic, drop):
+    plan = drop(log_of(classic, [{"key": EPOCH}]))._jdf.queryExecution().executedPlan().toString()
+    assert plan.count("Exchange ") == 1
 
 
 def merged(spark, rows):

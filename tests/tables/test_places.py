@@ -1,6 +1,8 @@
 """How a place is named, to people, to Spark and to a shell; and how a table comes to be there."""
 
+import errno
 import json
+from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable
@@ -42,17 +44,42 @@ def test_an_empty_table_is_the_one_that_delta_would_create(classic, tmp_path):
     assert ours == {name: value for name, value in theirs.items() if name not in {"txnId", "fileSizeHistogram"}}
 
 
-def test_delta_goes_on_from_the_first_checksum(classic, tmp_path):
+def add_row(spark, table, spec):
+    rows = spark.range(1).select(*(F.lit("1").cast(column.dataType).alias(column.name) for column in spec.schema))
+    rows.write.format("delta").mode("append").save(str(table))
+
+
+def test_delta_finds_the_first_checksum_right(classic, tmp_path):
     spec = TABLES["topic_name"]
     create(classic, str(tmp_path), spec)
-    rows = classic.range(1).select(*(F.lit("1").cast(column.dataType).alias(column.name) for column in spec.schema))
     classic.conf.set(VERIFY, "true")
     try:
         for _ in range(2):
-            rows.write.format("delta").mode("append").save(str(tmp_path / spec.name))
+            add_row(classic, tmp_path / spec.name, spec)
     finally:
         classic.conf.unset(VERIFY)
     assert checksum(tmp_path / spec.name, 2)["numFiles"] == 2
+
+
+def test_delta_goes_on_from_the_first_checksum(classic, tmp_path):
+    spec = TABLES["topic_name"]
+    create(classic, str(tmp_path), spec)
+    wrong = checksum(tmp_path / spec.name, 0) | {"numFiles": 7}
+    (tmp_path / spec.name / "_delta_log" / f"{0:020}.crc").write_text(json.dumps(wrong), encoding="utf-8")
+    add_row(classic, tmp_path / spec.name, spec)
+    assert checksum(tmp_path / spec.name, 1)["numFiles"] == 8
+
+
+@pytest.mark.parametrize("why", [errno.EPERM, errno.EOPNOTSUPP])
+def test_a_volume_without_links(classic, tmp_path, monkeypatch, why):
+    def refuse(*_):
+        raise OSError(why, "no links here")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    spec = TABLES["topic_name"]
+    create(classic, str(tmp_path), spec)
+    add_row(classic, tmp_path / spec.name, spec)
+    assert first_commit(tmp_path / spec.name)["metaData"]["description"] == spec.comment
 
 
 def test_a_table_that_is_there_is_left_as_it_is(classic, tmp_path):

@@ -11,6 +11,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
+from kip848_records.tables import delta
 from kip848_records.tables.writers import _CONFLICTS, only_writer
 
 HOLDER = """
@@ -101,6 +102,33 @@ class TestFullDisk:
         assert str(full.value).startswith(f"there is no space left on the disk for {out}, or for what Spark sorts")
 
 
+@contextmanager
+def another_at_work(folder, change):
+    """Yield a function of a column: whoever computes it, with a snapshot read, waits until `change` was made."""
+    began, changed = folder / "began", folder / "changed"
+
+    def waiting(column):
+        @F.udf("string")
+        def wait(value):
+            began.touch()
+            while not changed.exists():
+                sleep(0.05)
+            return value
+
+        return wait(column)
+
+    def make():
+        while not began.exists():
+            sleep(0.05)
+        change()
+        changed.touch()
+
+    other = Thread(target=make)
+    other.start()
+    yield waiting
+    other.join()
+
+
 class TestConflict:
     @pytest.mark.parametrize("conflict", _CONFLICTS)
     def test_every_kind_of_delta_s(self, tmp_path, conflict):
@@ -109,27 +137,29 @@ class TestConflict:
         assert "\n" not in str(refused.value)
 
     def test_as_delta_raises_it(self, spark, tmp_path):
-        """A merge waits with its snapshot read until somebody else has changed the table."""
-        path, began, changed = str(tmp_path / "table"), tmp_path / "began", tmp_path / "changed"
+        path = str(tmp_path / "table")
         spark.range(3).write.format("delta").save(path)
+        with another_at_work(tmp_path, lambda: DeltaTable.forPath(spark, path).delete("id = 1")) as waiting:
+            rows = spark.range(1, 2).select(waiting("id").alias("id"))
+            merge = DeltaTable.forPath(spark, path).alias("t").merge(rows.alias("s"), "t.id = s.id").whenMatchedDelete()
+            with pytest.raises(InputError, match="another run writes to"), only_writer(spark, str(tmp_path)):
+                merge.execute()
 
-        @F.udf("bigint")
-        def waiting(value):
-            began.touch()
-            while not changed.exists():
-                sleep(0.05)
-            return value
+    def test_two_first_runs_without_a_lock(self, spark, tmp_path, monkeypatch):
+        """Neither finds rows of the cluster; with both runs' rows, every table would hold them twice."""
+        monkeypatch.setattr(delta, "has_lock", lambda *_: False)
+        out, name = str(tmp_path / "out"), "topic_name"
 
-        def change():
-            while not began.exists():
-                sleep(0.05)
-            DeltaTable.forPath(spark, path).delete("id = 1")
-            changed.touch()
+        def write(rows):
+            delta.write_tables(spark, out, "prod", {name: rows}, done=lambda _: None)
 
-        other = Thread(target=change)
-        other.start()
-        rows = spark.range(1, 2).select(waiting("id").alias("id"))
-        merge = DeltaTable.forPath(spark, path).alias("t").merge(rows.alias("s"), "t.id = s.id").whenMatchedDelete()
-        with pytest.raises(InputError, match="another run writes to"), only_writer(spark, str(tmp_path)):
-            merge.execute()
-        other.join()
+        write(None)
+        ours, theirs = (
+            spark.createDataFrame([("id", topic, "user")], "topic_id string, topic string, source string")
+            for topic in ("ours", "theirs")
+        )
+        with another_at_work(tmp_path, lambda: write(theirs)) as waiting:
+            ours = ours.withColumn("topic", waiting("topic"))
+            with pytest.raises(InputError, match="another run writes to"), only_writer(spark, "s3://bucket/out"):
+                write(ours)
+        assert [row.topic for row in delta.read_table(spark, out, name, "prod").collect()] == ["theirs"]
