@@ -93,7 +93,7 @@ def maintain(
                 # By its runs it is known: they go last.
                 others = [name for name in TABLES if name != AUDIT_RUNS.name]
                 for names in (others, [AUDIT_RUNS.name]):
-                    write_tables(spark, out, each.cluster, dict.fromkeys(names), lambda _: None)
+                    write_tables(ClusterTables(spark, out, each.cluster), dict.fromkeys(names), lambda _: None)
             elif each.since_ms is not None:
                 progress(f"removing what ended before the time to keep, of cluster {each.cluster!r}")
                 own = Scratch(f"{folder.path}/{number}")

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kip848_records.tables.delta import write_tables
+from kip848_records.tables.delta import ClusterTables, write_tables
 from kip848_records.tables.specs import TABLES
 from tests.sessions import CLASSIC, mode
 
@@ -26,4 +26,4 @@ def rows_of(spark: SparkSession, table: str, rows: Rows) -> DataFrame:
 def write(classic: SparkSession, out: Path, cluster: str, **tables: Rows) -> None:
     with mode(CLASSIC):
         frames = {name: rows_of(classic, name, rows) for name, rows in tables.items()}
-        write_tables(classic, str(out), cluster, frames, lambda _: None)
+        write_tables(ClusterTables(classic, str(out), cluster), frames, lambda _: None)

@@ -257,7 +257,7 @@ class _Update:
         self._wrote(name)
 
     def _replace(self, name: str, rows: DataFrame) -> None:
-        write_tables(self.spark, self.kept.out, self.kept.cluster, {name: rows}, self._wrote)
+        write_tables(self.kept, {name: rows}, self._wrote)
 
     def _write(self, *steps: Callable[[], None]) -> None:
         several(lambda step: step(), steps)

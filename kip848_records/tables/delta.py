@@ -43,13 +43,7 @@ def read_table(spark: SparkSession, out: str, name: str, cluster: str) -> DataFr
     return read(spark, out, name).filter(F.col("cluster") == cluster)
 
 
-def write_tables(
-    spark: SparkSession,
-    out: str,
-    cluster: str,
-    tables: Mapping[str, DataFrame | None],
-    done: Callable[[str], None],
-) -> None:
+def write_tables(tables: ClusterTables, frames: Mapping[str, DataFrame | None], done: Callable[[str], None]) -> None:
     """Replace the cluster's rows in each table by those of its DataFrame, or by none, creating tables that are missing.
 
     Each table changes in one commit: a reader sees the old rows or the new ones. `done` is told every finished table.
@@ -57,10 +51,10 @@ def write_tables(
 
     def write(item: tuple[str, DataFrame | None]) -> None:
         name, rows = item
-        _replace(spark, out, cluster, TABLES[name], rows)
+        _replace(tables, TABLES[name], rows)
         done(name)
 
-    several(write, tables.items())
+    several(write, frames.items())
 
 
 def write_audit(
@@ -74,10 +68,11 @@ def write_audit(
 
     While the tables are not of one audit, none of them is said to be there: its `runs` go first and come last.
     """
-    replace = partial(write_tables, tables.spark, tables.out, tables.cluster, done=done)
+    replace = partial(write_tables, tables, done=done)
     replace({AUDIT_RUNS.name: None})
     both(lambda: replace(timelines()), lambda: replace(records))
-    replace({AUDIT_RUNS.name: runs})
+    _write(tables, AUDIT_RUNS, runs, has_rows=False)
+    done(AUDIT_RUNS.name)
 
 
 def append(tables: ClusterTables, spec: TableSpec, rows: DataFrame, application: str, version: int) -> None:
@@ -143,22 +138,29 @@ def _shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:
     return rows.withColumn("cluster", F.lit(cluster)).selectExpr(*columns)
 
 
-def _replace(spark: SparkSession, out: str, cluster: str, spec: TableSpec, rows: DataFrame | None) -> None:
-    if is_there(spark, out, spec.name):
-        has_rows = not read_table(spark, out, spec.name, cluster).isEmpty()
+def _replace(tables: ClusterTables, spec: TableSpec, rows: DataFrame | None) -> None:
+    if tables.is_there(spec.name):
+        has_rows = not tables.read(spec.name).isEmpty()
     else:
-        create(spark, out, spec)
+        create(tables.spark, tables.out, spec)
         has_rows = False
-    of_cluster = f"cluster = {sql_string(cluster)}"
-    if rows is None:
-        if has_rows:
-            delta_table(spark, out, spec.name).delete(of_cluster)
-        return
-    writer = _shaped(rows, spec, cluster).write
+    if rows is not None:
+        _write(tables, spec, rows, has_rows=has_rows)
+    elif has_rows:
+        delta_table(tables.spark, tables.out, spec.name).delete(_of_cluster(tables))
+
+
+def _write(tables: ClusterTables, spec: TableSpec, rows: DataFrame, *, has_rows: bool) -> None:
+    """Write rows in the place of those that the cluster has in a table."""
+    writer = _shaped(rows, spec, tables.cluster).write
     # To replace rows costs three times what it costs to add some. But two runs that find none would both add theirs,
     # where no lock keeps one of them away.
-    if has_rows or not has_lock(spark, out):
-        writer = writer.mode("overwrite").option("replaceWhere", of_cluster)
+    if has_rows or not has_lock(tables.spark, tables.out):
+        writer = writer.mode("overwrite").option("replaceWhere", _of_cluster(tables))
     else:
         writer = writer.mode("append")
-    save(writer, out, spec.name)
+    save(writer, tables.out, spec.name)
+
+
+def _of_cluster(tables: ClusterTables) -> str:
+    return f"cluster = {sql_string(tables.cluster)}"

@@ -148,10 +148,10 @@ class TestConflict:
     def test_two_first_runs_without_a_lock(self, spark, tmp_path, monkeypatch):
         """Neither finds rows of the cluster; with both runs' rows, every table would hold them twice."""
         monkeypatch.setattr(delta, "has_lock", lambda *_: False)
-        out, name = str(tmp_path / "out"), "topic_name"
+        tables, name = delta.ClusterTables(spark, str(tmp_path / "out"), "prod"), "topic_name"
 
         def write(rows):
-            delta.write_tables(spark, out, "prod", {name: rows}, done=lambda _: None)
+            delta.write_tables(tables, {name: rows}, lambda _: None)
 
         write(None)
         ours, theirs = (
@@ -162,4 +162,4 @@ class TestConflict:
             ours = ours.withColumn("topic", waiting("topic"))
             with pytest.raises(InputError, match="another run writes to"), only_writer(spark, "s3://bucket/out"):
                 write(ours)
-        assert [row.topic for row in delta.read_table(spark, out, name, "prod").collect()] == ["theirs"]
+        assert [row.topic for row in tables.read(name).collect()] == ["theirs"]
