@@ -12,14 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from kip848_records.java import _command
+from tests.benchmarks.dump_log import dump_log
 from tests.benchmarks.logs import Log, log_of
 from tests.benchmarks.processes import ROOT, Used, run
 from tests.benchmarks.results import Measure
-from tests.downloads import UnavailableError
-from tests.maven_jars import fetch
 
-KAFKA = "4.3.1"
 KIP848 = Path(sys.executable).parent / "kip848"
 REPLAY = ROOT / "tests" / "benchmarks" / "dump_log_replay.py"
 MOST_OF_LOOP = 10
@@ -90,14 +87,10 @@ def task_times(events: Path) -> dict[int, tuple[float, float, int]]:
 
 def loop(log: Log) -> float | None:
     """Return the seconds that today's way takes; None where Kafka's tools cannot be had."""
-    try:
-        class_path = ":".join(map(str, fetch("kafka-tools", KAFKA, dependencies=True)))
-    except UnavailableError as unavailable:
-        print(f"no kafka-dump-log to compare with: {unavailable}")
-        return None
     files = ",".join(map(str, sorted(log.segments().rglob("*.log"))))
-    dump = [_command(), "-Xmx1g", "-cp", class_path, "org.apache.kafka.tools.DumpLogSegments"]
-    dump += ["--offsets-decoder", "--files", files]
+    dump = dump_log("--offsets-decoder", "--files", files)
+    if dump is None:
+        return None
     with tempfile.TemporaryDirectory() as folder:
         told = [sys.executable, str(REPLAY), f"{folder}/epochs.csv"]
         command = f"set -o pipefail; {shlex.join(dump)} | {shlex.join(told)}"

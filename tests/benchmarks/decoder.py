@@ -1,12 +1,16 @@
-"""The columnar decoder against a loop over records, per record type, on real records.
+"""The columnar decoder against a loop over records and `kafka-dump-log`, per record type, on real records.
 
-Values of a capture, repeated to batches of Spark's default size. Then two things that a decoder of columns could be bad
-at: batches of many record types, and a row that is a thousand times as long as the others. What is compared takes turns
-and each is given its best CPU time, so that other work on the machine counts little.
+Values of a capture, repeated to batches of Spark's default size. `kafka-dump-log` also reads the file that they are
+in, and prints them. Then two things that a decoder of columns could be bad at: batches of many record types, and a row
+that is a thousand times as long as the others. What is compared takes turns and each is given its best CPU time, so
+that other work on the machine counts little.
 """
 
+import tempfile
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import cycle, islice
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +19,7 @@ from kip848_records.protocol.columnar import decode
 from kip848_records.protocol.encode import encode_message
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.protocol.records import decode_records, join_batches
+from tests.benchmarks.dump_log import cpu_seconds, dump_log, write_segment
 from tests.benchmarks.record_loop import record_loop
 from tests.benchmarks.results import Measure
 from tests.benchmarks.timing import best
@@ -25,6 +30,9 @@ Row = tuple[bytes, bytes]
 
 ROWS = 10_000
 LOOP_ROWS = 1_000
+DUMPED = (5, 7, 8)
+DUMP_ROWS = (200_000, 1_000_000)
+"""What the second file takes longer is counted: by then `kafka-dump-log` has started and is compiled."""
 LONG_ROW = 5_000  # partitions
 
 
@@ -32,7 +40,10 @@ def measure(types: Iterable[int] = ()) -> Iterator[Measure]:
     """Yield what values of these record types take, of all and in all ways if none is named."""
     captured = captured_values()
     for key_type in sorted(types or captured):
-        yield of_type(key_type, captured[key_type])
+        measured = of_type(key_type, captured[key_type])
+        if not types and key_type in DUMPED:
+            measured.ratios.update(as_dumped(captured[key_type], measured))
+        yield measured
     if not types:
         yield of_mixed(captured)
         yield from of_long_rows(captured[8])
@@ -64,6 +75,18 @@ def of_type(key_type: int, rows: list[Row]) -> Measure:
     slow, fast, copy = best(lambda: [loop(m) for m in few], lambda: decode(layout, column), data.copy)
     ratios = {"a loop": slow * ROWS / LOOP_ROWS / fast, "a copy of the bytes": copy / fast}
     return Measure(f"decode {key_type} {RECORDS[key_type].name}", fast, ROWS, len(b"".join(messages)), ratios=ratios)
+
+
+def as_dumped(rows: list[Row], measured: Measure) -> dict[str, float]:
+    """Return how many times as fast as `kafka-dump-log` that is, where it can be had."""
+    dump = dump_log("--offsets-decoder", "--files", java=("-XX:+UseSerialGC",))
+    if dump is None:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        files = [write_segment(Path(folder, f"{n}"), islice(cycle(rows), n), "none", 100) for n in DUMP_ROWS]
+        few, many = (min(cpu_seconds([*dump, str(file)]) for _ in range(3)) for file in files)
+    theirs = (many - few) / (DUMP_ROWS[1] - DUMP_ROWS[0])
+    return {"kafka-dump-log": theirs * ROWS / measured.seconds}
 
 
 def of_mixed(captured: dict[int, list[Row]]) -> Measure:

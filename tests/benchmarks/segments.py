@@ -2,13 +2,11 @@
 
 Both read the same file of a capture's records, each in full: `kafka-dump-log` prints every record to nowhere; the
 reader makes Arrow rows, and in the last columns decodes them too. CPU time is compared with CPU time; what starting a
-JVM costs is taken off. Kafka's jars are fetched once.
+JVM costs is taken off.
 """
 
 import multiprocessing as mp
-import os
 import struct
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,26 +15,19 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kip848_records.java import _command
 from kip848_records.protocol.records import decode_records
 from kip848_records.protocol.segments.reader import read_segment
 from kip848_records.sources.coverage import Place
 from kip848_records.sources.segments import mapped, read_file
+from tests.benchmarks.dump_log import cpu_seconds, dump_log, write_segment
 from tests.benchmarks.results import Measure
 from tests.benchmarks.timing import best
-from tests.downloads import UnavailableError
-from tests.maven_jars import fetch
 from tests.memory import peak_memory
 from tests.protocol.samples import captured_records
-from tests.protocol.segment_writer import Record, write_batch
 
-KAFKA = "4.3.1"
 MB = 32
 CASES = [("none", 3), ("none", 100), ("gzip", 100), ("snappy", 100), ("lz4", 100), ("zstd", 100)]
 """Codecs, and records in a batch. A quiet coordinator writes batches of one operation, a busy one of hundreds."""
-
-QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-
 
 LARGE = [("none", 100), ("zstd", 100), ("none", 1000)]
 """Codecs, and MB."""
@@ -50,15 +41,13 @@ def measure() -> Iterator[Measure]:
 
 
 def of_codecs(folder: Path) -> Iterator[Measure]:
-    try:
-        class_path = ":".join(map(str, fetch("kafka-tools", KAFKA, dependencies=True)))
-    except UnavailableError as unavailable:
-        print(f"\nno kafka-dump-log to compare the segment reader with: {unavailable}")
+    dump = dump_log("--print-data-log", "--files", java=("-XX:+UseSerialGC",))
+    if dump is None:
         return
-    start = dump_log(class_path, write_segment(folder / "0", "none", 3, size=1))
+    start = cpu_seconds([*dump, str(segment_of(folder / "0", "none", 3, size=1))])
     for codec, count in CASES:
-        file = write_segment(folder / f"{codec}-{count}", codec, count, MB * 1_000_000)
-        theirs = dump_log(class_path, file) - start
+        file = segment_of(folder / f"{codec}-{count}", codec, count, MB * 1_000_000)
+        theirs = cpu_seconds([*dump, str(file)]) - start
         data = file.read_bytes()
         ours, decoded = best(lambda data=data: read_all(data), lambda data=data: decode_all(data))
         rows = sum(batch.num_rows for batch in read_segment(data, base_offset=0))
@@ -72,7 +61,7 @@ def of_memory(folder: Path) -> Iterator[Measure]:
     parts: dict[str, bytes] = {}
     for codec, size in LARGE:
         if codec not in parts:
-            parts[codec] = write_segment(folder / f"memory-{codec}", codec, 100, MB * 1_000_000).read_bytes()
+            parts[codec] = segment_of(folder / f"memory-{codec}", codec, 100, MB * 1_000_000).read_bytes()
         file = repeated(parts[codec], size * 1_000_000, folder / "large.log")
         with context.Pool(1) as pool:
             start = time.perf_counter()
@@ -107,35 +96,15 @@ def peak_of_reading(path: str) -> int:
     return peak_memory()
 
 
-def write_segment(folder: Path, codec: str, count: int, size: int) -> Path:
+def segment_of(folder: Path, codec: str, count: int, size: int) -> Path:
     """Write records of a capture, in its order, `size` bytes of keys and values in all."""
     captured = captured_records()["kafka-4.3.1"]
-    records = [
-        Record(offset, 1_795_000_000_000 + offset, key, value)
-        for offset, (key, value) in enumerate(islice(cycle(captured), records_of(captured, size)))
-    ]
-    folder.mkdir()
-    file = folder / f"{0:020}.log"
-    with file.open("wb") as out:
-        for at in range(0, len(records), count):
-            out.write(write_batch(records[at : at + count], codec=codec))
-    return file
+    return write_segment(folder, islice(cycle(captured), records_of(captured, size)), codec, count)
 
 
 def records_of(captured: list[tuple[bytes, bytes | None]], size: int) -> int:
     together = sum(len(key) + len(value or b"") for key, value in captured)
     return max(size * len(captured) // together, 1)
-
-
-def dump_log(class_path: str, file: Path) -> float:
-    """Return the CPU seconds of `kafka-dump-log` on a file."""
-    command = [_command(), "-Xmx1g", "-XX:+UseSerialGC", "-cp", class_path, "org.apache.kafka.tools.DumpLogSegments"]
-    process = subprocess.Popen([*command, "--print-data-log", "--files", file], **QUIET)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"kafka-dump-log ended with {process.returncode}")
-    return used.ru_utime + used.ru_stime
 
 
 def read_all(data: bytes) -> None:
