@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.tables.places import create, delta_table, is_there, read, save, sql_string
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
-from kip848_records.tables.writers import has_lock
+from kip848_records.tables.writers import is_locked
 from kip848_records.threads import both, several
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def write_audit(
     replace = partial(write_tables, tables, done=done)
     replace({AUDIT_RUNS.name: None})
     both(lambda: replace(timelines()), lambda: replace(records))
-    _write(tables, AUDIT_RUNS, runs, has_rows=False)
+    _write(tables, AUDIT_RUNS, runs, has_none=True)
     done(AUDIT_RUNS.name)
 
 
@@ -94,7 +94,8 @@ def upsert(tables: ClusterTables, spec: TableSpec, change: Change, keep: Callabl
     found = tables.read(spec.name).transform(change.part)
     changes = keep(_changes(found, _shaped(change.rows, spec, tables.cluster), change.key), f"changes-{spec.name}")
     kinds = {row.change for row in changes.select("change").distinct().collect()}
-    if kinds == {"insert"}:
+    # Without a lock another run may have inserted the same by now, and Delta lets two appends pass, but not two merges.
+    if kinds == {"insert"} and is_locked(tables.spark, tables.out):
         save(changes.drop("change").write.mode("append"), tables.out, spec.name)
     elif kinds:
         values = {column.name: f"s.{column.name}" for column in spec.columns}
@@ -139,26 +140,24 @@ def _shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:
 
 
 def _replace(tables: ClusterTables, spec: TableSpec, rows: DataFrame | None) -> None:
-    if tables.is_there(spec.name):
-        has_rows = not tables.read(spec.name).isEmpty()
-    else:
+    is_new = not tables.is_there(spec.name)
+    if is_new:
         create(tables.spark, tables.out, spec)
-        has_rows = False
     if rows is not None:
-        _write(tables, spec, rows, has_rows=has_rows)
-    elif has_rows:
+        _write(tables, spec, rows, has_none=is_new)
+    elif not is_new and not tables.read(spec.name).isEmpty():
         delta_table(tables.spark, tables.out, spec.name).delete(_of_cluster(tables))
 
 
-def _write(tables: ClusterTables, spec: TableSpec, rows: DataFrame, *, has_rows: bool) -> None:
-    """Write rows in the place of those that the cluster has in a table."""
+def _write(tables: ClusterTables, spec: TableSpec, rows: DataFrame, *, has_none: bool) -> None:
+    """Write rows in the place of those that the cluster has in a table; it `has_none`, or that is asked."""
     writer = _shaped(rows, spec, tables.cluster).write
     # To replace rows costs three times what it costs to add some. But two runs that find none would both add theirs,
-    # where no lock keeps one of them away.
-    if has_rows or not has_lock(tables.spark, tables.out):
-        writer = writer.mode("overwrite").option("replaceWhere", _of_cluster(tables))
-    else:
+    # where no lock keeps one of them away: in an object store, in a catalog.
+    if is_locked(tables.spark, tables.out) and (has_none or tables.read(spec.name).isEmpty()):
         writer = writer.mode("append")
+    else:
+        writer = writer.mode("overwrite").option("replaceWhere", _of_cluster(tables))
     save(writer, tables.out, spec.name)
 
 

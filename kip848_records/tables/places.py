@@ -12,6 +12,7 @@ import re
 import shlex
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 _CATALOG = "catalog:"
 _ENGINE = f"kip848-records/{__version__}"
-_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 # What NOT NULL needs: the oldest versions that know of it, as Delta's builder has them.
 _PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 
@@ -180,26 +181,36 @@ def _commit_first(log: Path, spec: TableSpec) -> bool:
         _publish(log / f"{0:020}.crc", [checksum])
     except FileExistsError:  # another run was first
         pass
-    except OSError as error:
-        if error.errno in _NO_LINKS:
+    except _NoLinksError:
+        with suppress(OSError):  # another run may have filled it
             log.rmdir()  # Delta takes an empty one for a table that is lost
-            return False
+        return False
+    except OSError as error:
         raise InputError.not_writable(str(log.parent), error.strerror) from None
     return True
+
+
+class _NoLinksError(Exception):
+    """A volume knows of no links."""
 
 
 def _publish(path: Path, lines: Iterable[object]) -> None:
     """Write a file of JSON lines that is not there. Raises FileExistsError if it is.
 
-    It appears in one step, as Delta's protocol wants commits to: a link to what has been written.
+    It appears in one step, as Delta's protocol wants commits to: a link to what has been written, above its folder.
     """
-    draft = path.with_name(f".{uuid.uuid4()}.tmp")
+    draft = path.parent.with_name(f".{uuid.uuid4()}.tmp")
     try:
         with draft.open("x", encoding="utf-8") as file:
             file.writelines(f"{json.dumps(line)}\n" for line in lines)
             file.flush()
             os.fsync(file.fileno())
-        path.hardlink_to(draft)
+        try:
+            path.hardlink_to(draft)
+        except OSError as error:
+            if error.errno in _NO_LINKS:
+                raise _NoLinksError from None
+            raise
     finally:
         draft.unlink(missing_ok=True)
 

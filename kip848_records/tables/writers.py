@@ -37,8 +37,8 @@ _FULL = "No space left on device"
 def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
     """Keep other runs from the tables in `out` until the block ends, or the process does, in whatever way.
 
-    On this machine by a lock. On an object store nothing of that kind is there: Delta refuses a commit that meets
-    another one of the same table, and no more. Raises InputError in both cases, and where the disk is full.
+    By a lock, on this machine. An object store has none, and some volumes: there Delta refuses a commit that meets
+    another one of the same table, and no more. Raises InputError where it is refused, and where the disk is full.
     """
     folder = local_path(spark, out)
     try:
@@ -55,9 +55,23 @@ def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
         raise
 
 
-def has_lock(spark: SparkSession, out: str) -> bool:
+def is_locked(spark: SparkSession, out: str) -> bool:
     """Return whether a lock keeps other runs from the tables in `out`, not Delta alone."""
-    return local_path(spark, out) is not None
+    folder = local_path(spark, out)
+    return folder is not None and folder.is_dir() and _is_held(folder)
+
+
+def _is_held(folder: Path) -> bool:
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # as below
+        return False
+    finally:
+        os.close(lock)
+    return False
 
 
 @contextmanager

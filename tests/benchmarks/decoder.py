@@ -1,7 +1,8 @@
 """The columnar decoder against a loop over records and `kafka-dump-log`, per record type, on real records.
 
-Values of a capture, repeated to batches of Spark's default size. `kafka-dump-log` also reads the file that they are
-in, and prints them. Then two things that a decoder of columns could be bad at: batches of many record types, and a row
+Values of a capture, repeated to batches of Spark's default size. The decoder is given them in memory; of
+`kafka-dump-log` that counts which more records of the type add, so it also reads their file, decodes their keys and
+prints. Then two things that a decoder of columns could be bad at: batches of many record types, and a row
 that is a thousand times as long as the others. What is compared takes turns and each is given its best CPU time, so
 that other work on the machine counts little.
 """
@@ -39,10 +40,11 @@ LONG_ROW = 5_000  # partitions
 def measure(types: Iterable[int] = ()) -> Iterator[Measure]:
     """Yield what values of these record types take, of all and in all ways if none is named."""
     captured = captured_values()
+    dump = None if types else dump_log("--offsets-decoder", "--files", java=("-XX:+UseSerialGC",))
     for key_type in sorted(types or captured):
         measured = of_type(key_type, captured[key_type])
-        if not types and key_type in DUMPED:
-            measured.ratios.update(as_dumped(captured[key_type], measured))
+        if dump is not None and key_type in DUMPED:
+            measured.ratios["kafka-dump-log"] = seconds_dumped(dump, captured[key_type]) * ROWS / measured.seconds
         yield measured
     if not types:
         yield of_mixed(captured)
@@ -77,16 +79,13 @@ def of_type(key_type: int, rows: list[Row]) -> Measure:
     return Measure(f"decode {key_type} {RECORDS[key_type].name}", fast, ROWS, len(b"".join(messages)), ratios=ratios)
 
 
-def as_dumped(rows: list[Row], measured: Measure) -> dict[str, float]:
-    """Return how many times as fast as `kafka-dump-log` that is, where it can be had."""
-    dump = dump_log("--offsets-decoder", "--files", java=("-XX:+UseSerialGC",))
-    if dump is None:
-        return {}
+def seconds_dumped(dump: list[str], rows: list[Row]) -> float:
+    """Return the CPU seconds that one more of these records takes `kafka-dump-log`."""
     with tempfile.TemporaryDirectory() as folder:
         files = [write_segment(Path(folder, f"{n}"), islice(cycle(rows), n), "none", 100) for n in DUMP_ROWS]
-        few, many = (min(cpu_seconds([*dump, str(file)]) for _ in range(3)) for file in files)
-    theirs = (many - few) / (DUMP_ROWS[1] - DUMP_ROWS[0])
-    return {"kafka-dump-log": theirs * ROWS / measured.seconds}
+        turns = [[cpu_seconds([*dump, str(file)]) for file in files] for _ in range(3)]
+    few, many = (min(times) for times in zip(*turns, strict=True))
+    return (many - few) / (DUMP_ROWS[1] - DUMP_ROWS[0])
 
 
 def of_mixed(captured: dict[int, list[Row]]) -> Measure:

@@ -110,6 +110,12 @@ class TestMergedRows:
         told = [row["transaction"] for row in merged(spark, rows)]
         assert told == ["committed", "aborted", "none", "aborted"]
 
+    def test_of_equal_rows_with_other_timestamps_the_first_stays(self, spark):
+        copies = [("b", 3), ("a", 2), ("c", 4)]
+        rows = [{"key": EPOCH, "value": VALUE, "timestamp": time_ms, "copies": [name]} for name, time_ms in copies]
+        (row,) = merged(spark, rows)
+        assert (row["timestamp"].microsecond, row["copies"]) == (2_000, ["a", "b", "c"])
+
     def test_other_bytes_at_one_place_are_errors_that_name_their_copies(self, spark):
         values = (VALUE, None, VALUE)
         rows = [{"key": EPOCH, "value": value, "copies": [name]} for name, value in zip("abc", values, strict=True)]

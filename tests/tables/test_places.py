@@ -8,6 +8,7 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
+from kip848_records.errors import InputError
 from kip848_records.tables.places import create, place_arguments, place_text, schema_place, sql_name
 from kip848_records.tables.specs import TABLES
 
@@ -78,8 +79,32 @@ def test_a_volume_without_links(classic, tmp_path, monkeypatch, why):
     monkeypatch.setattr(Path, "hardlink_to", refuse)
     spec = TABLES["topic_name"]
     create(classic, str(tmp_path), spec)
+    assert [file.name for file in (tmp_path / spec.name).iterdir()] == ["_delta_log"]
     add_row(classic, tmp_path / spec.name, spec)
     assert first_commit(tmp_path / spec.name)["metaData"]["description"] == spec.comment
+
+
+def test_a_volume_without_links_where_another_run_was_first(classic, tmp_path, monkeypatch):
+    spec = TABLES["topic_name"]
+
+    def other_first(*_):
+        monkeypatch.undo()
+        create(classic, str(tmp_path), spec)
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(Path, "hardlink_to", other_first)
+    create(classic, str(tmp_path), spec)
+    add_row(classic, tmp_path / spec.name, spec)
+    assert first_commit(tmp_path / spec.name)["metaData"]["description"] == spec.comment
+
+
+def test_a_folder_that_is_not_ours_to_write_is_not_one_without_links(classic, tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(InputError, match=f"nothing can be written to {tmp_path}/topic_name: Operation not permitted"):
+        create(classic, str(tmp_path), TABLES["topic_name"])
 
 
 def test_a_table_that_is_there_is_left_as_it_is(classic, tmp_path):

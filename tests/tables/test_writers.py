@@ -1,5 +1,7 @@
 """One writer at a time, and what is said to the second one, and where nothing can be written."""
 
+import errno
+import fcntl
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -11,8 +13,10 @@ from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
-from kip848_records.tables import delta
-from kip848_records.tables.writers import _CONFLICTS, only_writer
+from kip848_records.tables.delta import Change, ClusterTables, upsert, write_tables
+from kip848_records.tables.places import create
+from kip848_records.tables.specs import TABLES
+from kip848_records.tables.writers import _CONFLICTS, is_locked, only_writer
 
 HOLDER = """
 import sys
@@ -79,7 +83,23 @@ class TestLock:
 
     def test_an_object_store_has_no_lock(self):
         with only_writer(None, "s3://bucket/out"), only_writer(None, "s3://bucket/out"):
-            pass
+            assert not is_locked(None, "s3://bucket/out")
+
+    def test_a_lock_is_seen_while_it_is_held(self, tmp_path):
+        out = f"file:{tmp_path}/new"
+        assert not is_locked(None, out)
+        with only_writer(None, out):
+            assert is_locked(None, out)
+            assert "another run writes to" in refusal(out)  # still: who asks does not take it
+        assert not is_locked(None, out)
+
+    def test_a_volume_that_cannot_be_locked(self, tmp_path, monkeypatch):
+        def refuse(*_):
+            raise OSError(errno.ENOLCK, "no locks here")
+
+        monkeypatch.setattr(fcntl, "flock", refuse)
+        with only_writer(None, f"file:{tmp_path}"):
+            assert not is_locked(None, f"file:{tmp_path}")
 
 
 @pytest.fixture
@@ -111,22 +131,31 @@ def another_at_work(folder, change):
         @F.udf("string")
         def wait(value):
             began.touch()
-            while not changed.exists():
-                sleep(0.05)
+            wait_for(changed)
             return value
 
         return wait(column)
 
     def make():
-        while not began.exists():
-            sleep(0.05)
-        change()
-        changed.touch()
+        wait_for(began)
+        try:
+            change()
+        finally:
+            changed.touch()
 
-    other = Thread(target=make)
+    other = Thread(target=make, daemon=True)
     other.start()
-    yield waiting
-    other.join()
+    try:
+        yield waiting
+    finally:
+        began.touch()
+        other.join()
+
+
+def wait_for(file):
+    last = monotonic() + 60
+    while not file.exists() and monotonic() < last:
+        sleep(0.05)
 
 
 class TestConflict:
@@ -145,21 +174,39 @@ class TestConflict:
             with pytest.raises(InputError, match="another run writes to"), only_writer(spark, str(tmp_path)):
                 merge.execute()
 
-    def test_two_first_runs_without_a_lock(self, spark, tmp_path, monkeypatch):
+    def test_two_first_runs_without_a_lock(self, spark, tmp_path):
         """Neither finds rows of the cluster; with both runs' rows, every table would hold them twice."""
-        monkeypatch.setattr(delta, "has_lock", lambda *_: False)
-        tables, name = delta.ClusterTables(spark, str(tmp_path / "out"), "prod"), "topic_name"
+        tables, name = ClusterTables(spark, str(tmp_path / "out"), "prod"), "topic_name"
 
         def write(rows):
-            delta.write_tables(tables, {name: rows}, lambda _: None)
+            write_tables(tables, {name: rows}, lambda _: None)
 
         write(None)
-        ours, theirs = (
-            spark.createDataFrame([("id", topic, "user")], "topic_id string, topic string, source string")
-            for topic in ("ours", "theirs")
-        )
+        ours, theirs = topic_names(spark, "ours"), topic_names(spark, "theirs")
         with another_at_work(tmp_path, lambda: write(theirs)) as waiting:
             ours = ours.withColumn("topic", waiting("topic"))
             with pytest.raises(InputError, match="another run writes to"), only_writer(spark, "s3://bucket/out"):
                 write(ours)
         assert [row.topic for row in tables.read(name).collect()] == ["theirs"]
+
+    def test_two_nights_without_a_lock(self, spark, tmp_path):
+        """Both have only new rows, and the same."""
+        tables, spec = ClusterTables(spark, str(tmp_path / "out"), "prod"), TABLES["topic_name"]
+        create(spark, tables.out, spec)
+        change = Change(topic_names(spark, "orders"), lambda found: found, ("topic_id",))
+
+        def write(keep):
+            upsert(tables, spec, change, keep)
+
+        with another_at_work(tmp_path, lambda: write(lambda rows, _: rows)) as waiting:
+
+            def keep(rows, _):
+                return spark.createDataFrame(rows.collect(), rows.schema).withColumn("topic", waiting("topic"))
+
+            with pytest.raises(InputError, match="another run writes to"), only_writer(spark, "s3://bucket/out"):
+                write(keep)
+        assert [row.topic for row in tables.read(spec.name).collect()] == ["orders"]
+
+
+def topic_names(spark, topic):
+    return spark.createDataFrame([("id", topic, "user")], "topic_id string, topic string, source string")
