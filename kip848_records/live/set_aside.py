@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kip848_records.live.kept_log import KeptLog, latest
-from kip848_records.tables.delta import read_table
-from kip848_records.tables.places import delta_table, save
+from kip848_records.tables.delta import ClusterTables, read_table, write_tables
+from kip848_records.tables.places import delta_table
 from kip848_records.tables.specs import AUDIT_RUNS, LOG, TABLES, TOPIC_NAME
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def _copy(kept: KeptLog, table: str, name: str) -> None:
     rows = kept.read(table)
     if not read_table(kept.spark, kept.out, table, name).isEmpty():
         return
-    copied = rows.withColumn("cluster", F.lit(name))
     if table == AUDIT_RUNS.name:
-        copied = copied.withColumn("is_set_aside", F.lit(True))  # noqa: FBT003
-    save(copied.write.mode("append"), kept.out, table)
+        rows = rows.withColumn("is_set_aside", F.lit(True))  # noqa: FBT003
+    write_tables(ClusterTables(kept.spark, kept.out, name), {table: rows}, done=lambda _: None)

@@ -150,10 +150,10 @@ def _replace(tables: ClusterTables, spec: TableSpec, rows: DataFrame | None) -> 
 
 
 def _write(tables: ClusterTables, spec: TableSpec, rows: DataFrame, *, has_none: bool) -> None:
-    """Write rows in the place of those that the cluster has in a table; it `has_none`, or that is asked."""
+    """Write rows in the place of those that the cluster has in a table; if it surely `has_none`, nobody looks."""
     writer = _shaped(rows, spec, tables.cluster).write
     # To replace rows costs three times what it costs to add some. But two runs that find none would both add theirs,
-    # where no lock keeps one of them away: in an object store, in a catalog.
+    # where no lock keeps one of them away.
     if is_locked(tables.spark, tables.out) and (has_none or tables.read(spec.name).isEmpty()):
         writer = writer.mode("append")
     else:

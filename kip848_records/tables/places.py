@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _CATALOG = "catalog:"
 _ENGINE = f"kip848-records/{__version__}"
-_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
 # What NOT NULL needs: the oldest versions that know of it, as Delta's builder has them.
 _PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 
@@ -191,7 +191,7 @@ def _commit_first(log: Path, spec: TableSpec) -> bool:
 
 
 class _NoLinksError(Exception):
-    """A volume knows of no links."""
+    """A volume knows of no links, or of none from folder to folder."""
 
 
 def _publish(path: Path, lines: Iterable[object]) -> None:

@@ -37,8 +37,9 @@ _FULL = "No space left on device"
 def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
     """Keep other runs from the tables in `out` until the block ends, or the process does, in whatever way.
 
-    By a lock, on this machine. An object store has none, and some volumes: there Delta refuses a commit that meets
-    another one of the same table, and no more. Raises InputError where it is refused, and where the disk is full.
+    By a lock, among runs on this machine. An object store has none, nor have some volumes: there Delta refuses a commit
+    that meets another one of the same table, and no more; in S3, of several drivers not even that (its "Storage
+    configuration"). Raises InputError where it is refused, and where the disk is full.
     """
     folder = local_path(spark, out)
     try:

@@ -71,7 +71,7 @@ def test_delta_goes_on_from_the_first_checksum(classic, tmp_path):
     assert checksum(tmp_path / spec.name, 1)["numFiles"] == 8
 
 
-@pytest.mark.parametrize("why", [errno.EPERM, errno.EOPNOTSUPP])
+@pytest.mark.parametrize("why", [errno.EPERM, errno.EOPNOTSUPP, errno.EXDEV])
 def test_a_volume_without_links(classic, tmp_path, monkeypatch, why):
     def refuse(*_):
         raise OSError(why, "no links here")

@@ -1,6 +1,7 @@
 """Rows that are added and replaced in place, against a dict of them."""
 
 import random
+from contextlib import nullcontext
 
 import pytest
 
@@ -8,6 +9,7 @@ from kip848_records.landing import Scratch
 from kip848_records.tables.columns import CLUSTER, GROUP_ID, INT, STRING, Column, TableSpec
 from kip848_records.tables.delta import Change, ClusterTables, append, upsert
 from kip848_records.tables.places import delta_table
+from kip848_records.tables.writers import only_writer
 from tests.audits import table_rows
 
 SPEC = TableSpec(
@@ -77,8 +79,9 @@ def test_a_part_is_what_is_wanted_and_all_else_as_it_was(table):
         assert table.rows(OTHERS) == others
 
 
+@pytest.mark.parametrize("is_locked", [True, False], ids=["locked", "unlocked"])
 @pytest.mark.parametrize("change", ["nothing", "insert", "update", "delete", "all gone"])
-def test_one_commit_or_none(table, change):
+def test_one_commit_or_none(table, change, is_locked):
     groups = ["a"]
     table.upsert({("a", 0): None, ("a", 1): "x"}, groups)
     before, others, version = table.rows(OURS), table.rows(OTHERS), table.version()
@@ -89,7 +92,8 @@ def test_one_commit_or_none(table, change):
         "delete": {("a", 1): "x"},
         "all gone": {},
     }[change]
-    table.upsert(wanted, groups)
+    with only_writer(table.spark, str(table.out)) if is_locked else nullcontext():
+        table.upsert(wanted, groups)
     assert table.rows(OURS) == {key: text for key, text in before.items() if key[0] != "a"} | wanted
     assert table.rows(OTHERS) == others
     assert table.version() - version == (change != "nothing")
