@@ -1,6 +1,11 @@
 """Kafka's times are ms since 1970, UTC; what people read is UTC too, whatever zone the machine is in."""
 
 from datetime import datetime, timezone
+from typing import Final
+
+FIRST_MS: Final = -62_135_596_800_000
+LAST_MS: Final = 253_402_300_799_999
+"""The times that Python and Spark can show: years 1 to 9999."""
 
 
 def utc(millis: int) -> datetime:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from kip848_records.protocol.segments.rows import GroupColumns
 
 
 @dataclass(frozen=True)
@@ -29,21 +29,22 @@ class Coverage:
         self.gap_end: int | None = None
         self.behind_unread = False
 
-    def add(self, rows: pa.RecordBatch) -> None:
-        """Count the rows that follow: their `offset`, `compaction_gap`, `control` and `error`."""
-        if not rows.num_rows:
-            return
-        offsets = rows["offset"].to_numpy()
-        unread = rows["error"].is_valid().to_numpy(zero_copy_only=False)
-        behind_unread = np.concatenate([[self.behind_unread], unread[:-1]])
-        gaps = rows["compaction_gap"].to_numpy(zero_copy_only=False).astype(bool) | behind_unread
-        if len(found := offsets[gaps & ~unread]):
-            self.gap_end = int(found[-1])
-        if len(good := offsets[~unread]):
-            self.last_offset = int(good[-1])
-        if rows["control"][-1].as_py() == "compacted":  # it stands on the last offset that is missing
-            self.gap_end = int(offsets[-1]) + 1
-        self.behind_unread = bool(unread[-1])
+    def add(self, columns: GroupColumns) -> None:
+        """Count the records and markers of a group, which follow those counted before."""
+        count = len(columns)
+        is_behind_gap = columns.gap.copy()
+        is_behind_gap[columns.unread_at[columns.unread_at < count]] = True
+        if count:
+            is_behind_gap[0] |= self.behind_unread
+            self.last_offset = int(columns.offset[-1])
+        if len(found := np.flatnonzero(is_behind_gap)):
+            self.gap_end = int(columns.offset[found[-1]])
+        self.behind_unread = columns.ends_unread or (self.behind_unread and not count)
+
+    def end_compacted(self, last_offset: int) -> None:
+        """Count what the last batch covers behind its last record."""
+        self.last_offset = last_offset
+        self.gap_end = last_offset + 1
 
     def rows(self) -> list[dict[str, object]]:
         """Return the control rows that say it, by columns; none for a file of which nothing could be read."""

@@ -15,17 +15,22 @@ from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
 from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, SegmentError, read_segment
+from kip848_records.protocol.segments.rows import COMPACTED
 from kip848_records.sources.coverage import Coverage, Place
 from kip848_records.sources.files import escape_glob
 from kip848_records.sources.left_out import LeftOut
 from kip848_records.sources.log import COPY_SCHEMA, TOPIC
+from kip848_records.times import FIRST_MS, LAST_MS
 from kip848_records.workers import map_in_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
+    from kip848_records.protocol.segments.rows import Chooser, GroupColumns
 
 # A partition is an int, an offset a long: the digits that always fit are enough.
 _FILE = re.compile(rf"{TOPIC}-(\d{{1,9}})/0*(\d{{1,18}})\.log$")
@@ -33,8 +38,6 @@ _LOCAL = re.compile("^file:/+")
 _TIMESTAMP = pa.timestamp("us", "UTC")
 # The content of a file comes as a column of Arrow's, whose buffer doubles until it fits: up to 1 GiB, and not to 2 GiB.
 LARGEST_CONTENT_BYTES = 1 << 30
-# What Python and Spark can show: years 1 to 9999, in ms.
-_FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999
 
 
 def read_segments(spark: SparkSession, files: list[str], *, offset_commits: bool = True) -> DataFrame:
@@ -137,19 +140,22 @@ def read_file(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of one file, and then the control rows that say what they cover and what was left out."""
     coverage, left_out = Coverage(place), LeftOut()
-    for rows in _rows_or_error(content, place.base_offset):
-        log_rows = _log_rows(rows, path, place.partition)
-        coverage.add(log_rows)
-        kept = log_rows if offset_commits else left_out.drop(log_rows)
-        if kept.num_rows:
-            yield kept
+
+    def choose(columns: GroupColumns) -> NDArray[np.bool_] | None:
+        coverage.add(columns)
+        return None if offset_commits else left_out.choose(columns)
+
+    for rows in _rows_or_error(content, place.base_offset, choose):
+        if rows["control"][-1].as_py() == COMPACTED:  # it stands on the last offset that is missing
+            coverage.end_compacted(rows["offset"][-1].as_py())
+        yield _log_rows(rows, path, place.partition)
     told = pa.RecordBatch.from_pylist([*coverage.rows(), *left_out.rows()], SEGMENT_SCHEMA)
     yield _log_rows(told, path, place.partition)
 
 
-def _rows_or_error(content: memoryview | pa.Buffer, base_offset: int) -> Iterator[pa.RecordBatch]:
+def _rows_or_error(content: memoryview | pa.Buffer, base_offset: int, choose: Chooser) -> Iterator[pa.RecordBatch]:
     try:
-        yield from read_segment(content, base_offset=base_offset)
+        yield from read_segment(content, base_offset=base_offset, choose=choose)
     except SegmentError as error:
         unreadable = {"offset": base_offset, "transaction": "none", "error": str(error)}
         yield pa.RecordBatch.from_pylist([unreadable], SEGMENT_SCHEMA)
@@ -158,7 +164,7 @@ def _rows_or_error(content: memoryview | pa.Buffer, base_offset: int) -> Iterato
 def _log_rows(rows: pa.RecordBatch, path: str, partition: int) -> pa.RecordBatch:
     count = rows.num_rows
     millis = rows["timestamp"]
-    shown = pc.and_(pc.greater_equal(millis, _FIRST_TIME), pc.less_equal(millis, _LAST_TIME))
+    shown = pc.and_(pc.greater_equal(millis, FIRST_MS), pc.less_equal(millis, LAST_MS))
     out_of_range = pc.if_else(pc.fill_null(pc.invert(shown), False), "timestamp out of range", None)  # noqa: FBT003
     columns = dict(zip(rows.schema.names, rows.columns, strict=True)) | {
         "topic": pa.repeat(TOPIC, count),

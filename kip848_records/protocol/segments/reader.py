@@ -15,7 +15,14 @@ import pyarrow as pa
 
 from kip848_records.protocol.segments.compression import Decompressor
 from kip848_records.protocol.segments.record_batch import TRANSACTIONAL
-from kip848_records.protocol.segments.rows import SEGMENT_SCHEMA, compacted_row, error_rows, group_rows
+from kip848_records.protocol.segments.rows import (
+    SEGMENT_SCHEMA,
+    Chooser,
+    compacted_row,
+    error_rows,
+    group_columns,
+    group_rows,
+)
 from kip848_records.protocol.segments.survey import (
     NotASegmentError,
     SegmentError,
@@ -31,19 +38,23 @@ __all__ = ["SEGMENT_SCHEMA", "NotASegmentError", "SegmentError", "UnsupportedMag
 MAX_BATCH_BYTES: Final = 64 * 1024 * 1024
 # Arrow's binary arrays count in int32.
 LARGEST_BATCH_BYTES: Final = 1024 * 1024 * 1024
+# Record batches are read side by side, one NumPy step for a record of each: of large ones it takes many to have enough.
+BATCH_ROWS: Final = 50_000
 
 
 def read_segment(
     data: memoryview | bytes | pa.Buffer,
     *,
     base_offset: int | None,
-    batch_rows: int = 10_000,
+    batch_rows: int = BATCH_ROWS,
     max_batch_bytes: int = MAX_BATCH_BYTES,
+    choose: Chooser | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Read a segment into Arrow batches of `SEGMENT_SCHEMA`, at most `batch_rows` rows each, in file order.
 
     `base_offset` is the offset in the file's name (None: not known), `max_batch_bytes` (at most 1 GiB) the bound on the
-    records of one batch, decompressed. There are four kinds of rows:
+    records of one batch, decompressed. `choose` is asked, group by group, which records and markers are to become rows.
+    There are four kinds of rows:
 
     - a record: `control` and `error` are null. `timestamp` is in ms since the epoch, `timestamp_type` 0 CreateTime or 1
       LogAppendTime, `transaction` one of none, committed, aborted, pending (no marker up to the end of this file) and
@@ -66,17 +77,23 @@ def read_segment(
         raise ValueError(f"max_batch_bytes is {max_batch_bytes}, not between 1 and {LARGEST_BATCH_BYTES}")
     segment = memoryview(data).cast("B")
     if len(segment):
-        yield from _SegmentReader(segment, base_offset, batch_rows, Decompressor(max_batch_bytes)).read()
+        yield from _SegmentReader(segment, base_offset, batch_rows, Decompressor(max_batch_bytes), choose).read()
 
 
 class _SegmentReader:
     def __init__(
-        self, segment: memoryview, base_offset: int | None, batch_rows: int, decompressor: Decompressor
+        self,
+        segment: memoryview,
+        base_offset: int | None,
+        batch_rows: int,
+        decompressor: Decompressor,
+        choose: Chooser | None,
     ) -> None:
         self.segment = segment
         self.base_offset = base_offset
         self.batch_rows = batch_rows
         self.decompressor = decompressor
+        self.choose = choose
         self.survey = survey_segment(segment, base_offset)
 
     def read(self) -> Iterator[pa.RecordBatch]:
@@ -91,12 +108,15 @@ class _SegmentReader:
                 # Only a batch that is a group of its own has more.
                 for first in range(0, max(len(group.records), 1), self.batch_rows):
                     part = replace(group, records=group.records[first : first + self.batch_rows])
-                    rows, expected = group_rows(self.segment, part, theirs, expected)
-                    yield rows
+                    columns = group_columns(part, theirs, expected)
+                    expected = columns.next_offset(expected)
+                    rows = group_rows(self.segment, columns, self.choose and self.choose(columns))
+                    if rows.num_rows:
+                        yield rows
                 done += size
                 unread = size - 1 in group.errors
                 # The next may be as large.
-                del group, part, rows
+                del group, part, columns, rows
             last_batch = window.headers[-1:]
         if not unread and (expected is None or expected <= last_batch.last_offset[0]):
             yield compacted_row(last_batch)

@@ -24,6 +24,8 @@ INT_BYTES: Final = 5
 LONG_BYTES: Final = 10
 # The bit of a varint's byte that says that another follows.
 MORE: Final = 0x80
+# Larger than any file: that of a record whose length cannot be right.
+NO_SIZE: Final = 2**48
 # What a varint of too many bytes decodes to: outside every range that is checked.
 TOO_LONG: Final = -(2**63)
 MAX_LONG: Final = 2**63 - 1
@@ -90,6 +92,26 @@ def parse_records(
     return fields, faults
 
 
+def _record_size(length: IntArray, of_length: IntArray) -> IntArray:
+    """Return the bytes of records with these lengths, each written in so many bytes."""
+    return np.where(length < MIN_RECORD_SIZE - 1, NO_SIZE, of_length + length)
+
+
+def _sizes_by_first_bytes() -> IntArray:
+    """Return the bytes of a record whose first two bytes are such a little-endian number: 0 if its length takes more.
+
+    Nearly every length takes one byte or two.
+    """
+    first, second = np.arange(1 << 8), np.arange(1 << 8)[:, None]
+    unsigned = np.where(first < MORE, first, first & 0x7F | second << 7)
+    of_length = np.where(first < MORE, 1, 2)
+    size = _record_size((unsigned >> 1) ^ -(unsigned & 1), of_length)
+    return np.where((first >= MORE) & (second >= MORE), 0, size).ravel()
+
+
+SIZE_BY_FIRST_BYTES: Final = _sizes_by_first_bytes()
+
+
 class _RecordBounds:
     """Where each record starts, found by following the lengths with one cursor a batch."""
 
@@ -102,16 +124,23 @@ class _RecordBounds:
         self.broken = np.full(len(starts), -1, np.int64)
 
     def find(self, buffer: bytes, raw: npt.NDArray[np.uint8], ends: IntArray) -> None:
+        pairs: npt.NDArray[np.uint16] = np.ndarray((len(raw) - 1,), "<u2", raw, strides=(1,))
         active = np.flatnonzero(self.counts > 0)
         record = 0
         while active.size >= FEW_BATCHES:
-            length, at = _read_varint(raw, self.cursor[active], INT_BYTES)
-            inside = (length >= MIN_RECORD_SIZE - 1) & (length <= ends[active] - at)
+            cursor = self.cursor[active]
+            size = SIZE_BY_FIRST_BYTES[pairs[cursor]]
+            (longer,) = (size == 0).nonzero()
+            if longer.size:
+                length, at = _read_varint(raw, cursor[longer], INT_BYTES)
+                size[longer] = _record_size(length, at - cursor[longer])
+            following = cursor + size
+            inside = following <= ends[active]
             if not inside.all():
                 self.broken[active[~inside]] = record
-                active, length, at = active[inside], length[inside], at[inside]
-            self.start[self.first[active] + record] = self.cursor[active]
-            self.cursor[active] = at + length
+                active, cursor, following = active[inside], cursor[inside], following[inside]
+            self.start[self.first[active] + record] = cursor
+            self.cursor[active] = following
             record += 1
             active = active[self.counts[active] > record]
         for batch in active.tolist():

@@ -1,6 +1,6 @@
 """The rows that a log segment becomes: their schema, and how a group of parsed batches fills it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,6 +37,7 @@ NO_PRODUCER_ID: Final = -1
 CONTROL_NAMES: Final = pa.array(["abort", "commit", "unknown"])
 UNKNOWN_CONTROL: Final = 2
 CONTROL_KEY_SIZE: Final = 4
+KEY_TYPE_SIZE: Final = 2
 COMPACTED: Final = "compacted"
 OUTCOME_NAMES: Final = pa.array(transactions.OUTCOMES)
 
@@ -50,43 +51,105 @@ class BatchGroup:
     records: RecordFields
     errors: dict[int, str]
 
+    def key_types(self) -> npt.NDArray[np.int64]:
+        """Of each record: the int16 that its key begins with, as an unsigned number; -1 for none."""
+        return self._int16_of_keys(0, KEY_TYPE_SIZE, -1)
+
     def control_types(self) -> npt.NDArray[np.int64]:
         """Of each record, read as a control record: an index into `CONTROL_NAMES`."""
         # A control record's key is int16 version, int16 type.
+        return np.minimum(self._int16_of_keys(2, CONTROL_KEY_SIZE, UNKNOWN_CONTROL), UNKNOWN_CONTROL)
+
+    def _int16_of_keys(self, place: int, smallest_key: int, none: int) -> npt.NDArray[np.int64]:
         raw = np.frombuffer(self.buffer, np.uint8)
-        whole = self.records.key_size >= CONTROL_KEY_SIZE
-        at = np.where(whole, self.records.key_start + 2, 0)
-        control_type = (raw[at].astype(np.int64) << 8) | raw[at + 1]
-        return np.where(whole & (control_type < UNKNOWN_CONTROL), control_type, UNKNOWN_CONTROL)
+        whole = self.records.key_size >= smallest_key
+        at = np.where(whole, self.records.key_start + place, 0)
+        return np.where(whole, (raw[at].astype(np.int64) << 8) | raw[at + 1], none)
 
 
-def group_rows(
-    segment: memoryview, group: BatchGroup, outcomes: npt.NDArray[np.int8], expected: int | None
-) -> tuple[pa.RecordBatch, int | None]:
-    """Return the rows of a group, and the offset that the row after it has if none is missing (None: not known).
+@dataclass(frozen=True, slots=True)
+class GroupColumns:
+    """What is known of the records of a group before any becomes a row: one element a record, in log order.
 
-    `outcomes` are the transaction codes of the group's batches, `expected` is what the group before returned.
+    `timestamp` is in ms since the epoch, `gap` as `compaction_gap` of `SEGMENT_SCHEMA`, `outcome` a code of
+    `transactions.OUTCOMES`. `unread` are the batches that could not be read, `unread_at` the record behind each, whose
+    number is that of all records where none is behind it.
     """
-    batch_of = group.records.batch
-    offset = group.headers.base_offset[batch_of] + group.records.offset_delta
-    error_batches = sorted(group.errors)
-    # An error's row goes before the first record of a later batch.
-    error_at = np.searchsorted(batch_of, error_batches)
+
+    group: BatchGroup
+    offset: npt.NDArray[np.int64]
+    timestamp: npt.NDArray[np.int64]
+    gap: npt.NDArray[np.bool_]
+    outcome: npt.NDArray[np.int8]
+    is_control: npt.NDArray[np.bool_]
+    unread: list[int]
+    unread_at: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    @property
+    def ends_unread(self) -> bool:
+        """Whether a batch that could not be read stands behind all records."""
+        return bool(self.unread) and int(self.unread_at[-1]) == len(self)
+
+    def next_offset(self, expected: int | None) -> int | None:
+        """Return the offset of the record behind the group if none is missing, None where that is not known.
+
+        `expected` is that of the group's own first record.
+        """
+        if self.ends_unread:
+            return None
+        return int(self.offset[-1]) + 1 if len(self) else expected
+
+
+Chooser = Callable[[GroupColumns], npt.NDArray[np.bool_] | None]
+"""Looks at the records of each group, and says which of them are to become rows; None for all."""
+
+
+def group_columns(group: BatchGroup, outcomes: npt.NDArray[np.int8], expected: int | None) -> GroupColumns:
+    """Return what is known of a group's records.
+
+    `outcomes` are the transaction codes of the group's batches, `expected` is the offset of its first record if none is
+    missing before it (None: not known).
+    """
+    headers, batch_of = group.headers, group.records.batch
+    offset = headers.base_offset[batch_of] + group.records.offset_delta
+    unread = sorted(group.errors)
+    unread_at = np.searchsorted(batch_of, unread)
 
     gap = np.zeros(len(offset), np.bool_)
     gap[1:] = offset[1:] > offset[:-1] + 1
     gap[:1] = expected is not None and offset[:1] > expected
-    gap[error_at[error_at < len(gap)]] = False
-    if len(offset):
-        expected = int(offset[-1]) + 1
-    if not error_batches:
-        return _record_rows(group, offset, gap, outcomes), expected
+    gap[unread_at[unread_at < len(gap)]] = False
+    # With a delete horizon baseTimestamp is the horizon, and the deltas count from there all the same.
+    timestamp = np.where(
+        headers.has(LOG_APPEND_TIME)[batch_of],
+        headers.max_timestamp[batch_of],
+        headers.base_timestamp[batch_of] + group.records.timestamp_delta,
+    )
+    return GroupColumns(
+        group=group,
+        offset=offset,
+        timestamp=timestamp,
+        gap=gap,
+        outcome=outcomes[batch_of],
+        is_control=headers.has(CONTROL)[batch_of],
+        unread=unread,
+        unread_at=unread_at,
+    )
 
-    if error_at[-1] == len(offset):
-        expected = None
-    order = np.argsort(np.concatenate([batch_of, error_batches]), kind="stable")
-    rows = [_record_rows(group, offset, gap, outcomes), _error_rows(segment, group, error_batches)]
-    return pa.concat_batches(rows).take(pa.array(order)), expected
+
+def group_rows(segment: memoryview, columns: GroupColumns, chosen: npt.NDArray[np.bool_] | None) -> pa.RecordBatch:
+    """Return the rows of a group's chosen records, None for all, and of what could not be read."""
+    chosen_rows = slice(None) if chosen is None else np.flatnonzero(chosen)
+    rows = _record_rows(columns, chosen_rows)
+    if not columns.unread:
+        return rows
+    # An error's row goes before the first record of a later batch.
+    order = np.argsort(np.concatenate([columns.group.records.batch[chosen_rows], columns.unread]), kind="stable")
+    errors = _error_rows(segment, columns.group, columns.unread)
+    return pa.concat_batches([rows, errors]).take(pa.array(order))
 
 
 def _error_rows(segment: memoryview, group: BatchGroup, batches: list[int]) -> pa.RecordBatch:
@@ -130,36 +193,29 @@ def _rows(rows: Iterable[dict[str, object]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([defaults | row for row in rows], SEGMENT_SCHEMA)
 
 
-def _record_rows(
-    group: BatchGroup, offset: npt.NDArray[np.int64], gap: npt.NDArray[np.bool_], outcomes: npt.NDArray[np.int8]
-) -> pa.RecordBatch:
-    headers, records = group.headers, group.records
+def _record_rows(columns: GroupColumns, chosen: slice | npt.NDArray[np.int64]) -> pa.RecordBatch:
+    group, records = columns.group, columns.group.records[chosen]
     batch_of = records.batch
-    log_append_time = headers.has(LOG_APPEND_TIME)[batch_of]
-    # With a delete horizon baseTimestamp is the horizon, and the deltas count from there all the same.
-    timestamp = np.where(
-        log_append_time, headers.max_timestamp[batch_of], headers.base_timestamp[batch_of] + records.timestamp_delta
-    )
     key_size, value_size = records.key_size, records.value_size
     control = pa.nulls(len(records), pa.string())
-    is_control = headers.has(CONTROL)[batch_of]
+    is_control = columns.is_control[chosen]
     if is_control.any():
-        control = CONTROL_NAMES.take(pa.array(group.control_types(), mask=~is_control))
+        control = CONTROL_NAMES.take(pa.array(group.control_types()[chosen], mask=~is_control))
         key_size, value_size = np.where(is_control, -1, key_size), np.where(is_control, -1, value_size)
     buffer = pa.py_buffer(group.buffer)
-    columns = [
-        pa.array(offset),
-        pa.array(timestamp),
-        pa.array(log_append_time.astype(np.int32)),
+    arrays = [
+        pa.array(columns.offset[chosen]),
+        pa.array(columns.timestamp[chosen]),
+        pa.array(group.headers.has(LOG_APPEND_TIME)[batch_of].astype(np.int32)),
         _slices(buffer, records.key_start, key_size),
         _slices(buffer, records.value_start, value_size),
-        OUTCOME_NAMES.take(pa.array(outcomes[batch_of])),
-        pa.array(gap),
-        pa.array(headers.producer_id[batch_of]),
+        OUTCOME_NAMES.take(pa.array(columns.outcome[chosen])),
+        pa.array(columns.gap[chosen]),
+        pa.array(group.headers.producer_id[batch_of]),
         control,
         pa.nulls(len(records), pa.string()),
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=SEGMENT_SCHEMA)
+    return pa.RecordBatch.from_arrays(arrays, schema=SEGMENT_SCHEMA)
 
 
 def _slices(buffer: pa.Buffer, start: npt.NDArray[np.int64], size: npt.NDArray[np.int64]) -> pa.BinaryArray:
