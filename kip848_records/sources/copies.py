@@ -31,14 +31,19 @@ def _by_place(log: DataFrame) -> DataFrame:
 
 
 def _drop_copies(log: DataFrame) -> DataFrame:
-    readable = is_readable()
     outcome_known = F.col("transaction").isin("none", "committed", "aborted")
-    one_place = Window.partitionBy("partition", "offset", readable)
-    one_record = Window.partitionBy(*_ONE_RECORD, readable)
+    # The order of the one is that of the other too: Spark sorts once.
+    one_place = Window.partitionBy("partition", "offset", "readable")
+    one_record = Window.partitionBy("partition", "offset", "readable", "key", "value")
     copy = F.row_number().over(one_record.orderBy(F.desc(outcome_known), "transaction", "timestamp"))
-    distinct = log.withColumn("copy", copy).filter((F.col("copy") == 1) | ~readable).drop("copy")
-    conflict = (F.count("*").over(one_place) > 1) & readable
-    return distinct.withColumn("error", F.when(conflict, CONFLICT).otherwise(F.col("error")))
+    conflict = (F.count("*").over(one_place) > 1) & F.col("readable")
+    return (
+        log.withColumn("readable", is_readable())
+        .withColumn("copy", copy)
+        .filter((F.col("copy") == 1) | ~F.col("readable"))
+        .withColumn("error", F.when(conflict, CONFLICT).otherwise(F.col("error")))
+        .drop("copy", "readable")
+    )
 
 
 def merge_copies(log: DataFrame) -> DataFrame:

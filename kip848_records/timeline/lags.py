@@ -74,10 +74,10 @@ def rebalance_lag(events: DataFrame, topics: DataFrame, captured_at: datetime | 
     is_open = F.col("status") == OPEN
     blocked_by = F.when(is_open, _blocking_at_end()).otherwise(F.col("seen_blocking"))
     return (
-        events.select(*MEMBER_KEY, "awaited_at_end", F.inline("settlements"))
+        _with_awaited(events, topics)
+        .select(*MEMBER_KEY, "awaited_at_end", "awaited", F.inline("settlements"))
         .transform(_with_end, captured_at)
         .transform(_with_lags)
-        .join(_named(events, topics), [*MEMBER_KEY], "left")
         .select(
             *INCARNATION,
             *("group_epoch", "member_id", "target_at", "reconciled_at", "status", "superseded"),
@@ -97,6 +97,13 @@ def rebalance_lag(events: DataFrame, topics: DataFrame, captured_at: datetime | 
 def _blocking_at_end() -> Column:
     owners = F.transform("awaited_at_end", lambda each: each["owner"])
     return F.array_sort(F.array_distinct(F.filter(owners, lambda owner: owner != F.col("member_id"))))
+
+
+def _with_awaited(events: DataFrame, topics: DataFrame) -> DataFrame:
+    """Add ``awaited``, what members wait for at the end with the names of topics: only rows of those are shuffled."""
+    is_waiting = holds(F.size("awaited_at_end") > 0)
+    waiting = events.where(is_waiting).transform(lambda rows: rows.join(_named(rows, topics), [*MEMBER_KEY], "left"))
+    return waiting.unionByName(events.where(~is_waiting), allowMissingColumns=True)
 
 
 def _named(events: DataFrame, topics: DataFrame) -> DataFrame:
