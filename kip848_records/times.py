@@ -1,11 +1,22 @@
 """Kafka's times are ms since 1970, UTC; what people read is UTC too, whatever zone the machine is in."""
 
-from datetime import datetime, timezone
-from typing import Final
+from __future__ import annotations
 
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# The times that Python and Spark can show: years 1 to 9999.
 FIRST_MS: Final = -62_135_596_800_000
 LAST_MS: Final = 253_402_300_799_999
-"""The times that Python and Spark can show: years 1 to 9999."""
+
+
+def can_be_shown(millis: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which times, in ms since 1970, are in those years: those of a damaged record may be anything."""
+    return (millis >= FIRST_MS) & (millis <= LAST_MS)
 
 
 def utc(millis: int) -> datetime:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 CONFLICT = "another row has the same partition and offset, but other bytes"
 
-_ONE_RECORD = ("partition", "offset", "key", "value")
+# Spark sorts once for both: the order of the one is that of the other too.
+_PLACE = ("partition", "offset", "readable")
+_RECORD = (*_PLACE, "key", "value")
 
 
 def drop_copies(log: DataFrame) -> DataFrame:
@@ -26,20 +28,19 @@ def drop_copies(log: DataFrame) -> DataFrame:
 
 
 def _by_place(log: DataFrame) -> DataFrame:
-    """Bring the rows of one place together, once: Spark by itself would do so anew for each window's columns."""
-    return log.repartition("partition", "offset")
+    """Bring the rows of one place together, once: Spark by itself would do so anew for each window's columns.
+
+    And add ``readable``: a column, for Spark sees no order in what is computed.
+    """
+    return log.withColumn("readable", is_readable()).repartition("partition", "offset")
 
 
 def _drop_copies(log: DataFrame) -> DataFrame:
     outcome_known = F.col("transaction").isin("none", "committed", "aborted")
-    # The order of the one is that of the other too: Spark sorts once.
-    one_place = Window.partitionBy("partition", "offset", "readable")
-    one_record = Window.partitionBy("partition", "offset", "readable", "key", "value")
-    copy = F.row_number().over(one_record.orderBy(F.desc(outcome_known), "transaction", "timestamp"))
-    conflict = (F.count("*").over(one_place) > 1) & F.col("readable")
+    of_record = Window.partitionBy(*_RECORD).orderBy(F.desc(outcome_known), "transaction", "timestamp")
+    conflict = (F.count("*").over(Window.partitionBy(*_PLACE)) > 1) & F.col("readable")
     return (
-        log.withColumn("readable", is_readable())
-        .withColumn("copy", copy)
+        log.withColumn("copy", F.row_number().over(of_record))
         .filter((F.col("copy") == 1) | ~F.col("readable"))
         .withColumn("error", F.when(conflict, CONFLICT).otherwise(F.col("error")))
         .drop("copy", "readable")
@@ -52,12 +53,12 @@ def merge_copies(log: DataFrame) -> DataFrame:
     A conflict's error names the copies that its row is of. `compaction_gap` is null where one of them does not tell.
     Settle transactions before: each copy is a log by itself.
     """
-    one_record = Window.partitionBy(*_ONE_RECORD, is_readable())
+    one_record = Window.partitionBy(*_RECORD)
     all_copies = F.array_sort(F.collect_set(F.col("copies")[0]).over(one_record))
     all_tell = F.bool_and(F.col("compaction_gap").isNotNull()).over(one_record)
     told = _by_place(log).withColumns(
         {
-            "copies": F.when(is_readable(), all_copies).otherwise(F.col("copies")),
+            "copies": F.when(F.col("readable"), all_copies).otherwise(F.col("copies")),
             "compaction_gap": F.when(all_tell, F.col("compaction_gap")),
         }
     )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kip848_records.times import can_be_shown
+
 if TYPE_CHECKING:
     from kip848_records.protocol.segments.rows import GroupColumns
 
@@ -32,14 +34,18 @@ class Coverage:
     def add(self, columns: GroupColumns) -> None:
         """Count the records and markers of a group, which follow those counted before."""
         count = len(columns)
+        # What nobody can show is no record to go by, as what nobody can read.
+        is_read = can_be_shown(columns.timestamp)
         is_behind_gap = columns.gap.copy()
         is_behind_gap[columns.unread_at[columns.unread_at < count]] = True
+        is_behind_gap[1:] |= ~is_read[:-1]
         if count:
             is_behind_gap[0] |= self.behind_unread
-            self.last_offset = int(columns.offset[-1])
-        if len(found := np.flatnonzero(is_behind_gap)):
+        if len(read := np.flatnonzero(is_read)):
+            self.last_offset = int(columns.offset[read[-1]])
+        if len(found := np.flatnonzero(is_behind_gap & is_read)):
             self.gap_end = int(columns.offset[found[-1]])
-        self.behind_unread = columns.ends_unread or (self.behind_unread and not count)
+        self.behind_unread = columns.ends_unread or (not is_read[-1] if count else self.behind_unread)
 
     def end_compacted(self, last_offset: int) -> None:
         """Count what the last batch covers behind its last record."""

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
-from kip848_records.protocol.segments.rows import UNKNOWN_CONTROL
+from kip848_records.protocol.segments.rows import KEY_TYPE_SIZE, UNKNOWN_CONTROL
 from kip848_records.protocol.segments.transactions import OUTCOMES
 from kip848_records.sources.log import LEFT_OUT
-from kip848_records.times import FIRST_MS, LAST_MS
+from kip848_records.times import FIRST_MS, can_be_shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kip848_records.protocol.segments.rows import GroupColumns
 
-_TYPE_BYTES: Final = 2
 _COUNT_BYTES: Final = 8
 
 
@@ -35,7 +34,7 @@ class LeftOut:
 
         Those whose time nobody can show are to be seen as errors.
         """
-        is_shown = (columns.timestamp >= FIRST_MS) & (columns.timestamp <= LAST_MS)
+        is_shown = can_be_shown(columns.timestamp)
         types = np.where(columns.is_control, -1, columns.group.key_types())
         is_commit = is_shown & np.isin(types, OFFSET_COMMIT_TYPES)
         is_left_out = is_commit
@@ -58,7 +57,7 @@ class LeftOut:
         """Return a control row for each type and outcome of what was left out, by columns (`SEGMENT_SCHEMA`)."""
         return [
             {
-                "key": key_type.to_bytes(_TYPE_BYTES, "big"),
+                "key": key_type.to_bytes(KEY_TYPE_SIZE, "big"),
                 "value": count.to_bytes(_COUNT_BYTES, "big"),
                 "offset": self._last_offset,
                 "timestamp": self._newest_ms,

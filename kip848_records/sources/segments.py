@@ -20,7 +20,7 @@ from kip848_records.sources.coverage import Coverage, Place
 from kip848_records.sources.files import escape_glob
 from kip848_records.sources.left_out import LeftOut
 from kip848_records.sources.log import COPY_SCHEMA, TOPIC
-from kip848_records.times import FIRST_MS, LAST_MS
+from kip848_records.times import can_be_shown
 from kip848_records.workers import map_in_arrow
 
 if TYPE_CHECKING:
@@ -164,8 +164,8 @@ def _rows_or_error(content: memoryview | pa.Buffer, base_offset: int, choose: Ch
 def _log_rows(rows: pa.RecordBatch, path: str, partition: int) -> pa.RecordBatch:
     count = rows.num_rows
     millis = rows["timestamp"]
-    shown = pc.and_(pc.greater_equal(millis, FIRST_MS), pc.less_equal(millis, LAST_MS))
-    out_of_range = pc.if_else(pc.fill_null(pc.invert(shown), False), "timestamp out of range", None)  # noqa: FBT003
+    shown = pa.array(can_be_shown(pc.fill_null(millis, 0).to_numpy()))
+    out_of_range = pc.if_else(shown, None, "timestamp out of range")
     columns = dict(zip(rows.schema.names, rows.columns, strict=True)) | {
         "topic": pa.repeat(TOPIC, count),
         "partition": pa.repeat(pa.scalar(partition, pa.int32()), count),

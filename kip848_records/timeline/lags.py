@@ -102,8 +102,9 @@ def _blocking_at_end() -> Column:
 def _with_awaited(events: DataFrame, topics: DataFrame) -> DataFrame:
     """Add ``awaited``, what members wait for at the end with the names of topics: only rows of those are shuffled."""
     is_waiting = holds(F.size("awaited_at_end") > 0)
-    waiting = events.where(is_waiting).transform(lambda rows: rows.join(_named(rows, topics), [*MEMBER_KEY], "left"))
-    return waiting.unionByName(events.where(~is_waiting), allowMissingColumns=True)
+    waiting = events.where(is_waiting)
+    named = waiting.join(_named(waiting, topics), [*MEMBER_KEY], "left")
+    return named.unionByName(events.where(~is_waiting), allowMissingColumns=True)
 
 
 def _named(events: DataFrame, topics: DataFrame) -> DataFrame:

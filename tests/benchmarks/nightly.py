@@ -4,6 +4,7 @@ Each is a process of its own, start-up included. The topic is read from files: w
 in it.
 """
 
+import json
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -16,8 +17,9 @@ from kip848_records.sources import read_log
 from tests.benchmarks.logs import Log, log_of
 from tests.benchmarks.processes import Used, run
 from tests.benchmarks.results import Measure
-from tests.live.topics import Topic, as_consumed, ends_of
+from tests.live.topics import Topic, as_consumed
 
+PARTS = ("old", "recent", "new")
 NEW_OF = 100
 RECENT = 20
 START = "from kip848_records.session import get_session; get_session('bench')"
@@ -42,22 +44,31 @@ def measure(sizes: Iterable[int]) -> Iterator[Measure]:
 
 
 def split(log: Log, folder: Path) -> int:
-    """Write the first 99 % of each partition to `old`, the rest to `new`, and return how many rows that is.
+    """Write the first 99 % of each partition, a file, to `old`, the rest to `new`; return how many rows that is.
 
     The last rows of `old` are in `recent` too: a run looks whether the last record of a group that has a later one of
     the same key is there still, which a broker finds without reading those before.
     """
-    for part in ("old", "recent", "new"):
+    for part in PARTS:
         (folder / part).mkdir()
     new = 0
+    ends: dict[str, dict[int, int]] = {part: {} for part in PARTS}
     for file in log.parquet.glob("*.parquet"):
         rows = pq.read_table(file)
         count = rows.num_rows // NEW_OF
         first_new = rows.num_rows - count
-        pq.write_table(rows.slice(0, first_new), folder / "old" / file.name)
-        pq.write_table(rows.slice(first_new - RECENT * count, RECENT * count), folder / "recent" / file.name)
-        pq.write_table(rows.slice(first_new), folder / "new" / file.name)
+        slices = (
+            rows.slice(0, first_new),
+            rows.slice(first_new - RECENT * count, RECENT * count),
+            rows.slice(first_new),
+        )
+        for part, of_part in zip(PARTS, slices, strict=True):
+            pq.write_table(of_part, folder / part / file.name)
+            last = of_part.group_by("partition").aggregate([("offset", "max")]).to_pylist()
+            ends[part] |= {row["partition"]: row["offset_max"] + 1 for row in last}
         new += count
+    for part, until in ends.items():
+        (folder / f"{part}.json").write_text(json.dumps(until), encoding="utf-8")
     return new
 
 
@@ -68,8 +79,11 @@ def night(folder: str, out: str, *parts: str) -> Used:
 
 
 def audit(out: str, *folders: str) -> None:
-    """Read what is new in a topic that ends where these rows do."""
+    """Read what is new in a topic that ends where these rows do, which a broker would know at once."""
     spark = get_session("bench")
+    ends = {}
+    for folder in folders:
+        ends |= json.loads(Path(f"{folder}.json").read_text(encoding="utf-8"))
     rows = as_consumed(read_log(spark, folders))
-    Topic(spark, rows, ends_of(rows)).audit(out)
+    Topic(spark, rows, {int(partition): end for partition, end in ends.items()}).audit(out)
     spark.stop()

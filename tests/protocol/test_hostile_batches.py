@@ -137,6 +137,14 @@ def test_any_changed_bytes_under_a_right_crc_leave_the_neighbours_alone(data: st
     assert_neighbours(read(plain_batch(0) + frame(3, bytes(checked)) + plain_batch(14)))
 
 
+@pytest.mark.parametrize("few_batches", [1, 1000])
+@pytest.mark.parametrize("size", [54, 55, 8181, 8182, 1_048_564, 1_048_565])
+def test_lengths_of_one_to_four_bytes(size: int, few_batches: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(record_fields, "FEW_BATCHES", few_batches)
+    rows = read(write_batch([Record(0, 0, b"key", bytes(size)), Record(1, 0, None, None)]))
+    assert [(row["error"], len(row["value"] or b"")) for row in rows] == [(None, size), (None, 0)]
+
+
 def assert_neighbours(rows: list[dict]) -> None:
     outside = [(row["offset"], row["key"], row["error"]) for row in rows if not 3 <= row["offset"] < 14]
     assert outside == [(offset, b"key %d" % offset, None) for offset in (0, 1, 2, 14, 15, 16)]

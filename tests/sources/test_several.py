@@ -140,10 +140,11 @@ class TestMergedRows:
         assert [row["compaction_gap"] for row in merged(spark, rows)] == [None, True]
 
 
-@pytest.mark.parametrize("drop", [drop_copies, merge_copies])
-def test_the_log_is_shuffled_once(classic, drop):
+@pytest.mark.parametrize(("drop", "sorts"), [(drop_copies, 1), (merge_copies, 2)])
+def test_the_log_is_shuffled_once_and_sorted_no_oftener_than_it_must_be(classic, drop, sorts):
     plan = drop(log_of(classic, [{"key": EPOCH}]))._jdf.queryExecution().executedPlan().toString()
     assert plan.count("Exchange ") == 1
+    assert plan.count("Sort [") == sorts
 
 
 def merged(spark, rows):

@@ -109,7 +109,7 @@ class _SegmentReader:
                 for first in range(0, max(len(group.records), 1), self.batch_rows):
                     part = replace(group, records=group.records[first : first + self.batch_rows])
                     columns = group_columns(part, theirs, expected)
-                    expected = columns.next_offset(expected)
+                    expected = columns.next_expected
                     rows = group_rows(self.segment, columns, self.choose and self.choose(columns))
                     if rows.num_rows:
                         yield rows

@@ -24,7 +24,7 @@ INT_BYTES: Final = 5
 LONG_BYTES: Final = 10
 # The bit of a varint's byte that says that another follows.
 MORE: Final = 0x80
-# Larger than any file: that of a record whose length cannot be right.
+# Larger than any file: the size of a record whose length cannot be right.
 NO_SIZE: Final = 2**48
 # What a varint of too many bytes decodes to: outside every range that is checked.
 TOO_LONG: Final = -(2**63)
@@ -98,10 +98,7 @@ def _record_size(length: IntArray, of_length: IntArray) -> IntArray:
 
 
 def _sizes_by_first_bytes() -> IntArray:
-    """Return the bytes of a record whose first two bytes are such a little-endian number: 0 if its length takes more.
-
-    Nearly every length takes one byte or two.
-    """
+    """Return the bytes of a record by its first two bytes, a little-endian number; 0 where its length takes more."""
     first, second = np.arange(1 << 8), np.arange(1 << 8)[:, None]
     unsigned = np.where(first < MORE, first, first & 0x7F | second << 7)
     of_length = np.where(first < MORE, 1, 2)

@@ -72,11 +72,13 @@ class GroupColumns:
     """What is known of the records of a group before any becomes a row: one element a record, in log order.
 
     `timestamp` is in ms since the epoch, `gap` as `compaction_gap` of `SEGMENT_SCHEMA`, `outcome` a code of
-    `transactions.OUTCOMES`. `unread` are the batches that could not be read, `unread_at` the record behind each, whose
-    number is that of all records where none is behind it.
+    `transactions.OUTCOMES`. `expected`: the offset of the first record if none is missing before it, None where that is
+    not known. `unread` are the batches that could not be read, `unread_at` the index of the record behind each, or the
+    number of records if none is.
     """
 
     group: BatchGroup
+    expected: int | None
     offset: npt.NDArray[np.int64]
     timestamp: npt.NDArray[np.int64]
     gap: npt.NDArray[np.bool_]
@@ -93,14 +95,12 @@ class GroupColumns:
         """Whether a batch that could not be read stands behind all records."""
         return bool(self.unread) and int(self.unread_at[-1]) == len(self)
 
-    def next_offset(self, expected: int | None) -> int | None:
-        """Return the offset of the record behind the group if none is missing, None where that is not known.
-
-        `expected` is that of the group's own first record.
-        """
+    @property
+    def next_expected(self) -> int | None:
+        """The offset of the record behind the group if none is missing, None where that is not known."""
         if self.ends_unread:
             return None
-        return int(self.offset[-1]) + 1 if len(self) else expected
+        return int(self.offset[-1]) + 1 if len(self) else self.expected
 
 
 Chooser = Callable[[GroupColumns], npt.NDArray[np.bool_] | None]
@@ -108,11 +108,7 @@ Chooser = Callable[[GroupColumns], npt.NDArray[np.bool_] | None]
 
 
 def group_columns(group: BatchGroup, outcomes: npt.NDArray[np.int8], expected: int | None) -> GroupColumns:
-    """Return what is known of a group's records.
-
-    `outcomes` are the transaction codes of the group's batches, `expected` is the offset of its first record if none is
-    missing before it (None: not known).
-    """
+    """Return what is known of a group's records; `outcomes` are the transaction codes of its batches."""
     headers, batch_of = group.headers, group.records.batch
     offset = headers.base_offset[batch_of] + group.records.offset_delta
     unread = sorted(group.errors)
@@ -130,6 +126,7 @@ def group_columns(group: BatchGroup, outcomes: npt.NDArray[np.int8], expected: i
     )
     return GroupColumns(
         group=group,
+        expected=expected,
         offset=offset,
         timestamp=timestamp,
         gap=gap,
