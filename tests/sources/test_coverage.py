@@ -51,6 +51,7 @@ def test_where_groups_are_cut_does_not_show(batches, expected, batch_rows):
         # One that nobody can show is in error, and none that the file covers.
         ([(0, 5)], {"start": 0, "file": 0, "end": 0}),
         ([(0, 5), (1, BEYOND_ALL_YEARS)], {"start": 0, "file": 0, "end": 0}),
+        ([(0, 5), (3, BEYOND_ALL_YEARS)], {"start": 0, "file": 0, "end": 0}),
         ([(0, BEYOND_ALL_YEARS)], {}),
         ([(0, 5), (1, -BEYOND_ALL_YEARS), (2, 5)], {"start": 0, "file": 0, "gap": 2, "end": 2}),
     ],
