@@ -11,7 +11,14 @@ from pyspark.sql import functions as F
 
 from kip848_records import __version__
 from kip848_records.decode.dialects import AUTO, check_dialect, choose_dialect
-from kip848_records.derive import Known, decode_present, group_tables, has_unknown, with_inferred
+from kip848_records.derive import (
+    Known,
+    decode_present,
+    group_tables,
+    has_unknown,
+    partition_histories,
+    with_inferred,
+)
 from kip848_records.errors import InputError
 from kip848_records.history import known_history
 from kip848_records.landing import Landed, Scratch, count_records, landed, scratch
@@ -260,7 +267,7 @@ def _tables(
         lambda: landing.keep_any(decoded.quarantine, "quarantine"),
         lambda: landing.keep(topic_names(spark, decoded.records, options.topics or {}), "topics"),
     )
-    known = Known(known_history(landing.history), quarantine, topics, captured_at)
+    known = Known(partition_histories(known_history(landing.history)), quarantine, topics, captured_at)
     records = {
         **dict.fromkeys(RECORD_TABLES),
         **with_inferred(decoded.records),

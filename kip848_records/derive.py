@@ -10,7 +10,14 @@ from pyspark.sql import functions as F
 from kip848_records.decode import DecodedLog, decode, decode_together
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
-from kip848_records.timeline import EVENT_TABLES, group_events, lost_records, partition_losses, timelines
+from kip848_records.timeline import (
+    EVENT_TABLES,
+    PartitionHistory,
+    group_events,
+    lost_records,
+    partition_losses,
+    timelines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,14 +32,26 @@ if TYPE_CHECKING:
 class Known:
     """What the timelines of a log go by besides its records.
 
-    `history`: the rows of `history.known_history`. `quarantine`: those of the table of that name, None if it has none.
+    `history`: that of each partition. `quarantine`: those of the table of that name, None if it has none.
     `topics`: ``topic_id, topic``. `captured_at`: when the log was copied.
     """
 
-    history: DataFrame
+    history: Mapping[int, PartitionHistory]
     quarantine: DataFrame | None
     topics: DataFrame
     captured_at: datetime | None
+
+
+def partition_histories(known: DataFrame) -> dict[int, PartitionHistory]:
+    """Return the rows of `history.known_history`, of which there is one a partition, as timelines take them."""
+    return {
+        row.partition: PartitionHistory(
+            () if None in (row.complete_from, row.last_offset) else ((row.complete_from, row.last_offset + 1),),
+            bool(row.head_missing),
+            row.last_offset,
+        )
+        for row in known.collect()
+    }
 
 
 def decode_present(

@@ -13,7 +13,7 @@ from kip848_records.sources.log import key_of_types
 from kip848_records.timeline.operations import GROUP_EPOCH
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from kip848_records.landing import Scratch
     from kip848_records.live.kept_log import Read
@@ -42,12 +42,24 @@ def with_deletions(
         return reads, rows
     with reading.live.reading():
         deleted = folder.keep(_tombstones(reading, ends, again, rows), "deleted")
-    counts = {row.partition: row["count"] for row in deleted.groupBy("partition").count().collect()}
-    told = {read.partition: f"{counts.get(read.partition, 0):,} keys are gone" for read in again}
-    reads = [
-        replace(read, note=f"{read.note}; {told[read.partition]}") if read.partition in told else read for read in reads
-    ]
+    found = deleted.groupBy("partition").agg(F.count("*").alias("count"), F.max("offset").alias("last"))
+    of_partition = {row.partition: row for row in found.collect()}
+    asked = {read.partition for read in again}
+    reads = [_behind(read, of_partition.get(read.partition)) if read.partition in asked else read for read in reads]
     return reads, deleted if rows is None else rows.unionByName(deleted)
+
+
+def _behind(read: Read, found: Row | None) -> Read:
+    """Let a stretch begin behind the tombstones that were added, of which nobody knows what came before them."""
+    if found is None:
+        return replace(read, note=f"{read.note}; 0 keys are gone")
+    first = max(read.stretch_from, found.last + 1)
+    return replace(
+        read,
+        note=f"{read.note}; {found['count']:,} keys are gone",
+        stretch_from=first,
+        first_pair=None if read.first_pair is None else max(read.first_pair, first),
+    )
 
 
 def _tombstones(reading: Reading, ends: Ends, again: list[Read], rows: DataFrame | None) -> DataFrame:

@@ -16,6 +16,7 @@ from kip848_records.tables.delta import ClusterTables, append
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.places import read
 from kip848_records.tables.specs import AUDIT_RUNS, LOG, READ_SCHEMA
+from kip848_records.timeline import PartitionHistory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,13 +148,27 @@ def latest(reads: list[Read]) -> Mapping[int, Read]:
     return {read.partition: read for read in reads}
 
 
-def history_by(spark: SparkSession, reads: list[Read]) -> DataFrame:
-    """Return what reads tell of each partition's history, in the form of `history.known_history`."""
-    rows = [
-        (read.partition, read.complete_from, read.head_missing, read.until_offset - 1)
-        for read in latest(reads).values()
-    ]
-    return spark.createDataFrame(rows, "partition int, complete_from bigint, head_missing boolean, last_offset bigint")
+def histories_by(reads: list[Read]) -> dict[int, PartitionHistory]:
+    """Return what reads, in their order, tell of each partition's history."""
+    of_partitions: dict[int, list[Read]] = {}
+    for each in reads:
+        of_partitions.setdefault(each.partition, []).append(each)
+    return {
+        partition: PartitionHistory(_stretches(of_it), of_it[-1].head_missing, of_it[-1].until_offset - 1)
+        for partition, of_it in of_partitions.items()
+    }
+
+
+def _stretches(reads: list[Read]) -> tuple[tuple[int, int], ...]:
+    """Return the stretches of a partition of which everything is known: the last read of each tells most of it."""
+    last_of_each = {read.stretch_from: read for read in reads}.values()
+    kept_from = reads[-1].kept_from
+    spans = (
+        (max(read.complete_from, kept_from), read.until_offset)
+        for read in last_of_each
+        if read.complete_from is not None
+    )
+    return tuple((first, until) for first, until in spans if first < until)
 
 
 def _struct(read: Read) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kip848_records.live.kept_log import history_by, latest
+from kip848_records.live.kept_log import histories_by
 from kip848_records.sources.log import group_id
 from kip848_records.timeline import partition_losses
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kip848_records.derive import Known
     from kip848_records.live.kept_log import KeptLog, Read
+    from kip848_records.timeline import PartitionHistory
 
 
 def touched_groups(
@@ -22,8 +23,8 @@ def touched_groups(
 ) -> DataFrame:
     """Return the groups of which the timelines may say something else than after the run `finished`.
 
-    Those with new records, those with something open, which is older now, those of partitions of whose history
-    something else is known, and those with topics that have another name now.
+    Those with new records, those with something open, which is older now, those of whose history something else is
+    known, and those with topics that have another name now.
 
     Args:
         kept: what was read, and the tables as the run `finished` left them.
@@ -36,12 +37,14 @@ def touched_groups(
         ``group_id``, each once.
     """
     log = kept.rows()
-    partitions = _changed_partitions(kept, reads, finished, known)
     touched = [kept.read(name).where("status = 'open'") for name in ("epoch_timeline", "rebalance_lag")]
     if renamed_topics is not None:
         handovers = kept.read("partition_handover")
         touched.append(handovers.join(F.broadcast(renamed_topics), "topic_id", "left_semi"))
-    groups = log.where((F.col("run") > finished) | F.col("partition").isin(partitions)).select("group_id")
+    is_new = F.col("run") > finished
+    for partition, first in _changed_partitions(reads, finished, known).items():
+        is_new |= (F.col("partition") == partition) & (F.col("offset") >= first)
+    groups = log.where(is_new).select("group_id")
     for rows in touched:
         groups = groups.union(rows.select("group_id"))
     return groups.where("group_id IS NOT NULL").distinct()
@@ -54,20 +57,27 @@ def of_groups(quarantine: DataFrame, groups: DataFrame) -> DataFrame:
     return rows.where("group_id IS NULL OR touched").drop("group_id", "touched")
 
 
-def _changed_partitions(kept: KeptLog, reads: list[Read], finished: int, known: Known) -> list[int]:
-    """Return the partitions of whose history, or of whose losses, something else is known now."""
-    before = latest([read for read in reads if read.run <= finished])
-    changed = {
-        partition
-        for partition, read in latest(reads).items()
-        if (old := before.get(partition)) is None
-        or (read.complete_from, read.head_missing) != (old.complete_from, old.head_missing)
-    }
+def _changed_partitions(reads: list[Read], finished: int, known: Known) -> dict[int, int]:
+    """Return the partitions of whose history, or losses, something else is known than before, and from where on."""
+    before = histories_by([read for read in reads if read.run <= finished])
+    changed = {}
+    for partition, old in before.items():
+        if (first := _first_change(old, known.history[partition])) is not None:
+            changed[partition] = first
     if (quarantine := known.quarantine) is not None:
-        ends = [(partition, read.until_offset) for partition, read in before.items()]
-        seen_up_to = F.broadcast(kept.spark.createDataFrame(ends, "partition int, until bigint"))
-        seen = quarantine.join(seen_up_to, "partition").where("offset < until").drop("until")
-        old_losses = partition_losses(seen, history_by(kept.spark, list(before.values())))
+        ends = [(partition, old.last_offset) for partition, old in before.items()]
+        seen_up_to = F.broadcast(quarantine.sparkSession.createDataFrame(ends, "partition int, last bigint"))
+        seen = quarantine.join(seen_up_to, "partition").where("offset <= last").drop("last")
         losses = partition_losses(quarantine, known.history)
-        changed |= {row.partition for row in losses.exceptAll(old_losses).collect()}
-    return sorted(changed)
+        changed |= {row.partition: 0 for row in losses.exceptAll(partition_losses(seen, before)).collect()}
+    return changed
+
+
+def _first_change(old: PartitionHistory, now: PartitionHistory) -> int | None:
+    """Return the first offset before the old end that is in a stretch of one of the two alone; None if there is none.
+
+    What a stretch has grown by since is new.
+    """
+    until = (-1 if old.last_offset is None else old.last_offset) + 1
+    told = ({(first, min(end, until)) for first, end in each.stretches if first < until} for each in (old, now))
+    return min((first for first, _ in set.symmetric_difference(*told)), default=None)

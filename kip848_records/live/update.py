@@ -17,7 +17,7 @@ from kip848_records import __version__
 from kip848_records.decode import to_json
 from kip848_records.derive import Known, decode_present, group_tables, has_unknown, with_inferred
 from kip848_records.landing import Scratch, count_records
-from kip848_records.live.kept_log import KeptLog, Read, history_by, latest
+from kip848_records.live.kept_log import KeptLog, Read, histories_by, latest
 from kip848_records.live.retention import is_pruned_after, without_ended
 from kip848_records.live.touched import of_groups, touched_groups
 from kip848_records.replay import last_of_keys, latest_state
@@ -105,7 +105,7 @@ class _Update:
         quarantine, topics = both(
             lambda: self.folder.keep_any(decoded.quarantine, "quarantine"), lambda: self._topics(decoded.records)
         )
-        known = Known(history_by(self.spark, self.reads), quarantine, topics, self.captured_at)
+        known = Known(histories_by(self.reads), quarantine, topics, self.captured_at)
         records = {
             **dict.fromkeys(RECORD_TABLES),
             **with_inferred(decoded.records, self._inferred(log)),
@@ -175,9 +175,8 @@ class _Update:
         return topics.join(same, ["topic_id", "topic", "source"], "left_anti").select("topic_id")
 
     def _known(self, topics: DataFrame) -> Known:
-        history = history_by(self.spark, self.reads)
         quarantine = self.kept.read("quarantine")
-        return Known(history, None if quarantine.isEmpty() else quarantine, topics, self.captured_at)
+        return Known(histories_by(self.reads), None if quarantine.isEmpty() else quarantine, topics, self.captured_at)
 
     def _update_timelines(self, known: Known, touched: DataFrame) -> None:
         log = self.kept.rows().join(touched, "group_id", "left_semi")

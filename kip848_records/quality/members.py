@@ -136,8 +136,8 @@ def regex_flaps(audited: Audited, limits: Limits) -> DataFrame:
 def _current(audited: Audited) -> DataFrame:
     """Return the types 8, with ``timeout`` and ``instance`` of the member's type 5 then, ``until`` and ``lasted``.
 
-    ``until`` is the time of the member's next type 8, or of its tombstone; null while there is none. And
-    ``is_present_known``, as in `_with_present`.
+    ``until`` is the time of the member's next type 8, or of its tombstone; null while there is none, and ``seen_from``
+    that of the next. And ``is_present_known``, as in `_with_present`.
     """
     own = Window.partitionBy(*MEMBER_KEY).orderBy("offset")
     is_member = (F.col("key_type") == MEMBER) & ~F.col("is_tombstone")
@@ -152,6 +152,7 @@ def _current(audited: Audited) -> DataFrame:
                 "timeout": F.col("known.rebalance_timeout_ms"),
                 "instance": F.col("known.instance_id"),
                 "until": F.lead("timestamp").over(own),
+                "seen_from": F.lead("seen_from", default=0).over(own),
             }
         )
         .transform(_with_present, audited)
@@ -194,7 +195,8 @@ def _is_told(is_long: Column) -> Column:
     One without an end lasts still, for compaction keeps the last record, unless that was lost.
     """
     lasts = F.col("until").isNull() & F.col("is_present_known")
-    return ~F.col("is_headless") & (F.col("is_complete") | lasts | ~is_long)
+    is_seen = F.col("is_complete") & holds(F.col("offset") >= F.col("seen_from"))
+    return ~F.col("is_headless") & (is_seen | lasts | ~is_long)
 
 
 def _verb(lasts: str, lasted: str) -> Column:

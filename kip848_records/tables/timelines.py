@@ -23,9 +23,9 @@ INCARNATION = Column("incarnation", INT, "How often the group id had been delete
 HISTORY = Column(
     "history",
     STRING,
-    "observed: both ends seen and no record missing between; left_censored: began, or may have lost records, before "
-    "history is complete; right_censored: open at the end of the log, or until records were lost; censored: both. Only "
-    "observed rows measure",
+    "observed: both ends seen and no record missing between; left_censored: began, or may have lost records, where "
+    "history is not complete; right_censored: open at the end of the log, or until records were lost; censored: both. "
+    "Only observed rows measure",
     required=True,
 )
 CLOCK_SKEW = Column(
@@ -253,7 +253,17 @@ GROUP_EVENT = TableSpec(
         Column("assignment_epoch", INT, "Types 6: epoch of the target assignment"),
         Column("member_epoch", INT, "Types 8: member epoch; -2 a static member that went away"),
         Column("member_state", INT, "Types 8: 0 STABLE, 1 UNREVOKED_PARTITIONS, 2 UNRELEASED_PARTITIONS"),
-        Column("is_complete", BOOLEAN, "Whether no record of the group is missing from here on", required=True),
+        Column(
+            "is_complete",
+            BOOLEAN,
+            "Whether it was read before compaction could remove a record of the group that counts with it",
+            required=True,
+        ),
+        Column(
+            "seen_from",
+            BIGINT,
+            "From this offset up to here no record of the group is missing; null if it is not complete",
+        ),
         Column(
             "is_headless",
             BOOLEAN,

@@ -7,6 +7,7 @@ these `states`, `causes`, `moves`, `handovers`, `blockers`, `lags` tell what the
 what window functions do in Spark.
 """
 
+from kip848_records.timeline.censoring import PartitionHistory
 from kip848_records.timeline.events import EVENT_TABLES, group_events
 from kip848_records.timeline.losses import lost_records, partition_losses
 from kip848_records.timeline.present import last_states
@@ -14,6 +15,7 @@ from kip848_records.timeline.timelines import timelines
 
 __all__ = [
     "EVENT_TABLES",
+    "PartitionHistory",
     "group_events",
     "last_states",
     "lost_records",

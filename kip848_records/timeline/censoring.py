@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from pyspark.sql import functions as F
 
 from kip848_records.timeline.operations import LOST
-from kip848_records.timeline.windows import NONE, NULL, of_rows
+from kip848_records.timeline.windows import NONE, NULL, Window, differs, of_rows, within
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import Column
 
     from kip848_records.timeline.columns import Events
     from kip848_records.timeline.operations import Operations
-    from kip848_records.timeline.windows import Bools
+    from kip848_records.timeline.windows import Bools, Ints
 
 OBSERVED: Final = "observed"
 LEFT_CENSORED: Final = "left_censored"
@@ -25,31 +28,65 @@ CENSORED: Final = "censored"
 
 
 @dataclass(frozen=True)
-class History:
-    """What is known to be there from each event on.
+class PartitionHistory:
+    """How much of a partition's history is known.
 
-    `is_complete`: no record of the group is missing at this offset or after it. `is_headless`: records of this
-    incarnation, from before this one, are missing that compaction would have kept. `is_unscathed`: no record from here
-    on was lost. `is_whole`: no record of the incarnation is missing.
+    `stretches`: the parts of the log of which no record is missing, in order, each by its first offset and the one
+    behind its last. One that was compacted between two reads has several: only what came behind one of them and before
+    the next may have been removed. `head_missing`: the start of the log is not there, though compaction keeps it.
+    `last_offset`: of any record that was read; None if none was.
     """
 
+    stretches: tuple[tuple[int, int], ...]
+    head_missing: bool
+    last_offset: int | None
+
+    def stretch(self, offset: Ints) -> Ints:
+        """Return the number of the stretch that each offset is in; NONE if it is in none."""
+        places = np.array(self.stretches, np.int64).reshape(-1, 2)
+        place = np.searchsorted(places[:, 0], offset, side="right") - 1
+        return np.where((place != NONE) & (offset < np.append(places[:, 1], 0)[place]), place, NONE)
+
+
+@dataclass(frozen=True)
+class History:
+    """How much of its group's history each event shows.
+
+    `is_complete`: the record was read before compaction could remove one that it counts with. `seen_from`: from that
+    offset on no record of the group is missing up to this one; NULL if the event is not complete. `is_headless`:
+    records of this incarnation, from before this one, are missing that compaction would have kept. `is_unscathed`: no
+    record from here on was lost.
+    """
+
+    offset: Ints
     is_complete: Bools
+    seen_from: Ints
     is_headless: Bools
     is_unscathed: Bools
-    is_whole: Bools
+
+    def saw(self, begins: Ints, ends: Ints) -> Bools:
+        """Return whether no record is missing from these events to those; NONE stands for an event that is not there.
+
+        What compaction removed, a record of the same key from before the cleaner's end took the place of, or it was a
+        tombstone, and then its key is known to be gone (`live.deletions`). So of a group without an event between two
+        stretches nothing is missing between them.
+        """
+        seen_from = of_rows(self.seen_from, ends)
+        return np.asarray((begins != NONE) & (seen_from != NULL) & (of_rows(self.offset, begins) >= seen_from))
 
 
-def histories(events: Events, operations: Operations) -> History:
-    """Tell what is known of each event's history by that of its partition (`history.known_history`) and its losses.
+def histories(events: Events, operations: Operations, known: Mapping[int, PartitionHistory]) -> History:
+    """Tell what is known of each event's history by that of its partition and its losses.
 
     Group epochs step by one, so one that does not follow the one before proves that records are missing, whatever the
-    partition's history says: of that group nothing before it is complete. Of several losses the first and the last
-    count: between them a state may be called unknown that is known.
+    partition's history says: of that group nothing before it is complete in the same stretch. Of several losses the
+    first and the last count: between them a state may be called unknown that is known.
     """
-    offset, epoch, complete_from = events.ints("offset"), events.ints("group_epoch"), events.ints("complete_from")
+    offset, epoch = events.ints("offset"), events.ints("group_epoch")
+    stretch, head_missing = _of_partitions(events, known)
     epoch_before = of_rows(epoch, operations.of_incarnation.last(epoch != NULL, before=True))
     jumps = (epoch != NULL) & (epoch_before != NULL) & (epoch != epoch_before) & (epoch != epoch_before + 1)
-    last_jump = operations.of_group.max(np.where(jumps, offset, NULL))
+    last_jump = Window(within(operations.of_group, stretch)).max(np.where(jumps, offset, NULL))
 
     lost = np.where(events.ints("key_type") == LOST, offset, NULL)
     last_loss = np.maximum(events.ints("last_loss"), operations.of_group.max(lost))
@@ -61,23 +98,40 @@ def histories(events: Events, operations: Operations) -> History:
     deleted_at = np.where(deletion == NONE, -1, offset[deletion])
     is_behind_loss = (last_loss > deleted_at) & (offset >= first_loss)
 
-    is_headless = (events.bools("head_missing") & (operations.incarnation == 0)) | is_behind_loss
+    is_headless = (head_missing & (operations.incarnation == 0)) | is_behind_loss
     is_unscathed = offset > last_loss
-    is_told = (complete_from != NULL) & (offset >= complete_from) & (offset >= last_jump)
-    is_complete = is_told & ~is_headless & is_unscathed
+    is_complete = (stretch != NONE) & (offset >= last_jump) & ~is_headless & is_unscathed
+    before = operations.of_group.previous()
+    begins = is_complete & ((before == NONE) | ~is_complete[before])
     return History(
+        offset=offset,
         is_complete=is_complete,
+        seen_from=np.where(is_complete, of_rows(offset, operations.of_group.last(begins)), NULL),
         is_headless=is_headless,
         is_unscathed=is_unscathed,
-        is_whole=~operations.of_incarnation.any(~is_complete),
     )
 
 
-def history(*, begin_is_complete: Column, has_end: Column) -> Column:
-    """Return what is known of an interval: observed, left_censored, right_censored, or censored (both)."""
+def _of_partitions(events: Events, known: Mapping[int, PartitionHistory]) -> tuple[Ints, Bools]:
+    """Return the stretch of its partition that each event is in, and whether the partition's head is missing."""
+    partition, offset = events.ints("partition"), events.ints("offset")
+    stretch, head_missing = np.full(len(events), NONE), np.zeros(len(events), bool)
+    bounds = np.append(np.flatnonzero(differs(partition)), len(events))
+    for begin, end in pairwise(bounds):
+        if (of_partition := known.get(int(partition[begin]))) is not None:
+            stretch[begin:end] = of_partition.stretch(offset[begin:end])
+            head_missing[begin:end] = of_partition.head_missing
+    return stretch, head_missing
+
+
+def history(*, is_seen: Column, has_end: Column) -> Column:
+    """Return what is known of an interval: observed, left_censored, right_censored, or censored (both).
+
+    `is_seen`: no record is missing from its begin to its end, or to the end of the log.
+    """
     return (
-        F.when(begin_is_complete & has_end, OBSERVED)
-        .when(begin_is_complete, RIGHT_CENSORED)
+        F.when(is_seen & has_end, OBSERVED)
+        .when(is_seen, RIGHT_CENSORED)
         .when(has_end, LEFT_CENSORED)
         .otherwise(CENSORED)
     )

@@ -60,7 +60,7 @@ def _with_end(judged: DataFrame) -> DataFrame:
     such a frame in one pass, but starts a frame that ends at the last row anew for each row.
     """
     backwards = Window.partitionBy(*INCARNATION).orderBy(F.desc("offset"))
-    end = F.when(F.col("state").isin(*_ENDINGS), F.struct("state", "timestamp", "offset", "group_epoch"))
+    end = F.when(F.col("state").isin(*_ENDINGS), F.struct("state", "timestamp", "offset", "group_epoch", "seen_from"))
     return judged.withColumns(
         {
             "end": F.last(end, ignorenulls=True).over(backwards),
@@ -93,6 +93,7 @@ def _with_outcome(bumps: DataFrame) -> DataFrame:
         .when(ended_in == STABLE, "converged")
         .otherwise("open")
     )
+    seen_from = F.when(ended_in.isNull(), F.col("seen_at_end")).otherwise(F.col("end.seen_from"))
     return bumps.withColumns(
         {
             "assigned_at": F.when(ended_in.isNull() | in_time, F.col("assignment.timestamp")),
@@ -100,7 +101,7 @@ def _with_outcome(bumps: DataFrame) -> DataFrame:
             "converged_at": F.when(ended_in == STABLE, F.col("end.timestamp")),
             "status": status,
             "superseded_by": F.when(status == "superseded", epoch_then),
-            "history": history(begin_is_complete=F.col("is_complete"), has_end=ended_in.isNotNull()),
+            "history": history(is_seen=holds(F.col("offset") >= seen_from), has_end=ended_in.isNotNull()),
         }
     )
 

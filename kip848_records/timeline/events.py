@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import DataFrame
+
+    from kip848_records.timeline.censoring import PartitionHistory
 
 _PLACE: Final = ("partition", "offset", "timestamp", "key_type", "is_tombstone", "size")
 
@@ -88,7 +91,7 @@ _FIELDS: Final[Mapping[str, str]] = {
 
 def group_events(
     records: DataFrame,
-    history: DataFrame,
+    history: Mapping[int, PartitionHistory],
     lost: DataFrame | None = None,
     losses: DataFrame | None = None,
 ) -> DataFrame:
@@ -99,8 +102,7 @@ def group_events(
     Args:
         records: ``partition, offset, timestamp, size, is_tombstone, table``, and the columns of `EVENT_TABLES`, null
             where the record's table does not have them; one row per (partition, offset).
-        history: ``partition, complete_from bigint, head_missing boolean``, one row per partition, as
-            `history.known_history` tells it; where there is none, or null, no history counts as complete.
+        history: what is known of each partition's; of one that is not there no history counts as complete.
         lost: the rows of `losses.lost_records`; without it, every record of a known group decoded.
         losses: the rows of `losses.partition_losses`. Those behind a group's last record take a pass over all records
             more; without it, every record could be read.
@@ -118,15 +120,13 @@ def group_events(
         events = events.transform(_with_lost, lost, LOST)
     if losses is not None:
         events = events.transform(_with_lost, lost_to_groups(events, losses), LOST_TO_ANY)
-    of_partition = history.select("partition", "complete_from", "head_missing")
     if losses is None:
         none = F.lit(None).cast("bigint")
-        of_partition = of_partition.withColumns({"first_loss": none, "last_loss": none})
+        events = events.withColumns({"first_loss": none, "last_loss": none})
     else:
-        of_partition = of_partition.join(losses, "partition", "full")
-    known = events.join(F.broadcast(of_partition), "partition", "left")
-    in_order = known.repartition(*GROUP).sortWithinPartitions(*GROUP, "offset")
-    return map_in_arrow(in_order, tell, TOLD)
+        events = events.join(F.broadcast(losses), "partition", "left")
+    in_order = events.repartition(*GROUP).sortWithinPartitions(*GROUP, "offset")
+    return map_in_arrow(in_order, partial(tell, history), TOLD)
 
 
 def _with_lost(events: DataFrame, lost: DataFrame, key_type: int) -> DataFrame:

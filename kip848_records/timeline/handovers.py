@@ -84,9 +84,9 @@ def handovers(story: Story) -> pa.ListArray:
     is_free = (released != NONE) & (of_rows(operation, released) > of_rows(operation, before))
     released_at = np.where(is_free, of_rows(timestamp, released), NULL)
     unowned_ms = ms_between(released_at, timestamp)
-    was_complete = history.is_complete[steps.current[released]]
-    begin_is_complete = np.where(before == NONE, history.is_whole[steps.current], is_free & was_complete)
-    is_observed = (claims.owners == 1) & begin_is_complete
+    first = story.operations.first_of_incarnation[steps.current]
+    begin = np.where(before == NONE, first, np.where(is_free, steps.current[released], NONE))
+    is_observed = (claims.owners == 1) & history.saw(begin, steps.current)
     was_wanted = claims.wanted_in > np.maximum(of_rows(operation, before), NONE)
 
     new = np.flatnonzero(steps.step == ACQUIRED)

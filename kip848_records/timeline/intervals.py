@@ -10,12 +10,12 @@ from pyspark.sql import functions as F
 from kip848_records.timeline.censoring import history
 from kip848_records.timeline.durations import literal, ms_between
 from kip848_records.timeline.operations import GROUP, INCARNATION, LOST, LOST_TO_ANY, holds
-from kip848_records.timeline.states import DEAD
+from kip848_records.timeline.states import DEAD, UNKNOWN
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame, WindowSpec
 
 
 def group_state_timeline(judged: DataFrame, captured_at: datetime | None) -> DataFrame:
@@ -39,13 +39,21 @@ def group_state_timeline(judged: DataFrame, captured_at: datetime | None) -> Dat
     run = F.struct("incarnation", "group_type", "state")
     return (
         judged.where("ends_operation")
-        .withColumn("starts", ~run.eqNullSafe(F.lag(run).over(in_order)))
+        .withColumns(
+            {
+                "starts": ~run.eqNullSafe(F.lag(run).over(in_order)),
+                "begin": seen_begin(in_order),
+            }
+        )
         .where("starts")
         .withColumns(
             {
                 "from_at": F.col("timestamp"),
                 "from_offset": F.col("offset"),
                 "to_at": F.lead("timestamp").over(in_order),
+                "seen_to_end": F.when(F.lead("offset").over(in_order).isNull(), F.col("seen_at_end")).otherwise(
+                    F.lead("seen_from").over(in_order)
+                ),
                 "has_end": ~F.lead("key_type", default=LOST).over(in_order).isin(LOST, LOST_TO_ANY),
             }
         )
@@ -53,10 +61,20 @@ def group_state_timeline(judged: DataFrame, captured_at: datetime | None) -> Dat
         .select(
             *INCARNATION,
             *("group_type", "state", "from_at", "from_offset", "to_at"),
-            history(begin_is_complete=F.col("is_complete"), has_end=F.col("has_end")).alias("history"),
+            history(is_seen=holds(F.col("begin") >= F.col("seen_to_end")), has_end=F.col("has_end")).alias("history"),
         )
         .transform(with_durations, captured_at)
     )
+
+
+def seen_begin(in_order: WindowSpec) -> Column:
+    """Return the offset from which on a state that begins with a row was seen.
+
+    After one that the log does not tell, for want of records that may have been compacted away, it may have been there
+    before: that is at no offset.
+    """
+    is_untold = (F.lag("state").over(in_order) == UNKNOWN) & F.lag("seen_from").over(in_order).isNull()
+    return F.when(holds(is_untold), -1).otherwise(F.col("offset"))
 
 
 def with_durations(intervals: DataFrame, captured_at: datetime | None) -> DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
@@ -36,12 +37,14 @@ _OF_STATE: Final = "timestamp: timestamp, state: int, revoked_ms: bigint, waited
 _IDENTITY: Final = ("instance_id", "client_id", "client_host", "rebalance_timeout_ms")
 SETTLEMENT: Final = (
     "group_epoch int, target_at timestamp, operation bigint, next_operation bigint, "
-    "bump struct<timestamp: timestamp, is_complete: boolean>, "
+    "bump struct<timestamp: timestamp, is_seen: boolean>, "
     f"met struct<{_OF_STATE}>, settled_by struct<{_OF_STATE}, operation: bigint, until_operation: bigint, "
     "until_timestamp: timestamp, is_reconciled: boolean, is_last_known: boolean>, seen_blocking array<string>, "
     "instance_id string, client_id string, client_host string, rebalance_timeout_ms int"
 )
 """An assignment that a member met (`assignments.Written`): in which state, what settled it, and who was in the way.
+
+`bump.is_seen`: no record is missing from the bump to what settled it, or to the end.
 
 Of a state of the member (`members.States`) its time, type 8 and what it had spent until then (`settlements.Progress`).
 `settled_by`: the state that settled it, or else the member's last; `is_last_known`: nobody can tell what came of the
@@ -86,9 +89,9 @@ def rebalance_lag(events: DataFrame, topics: DataFrame, captured_at: datetime | 
             blocked_by.alias("blocked_by"),
             F.when(is_open, F.col("awaited")).alias("awaited"),
             *_IDENTITY,
-            history(
-                begin_is_complete=holds(F.col("bump.is_complete")), has_end=F.col("status").isin(RECONCILED, LEFT)
-            ).alias("history"),
+            history(is_seen=holds(F.col("bump.is_seen")), has_end=F.col("status").isin(RECONCILED, LEFT)).alias(
+                "history"
+            ),
             holds(F.least("lag_ms", "revoke_ms", "wait_ms") < 0).alias("clock_skew"),
         )
     )
@@ -182,6 +185,8 @@ def settled_lags(story: Story, settled: Settlements, seen_blocking: pa.ListArray
     member_epoch = of_rows(events.ints("member_epoch"), states.current[by])
     is_stateless = (member_epoch != NULL) & (states.member_state[by] == NULL)
     timestamp = events.ints("timestamp")
+    until = np.where(progress.until[by] == NONE, operations.last_of_group[row], progress.until[by])
+    end = np.where(settled.is_reconciled, np.maximum(states.row[by], row), until)
     of_last = {
         "operation": pa.array(states.operation[by]),
         "until_operation": arrow(progress.until_operation[by], pa.int64()),
@@ -191,7 +196,7 @@ def settled_lags(story: Story, settled: Settlements, seen_blocking: pa.ListArray
     }
     of_bump = {
         "timestamp": arrow(of_rows(timestamp, bump), events.times),
-        "is_complete": pa.array(history.is_complete[bump]),
+        "is_seen": pa.array(history.saw(bump, end)),
     }
     identity = states.identity[by]
     columns = {

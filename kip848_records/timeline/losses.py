@@ -4,11 +4,21 @@ Compaction keeps the last value of every key; a damaged record may have been the
 can tell the state of the group, until it is deleted and begins anew.
 """
 
-from pyspark.sql import DataFrame
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pyspark.sql import functions as F
 
 from kip848_records.sources.log import group_id, key_of_types
 from kip848_records.timeline.operations import EVENT_TYPES, GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+    from kip848_records.timeline.censoring import PartitionHistory
 
 
 def lost_records(quarantine: DataFrame) -> DataFrame:
@@ -30,19 +40,21 @@ def lost_records(quarantine: DataFrame) -> DataFrame:
     )
 
 
-def partition_losses(quarantine: DataFrame, history: DataFrame) -> DataFrame:
+def partition_losses(quarantine: DataFrame, history: Mapping[int, PartitionHistory]) -> DataFrame:
     """Return where records were lost of which nobody can tell the group: it may be any in the partition.
 
     What cannot be read behind the last offset is no loss: a copy of a live log may end anywhere.
 
     Args:
         quarantine: the rows of the table `quarantine`.
-        history: ``partition, last_offset``, one row per partition.
+        history: what is known of each partition's.
 
     Returns:
         ``partition, first_loss, last_loss`` (offsets), one row per partition with any.
     """
-    ends = history.select("partition", "last_offset")
+    ends = quarantine.sparkSession.createDataFrame(
+        [(partition, known.last_offset) for partition, known in history.items()], "partition int, last_offset bigint"
+    )
     return (
         _of_groups(quarantine)
         .where("group_id IS NULL")

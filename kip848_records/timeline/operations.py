@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from pyspark.sql import functions as F
 
 from kip848_records.timeline.windows import NONE, NULL, Window, holds_of, of_rows, within
@@ -70,6 +71,16 @@ class Operations:
     of_incarnation: Window
     of_operation: Window
     of_member: Window
+
+    @property
+    def last_of_group(self) -> Ints:
+        """The last event of each event's group."""
+        return self.of_group.max(np.arange(len(self.operation)))
+
+    @property
+    def first_of_incarnation(self) -> Ints:
+        """The first event of each event's incarnation."""
+        return self.of_incarnation.min(np.arange(len(self.operation)))
 
 
 def operations(events: Events) -> Operations:

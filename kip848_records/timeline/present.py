@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from kip848_records.timeline.censoring import history
+from kip848_records.timeline.intervals import seen_begin
 from kip848_records.timeline.operations import GROUP, INCARNATION, holds
 from kip848_records.timeline.states import ASSIGNING, DEAD, RECONCILING
 
@@ -16,8 +17,8 @@ def judged_groups(events: DataFrame) -> DataFrame:
 
     Returns:
         One row per type 3, type 6 and last record of an operation: the event's ``partition, group_id, incarnation,
-        operation, offset, timestamp, key_type, is_tombstone, ends_operation, is_complete, cause,
-        partitions_moved``, and the columns of `states.JUDGED`.
+        operation, offset, timestamp, key_type, is_tombstone, ends_operation, seen_from, seen_at_end,
+        cause, partitions_moved``, and the columns of `states.JUDGED`.
     """
     place = (
         "operation",
@@ -26,7 +27,8 @@ def judged_groups(events: DataFrame) -> DataFrame:
         "key_type",
         "is_tombstone",
         "ends_operation",
-        "is_complete",
+        "seen_from",
+        "seen_at_end",
         "cause",
         "partitions_moved",
     )
@@ -55,7 +57,7 @@ def last_states(judged: DataFrame) -> DataFrame:
     waits_for_away_only = (F.col("state") == RECONCILING) & (F.col("converged_members") == are_there)
     return (
         judged.where("ends_operation")
-        .withColumn("start", F.when(starts_run, F.struct("timestamp", "is_complete")))
+        .withColumn("start", F.when(starts_run, F.struct("timestamp", seen_begin(in_order).alias("begin"))))
         .withColumns(
             {
                 "start": F.last("start", ignorenulls=True).over(in_order),
@@ -69,6 +71,9 @@ def last_states(judged: DataFrame) -> DataFrame:
             *("members", "converged_members", "members_away", "offset"),
             F.col("start.timestamp").alias("since"),
             holds(waits_for_away_only).alias("waits_for_away_only"),
-            history(begin_is_complete=F.col("start.is_complete"), has_end=F.lit(False)).alias("history"),  # noqa: FBT003
+            history(
+                is_seen=holds(F.col("start.begin") >= F.col("seen_at_end")),
+                has_end=F.lit(False),  # noqa: FBT003
+            ).alias("history"),
         )
     )

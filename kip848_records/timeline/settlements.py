@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 class Progress:
     """How far each state of a member takes it.
 
-    `until_operation`, `until_timestamp`: what ends the state, the member's next one, its group's deletion, or nothing
-    (NULL); `ends_life`. The member met the assignments above `met_above` up to `met_up_to`; all up to `settled_before`
-    were settled before the state, and up to `settled` with it. `revoked_ms`, `waited_ms`: how long it had been in
-    UNREVOKED_PARTITIONS and UNRELEASED_PARTITIONS before.
+    `until`, `until_operation`, `until_timestamp`: the event that ends the state, the member's next one or its group's
+    deletion, or nothing (NONE, NULL); `ends_life`. The member met the assignments above `met_above` up to `met_up_to`;
+    all up to `settled_before` were settled before the state, and up to `settled` with it. `revoked_ms`, `waited_ms`:
+    how long it had been in UNREVOKED_PARTITIONS and UNRELEASED_PARTITIONS before.
     """
 
+    until: Ints
     until_operation: Ints
     until_timestamp: Ints
     ends_life: Bools
@@ -67,7 +68,8 @@ def progress_of(states: States, numbered: Assignments, timestamp: Ints, operatio
     met_above = numbered.before[states.row]
     met_at_end = np.where(is_deleted, numbered.before[states.deletion], numbered.total[states.row])
     met_up_to = np.where(goes_on, met_above[following], met_at_end)
-    until_timestamp = np.where(goes_on, states.timestamp[following], of_rows(timestamp, states.deletion))
+    until = np.where(goes_on, states.row[following], states.deletion)
+    until_timestamp = of_rows(timestamp, until)
     is_same_life = states.is_member[following] & (states.life[following] == states.life)
 
     of_life = states.of_life
@@ -81,7 +83,8 @@ def progress_of(states: States, numbered: Assignments, timestamp: Ints, operatio
         return states.of_member.running_sum(np.where(is_spent, lasted, 0), before=True)
 
     return Progress(
-        until_operation=np.where(goes_on, states.operation[following], of_rows(operation, states.deletion)),
+        until=until,
+        until_operation=of_rows(operation, until),
         until_timestamp=until_timestamp,
         ends_life=~(goes_on & is_same_life),
         met_above=met_above,

@@ -15,10 +15,12 @@ from kip848_records.timeline.partitions import TopicPartitions
 from kip848_records.timeline.settlements import progress_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
     from kip848_records.timeline.assignments import Written
-    from kip848_records.timeline.censoring import History
+    from kip848_records.timeline.censoring import History, PartitionHistory
     from kip848_records.timeline.members import States
     from kip848_records.timeline.numbering import Assignments
     from kip848_records.timeline.operations import Operations
@@ -39,8 +41,8 @@ class Story:
     progress: Progress
 
 
-def story(groups: pa.Table) -> Story:
-    """Tell the story of whole groups, the events of each together and in order."""
+def story(groups: pa.Table, known: Mapping[int, PartitionHistory]) -> Story:
+    """Tell the story of whole groups, the events of each together and in order; `known`: by partition."""
     events = Events(groups)
     told = operations(events)
     numbered = numbered_assignments(events, told)
@@ -48,7 +50,7 @@ def story(groups: pa.Table) -> Story:
     return Story(
         events=events,
         operations=told,
-        history=histories(events, told),
+        history=histories(events, told, known),
         numbered=numbered,
         written=written_assignments(events, told, numbered),
         partitions=TopicPartitions(events),

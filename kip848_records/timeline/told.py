@@ -6,7 +6,7 @@ pass over them; names of topics, and when the log was copied, are for Spark to a
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -24,7 +24,9 @@ from kip848_records.timeline.story import story
 from kip848_records.timeline.windows import arrow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from kip848_records.timeline.censoring import PartitionHistory
 
 _STRETCH: Final = 8 << 20
 """Bytes from which on whole groups are told: some ten thousand records, enough for NumPy. A worker needs up to thirty
@@ -55,20 +57,20 @@ RECORD: Final = {
 TOLD: Final = (
     f"{', '.join(f'{name} {kind}' for name, kind in RECORD.items())}, "
     "operation bigint, incarnation int, ends_operation boolean, "
-    "is_complete boolean, is_headless boolean, is_unscathed boolean, is_whole boolean, "
+    "is_complete boolean, seen_from bigint, seen_at_end bigint, is_headless boolean, "
     f"cause string, partitions_moved int, judged struct<{JUDGED}>, handovers array<struct<{HANDOVER}>>, "
     f"settlements array<struct<{SETTLEMENT}>>, awaited_at_end array<struct<{AWAITED}>>"
 )
-"""Its operation (`operations.Operations`) and what is known of its group's history (`censoring.History`); the cause of
-a new group epoch (`causes.bump_causes`); how many partitions an assignment moves (`moves.partitions_moved`); the group
-as of it (`states.judge`). With the last event of each operation that wrote of a member: what it acquired, which
-assignments it settled, and what it waits for if the log ends with it.
+"""Its operation (`operations.Operations`) and what is known of its group's history (`censoring.History`), as of the
+group's last event too (`seen_at_end`); the cause of a new group epoch (`causes.bump_causes`); how many partitions an
+assignment moves (`moves.partitions_moved`); the group as of it (`states.judge`). With the last event of each operation
+that wrote of a member: what it acquired, which assignments it settled, and what it waits for if the log ends with it.
 """
 
 
-def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def tell(known: Mapping[int, PartitionHistory], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield events with what is known of each (`TOLD`). They come by partition and group id, and by offset."""
-    for rows in map(told, whole_groups(batches)):
+    for rows in map(partial(told, known=known), whole_groups(batches)):
         yield from rows.to_batches(max_chunksize=max(1, rows.num_rows * _BATCH // max(rows.nbytes, _BATCH)))
 
 
@@ -97,9 +99,9 @@ def _rows_of_group(batch: pa.RecordBatch, before: pa.RecordBatch) -> int:
     return batch.num_rows if first_other < 0 else int(first_other)
 
 
-def told(groups: pa.Table) -> pa.Table:
-    """Tell everything that `TOLD` names of the events of whole groups."""
-    of_groups = story(groups)
+def told(groups: pa.Table, known: Mapping[int, PartitionHistory]) -> pa.Table:
+    """Tell everything that `TOLD` names of the events of whole groups; `known`: the history of their partitions."""
+    of_groups = story(groups, known)
     events, operations, history = of_groups.events, of_groups.operations, of_groups.history
     settled = settlements(of_groups.states, of_groups.progress)
     asked = owners_of_awaited(of_groups)
@@ -109,9 +111,9 @@ def told(groups: pa.Table) -> pa.Table:
         "incarnation": arrow(operations.incarnation, pa.int32()),
         "ends_operation": pa.array(operations.ends_operation),
         "is_complete": pa.array(history.is_complete),
+        "seen_from": arrow(history.seen_from, pa.int64()),
+        "seen_at_end": arrow(history.seen_from[operations.last_of_group], pa.int64()),
         "is_headless": pa.array(history.is_headless),
-        "is_unscathed": pa.array(history.is_unscathed),
-        "is_whole": pa.array(history.is_whole),
         "cause": bump_causes(events, operations, history),
         "partitions_moved": arrow(partitions_moved(of_groups), pa.int32()),
         "judged": judge(events, operations, history),

@@ -20,7 +20,7 @@ from kip848_records.decode import decode_together
 from kip848_records.session import get_session
 from kip848_records.simulate import Simulated, Simulation, simulate
 from kip848_records.sources import find_copies, read_copies
-from kip848_records.timeline import EVENT_TABLES, group_events, timelines
+from kip848_records.timeline import EVENT_TABLES, PartitionHistory, group_events, timelines
 from tests.benchmarks.processes import run
 from tests.benchmarks.results import Measure
 
@@ -97,9 +97,10 @@ def tell(log: DataFrame, folder: Path) -> None:
         rows.write.parquet(f"{folder}/{name}")
         return spark.read.schema(rows.schema).parquet(f"{folder}/{name}")
 
-    history = log.select("partition").distinct().selectExpr("partition", "0L complete_from", "false head_missing")
+    partitions = [row.partition for row in log.select("partition").distinct().collect()]
+    history = dict.fromkeys(partitions, PartitionHistory(((0, 2**62),), head_missing=False, last_offset=None))
     topics = spark.createDataFrame([], "topic_id string, topic string")
-    events = group_events(decode_together(log, EVENT_TABLES), keep(history, "history"))
+    events = group_events(decode_together(log, EVENT_TABLES), history)
     for name, rows in timelines(events, topics, None, keep).items():
         keep(rows, name)
 

@@ -226,7 +226,7 @@ def replay(records: Iterable[Record], complete_from: Mapping[int, int], captured
         told["rebalance_lag"] += [row for g in groups for row in g.lags.rows]
         told["partition_handover"] += [row for g in groups for row in g.handovers.rows]
         told["group_state_timeline"] += _intervals(judged, captured_at)
-        judged = [{name: row[name] for name in row if name not in {"at", "complete"}} for row in judged]
+        judged = [{name: row[name] for name in row if name not in {"at", "complete", "is_told"}} for row in judged]
         told["states"] += [{name: row[name] for name in row if name not in _OF_LAST_ONLY} for row in judged]
         told["group_state"] += [_last(judged[-1])] if judged[-1]["state"] != "Dead" else []
     return told
@@ -270,9 +270,12 @@ def _replay_group(key: Row, log: list[Record], captured_at: int) -> tuple[list[G
         row = {"state": "Dead"} if gone else group.report(complete=record["complete"])
         phase = "unconverged" if row["state"] in {"Assigning", "Reconciling"} else row["state"]
         now = (group.key["incarnation"], row.get("group_type"), phase)
+        # What comes after an unknown state may have been before.
+        is_seen = record["complete"] and not (judged and judged[-1]["state"] == "unknown" and not judged[-1]["is_told"])
         if now != run:
-            run, since, since_complete = now, record["timestamp"], record["complete"]
-        place = {"offset": record["offset"], "at": record["timestamp"], "complete": record["complete"]}
+            run, since, since_complete = now, record["timestamp"], is_seen
+        place = {"offset": record["offset"], "at": record["timestamp"], "complete": is_seen}
+        place["is_told"] = record["complete"]
         judged.append({**group.key, **row, **place, "since": since, "since_complete": since_complete})
         if row["state"] in {"Dead", "Empty", "Stable"}:
             group.end_epochs(row["state"], record["timestamp"], row.get("group_epoch"))

@@ -17,7 +17,7 @@ Rows = dict[str, list[Row]]
 _OF_REPLAY_ONLY = {"since"}
 _OF_SPARK_ONLY = {
     *("operation", "timestamp", "key_type", "is_tombstone", "ends_operation", "converged_members"),
-    "is_complete",
+    *("seen_from", "seen_at_end"),
 }
 
 
@@ -35,7 +35,7 @@ def spark_rows(
     table = record_table(spark, records)
     if cut:
         table = table.repartition(cut)
-    return rows_of(spark, group_events(table, complete_from(spark, complete)), captured_at)
+    return rows_of(spark, group_events(table, complete_from(complete)), captured_at)
 
 
 def rows_of(spark: SparkSession, events: DataFrame, captured_at: int) -> Rows:

@@ -7,7 +7,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from kip848_records.timeline import PartitionHistory
 from tests.timeline.plain_members import TOPICS
+
+END = 1 << 40
+"""Behind every offset."""
 
 _TOPIC_PARTITIONS = pa.list_(pa.struct({"topic_id": pa.string(), "partitions": pa.list_(pa.int32())}))
 _OWNED = pa.list_(
@@ -67,9 +71,11 @@ def record_table(spark: SparkSession, records: Iterable[Mapping[str, Any]]) -> D
     return spark.createDataFrame(pa.Table.from_pylist(rows, _SCHEMA))
 
 
-def complete_from(spark: SparkSession, offsets: Mapping[int, int]) -> DataFrame:
-    rows = [(partition, offset, False) for partition, offset in offsets.items()]
-    return spark.createDataFrame(rows, "partition int, complete_from bigint, head_missing boolean")
+def complete_from(offsets: Mapping[int, int]) -> dict[int, PartitionHistory]:
+    return {
+        partition: PartitionHistory(((first, END),), head_missing=False, last_offset=END - 1)
+        for partition, first in offsets.items()
+    }
 
 
 def topic_table(spark: SparkSession) -> DataFrame:

@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from kip848_records.timeline import group_events, lost_records, partition_losses
+from kip848_records.timeline import PartitionHistory, group_events, lost_records, partition_losses
 from tests.timeline.logs import CAPTURED_AT
 from tests.timeline.spark_rows import rows_of
 from tests.timeline.stories import COMPACTED, COMPLETE, START, Story, in_story_time, records_of
@@ -52,10 +52,10 @@ def told(spark):
         [(partition, offset, LOST_AT, written) for partition, offset, written in lost],
         "partition int, offset bigint, timestamp timestamp, key binary",
     )
-    history = spark.createDataFrame(
-        [(COMPLETE, 0, False, 650), (COMPACTED, 0, False, 250)],
-        "partition int, complete_from bigint, head_missing boolean, last_offset bigint",
-    )
+    history = {
+        COMPLETE: PartitionHistory(((0, 651),), head_missing=False, last_offset=650),
+        COMPACTED: PartitionHistory(((0, 251),), head_missing=False, last_offset=250),
+    }
     lost, losses = lost_records(quarantine), partition_losses(quarantine, history)
     events = group_events(record_table(spark, records_of(STORIES)), history, lost, losses)
     told = {}

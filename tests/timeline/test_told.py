@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 from kip848_records.timeline import events, group_events
+from kip848_records.timeline import told as timeline_told
 from kip848_records.timeline.columns import Events
 from kip848_records.timeline.operations import (
     CURRENT_ASSIGNMENT,
@@ -21,7 +22,7 @@ from kip848_records.timeline.operations import (
     TARGET_ASSIGNMENT,
     UNRELEASED_PARTITIONS,
 )
-from kip848_records.timeline.told import told, whole_groups
+from kip848_records.timeline.told import whole_groups
 from tests.timeline.logs import random_log
 from tests.timeline.tables import complete_from, record_table
 
@@ -34,8 +35,12 @@ def in_order(spark):
     log = random_log()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(events, "map_in_arrow", lambda rows, *_: rows)
-        rows = group_events(record_table(spark, log.records), complete_from(spark, log.complete_from))
+        rows = group_events(record_table(spark, log.records), complete_from(log.complete_from))
     return rows.toArrow().sort_by(_ORDER)
+
+
+def told(rows):
+    return timeline_told.told(rows, complete_from(random_log().complete_from))
 
 
 def rows_of(table):
