@@ -192,7 +192,7 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
         log = kept.rows().where((F.col("run") >= run.first_run) & ~F.col("is_inferred"))
         counts, configurations = count_records(log)
         progress(f"decoding {sum(counts.values()):,} records of run {run.reads[0].run}")
-        bring_up_to_date(kept, run.so_far, names, folder, progress)
+        bring_up_to_date(kept, run.so_far, names, folder, progress, read_from=run.first_run)
         quarantined = _quarantined(kept, run.reads)
     last = run.reads[-1]
     return Audit(

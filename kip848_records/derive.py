@@ -85,12 +85,17 @@ def with_inferred(records: Mapping[str, DataFrame], inferred: DataFrame | None =
     }
 
 
-def group_tables(log: DataFrame, dialect: str, known: Known, keep: Keep) -> dict[str, DataFrame]:
-    """Return the rows of every table that tells of groups over time (`timeline.timelines`)."""
+def group_tables(
+    log: DataFrame, dialect: str, known: Known, keep: Keep, settled: DataFrame | None = None
+) -> dict[str, DataFrame]:
+    """Return the rows of every table that tells of groups over time (`timeline.timelines`).
+
+    `settled`: the groups of which the log begins with a snapshot (`timeline.group_events`).
+    """
     records = decode_together(log, EVENT_TABLES, dialect=dialect)
     if known.quarantine is None:
-        events = group_events(records, known.history)
+        events = group_events(records, known.history, settled=settled)
     else:
         losses = keep(partition_losses(known.quarantine, known.history), "losses")
-        events = group_events(records, known.history, lost_records(known.quarantine), losses)
+        events = group_events(records, known.history, lost_records(known.quarantine), losses, settled)
     return timelines(events, known.topics, known.captured_at, keep)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kip848_records.live.kept_log import histories_by
@@ -11,20 +14,47 @@ from kip848_records.sources.log import group_id
 from kip848_records.timeline import partition_losses
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from kip848_records.derive import Known
+    from kip848_records.landing import Scratch
     from kip848_records.live.kept_log import KeptLog, Read
     from kip848_records.timeline import PartitionHistory
 
 
-def touched_groups(
+@dataclass(frozen=True)
+class Touched:
+    """Groups of which the timelines may say something else than before.
+
+    `anew`: ``group_id`` of those that are told from their first record on. `settled`: those that are told on
+    (`settled.settled_groups`); None if there are none.
+    """
+
+    anew: DataFrame
+    settled: DataFrame | None
+
+    @classmethod
+    def of(cls, written: DataFrame, anew: DataFrame, settled: DataFrame | None, folder: Scratch) -> Touched:
+        """Return the groups that wrote something, and those told anew for other reasons, of all of which some settled.
+
+        Each has ``group_id``. What is returned is kept in `folder`.
+        """
+        anew = folder.keep(anew, "anew")
+        if settled is not None:
+            settled = folder.keep_any(settled.join(anew, "group_id", "left_anti"), "settled")
+        rest = written if settled is None else written.join(settled, "group_id", "left_anti")
+        return cls(folder.keep(anew.union(rest.select("group_id")).distinct(), "touched"), settled)
+
+    def group_ids(self) -> DataFrame:
+        """Return ``group_id`` of all of them, each once."""
+        return self.anew if self.settled is None else self.anew.union(self.settled.select("group_id"))
+
+
+def groups_told_anew(
     kept: KeptLog, reads: list[Read], finished: int, known: Known, renamed_topics: DataFrame | None
 ) -> DataFrame:
-    """Return the groups of which the timelines may say something else than after the run `finished`.
+    """Return the groups of which the timelines may say something else than before of what was there before.
 
-    Those with new records, those with something open, which is older now, those of whose history something else is
-    known, and those with topics that have another name now.
+    Those with something open, which is older now, those of whose history something else is known, and those with topics
+    that have another name now.
 
     Args:
         kept: what was read, and the tables as the run `finished` left them.
@@ -36,18 +66,14 @@ def touched_groups(
     Returns:
         ``group_id``, each once.
     """
-    log = kept.rows()
-    touched = [kept.read(name).where("status = 'open'") for name in ("epoch_timeline", "rebalance_lag")]
+    groups = [kept.read(name).where("status = 'open'") for name in ("epoch_timeline", "rebalance_lag")]
     if renamed_topics is not None:
         handovers = kept.read("partition_handover")
-        touched.append(handovers.join(F.broadcast(renamed_topics), "topic_id", "left_semi"))
-    is_new = F.col("run") > finished
+        groups.append(handovers.join(F.broadcast(renamed_topics), "topic_id", "left_semi"))
+    log = kept.rows().where("group_id IS NOT NULL")
     for partition, first in _changed_partitions(reads, finished, known).items():
-        is_new |= (F.col("partition") == partition) & (F.col("offset") >= first)
-    groups = log.where(is_new).select("group_id")
-    for rows in touched:
-        groups = groups.union(rows.select("group_id"))
-    return groups.where("group_id IS NOT NULL").distinct()
+        groups.append(log.where((F.col("partition") == partition) & (F.col("offset") >= first)))
+    return reduce(DataFrame.union, [rows.select("group_id") for rows in groups]).distinct()
 
 
 def of_groups(quarantine: DataFrame, groups: DataFrame) -> DataFrame:

@@ -19,12 +19,14 @@ from kip848_records.derive import Known, decode_present, group_tables, has_unkno
 from kip848_records.landing import Scratch, count_records
 from kip848_records.live.kept_log import KeptLog, Read, histories_by, latest
 from kip848_records.live.retention import is_pruned_after, without_ended
-from kip848_records.live.touched import of_groups, touched_groups
+from kip848_records.live.settled import EPOCHS, settled_groups, snapshots
+from kip848_records.live.touched import Touched, groups_told_anew, of_groups
 from kip848_records.replay import last_of_keys, latest_state
 from kip848_records.tables.delta import Change, append, upsert, write_audit, write_tables
 from kip848_records.tables.specs import AUDIT_RUNS, RECORD_TABLES, TABLES, TOPIC_NAME
 from kip848_records.threads import both, several
 from kip848_records.timeline.intervals import with_durations
+from kip848_records.timeline.operations import GROUP
 from kip848_records.times import utc
 from kip848_records.topics import topic_names
 
@@ -48,12 +50,19 @@ class Names:
     live: Mapping[str, str]
 
 
-def bring_up_to_date(
-    kept: KeptLog, reads: list[Read], names: Names, folder: Scratch, progress: Callable[[str], None]
+def bring_up_to_date(  # noqa: PLR0913
+    kept: KeptLog,
+    reads: list[Read],
+    names: Names,
+    folder: Scratch,
+    progress: Callable[[str], None],
+    *,
+    read_from: int | None = None,
 ) -> None:
     """Make the tables say what the kept log says: those of a run that did not finish, of another version, or all new.
 
-    `reads` is what all runs read. Each table changes in one commit, and `audit_runs` last.
+    `reads` is what all runs read; `read_from`: the first run that is the caller's own. If all before it were finished,
+    the tables are what they left. Each table changes in one commit, and `audit_runs` last.
     """
     finished = _finished(kept)
     # Apart from what an earlier call kept: an interrupted run is finished before partitions are set aside, or pruned.
@@ -62,7 +71,7 @@ def bring_up_to_date(
     if finished is None or is_pruned_after(reads, finished):
         update.rebuild()
     else:
-        update.after(finished)
+        update.after(finished, is_undisturbed=read_from == finished + 1)
 
 
 def _finished(kept: KeptLog) -> int | None:
@@ -121,8 +130,11 @@ class _Update:
 
         write_audit(self.kept, records, timelines, self._runs(after=0), self._wrote)
 
-    def after(self, finished: int) -> None:
-        """Add the records of later runs, and change what the timelines say of groups for which it is another story."""
+    def after(self, finished: int, *, is_undisturbed: bool) -> None:
+        """Add the records of later runs, and change what the timelines say of groups for which it is another story.
+
+        `is_undisturbed`: no table has been changed since the run `finished`.
+        """
         pending = sorted({read.run for read in self.reads if read.run > finished})
         if not pending:
             return
@@ -140,9 +152,16 @@ class _Update:
         topics = self._topics(news)
         renamed = self.folder.keep_any(self._renamed(topics), "renamed")
         known = self._known(topics)
-        touched = touched_groups(self.kept, self.reads, finished, known, renamed)
-        touched = self.folder.keep(touched, "touched")
-        self._update_timelines(known, touched)
+
+        anew = groups_told_anew(self.kept, self.reads, finished, known, renamed)
+        written = later.where("group_id IS NOT NULL").groupBy(*GROUP).agg(F.min("offset").alias("first_offset"))
+        if is_undisturbed:
+            before = latest([read for read in self.reads if read.run <= finished])
+            settled = settled_groups(self.kept, before, written, news.get(EPOCHS), known.quarantine)
+            touched = Touched.of(written, anew, settled, self.folder)
+        else:
+            touched = Touched.of(written, anew, None, self.folder)
+        self._update_timelines(known, touched, later)
         self._write(
             lambda: self._upsert("latest_state", self._state_change(later)),
             lambda: self._replace("partition_history", self._partition_history()),
@@ -178,28 +197,38 @@ class _Update:
         quarantine = self.kept.read("quarantine")
         return Known(histories_by(self.reads), None if quarantine.isEmpty() else quarantine, topics, self.captured_at)
 
-    def _update_timelines(self, known: Known, touched: DataFrame) -> None:
-        log = self.kept.rows().join(touched, "group_id", "left_semi")
+    def _update_timelines(self, known: Known, touched: Touched, later: DataFrame) -> None:
+        log = self.kept.rows().join(touched.anew, "group_id", "left_semi")
+        if (settled := touched.settled) is not None:
+            new = later.join(settled, [*GROUP], "left_semi")
+            log = log.unionByName(new).unionByName(snapshots(self.kept, settled))
         if known.quarantine is not None:
-            theirs = self.folder.keep_any(of_groups(known.quarantine, touched), "quarantine")
+            theirs = self.folder.keep_any(of_groups(known.quarantine, touched.anew), "quarantine")
             known = replace(known, quarantine=theirs)
-        tables = without_ended(group_tables(log, self.dialect, known, self.folder.keep), self.reads)
+        tables = group_tables(log, self.dialect, known, self.folder.keep, settled)
+        tables = without_ended(tables, self.reads)
 
-        def touching(rows: DataFrame) -> DataFrame:
-            return rows.join(touched, "group_id", "left_semi")
+        def told_anew(rows: DataFrame) -> DataFrame:
+            return rows.join(touched.anew, "group_id", "left_semi")
 
-        changes = {name: Change(tables[name], touching, _merge_key(name)) for name in _TIMELINES}
+        def told(rows: DataFrame) -> DataFrame:
+            return rows.join(touched.group_ids(), "group_id", "left_semi")
+
+        # Of settled groups what the tables say stays, but for what lasts.
+        changes = {name: Change(tables[name], told_anew, _merge_key(name)) for name in _TIMELINES}
+        changes["group_state"] = Change(tables["group_state"], told, _merge_key("group_state"))
         changes["group_state_timeline"] = self._intervals_change(tables["group_state_timeline"], touched)
         self._write(*(lambda name=name, change=change: self._upsert(name, change) for name, change in changes.items()))
 
-    def _intervals_change(self, of_touched: DataFrame, touched: DataFrame) -> Change:
+    def _intervals_change(self, of_touched: DataFrame, touched: Touched) -> Change:
         """Of a group that nothing happened to, the present state lasts for longer now."""
-        marked = touched.withColumn("touched", F.lit(True))  # noqa: FBT003
+        marked = touched.anew.withColumn("anew", F.lit(True))  # noqa: FBT003
 
         def changing(rows: DataFrame) -> DataFrame:
-            return rows.join(marked, "group_id", "left").where("touched OR to_at IS NULL").drop("touched")
+            return rows.join(marked, "group_id", "left").where("anew OR to_at IS NULL").drop("anew")
 
-        quiet = self.kept.read("group_state_timeline").where("to_at IS NULL").join(touched, "group_id", "left_anti")
+        lasting = self.kept.read("group_state_timeline").where("to_at IS NULL")
+        quiet = lasting.join(touched.group_ids(), "group_id", "left_anti")
         rows = of_touched.unionByName(with_durations(quiet.drop("cluster"), self.captured_at))
         return Change(rows, changing, _merge_key("group_state_timeline"))
 

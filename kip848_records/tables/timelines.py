@@ -224,6 +224,15 @@ GROUP_STATE = TableSpec(
             "right_censored: the beginning was seen; censored: it may have been in this state before since",
             required=True,
         ),
+        Column("seen_from", BIGINT, "From this offset on no record of the group is missing; null: some may be"),
+        Column("is_whole", BOOLEAN, "Whether no record of its present life is missing", required=True),
+        Column(
+            "is_settled",
+            BOOLEAN,
+            "Whether nothing is open in it, and each partition that ever had an owner has one: what comes next changes "
+            "nothing that was told so far",
+            required=True,
+        ),
     ),
 )
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from kip848_records.timeline.columns import Events
     from kip848_records.timeline.operations import Operations
+    from kip848_records.timeline.snapshots import Snapshots
     from kip848_records.timeline.windows import Bools, Ints
 
 OBSERVED: Final = "observed"
@@ -53,14 +54,15 @@ class History:
     """How much of its group's history each event shows.
 
     `is_complete`: the record was read before compaction could remove one that it counts with. `seen_from`: from that
-    offset on no record of the group is missing up to this one; NULL if the event is not complete. `is_headless`:
-    records of this incarnation, from before this one, are missing that compaction would have kept. `is_unscathed`: no
-    record from here on was lost.
+    offset on no record of the group is missing up to this one; NULL if the event is not complete. `is_whole`: none of
+    its incarnation is, up to this one. `is_headless`: records of this incarnation, from before this one, are missing
+    that compaction would have kept. `is_unscathed`: no record from here on was lost.
     """
 
     offset: Ints
     is_complete: Bools
     seen_from: Ints
+    is_whole: Bools
     is_headless: Bools
     is_unscathed: Bools
 
@@ -75,8 +77,10 @@ class History:
         return np.asarray((begins != NONE) & (seen_from != NULL) & (of_rows(self.offset, begins) >= seen_from))
 
 
-def histories(events: Events, operations: Operations, known: Mapping[int, PartitionHistory]) -> History:
-    """Tell what is known of each event's history by that of its partition and its losses.
+def histories(
+    events: Events, operations: Operations, snapshots: Snapshots, known: Mapping[int, PartitionHistory]
+) -> History:
+    """Tell what is known of each event's history by that of its partition, its losses, and its group's snapshot.
 
     Group epochs step by one, so one that does not follow the one before proves that records are missing, whatever the
     partition's history says: of that group nothing before it is complete in the same stretch. Of several losses the
@@ -100,13 +104,19 @@ def histories(events: Events, operations: Operations, known: Mapping[int, Partit
 
     is_headless = (head_missing & (operations.incarnation == 0)) | is_behind_loss
     is_unscathed = offset > last_loss
-    is_complete = (stretch != NONE) & (offset >= last_jump) & ~is_headless & is_unscathed
+    is_told = (stretch != NONE) & (offset >= last_jump) & ~is_headless & is_unscathed
+    is_complete = np.where(snapshots.is_snapshot, snapshots.seen_from != NULL, is_told)
     before = operations.of_group.previous()
     begins = is_complete & ((before == NONE) | ~is_complete[before])
+    seen_from = np.where(snapshots.is_snapshot, snapshots.seen_from, offset)
+    seen_from = np.where(is_complete, of_rows(seen_from, operations.of_group.last(begins)), NULL)
+    first = operations.first_of_incarnation
+    begin = np.where(snapshots.is_snapshot, np.where(snapshots.is_whole, snapshots.seen_from, NULL), offset)[first]
     return History(
         offset=offset,
         is_complete=is_complete,
-        seen_from=np.where(is_complete, of_rows(offset, operations.of_group.last(begins)), NULL),
+        seen_from=seen_from,
+        is_whole=(seen_from != NULL) & (begin >= seen_from),
         is_headless=is_headless,
         is_unscathed=is_unscathed,
     )

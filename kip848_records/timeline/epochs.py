@@ -40,7 +40,7 @@ def epoch_timeline(judged: DataFrame) -> DataFrame:
         .transform(_with_assignment)
         .where(F.col("key_type") == GROUP_EPOCH)
         .withColumn("nth", F.row_number().over(of_epoch))
-        .where("nth = 1")
+        .where("nth = 1 AND NOT of_snapshot")
         .withColumns({"bumped_at": F.col("timestamp"), "bump_offset": F.col("offset")})
         .transform(_with_outcome)
         .transform(_with_lags)

@@ -21,13 +21,14 @@ from kip848_records.timeline.operations import (
     REGULAR_EXPRESSION,
     TARGET_ASSIGNMENT,
 )
+from kip848_records.timeline.snapshots import ORDER, SNAPSHOT
 from kip848_records.timeline.told import TOLD, tell
 from kip848_records.workers import map_in_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from kip848_records.timeline.censoring import PartitionHistory
 
@@ -94,6 +95,7 @@ def group_events(
     history: Mapping[int, PartitionHistory],
     lost: DataFrame | None = None,
     losses: DataFrame | None = None,
+    settled: DataFrame | None = None,
 ) -> DataFrame:
     """Make every record that tells of a group's state one row, with everything that is told of it by those before.
 
@@ -106,10 +108,13 @@ def group_events(
         lost: the rows of `losses.lost_records`; without it, every record of a known group decoded.
         losses: the rows of `losses.partition_losses`. Those behind a group's last record take a pass over all records
             more; without it, every record could be read.
+        settled: ``partition, group_id, until bigint``, and what `snapshots.SNAPSHOT` names, of groups whose records of
+            offsets before ``until`` are their snapshot; without it, there are no such groups.
 
     Returns:
         One row per record: what `told.RECORD` names of it, null on other types and on tombstones (`member_id` is there
-        on those too), and what `told.TOLD` names besides. Types 2 have no field of their own here, types 4 and 16 none
+        on those too), and what `told.TOLD` names besides. Records of a snapshot have ``of_snapshot``, and of them
+        nothing is told that was told before. Types 2 have no field of their own here, types 4 and 16 none
         at all.
     """
     key_types = F.create_map(*(F.lit(item) for table, (key_type, _) in _EVENTS.items() for item in (table, key_type)))
@@ -125,8 +130,33 @@ def group_events(
         events = events.withColumns({"first_loss": none, "last_loss": none})
     else:
         events = events.join(F.broadcast(losses), "partition", "left")
-    in_order = events.repartition(*GROUP).sortWithinPartitions(*GROUP, "offset")
+    events = events.transform(_with_snapshots, settled)
+    in_snapshot = [] if settled is None else [_place_in_snapshot()]
+    in_order = events.repartition(*GROUP).sortWithinPartitions(*GROUP, *in_snapshot, "offset")
     return map_in_arrow(in_order, partial(tell, history), TOLD)
+
+
+def _with_snapshots(events: DataFrame, settled: DataFrame | None) -> DataFrame:
+    """Add ``snapshot``: `snapshots.SNAPSHOT`, null for all that is of none."""
+    snapshot = f"struct<{', '.join(f'{name}: {kind}' for name, kind in SNAPSHOT.items())}>"
+    if settled is None:
+        return events.withColumn("snapshot", F.lit(None).cast(snapshot))
+    known = F.struct(*SNAPSHOT).cast(snapshot)
+    of_groups = settled.select(*GROUP, "until", known.alias("known"))
+    is_before = F.col("offset") < F.col("until")
+    # Broadcast: behind a join that shuffles by these columns Spark leaves out the shuffle that brings groups together,
+    # and may then change the join to one that does not.
+    return (
+        events.join(F.broadcast(of_groups), [*GROUP], "left")
+        .withColumn("snapshot", F.when(is_before, F.col("known")))
+        .drop("until", "known")
+    )
+
+
+def _place_in_snapshot() -> Column:
+    """Return where a snapshot's record comes in it; other events come behind all of them."""
+    place = F.array_position(F.array(*map(F.lit, ORDER)), F.col("key_type"))
+    return F.when(F.col("snapshot").isNull(), len(ORDER) + 1).otherwise(place)
 
 
 def _with_lost(events: DataFrame, lost: DataFrame, key_type: int) -> DataFrame:

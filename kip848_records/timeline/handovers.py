@@ -28,6 +28,7 @@ from kip848_records.timeline.windows import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from kip848_records.timeline.owners import Owners
     from kip848_records.timeline.story import Story
     from kip848_records.timeline.windows import Ints
 
@@ -72,24 +73,43 @@ def partition_handover(events: DataFrame, topics: DataFrame) -> DataFrame:
     )
 
 
-def handovers(story: Story) -> pa.ListArray:
-    """Return for each event the partitions that its member acquired by the end of the operation (`HANDOVER`)."""
-    events, history, states, partitions = story.events, story.history, story.states, story.partitions
+@dataclass(frozen=True)
+class Ownership:
+    """Who owned each partition as of each step, and who claimed to."""
+
+    steps: Steps
+    owners: Owners
+    claims: Claims
+
+
+def ownership(story: Story) -> Ownership:
+    """Tell who owned the partitions of all groups."""
+    states = story.states
     steps = _steps(story)
     operation, timestamp = states.operation[steps.state], states.timestamp[steps.state]
     found = owners(states.incarnation[steps.state], steps.partition, steps.step, states.member_id[steps.state])
-    before, released = found.acquired_before, found.released_before
-    claims = _claims(steps, found.of_partition, operation, timestamp)
+    return Ownership(steps, found, _claims(steps, found.of_partition, operation, timestamp))
+
+
+def handovers(story: Story, owned: Ownership) -> pa.ListArray:
+    """Return for each event the partitions that its member acquired by the end of the operation (`HANDOVER`).
+
+    What members of a snapshot have they acquired before.
+    """
+    events, history, states, partitions = story.events, story.history, story.states, story.partitions
+    steps, claims = owned.steps, owned.claims
+    operation, timestamp = states.operation[steps.state], states.timestamp[steps.state]
+    before, released = owned.owners.acquired_before, owned.owners.released_before
     # The owner before may still claim it.
     is_free = (released != NONE) & (of_rows(operation, released) > of_rows(operation, before))
     released_at = np.where(is_free, of_rows(timestamp, released), NULL)
     unowned_ms = ms_between(released_at, timestamp)
-    first = story.operations.first_of_incarnation[steps.current]
-    begin = np.where(before == NONE, first, np.where(is_free, steps.current[released], NONE))
-    is_observed = (claims.owners == 1) & history.saw(begin, steps.current)
+    was_seen = history.saw(np.where(is_free, steps.current[released], NONE), steps.current)
+    begin_is_seen = was_seen | ((before == NONE) & history.is_whole[steps.current])
+    is_observed = (claims.owners == 1) & begin_is_seen
     was_wanted = claims.wanted_in > np.maximum(of_rows(operation, before), NONE)
 
-    new = np.flatnonzero(steps.step == ACQUIRED)
+    new = np.flatnonzero((steps.step == ACQUIRED) & ~story.snapshots.is_snapshot[steps.current])
     new = new[np.argsort(states.row[steps.state[new]], kind="stable")]
     current = steps.current[new]
     columns = {
@@ -109,7 +129,7 @@ def handovers(story: Story) -> pa.ListArray:
 
 
 @dataclass(frozen=True)
-class _Steps:
+class Steps:
     """The changes of owned partitions, and those of targets, in order: of the latter the step is ASKED.
 
     `state`: the member's; `current`: the type 8 as of it; `wants`: of targets +1 or -1, else 0.
@@ -122,7 +142,7 @@ class _Steps:
     partition: Ints
 
 
-def _steps(story: Story) -> _Steps:
+def _steps(story: Story) -> Steps:
     states, partitions = story.states, story.partitions
     written = np.flatnonzero(states.current != NONE)
     current = states.current[written]
@@ -137,32 +157,35 @@ def _steps(story: Story) -> _Steps:
     partition = np.concatenate([owning.partition, wanting.partition])
     in_order = np.lexsort((states.current[state], step, states.operation[state]))
     state = state[in_order]
-    return _Steps(state, states.current[state], step[in_order], wants[in_order], partition[in_order])
+    return Steps(state, states.current[state], step[in_order], wants[in_order], partition[in_order])
 
 
 @dataclass(frozen=True)
-class _Claims:
-    """How many members own a partition as of a step, and for how long it had been wanted but unowned before.
+class Claims:
+    """How many members own, and want, a partition as of a step, and for how long it had been wanted but unowned before.
 
     `wanted_in`: the last operation that left it so; `wanted_ms`: since it was acquired before.
     """
 
     owners: Ints
+    wanters: Ints
     wanted_in: Ints
     wanted_ms: Ints
 
 
-def _claims(steps: _Steps, of_partition: Window, operation: Ints, timestamp: Ints) -> _Claims:
+def _claims(steps: Steps, of_partition: Window, operation: Ints, timestamp: Ints) -> Claims:
     owning = of_partition.running_sum(np.select([steps.step == ACQUIRED, steps.step == RELEASED], [1, -1]))
     following = of_partition.following()
     ends_operation = of_rows(operation, following) != operation
-    is_unmet = ends_operation & (owning == 0) & (of_partition.running_sum(steps.wants) > 0)
+    wanting = of_partition.running_sum(steps.wants)
+    is_unmet = ends_operation & (owning == 0) & (wanting > 0)
     until_next = ms_between(timestamp, of_rows(timestamp, following))
     unmet_ms = of_partition.running_sum(np.where(is_unmet & (until_next != NULL), until_next, 0), before=True)
     # Nobody misses what somebody owns: what has come together since it was acquired before is of this time.
     before = Window(within(of_partition, steps.step)).previous()
-    return _Claims(
+    return Claims(
         owners=owning,
+        wanters=wanting,
         wanted_in=of_rows(operation, of_partition.last(is_unmet, before=True)),
         wanted_ms=unmet_ms - np.where(before == NONE, 0, unmet_ms[before]),
     )

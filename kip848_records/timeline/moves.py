@@ -26,16 +26,15 @@ def partitions_moved(story: Story) -> Ints:
     Returns:
         A number for each event that wrote an assignment; NULL where nobody can tell, and for all other events.
     """
-    written = story.written
+    history, written = story.history, story.written
     incarnation, assignment = _moves(story)
     place = written.place(incarnation, assignment)
     # Targets behind the last assignment belong to none.
     moved = np.bincount(place[place != NONE], minlength=len(written.row))
-    operations = story.operations
-    before = Window(operations.of_incarnation.codes[written.row], are_together=True).previous()
-    begin = np.where(before == NONE, operations.first_of_incarnation[written.row], written.row[before])
+    before = Window(story.operations.of_incarnation.codes[written.row], are_together=True).previous()
+    was_seen = history.saw(np.where(before == NONE, NONE, written.row[before]), written.row)
     counted = np.full(len(story.events), NULL)
-    counted[written.row] = np.where(story.history.saw(begin, written.row), moved, NULL)
+    counted[written.row] = np.where(was_seen | ((before == NONE) & history.is_whole[written.row]), moved, NULL)
     return counted
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from kip848_records.timeline.columns import Events
+    from kip848_records.timeline.snapshots import Snapshots
     from kip848_records.timeline.windows import Bools, Ints
 
 GROUP: Final = ("partition", "group_id")
@@ -55,7 +56,7 @@ class Operations:
 
     An operation (one heartbeat, one fencing, one deletion) is a run of contiguous offsets with one timestamp. Events
     hold one group's records only, so a record of anybody else shows as a gap in the offsets and ends the operation.
-    One that may be anybody's belongs to none.
+    One that may be anybody's belongs to none. A snapshot is one.
 
     `operation`: the offset of the operation's first record. `incarnation`: the number of type-3 tombstones before the
     event. `ends_operation`: a type-3 tombstone does so for its incarnation, though the operation may go on in the next
@@ -83,10 +84,9 @@ class Operations:
         return self.of_incarnation.min(np.arange(len(self.operation)))
 
 
-def operations(events: Events) -> Operations:
-    """Tell the operations of events that are in order."""
+def operations(events: Events, of_group: Window, snapshots: Snapshots) -> Operations:
+    """Tell the operations of events that are in order, of each group behind its snapshot."""
     offset, timestamp, key_type = events.ints("offset"), events.ints("timestamp"), events.ints("key_type")
-    of_group = Window(events.groups(), are_together=True)
     before = of_group.previous()
     continues = (
         (before != NONE)
@@ -94,10 +94,11 @@ def operations(events: Events) -> Operations:
         & (timestamp == of_rows(timestamp, before))
         & (timestamp != NULL)
         & (key_type != LOST_TO_ANY)
-    )
+        & ~holds_of(snapshots.is_snapshot, before)
+    ) | ((before != NONE) & snapshots.is_snapshot)
     deletes = (key_type == GROUP_EPOCH) & events.bools("is_tombstone")
     operation = offset[of_group.last(~continues)]
-    incarnation = of_group.running_sum(deletes, before=True)
+    incarnation = snapshots.incarnation + of_group.running_sum(deletes, before=True)
     of_incarnation = Window(within(of_group, incarnation), are_together=True)
     member = events.codes("member_id")
     return Operations(

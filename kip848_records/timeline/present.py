@@ -17,8 +17,8 @@ def judged_groups(events: DataFrame) -> DataFrame:
 
     Returns:
         One row per type 3, type 6 and last record of an operation: the event's ``partition, group_id, incarnation,
-        operation, offset, timestamp, key_type, is_tombstone, ends_operation, seen_from, seen_at_end,
-        cause, partitions_moved``, and the columns of `states.JUDGED`.
+        operation, offset, timestamp, key_type, is_tombstone, ends_operation, of_snapshot, seen_from,
+        seen_at_end, is_whole, is_settled, cause, partitions_moved``, and the columns of `states.JUDGED`.
     """
     place = (
         "operation",
@@ -27,8 +27,11 @@ def judged_groups(events: DataFrame) -> DataFrame:
         "key_type",
         "is_tombstone",
         "ends_operation",
+        "of_snapshot",
         "seen_from",
         "seen_at_end",
+        "is_whole",
+        "is_settled",
         "cause",
         "partitions_moved",
     )
@@ -44,10 +47,11 @@ def last_states(judged: DataFrame) -> DataFrame:
     Returns:
         One row per group: ``partition, group_id, incarnation, group_type, state, group_epoch,
         assignment_epoch, generation, members, converged_members, members_away, since, offset, waits_for_away_only,
-        history``. ``since`` is the timestamp from which on the group has been in this state without interruption,
-        where Assigning and Reconciling count as one: a group that has not converged. ``history`` is right_censored
-        if its beginning was seen, else censored: it may have begun before ``since``. ``offset`` is the last record
-        that was counted. ``waits_for_away_only``: the group is Reconciling, but only for static members that are away.
+        history, seen_from, is_whole, is_settled``. ``since`` is the timestamp from which on the group has been in this
+        state without interruption, where Assigning and Reconciling count as one: a group that has not converged.
+        ``history`` is right_censored if its beginning was seen, else censored: it may have begun before ``since``.
+        ``offset`` is the last record that was counted. ``waits_for_away_only``: the group is Reconciling, but only for
+        static members that are away. ``seen_from, is_whole``: as in `censoring.History`; ``is_settled``: see `settled`.
     """
     in_order = Window.partitionBy(*GROUP).orderBy("offset")
     unconverged = F.col("state").isin(ASSIGNING, RECONCILING)
@@ -75,5 +79,6 @@ def last_states(judged: DataFrame) -> DataFrame:
                 is_seen=holds(F.col("start.begin") >= F.col("seen_at_end")),
                 has_end=F.lit(False),  # noqa: FBT003
             ).alias("history"),
+            *("seen_from", "is_whole", "is_settled"),
         )
     )

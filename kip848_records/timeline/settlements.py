@@ -22,6 +22,7 @@ from kip848_records.timeline.windows import NONE, NULL, ms_between, of_rows, spr
 if TYPE_CHECKING:
     from kip848_records.timeline.members import States
     from kip848_records.timeline.numbering import Assignments
+    from kip848_records.timeline.story import Story
     from kip848_records.timeline.windows import Bools, Ints
 
 
@@ -96,8 +97,12 @@ def progress_of(states: States, numbered: Assignments, timestamp: Ints, operatio
     )
 
 
-def settlements(states: States, progress: Progress) -> Settlements:
-    """Tell of each assignment that a member met in which state it met it and what settled it."""
+def settlements(story: Story) -> Settlements:
+    """Tell of each assignment that a member met in which state it met it and what settled it.
+
+    But not of one that is in a snapshot: that all its members have settled.
+    """
+    states, progress, written = story.states, story.progress, story.written
     is_member = states.is_member
     met, met_numbers = numbers(progress.met_above, np.where(is_member, progress.met_up_to, NULL))
     reconciled, reconciled_numbers = numbers(progress.settled_before, np.where(is_member, progress.settled, NULL))
@@ -108,7 +113,9 @@ def settlements(states: States, progress: Progress) -> Settlements:
     settled_by, assignment = np.concatenate([reconciled, left]), np.concatenate([reconciled_numbers, left_numbers])
     in_order = np.lexsort((assignment, of_life[settled_by]))
     met = met[np.lexsort((met_numbers, of_life[met]))]
-    by_row = np.argsort(states.row[settled_by[in_order]], kind="stable")
+    place = written.place(states.incarnation[settled_by[in_order]], assignment[in_order])
+    new = np.flatnonzero(~story.snapshots.is_snapshot[written.row[place]])
+    by_row = new[np.argsort(states.row[settled_by[in_order[new]]], kind="stable")]
     in_order = in_order[by_row]
     return Settlements(
         assignment=assignment[in_order],

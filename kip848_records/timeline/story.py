@@ -13,6 +13,8 @@ from kip848_records.timeline.numbering import numbered_assignments
 from kip848_records.timeline.operations import operations
 from kip848_records.timeline.partitions import TopicPartitions
 from kip848_records.timeline.settlements import progress_of
+from kip848_records.timeline.snapshots import Snapshots, with_begin_of_state
+from kip848_records.timeline.windows import Window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +34,7 @@ class Story:
     """The events of whole groups, and what is known of each of them, of assignments, and of members' states."""
 
     events: Events
+    snapshots: Snapshots
     operations: Operations
     history: History
     numbered: Assignments
@@ -43,14 +46,17 @@ class Story:
 
 def story(groups: pa.Table, known: Mapping[int, PartitionHistory]) -> Story:
     """Tell the story of whole groups, the events of each together and in order; `known`: by partition."""
-    events = Events(groups)
-    told = operations(events)
+    events = Events(with_begin_of_state(groups))
+    of_group = Window(events.groups(), are_together=True)
+    snapshots = Snapshots.of(events, of_group)
+    told = operations(events, of_group, snapshots)
     numbered = numbered_assignments(events, told)
     states = member_states(events, told)
     return Story(
         events=events,
+        snapshots=snapshots,
         operations=told,
-        history=histories(events, told, known),
+        history=histories(events, told, snapshots, known),
         numbered=numbered,
         written=written_assignments(events, told, numbered),
         partitions=TopicPartitions(events),

@@ -43,5 +43,5 @@ def timelines(
         "partition_handover": partition_handover(events, topics),
         "group_state_timeline": group_state_timeline(judged, captured_at),
         "group_state": last_states(judged),
-        "group_event": events.where(F.col("key_type").isin(*EVENT_TYPES)),
+        "group_event": events.where(F.col("key_type").isin(*EVENT_TYPES) & ~F.col("of_snapshot")),
     }

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 
 from kip848_records.timeline.blockers import AWAITED, awaited_at_end, owners_of_awaited, seen_blocking
 from kip848_records.timeline.causes import bump_causes
-from kip848_records.timeline.handovers import HANDOVER, handovers
+from kip848_records.timeline.handovers import HANDOVER, handovers, ownership
 from kip848_records.timeline.lags import SETTLEMENT, settled_lags
 from kip848_records.timeline.moves import partitions_moved
 from kip848_records.timeline.operations import GROUP
+from kip848_records.timeline.settled import settled_groups
 from kip848_records.timeline.settlements import settlements
 from kip848_records.timeline.states import JUDGED, judge
 from kip848_records.timeline.story import story
@@ -57,7 +58,8 @@ RECORD: Final = {
 TOLD: Final = (
     f"{', '.join(f'{name} {kind}' for name, kind in RECORD.items())}, "
     "operation bigint, incarnation int, ends_operation boolean, "
-    "is_complete boolean, seen_from bigint, seen_at_end bigint, is_headless boolean, "
+    "of_snapshot boolean, is_complete boolean, seen_from bigint, seen_at_end bigint, is_headless boolean, "
+    "is_whole boolean, is_settled boolean, "
     f"cause string, partitions_moved int, judged struct<{JUDGED}>, handovers array<struct<{HANDOVER}>>, "
     f"settlements array<struct<{SETTLEMENT}>>, awaited_at_end array<struct<{AWAITED}>>"
 )
@@ -103,21 +105,25 @@ def told(groups: pa.Table, known: Mapping[int, PartitionHistory]) -> pa.Table:
     """Tell everything that `TOLD` names of the events of whole groups; `known`: the history of their partitions."""
     of_groups = story(groups, known)
     events, operations, history = of_groups.events, of_groups.operations, of_groups.history
-    settled = settlements(of_groups.states, of_groups.progress)
+    settled = settlements(of_groups)
     asked = owners_of_awaited(of_groups)
-    columns = {name: groups[name] for name in RECORD}
+    owned, judged = ownership(of_groups), judge(events, operations, history)
+    columns = {name: events.rows[name] for name in RECORD}
     columns |= {
         "operation": pa.array(operations.operation),
         "incarnation": arrow(operations.incarnation, pa.int32()),
         "ends_operation": pa.array(operations.ends_operation),
+        "of_snapshot": pa.array(of_groups.snapshots.is_snapshot),
         "is_complete": pa.array(history.is_complete),
         "seen_from": arrow(history.seen_from, pa.int64()),
         "seen_at_end": arrow(history.seen_from[operations.last_of_group], pa.int64()),
         "is_headless": pa.array(history.is_headless),
+        "is_whole": pa.array(history.is_whole),
+        "is_settled": pa.array(settled_groups(of_groups, owned, judged)),
         "cause": bump_causes(events, operations, history),
         "partitions_moved": arrow(partitions_moved(of_groups), pa.int32()),
-        "judged": judge(events, operations, history),
-        "handovers": handovers(of_groups),
+        "judged": judged,
+        "handovers": handovers(of_groups, owned),
         "settlements": settled_lags(of_groups, settled, seen_blocking(of_groups, asked, settled)),
         "awaited_at_end": awaited_at_end(of_groups, asked),
     }

@@ -1,0 +1,97 @@
+"""Groups that had settled when the run before ended: they are told on from there, and not from their first record on.
+
+What the tables said of them then stays, and what is new goes beside it (`timeline.snapshots`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from kip848_records.timeline.operations import GROUP
+from kip848_records.timeline.snapshots import SNAPSHOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+    from kip848_records.live.kept_log import KeptLog, Read
+
+EPOCHS: Final = "consumer_group_metadata"
+"""The record table of group epochs."""
+
+
+def settled_groups(
+    kept: KeptLog,
+    before: Mapping[int, Read],
+    written: DataFrame,
+    epochs: DataFrame | None,
+    quarantine: DataFrame | None,
+) -> DataFrame:
+    """Return the groups, of those that have new records, of which the tables need only be told what comes next.
+
+    Not those of partitions with records in quarantine, nor those whose epochs jump: either says something of what came
+    before.
+
+    Args:
+        kept: what was read, and the tables as the run before left them.
+        before: what had been read of each partition by then.
+        written: ``partition, group_id, first_offset`` of the groups with new records, which is the first of them.
+        epochs: the new records of the table `EPOCHS`; None if there are none.
+        quarantine: the rows of the table of that name; None if there are none.
+
+    Returns:
+        ``partition, group_id, until``, and what `snapshots.SNAPSHOT` names, see `timeline.group_events`.
+    """
+    ends = [(partition, read.until_offset) for partition, read in before.items()]
+    until = F.broadcast(kept.spark.createDataFrame(ends, "partition int, until bigint"))
+    begins = kept.read("group_state_timeline").where("to_at IS NULL").select(*GROUP, "from_offset", "from_at")
+    settled = (
+        kept.read("group_state")
+        .where("is_settled")
+        .join(_in_one_partition(written), [*GROUP])
+        # Else it may go on with the last operation.
+        .where(F.col("first_offset") > F.col("offset") + 1)
+        .join(begins, [*GROUP])
+        .join(until, "partition")
+    )
+    if quarantine is not None:
+        damaged = quarantine.select("partition").distinct()
+        settled = settled.join(F.broadcast(damaged), "partition", "left_anti")
+    if epochs is not None:
+        settled = settled.join(_jumping(epochs, settled), [*GROUP], "left_anti")
+    return settled.select(*GROUP, "until", *SNAPSHOT)
+
+
+def snapshots(kept: KeptLog, settled: DataFrame) -> DataFrame:
+    """Return, as log rows, the last record of each live key of settled groups, as the run before left them."""
+    live = kept.read("latest_state").join(settled, [*GROUP], "left_semi").select("partition", "offset")
+    return kept.rows().join(live, ["partition", "offset"], "left_semi")
+
+
+def _in_one_partition(written: DataFrame) -> DataFrame:
+    """Leave out groups that are in several partitions by mistake."""
+    places = written.groupBy("group_id").agg(
+        F.count("*").alias("partitions"), *(F.min(name).alias(name) for name in ("partition", "first_offset"))
+    )
+    return places.where("partitions = 1").drop("partitions")
+
+
+def _jumping(epochs: DataFrame, settled: DataFrame) -> DataFrame:
+    """Return the groups of which a new epoch does not follow on the one before (`censoring.histories`)."""
+    in_order = Window.partitionBy(*GROUP).orderBy("offset")
+    of_life = Window.partitionBy(*GROUP, "life").orderBy("offset")
+    last = F.when(F.col("life") == 0, F.col("last_epoch"))
+    return (
+        epochs.select(*GROUP, "offset", "epoch", "is_tombstone")
+        .join(settled.select(*GROUP, F.col("group_epoch").alias("last_epoch")), [*GROUP])
+        .withColumn("life", F.count_if("is_tombstone").over(in_order))
+        .where("NOT is_tombstone")
+        .withColumn("before", F.coalesce(F.lag("epoch").over(of_life), last))
+        .where("epoch NOT IN (before, before + 1)")
+        .select(*GROUP)
+        .distinct()
+    )

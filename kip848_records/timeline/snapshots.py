@@ -1,0 +1,80 @@
+"""Groups that are told on from where they had settled: a snapshot takes the place of all that came before.
+
+When nothing is open in a group, what comes next changes nothing that was told of what came before. Of that only the
+last record of each key counts, and what was known of the group. A group's snapshot comes before its other events, as if
+one operation had written it: the members, what they are to have, and what they have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kip848_records.timeline.windows import NONE, bools, differs, holds_of, ints, of_rows
+
+if TYPE_CHECKING:
+    from kip848_records.timeline.columns import Events
+    from kip848_records.timeline.windows import Bools, Ints, Window
+
+SNAPSHOT: Final = {
+    "incarnation": "int",
+    "seen_from": "bigint",
+    "is_whole": "boolean",
+    "from_offset": "bigint",
+    "from_at": "timestamp",
+}
+"""What is known of a settled group with each record of its snapshot; null for all other events.
+
+That is what had been told of its last event (`told.TOLD`), and where the state began in which it was then.
+"""
+ORDER: Final = (3, 5, 4, 16, 7, 6, 8, 2)
+"""The key types in a snapshot, in their order there: a target belongs to the assignment that comes next."""
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """Which events are of a snapshot, and what the snapshot of an event's group tells: `SNAPSHOT`.
+
+    Of a group without one: no deletion came before, and nothing is known. `is_last`: of its group's snapshot.
+    """
+
+    is_snapshot: Bools
+    is_last: Bools
+    incarnation: Ints
+    seen_from: Ints
+    is_whole: Bools
+
+    @classmethod
+    def of(cls, events: Events, of_group: Window) -> Snapshots:
+        """Take the snapshots among events."""
+        known = events.rows["snapshot"]
+        is_snapshot = np.asarray(pc.is_valid(known).to_numpy())
+        first = of_group.first(is_snapshot)
+        return cls(
+            is_snapshot=is_snapshot,
+            is_last=is_snapshot & ~holds_of(is_snapshot, of_group.following()),
+            incarnation=np.where(first == NONE, 0, of_rows(ints(pc.struct_field(known, "incarnation")), first)),
+            seen_from=of_rows(ints(pc.struct_field(known, "seen_from")), first),
+            is_whole=holds_of(bools(pc.struct_field(known, "is_whole")), first),
+        )
+
+
+def with_begin_of_state(groups: pa.Table) -> pa.Table:
+    """Put the last record of each snapshot where the group's state began: there its interval begins."""
+    known = groups["snapshot"]
+    if known.null_count == len(known):
+        return groups
+    is_snapshot = np.asarray(pc.is_valid(known).to_numpy())
+    codes = pa.chunked_array([groups["group_id"].combine_chunks().dictionary_encode().indices])
+    begins = differs(ints(groups["partition"]), ints(codes, NONE))
+    ends = np.append(begins[1:], True) | ~np.append(is_snapshot[1:], False)
+    is_last = pa.array(is_snapshot & ends)
+    for name, source in {"offset": "from_offset", "timestamp": "from_at"}.items():
+        place = groups.schema.get_field_index(name)
+        began = pc.struct_field(known, source).cast(groups.schema.field(name).type)
+        groups = groups.set_column(place, groups.schema.field(name), pc.if_else(is_last, began, groups[name]))
+    return groups

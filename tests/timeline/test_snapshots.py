@@ -1,0 +1,133 @@
+"""Groups told on from where they had settled: together with what was told by then, what the whole log tells."""
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from itertools import pairwise
+
+import pytest
+
+from kip848_records.simulate import Simulation, simulate
+from kip848_records.timeline import PartitionHistory, group_events
+from tests.simulate.decoded import OFFSET_COMMIT, records_of
+from tests.timeline.logs import CAPTURED_AT, captured_logs
+from tests.timeline.random_log import random_records
+from tests.timeline.spark_rows import Rows, rows_of
+from tests.timeline.tables import END, record_table
+
+TABLES = ("epoch_timeline", "rebalance_lag", "partition_handover", "group_state_timeline", "group_state")
+SETTLED = (
+    "partition int, group_id string, until bigint, incarnation int, seen_from bigint, is_whole boolean, "
+    "from_offset bigint, from_at timestamp"
+)
+
+
+@dataclass(frozen=True)
+class Twice:
+    """A log cut in two. `whole`: what is told of it; `before`, `after`: of its first part, and from there on."""
+
+    whole: Rows
+    before: Rows
+    after: Rows
+    settled: set[tuple[int, str]]
+
+
+def group_of(record):
+    return record["partition"], record["key"].get("group") or record["key"]["groupId"]
+
+
+def cuts(records):
+    """Where each partition is cut: in the middle, between two operations."""
+    of_partitions = defaultdict(list)
+    for record in sorted(records, key=lambda record: record["offset"]):
+        of_partitions[record["partition"]].append(record)
+    return {
+        partition: next(
+            now["offset"]
+            for before, now in pairwise(rows[len(rows) // 2 :])
+            if before["timestamp"] != now["timestamp"] or group_of(before) != group_of(now)
+        )
+        for partition, rows in of_partitions.items()
+        if len(rows) > 50
+    }
+
+
+def jumping(records):
+    """The groups whose epochs jump, as no coordinator writes them."""
+    found, last = set(), {}
+    for record in records:
+        if record["type"] == 3:
+            group, epoch = group_of(record), (record["value"] or {}).get("epoch")
+            if None not in (epoch, last.get(group)) and epoch - last[group] not in (0, 1):
+                found.add(group)
+            last[group] = epoch
+    return found
+
+
+def twice(spark, records):
+    until = cuts(records)
+    records = sorted((r for r in records if r["partition"] in until), key=lambda r: (r["partition"], r["offset"]))
+    known = {p: PartitionHistory(((0, END),), head_missing=False, last_offset=None) for p in until}
+
+    def tell(records, settled=None):
+        return rows_of(spark, group_events(record_table(spark, records), known, settled=settled), CAPTURED_AT)
+
+    first = [r for r in records if r["offset"] < until[r["partition"]]]
+    second = [r for r in records if r["offset"] >= until[r["partition"]]]
+    before = tell(first)
+    begins = {
+        (row["partition"], row["group_id"]): row for row in before["group_state_timeline"] if row["to_at"] is None
+    }
+    opened = {row["group_id"] for name in TABLES[:2] for row in before[name] if row["status"] == "open"}
+    goes_on = {group_of(record) for record in second if record["type"] > OFFSET_COMMIT}
+    settled = {
+        (row["partition"], row["group_id"]): row
+        for row in before["group_state"]
+        if row["is_settled"] and row["group_id"] not in opened and (row["partition"], row["group_id"]) in goes_on
+    }
+    for place in jumping(records):
+        settled.pop(place, None)
+    live = {(group_of(r), r["type"], str(sorted(r["key"].items()))): r for r in first}
+    snapshot = [r for r in live.values() if group_of(r) in settled and r["value"] is not None]
+    told_on = snapshot + [r for r in second if group_of(r) in settled]
+    random.Random(1).shuffle(told_on)  # noqa: S311 - an order
+    rows = []
+    for place, row in settled.items():
+        begin = begins[place]
+        known_of_it = [row[name] for name in ("incarnation", "seen_from", "is_whole")]
+        began_at = datetime.fromtimestamp(begin["from_at"] / 1000, timezone.utc)
+        rows.append((*place, until[place[0]], *known_of_it, begin["from_offset"], began_at))
+    after = tell(told_on, spark.createDataFrame(rows, SETTLED))
+    return Twice(tell(records), before, after, {*settled})
+
+
+def of_settled(told, rows):
+    return [row for row in rows if (row.get("offsets_partition", row["partition"]), row["group_id"]) in told.settled]
+
+
+@pytest.fixture(scope="module", params=["random", "captures", "simulated"])
+def told(request, spark, tmp_path_factory):
+    if request.param == "random":
+        return twice(spark, random_records(6, groups=400, operations=14, partitions=3))
+    if request.param == "captures":
+        return twice(spark, captured_logs().records)
+    spec = Simulation(groups=40, members=4, hours=0.2, happening_s=4, partitions=3, commit_interval_ms=0, seed=21)
+    return twice(spark, records_of(simulate(spec, tmp_path_factory.mktemp("simulated") / "log").log))
+
+
+def test_there_is_enough_to_tell(told, request):
+    assert len(told.settled) > (50 if "random" in request.node.name else 5)
+    assert len(of_settled(told, told.after["rebalance_lag"])) > 5
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_both_parts_tell_what_the_whole_does(told, table):
+    before, after, whole = (of_settled(told, rows[table]) for rows in (told.before, told.after, told.whole))
+    # What lasts is told anew.
+    ended = [row for row in before if table != "group_state" and row.get("to_at", 0) is not None]
+    assert with_times(ended + after) == with_times(whole)
+
+
+def with_times(rows):
+    return sorted(repr(sorted(row.items())) for row in rows)
