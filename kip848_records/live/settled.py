@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from kip848_records.live.kept_log import latest
 from kip848_records.timeline.operations import GROUP
 from kip848_records.timeline.snapshots import SNAPSHOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import DataFrame
 
     from kip848_records.live.kept_log import KeptLog, Read
@@ -25,29 +24,31 @@ EPOCHS: Final = "consumer_group_metadata"
 
 
 def settled_groups(
-    kept: KeptLog,
-    before: Mapping[int, Read],
-    written: DataFrame,
-    epochs: DataFrame | None,
-    quarantine: DataFrame | None,
+    kept: KeptLog, reads: list[Read], finished: int, written: DataFrame, epochs: DataFrame | None
 ) -> DataFrame:
     """Return the groups, of those that have new records, of which the tables need only be told what comes next.
 
-    Not those of partitions with records in quarantine, nor those whose epochs jump: either says something of what came
-    before.
+    Not those whose epochs go back or jump in a way that says something of what came before.
 
     Args:
-        kept: what was read, and the tables as the run before left them.
-        before: what had been read of each partition by then.
+        kept: what was read, and the tables as the run `finished` left them.
+        reads: what all runs read.
+        finished: the number of a run.
         written: ``partition, group_id, first_offset`` of the groups with new records, which is the first of them.
         epochs: the new records of the table `EPOCHS`; None if there are none.
-        quarantine: the rows of the table of that name; None if there are none.
 
     Returns:
         ``partition, group_id, until``, and what `snapshots.SNAPSHOT` names, see `timeline.group_events`.
     """
-    ends = [(partition, read.until_offset) for partition, read in before.items()]
-    until = F.broadcast(kept.spark.createDataFrame(ends, "partition int, until bigint"))
+    before = latest([read for read in reads if read.run <= finished])
+    added_to = {
+        read.partition
+        for read in reads
+        if read.run > finished and read.partition in before
+        if read.stretch_from == before[read.partition].stretch_from
+    }
+    rows = [(partition, read.until_offset, partition in added_to) for partition, read in before.items()]
+    partitions = kept.spark.createDataFrame(rows, "partition int, until bigint, goes_on boolean")
     begins = kept.read("group_state_timeline").where("to_at IS NULL").select(*GROUP, "from_offset", "from_at")
     settled = (
         kept.read("group_state")
@@ -56,14 +57,16 @@ def settled_groups(
         # Else it may go on with the last operation.
         .where(F.col("first_offset") > F.col("offset") + 1)
         .join(begins, [*GROUP])
-        .join(until, "partition")
+        .join(F.broadcast(partitions), "partition")
     )
-    if quarantine is not None:
-        damaged = quarantine.select("partition").distinct()
-        settled = settled.join(F.broadcast(damaged), "partition", "left_anti")
     if epochs is not None:
-        settled = settled.join(_jumping(epochs, settled), [*GROUP], "left_anti")
+        settled = settled.join(_out_of_order(epochs, settled), [*GROUP], "left_anti")
     return settled.select(*GROUP, "until", *SNAPSHOT)
+
+
+def undamaged(settled: DataFrame, quarantine: DataFrame) -> DataFrame:
+    """Leave out the groups of partitions with records in quarantine, which may say something of what came before."""
+    return settled.join(F.broadcast(quarantine.select("partition").distinct()), "partition", "left_anti")
 
 
 def snapshots(kept: KeptLog, settled: DataFrame) -> DataFrame:
@@ -80,18 +83,22 @@ def _in_one_partition(written: DataFrame) -> DataFrame:
     return places.where("partitions = 1").drop("partitions")
 
 
-def _jumping(epochs: DataFrame, settled: DataFrame) -> DataFrame:
-    """Return the groups of which a new epoch does not follow on the one before (`censoring.histories`)."""
+def _out_of_order(epochs: DataFrame, settled: DataFrame) -> DataFrame:
+    """Return the groups with a new epoch that does not follow on the one before.
+
+    One that is lower does not, as where a group was deleted, and its deletion compacted away. A jump says that history
+    has a hole (`censoring.histories`): that counts where the partition's last stretch goes on.
+    """
     in_order = Window.partitionBy(*GROUP).orderBy("offset")
     of_life = Window.partitionBy(*GROUP, "life").orderBy("offset")
     last = F.when(F.col("life") == 0, F.col("last_epoch"))
     return (
         epochs.select(*GROUP, "offset", "epoch", "is_tombstone")
-        .join(settled.select(*GROUP, F.col("group_epoch").alias("last_epoch")), [*GROUP])
+        .join(settled.select(*GROUP, F.col("group_epoch").alias("last_epoch"), "goes_on"), [*GROUP])
         .withColumn("life", F.count_if("is_tombstone").over(in_order))
         .where("NOT is_tombstone")
         .withColumn("before", F.coalesce(F.lag("epoch").over(of_life), last))
-        .where("epoch NOT IN (before, before + 1)")
+        .where("epoch < before OR (goes_on AND epoch > before + 1)")
         .select(*GROUP)
         .distinct()
     )

@@ -19,7 +19,7 @@ from kip848_records.derive import Known, decode_present, group_tables, has_unkno
 from kip848_records.landing import Scratch, count_records
 from kip848_records.live.kept_log import KeptLog, Read, histories_by, latest
 from kip848_records.live.retention import is_pruned_after, without_ended
-from kip848_records.live.settled import EPOCHS, settled_groups, snapshots
+from kip848_records.live.settled import EPOCHS, settled_groups, snapshots, undamaged
 from kip848_records.live.touched import Touched, groups_told_anew, of_groups
 from kip848_records.replay import last_of_keys, latest_state
 from kip848_records.tables.delta import Change, append, upsert, write_audit, write_tables
@@ -156,8 +156,9 @@ class _Update:
         anew = groups_told_anew(self.kept, self.reads, finished, known, renamed)
         written = later.where("group_id IS NOT NULL").groupBy(*GROUP).agg(F.min("offset").alias("first_offset"))
         if is_undisturbed:
-            before = latest([read for read in self.reads if read.run <= finished])
-            settled = settled_groups(self.kept, before, written, news.get(EPOCHS), known.quarantine)
+            settled = settled_groups(self.kept, self.reads, finished, written, news.get(EPOCHS))
+            if known.quarantine is not None:
+                settled = undamaged(settled, known.quarantine)
             touched = Touched.of(written, anew, settled, self.folder)
         else:
             touched = Touched.of(written, anew, None, self.folder)

@@ -24,14 +24,15 @@ def settled_groups(story: Story, owned: Ownership, judged: pa.StructArray) -> Bo
     """Return for each event whether its group is settled with it: true at most for the last events of operations.
 
     It is Stable; of the partitions that ever had an owner each has one, and only one; each that somebody is to have is
-    in one target, and in that since the last assignment, unless a static member took another's place. Then all its
-    epochs have ended, its members have settled all their assignments, and who owns what is in their last types 8. All
-    that is known of a classic group is in its last type 2. (What is asked of a whole incarnation is asked as of its
-    end: of interest is only the answer for a group's last event.)
+    in one target, and in that since the last assignment, unless a static member took another's place; and its epochs
+    have never gone back, as where a deletion was compacted away. Then all its epochs have ended, its members have
+    settled all their assignments, and who owns what is in their last types 8. All that is known of a classic group is
+    in its last type 2. (What is asked of a whole incarnation is asked as of its end: of interest is only the answer for
+    a group's last event.)
     """
     state, group_type = pc.struct_field(judged, "state"), pc.struct_field(judged, "group_type")
     is_at_rest = pc.or_(pc.equal(state, STABLE), pc.and_(pc.equal(state, EMPTY), pc.equal(group_type, "classic")))
-    is_astray = _has_stray_partitions(story, owned) | _has_stray_targets(story)
+    is_astray = _has_stray_partitions(story, owned) | _has_stray_targets(story) | _has_stray_epochs(story)
     return np.asarray(is_at_rest.fill_null(False).to_numpy(zero_copy_only=False)) & ~is_astray  # noqa: FBT003
 
 
@@ -51,3 +52,10 @@ def _has_stray_targets(story: Story) -> Bools:
     is_stray = (key_type == MEMBER_TARGET) & (numbered.so_far == numbered.total)
     is_static = (key_type == MEMBER) & (story.events.codes("instance_id") != NO_VALUE)
     return operations.of_incarnation.any(is_stray & ~operations.of_operation.any(is_static))
+
+
+def _has_stray_epochs(story: Story) -> Bools:
+    of_incarnation = story.operations.of_incarnation
+    epochs = (story.events.ints(name) for name in ("group_epoch", "assignment_epoch"))
+    goes_back = ((epoch != NULL) & (epoch < of_incarnation.running_max(epoch, before=True)) for epoch in epochs)
+    return of_incarnation.any(np.logical_or(*goes_back))
