@@ -50,13 +50,17 @@ def with_deletions(
 
 
 def _behind(read: Read, found: Row | None) -> Read:
-    """Let a stretch begin behind the tombstones that were added, of which nobody knows what came before them."""
+    """Let a stretch begin behind the tombstones that were added, of which nobody knows what came before them.
+
+    A key that was deleted and written again shows as neither.
+    """
     if found is None:
-        return replace(read, note=f"{read.note}; 0 keys are gone")
+        return replace(read, note=f"{read.note}; 0 keys are gone", is_break=True)
     first = max(read.stretch_from, found.last + 1)
     return replace(
         read,
         note=f"{read.note}; {found['count']:,} keys are gone",
+        is_break=True,
         stretch_from=first,
         first_pair=None if read.first_pair is None else max(read.first_pair, first),
     )

@@ -38,6 +38,7 @@ class Read:
 
     Before ``kept_from`` only what the state there is made of was kept, and what the timelines tell ends at
     ``kept_since_ms`` or later, see `live.retention`; None: everything was kept.
+    ``is_break``: tombstones may have been removed since the run before, unseen.
     ``is_pruning``: it read nothing, and says from where on the log is kept.
     """
 
@@ -61,6 +62,7 @@ class Read:
     kept_from: int = 0
     kept_since_ms: int | None = None
     is_pruning: bool = False
+    is_break: bool = False
 
     @property
     def complete_from(self) -> int | None:
@@ -154,7 +156,12 @@ def histories_by(reads: list[Read]) -> dict[int, PartitionHistory]:
     for each in reads:
         of_partitions.setdefault(each.partition, []).append(each)
     return {
-        partition: PartitionHistory(_stretches(of_it), of_it[-1].head_missing, of_it[-1].until_offset - 1)
+        partition: PartitionHistory(
+            stretches=_stretches(of_it),
+            head_missing=of_it[-1].head_missing,
+            last_offset=of_it[-1].until_offset - 1,
+            breaks=tuple(read.from_offset for read in of_it if read.is_break),
+        )
         for partition, of_it in of_partitions.items()
     }
 

@@ -11,7 +11,8 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kip848_records.live.kept_log import latest
-from kip848_records.timeline.operations import GROUP
+from kip848_records.sources.log import key_of_types
+from kip848_records.timeline.operations import EVENT_TYPES, GROUP
 from kip848_records.timeline.snapshots import SNAPSHOT
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ EPOCHS: Final = "consumer_group_metadata"
 """The record table of group epochs."""
 
 
-def settled_groups(
+def groups_to_tell_on(
     kept: KeptLog, reads: list[Read], finished: int, written: DataFrame, epochs: DataFrame | None
 ) -> DataFrame:
     """Return the groups, of those that have new records, of which the tables need only be told what comes next.
@@ -38,7 +39,7 @@ def settled_groups(
         epochs: the new records of the table `EPOCHS`; None if there are none.
 
     Returns:
-        ``partition, group_id, until``, and what `snapshots.SNAPSHOT` names, see `timeline.group_events`.
+        ``partition, group_id``, and what `snapshots.SNAPSHOT` names, see `timeline.group_events`.
     """
     before = latest([read for read in reads if read.run <= finished])
     added_to = {
@@ -49,24 +50,34 @@ def settled_groups(
     }
     rows = [(partition, read.until_offset, partition in added_to) for partition, read in before.items()]
     partitions = kept.spark.createDataFrame(rows, "partition int, until bigint, goes_on boolean")
-    begins = kept.read("group_state_timeline").where("to_at IS NULL").select(*GROUP, "from_offset", "from_at")
+    begins = (
+        kept.read("group_state_timeline")
+        .where("to_at IS NULL")
+        .select(*GROUP, "from_offset", "from_at", F.col("history").alias("of_state"))
+    )
+    is_alone = F.count("*").over(Window.partitionBy("group_id")) == 1
     settled = (
         kept.read("group_state")
-        .where("is_settled")
+        .withColumn("is_alone", is_alone)
+        .where("is_settled AND is_alone")
         .join(_in_one_partition(written), [*GROUP])
         # Else it may go on with the last operation.
         .where(F.col("first_offset") > F.col("offset") + 1)
         .join(begins, [*GROUP])
+        # A state that may have begun before is not seen from its begin, though all records are (`seen_begin`).
+        .where("of_state = 'right_censored' OR seen_from IS NULL OR from_offset < seen_from")
         .join(F.broadcast(partitions), "partition")
     )
     if epochs is not None:
         settled = settled.join(_out_of_order(epochs, settled), [*GROUP], "left_anti")
-    return settled.select(*GROUP, "until", *SNAPSHOT)
+    return settled.select(*GROUP, *SNAPSHOT)
 
 
 def undamaged(settled: DataFrame, quarantine: DataFrame) -> DataFrame:
-    """Leave out the groups of partitions with records in quarantine, which may say something of what came before."""
-    return settled.join(F.broadcast(quarantine.select("partition").distinct()), "partition", "left_anti")
+    """Leave out the groups of partitions with records of groups in quarantine: these say something of the past."""
+    is_of_group = F.col("key").isNull() | key_of_types(EVENT_TYPES)
+    damaged = quarantine.where(is_of_group).select("partition").distinct()
+    return settled.join(F.broadcast(damaged), "partition", "left_anti")
 
 
 def snapshots(kept: KeptLog, settled: DataFrame) -> DataFrame:
@@ -76,7 +87,7 @@ def snapshots(kept: KeptLog, settled: DataFrame) -> DataFrame:
 
 
 def _in_one_partition(written: DataFrame) -> DataFrame:
-    """Leave out groups that are in several partitions by mistake."""
+    """Leave out groups that are in several partitions, by mistake or as partitions were added."""
     places = written.groupBy("group_id").agg(
         F.count("*").alias("partitions"), *(F.min(name).alias(name) for name in ("partition", "first_offset"))
     )

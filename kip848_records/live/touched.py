@@ -25,7 +25,7 @@ class Touched:
     """Groups of which the timelines may say something else than before.
 
     `anew`: ``group_id`` of those that are told from their first record on. `settled`: those that are told on
-    (`settled.settled_groups`); None if there are none.
+    (`settled.groups_to_tell_on`); None if there are none.
     """
 
     anew: DataFrame

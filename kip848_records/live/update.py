@@ -19,14 +19,15 @@ from kip848_records.derive import Known, decode_present, group_tables, has_unkno
 from kip848_records.landing import Scratch, count_records
 from kip848_records.live.kept_log import KeptLog, Read, histories_by, latest
 from kip848_records.live.retention import is_pruned_after, without_ended
-from kip848_records.live.settled import EPOCHS, settled_groups, snapshots, undamaged
+from kip848_records.live.settled import EPOCHS, groups_to_tell_on, snapshots, undamaged
 from kip848_records.live.touched import Touched, groups_told_anew, of_groups
 from kip848_records.replay import last_of_keys, latest_state
+from kip848_records.sources.log import key_of_types
 from kip848_records.tables.delta import Change, append, upsert, write_audit, write_tables
 from kip848_records.tables.specs import AUDIT_RUNS, RECORD_TABLES, TABLES, TOPIC_NAME
 from kip848_records.threads import both, several
 from kip848_records.timeline.intervals import with_durations
-from kip848_records.timeline.operations import GROUP
+from kip848_records.timeline.operations import EVENT_TYPES, GROUP
 from kip848_records.times import utc
 from kip848_records.topics import topic_names
 
@@ -154,9 +155,10 @@ class _Update:
         known = self._known(topics)
 
         anew = groups_told_anew(self.kept, self.reads, finished, known, renamed)
-        written = later.where("group_id IS NOT NULL").groupBy(*GROUP).agg(F.min("offset").alias("first_offset"))
+        events = later.where(key_of_types(EVENT_TYPES) & F.col("group_id").isNotNull())
+        written = events.groupBy(*GROUP).agg(F.min("offset").alias("first_offset"))
         if is_undisturbed:
-            settled = settled_groups(self.kept, self.reads, finished, written, news.get(EPOCHS))
+            settled = groups_to_tell_on(self.kept, self.reads, finished, written, news.get(EPOCHS))
             if known.quarantine is not None:
                 settled = undamaged(settled, known.quarantine)
             touched = Touched.of(written, anew, settled, self.folder)

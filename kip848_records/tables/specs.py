@@ -72,6 +72,7 @@ READ_SCHEMA = StructType(
         StructField("kept_from", BIGINT),
         StructField("kept_since_ms", BIGINT),
         StructField("is_pruning", BOOLEAN),
+        StructField("is_break", BOOLEAN),
     ]
 )
 """A row `read` of the log: see `kept_log.Read`."""

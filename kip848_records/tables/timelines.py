@@ -229,8 +229,8 @@ GROUP_STATE = TableSpec(
         Column(
             "is_settled",
             BOOLEAN,
-            "Whether nothing is open in it, and each partition that ever had an owner has one: what comes next changes "
-            "nothing that was told so far",
+            "Whether nothing is open in it, and each partition that ever had an owner has one: as a rule what comes "
+            "next changes nothing that was told so far",
             required=True,
         ),
     ),

@@ -34,13 +34,15 @@ class PartitionHistory:
 
     `stretches`: the parts of the log of which no record is missing, in order, each by its first offset and the one
     behind its last. One that was compacted between two reads has several: only what came behind one of them and before
-    the next may have been removed. `head_missing`: the start of the log is not there, though compaction keeps it.
+    the next may have been removed. `breaks`: the first offsets of reads before which tombstones may have been removed
+    too, unseen. `head_missing`: the start of the log is not there, though compaction keeps it.
     `last_offset`: of any record that was read; None if none was.
     """
 
     stretches: tuple[tuple[int, int], ...]
     head_missing: bool
     last_offset: int | None
+    breaks: tuple[int, ...] = ()
 
     def stretch(self, offset: Ints) -> Ints:
         """Return the number of the stretch that each offset is in; NONE if it is in none."""
@@ -69,9 +71,8 @@ class History:
     def saw(self, begins: Ints, ends: Ints) -> Bools:
         """Return whether no record is missing from these events to those; NONE stands for an event that is not there.
 
-        What compaction removed, a record of the same key from before the cleaner's end took the place of, or it was a
-        tombstone, and then its key is known to be gone (`live.deletions`). So of a group without an event between two
-        stretches nothing is missing between them.
+        What compaction removed, a record of the same key from before the cleaner's end took the place of. So of a group
+        without an event between two stretches nothing is missing between them, unless it was a tombstone.
         """
         seen_from = of_rows(self.seen_from, ends)
         return np.asarray((begins != NONE) & (seen_from != NULL) & (of_rows(self.offset, begins) >= seen_from))
@@ -87,7 +88,7 @@ def histories(
     first and the last count: between them a state may be called unknown that is known.
     """
     offset, epoch = events.ints("offset"), events.ints("group_epoch")
-    stretch, head_missing = _of_partitions(events, known)
+    stretch, head_missing, breaks_before = _of_partitions(events, snapshots, known)
     epoch_before = of_rows(epoch, operations.of_incarnation.last(epoch != NULL, before=True))
     jumps = (epoch != NULL) & (epoch_before != NULL) & (epoch != epoch_before) & (epoch != epoch_before + 1)
     last_jump = Window(within(operations.of_group, stretch)).max(np.where(jumps, offset, NULL))
@@ -107,7 +108,8 @@ def histories(
     is_told = (stretch != NONE) & (offset >= last_jump) & ~is_headless & is_unscathed
     is_complete = np.where(snapshots.is_snapshot, snapshots.seen_from != NULL, is_told)
     before = operations.of_group.previous()
-    begins = is_complete & ((before == NONE) | ~is_complete[before])
+    goes_on = (before != NONE) & is_complete[before] & (breaks_before == breaks_before[before]) & ~jumps
+    begins = is_complete & ~goes_on
     seen_from = np.where(snapshots.is_snapshot, snapshots.seen_from, offset)
     seen_from = np.where(is_complete, of_rows(seen_from, operations.of_group.last(begins)), NULL)
     first = operations.first_of_incarnation
@@ -122,16 +124,24 @@ def histories(
     )
 
 
-def _of_partitions(events: Events, known: Mapping[int, PartitionHistory]) -> tuple[Ints, Bools]:
-    """Return the stretch of its partition that each event is in, and whether the partition's head is missing."""
+def _of_partitions(
+    events: Events, snapshots: Snapshots, known: Mapping[int, PartitionHistory]
+) -> tuple[Ints, Bools, Ints]:
+    """Return of each event its partition's stretch, whether the partition's head is missing, and the breaks before it.
+
+    A snapshot is what the last read before left.
+    """
     partition, offset = events.ints("partition"), events.ints("offset")
     stretch, head_missing = np.full(len(events), NONE), np.zeros(len(events), bool)
+    breaks_before = np.zeros(len(events), np.int64)
+    read_up_to = np.where(snapshots.is_snapshot, snapshots.until - 1, offset)
     bounds = np.append(np.flatnonzero(differs(partition)), len(events))
     for begin, end in pairwise(bounds):
         if (of_partition := known.get(int(partition[begin]))) is not None:
             stretch[begin:end] = of_partition.stretch(offset[begin:end])
             head_missing[begin:end] = of_partition.head_missing
-    return stretch, head_missing
+            breaks_before[begin:end] = np.searchsorted(of_partition.breaks, read_up_to[begin:end], side="right")
+    return stretch, head_missing, breaks_before
 
 
 def history(*, is_seen: Column, has_end: Column) -> Column:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Events:
-    """The events of whole groups, a group's together and in the order of their offsets: each column converted once."""
+    """The events of whole groups, each column converted once. A group's are together: its snapshot, then by offset."""
 
     def __init__(self, rows: pa.Table) -> None:
         self.rows = rows

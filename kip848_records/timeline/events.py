@@ -108,14 +108,14 @@ def group_events(
         lost: the rows of `losses.lost_records`; without it, every record of a known group decoded.
         losses: the rows of `losses.partition_losses`. Those behind a group's last record take a pass over all records
             more; without it, every record could be read.
-        settled: ``partition, group_id, until bigint``, and what `snapshots.SNAPSHOT` names, of groups whose records of
-            offsets before ``until`` are their snapshot; without it, there are no such groups.
+        settled: ``partition, group_id``, and what `snapshots.SNAPSHOT` names, of groups whose records of offsets before
+            ``until`` are their snapshot; without it, there are no such groups.
 
     Returns:
         One row per record: what `told.RECORD` names of it, null on other types and on tombstones (`member_id` is there
-        on those too), and what `told.TOLD` names besides. Records of a snapshot have ``of_snapshot``, and of them
-        nothing is told that was told before. Types 2 have no field of their own here, types 4 and 16 none
-        at all.
+        on those too), and what `told.TOLD` names besides. Types 2 have no field of their own here, types 4 and 16 none
+        at all. Records of a snapshot have ``of_snapshot``: of them nothing is told that was told before, and the last
+        of them stands where the state of its group began.
     """
     key_types = F.create_map(*(F.lit(item) for table, (key_type, _) in _EVENTS.items() for item in (table, key_type)))
     events = records.withColumn("key_type", key_types[F.col("table")]).selectExpr(
@@ -142,14 +142,14 @@ def _with_snapshots(events: DataFrame, settled: DataFrame | None) -> DataFrame:
     if settled is None:
         return events.withColumn("snapshot", F.lit(None).cast(snapshot))
     known = F.struct(*SNAPSHOT).cast(snapshot)
-    of_groups = settled.select(*GROUP, "until", known.alias("known"))
-    is_before = F.col("offset") < F.col("until")
+    of_groups = settled.select(*GROUP, known.alias("known"))
+    is_before = F.col("offset") < F.col("known.until")
     # Broadcast: behind a join that shuffles by these columns Spark leaves out the shuffle that brings groups together,
     # and may then change the join to one that does not.
     return (
         events.join(F.broadcast(of_groups), [*GROUP], "left")
         .withColumn("snapshot", F.when(is_before, F.col("known")))
-        .drop("until", "known")
+        .drop("known")
     )
 
 

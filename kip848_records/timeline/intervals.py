@@ -70,8 +70,8 @@ def group_state_timeline(judged: DataFrame, captured_at: datetime | None) -> Dat
 def seen_begin(in_order: WindowSpec) -> Column:
     """Return the offset from which on a state that begins with a row was seen.
 
-    After one that the log does not tell, for want of records that may have been compacted away, it may have been there
-    before: that is at no offset.
+    After one that the log does not tell, for want of records that may have been compacted away, it may have begun
+    before: -1, which no `seen_from` reaches back to.
     """
     is_untold = (F.lag("state").over(in_order) == UNKNOWN) & F.lag("seen_from").over(in_order).isNull()
     return F.when(holds(is_untold), -1).otherwise(F.col("offset"))

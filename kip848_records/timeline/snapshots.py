@@ -26,10 +26,12 @@ SNAPSHOT: Final = {
     "is_whole": "boolean",
     "from_offset": "bigint",
     "from_at": "timestamp",
+    "until": "bigint",
 }
 """What is known of a settled group with each record of its snapshot; null for all other events.
 
-That is what had been told of its last event (`told.TOLD`), and where the state began in which it was then.
+That is what had been told of its last event (`told.TOLD`), where the state began in which it was then, and the first
+offset that had not been read.
 """
 ORDER: Final = (3, 5, 4, 16, 7, 6, 8, 2)
 """The key types in a snapshot, in their order there: a target belongs to the assignment that comes next."""
@@ -47,6 +49,7 @@ class Snapshots:
     incarnation: Ints
     seen_from: Ints
     is_whole: Bools
+    until: Ints
 
     @classmethod
     def of(cls, events: Events, of_group: Window) -> Snapshots:
@@ -59,6 +62,7 @@ class Snapshots:
             is_last=is_snapshot & ~holds_of(is_snapshot, of_group.following()),
             incarnation=np.where(first == NONE, 0, of_rows(ints(pc.struct_field(known, "incarnation")), first)),
             seen_from=of_rows(ints(pc.struct_field(known, "seen_from")), first),
+            until=of_rows(ints(pc.struct_field(known, "until")), first),
             is_whole=holds_of(bools(pc.struct_field(known, "is_whole")), first),
         )
 

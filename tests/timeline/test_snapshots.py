@@ -117,7 +117,7 @@ def told(request, spark, tmp_path_factory):
 
 
 def test_there_is_enough_to_tell(told, request):
-    assert len(told.settled) > (50 if "random" in request.node.name else 5)
+    assert len(told.settled) > (15 if "random" in request.node.name else 5)
     assert len(of_settled(told, told.after["rebalance_lag"])) > 5
 
 

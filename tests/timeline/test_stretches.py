@@ -98,3 +98,30 @@ def test_every_stretch_has_what_was_observed(nights, table, offset):
         assert len(of_it.stretches) > 2
         for stretch in of_it.stretches:
             assert observed[partition, stretch, "observed"] > 2 or stretch[1] - stretch[0] < 400
+
+
+@pytest.mark.parametrize(
+    ("key_type", "values", "breaks", "history"),
+    [
+        (2, (5, 6), (), "right_censored"),
+        (2, (5, 6), (120,), "censored"),
+        (3, (5, 6), (), "right_censored"),
+        (3, (5, 6), (120,), "censored"),
+        (3, (5, 1), (), "censored"),  # deleted and made again: the tombstone is gone
+        (3, (5, 8), (), "censored"),
+    ],
+)
+def test_what_may_have_come_between_two_stretches(spark, key_type, values, breaks, history):
+    known = {0: PartitionHistory(((0, 100), (150, 300)), head_missing=False, last_offset=299, breaks=breaks)}
+    written = [
+        {"generation": each, "members": [{"memberId": "m"}]} if key_type == 2 else {"epoch": each, "metadataHash": 0}
+        for each in values
+    ]
+    key = {"group": "g"} if key_type == 2 else {"groupId": "g"}
+    records = [
+        {"partition": 0, "offset": offset, "timestamp": offset, "type": key_type, "key": key, "value": value}
+        for offset, value in zip((50, 200), written, strict=True)
+    ]
+    told = rows_of(spark, group_events(record_table(spark, records), known), CAPTURED_AT)
+    (state,) = told["group_state_timeline"]
+    assert (state["from_offset"], state["history"]) == (50, history)
