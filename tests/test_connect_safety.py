@@ -31,6 +31,7 @@ _ALLOWED = {
     "sources/files.py": {
         "_jsc": "asks a session that has it where files lie; one of Connect has none, and is not asked"
     },
+    "derive.py": {"collect": "a row for each partition"},
     "live/kept_log.py": {"collect": "what each run read of each partition, and the last run of each cluster"},
     "live/deletions.py": {"collect": "a row of counts for each partition"},
     "live/stretches.py": {"collect": "a row for each partition"},
