@@ -11,8 +11,8 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kip848_records.live.kept_log import latest
-from kip848_records.sources.log import key_of_types
-from kip848_records.timeline.operations import EVENT_TYPES, GROUP
+from kip848_records.timeline.losses import damaged_records
+from kip848_records.timeline.operations import GROUP
 from kip848_records.timeline.snapshots import SNAPSHOT
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ def groups_to_tell_on(
 
 def undamaged(settled: DataFrame, quarantine: DataFrame) -> DataFrame:
     """Leave out the groups of partitions with records of groups in quarantine: these say something of the past."""
-    is_of_group = F.col("key").isNull() | key_of_types(EVENT_TYPES)
-    damaged = quarantine.where(is_of_group).select("partition").distinct()
+    damaged = damaged_records(quarantine).select("partition").distinct()
     return settled.join(F.broadcast(damaged), "partition", "left_anti")
 
 

@@ -157,14 +157,12 @@ class _Update:
         anew = groups_told_anew(self.kept, self.reads, finished, known, renamed)
         events = later.where(key_of_types(EVENT_TYPES) & F.col("group_id").isNotNull())
         written = events.groupBy(*GROUP).agg(F.min("offset").alias("first_offset"))
+        settled = None
         if is_undisturbed:
             settled = groups_to_tell_on(self.kept, self.reads, finished, written, news.get(EPOCHS))
             if known.quarantine is not None:
                 settled = undamaged(settled, known.quarantine)
-            touched = Touched.of(written, anew, settled, self.folder)
-        else:
-            touched = Touched.of(written, anew, None, self.folder)
-        self._update_timelines(known, touched, later)
+        self._update_timelines(known, Touched.of(written, anew, settled, self.folder), later)
         self._write(
             lambda: self._upsert("latest_state", self._state_change(later)),
             lambda: self._replace("partition_history", self._partition_history()),

@@ -30,7 +30,7 @@ def lost_records(quarantine: DataFrame) -> DataFrame:
         quarantine: the rows of the table `quarantine`.
     """
     return (
-        _of_groups(quarantine)
+        damaged_records(quarantine)
         .where("group_id IS NOT NULL")
         .select(
             *("partition", "offset", "timestamp"),
@@ -56,7 +56,7 @@ def partition_losses(quarantine: DataFrame, history: Mapping[int, PartitionHisto
         [(partition, known.last_offset) for partition, known in history.items()], "partition int, last_offset bigint"
     )
     return (
-        _of_groups(quarantine)
+        damaged_records(quarantine)
         .where("group_id IS NULL")
         .join(F.broadcast(ends), "partition")
         .where("offset < last_offset")
@@ -84,8 +84,8 @@ def lost_to_groups(events: DataFrame, losses: DataFrame) -> DataFrame:
     )
 
 
-def _of_groups(quarantine: DataFrame) -> DataFrame:
-    """Add the group id, null where it cannot be told; records that no timeline is made of are dropped."""
+def damaged_records(quarantine: DataFrame) -> DataFrame:
+    """Return the rows in quarantine that may be of a group, with ``group_id``, null where it cannot be told."""
     is_of_group = F.col("key").isNull() | key_of_types(EVENT_TYPES)
     is_placed = F.col("partition").isNotNull() & F.col("offset").isNotNull()
     return quarantine.filter(is_of_group & is_placed).withColumn("group_id", group_id())

@@ -14,6 +14,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kip848_records.timeline.operations import (
+    CURRENT_ASSIGNMENT,
+    GROUP_EPOCH,
+    GROUP_METADATA,
+    MEMBER,
+    MEMBER_TARGET,
+    PARTITION_METADATA,
+    REGULAR_EXPRESSION,
+    TARGET_ASSIGNMENT,
+)
 from kip848_records.timeline.windows import NONE, bools, differs, holds_of, ints, of_rows
 
 if TYPE_CHECKING:
@@ -33,7 +43,10 @@ SNAPSHOT: Final = {
 That is what had been told of its last event (`told.TOLD`), where the state began in which it was then, and the first
 offset that had not been read.
 """
-ORDER: Final = (3, 5, 4, 16, 7, 6, 8, 2)
+ORDER: Final = (
+    *(GROUP_EPOCH, MEMBER, PARTITION_METADATA, REGULAR_EXPRESSION, MEMBER_TARGET, TARGET_ASSIGNMENT),
+    *(CURRENT_ASSIGNMENT, GROUP_METADATA),
+)
 """The key types in a snapshot, in their order there: a target belongs to the assignment that comes next."""
 
 
@@ -41,11 +54,10 @@ ORDER: Final = (3, 5, 4, 16, 7, 6, 8, 2)
 class Snapshots:
     """Which events are of a snapshot, and what the snapshot of an event's group tells: `SNAPSHOT`.
 
-    Of a group without one: no deletion came before, and nothing is known. `is_last`: of its group's snapshot.
+    Of a group without one: no deletion came before, and nothing is known.
     """
 
     is_snapshot: Bools
-    is_last: Bools
     incarnation: Ints
     seen_from: Ints
     is_whole: Bools
@@ -59,7 +71,6 @@ class Snapshots:
         first = of_group.first(is_snapshot)
         return cls(
             is_snapshot=is_snapshot,
-            is_last=is_snapshot & ~holds_of(is_snapshot, of_group.following()),
             incarnation=np.where(first == NONE, 0, of_rows(ints(pc.struct_field(known, "incarnation")), first)),
             seen_from=of_rows(ints(pc.struct_field(known, "seen_from")), first),
             until=of_rows(ints(pc.struct_field(known, "until")), first),

@@ -63,15 +63,16 @@ TOLD: Final = (
     f"cause string, partitions_moved int, judged struct<{JUDGED}>, handovers array<struct<{HANDOVER}>>, "
     f"settlements array<struct<{SETTLEMENT}>>, awaited_at_end array<struct<{AWAITED}>>"
 )
-"""Its operation (`operations.Operations`) and what is known of its group's history (`censoring.History`), as of the
-group's last event too (`seen_at_end`); the cause of a new group epoch (`causes.bump_causes`); how many partitions an
+"""Its operation (`operations.Operations`); whether it is of a snapshot (`snapshots`); what is known of its group's
+history (`censoring.History`), as of the group's last event too (`seen_at_end`); if it is the last, whether the group is
+settled (`settled`); the cause of a new group epoch (`causes.bump_causes`); how many partitions an
 assignment moves (`moves.partitions_moved`); the group as of it (`states.judge`). With the last event of each operation
 that wrote of a member: what it acquired, which assignments it settled, and what it waits for if the log ends with it.
 """
 
 
 def tell(known: Mapping[int, PartitionHistory], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield events with what is known of each (`TOLD`). They come by partition and group id, and by offset."""
+    """Yield events with what is known of each (`TOLD`). They come by partition and group id, a snapshot first."""
     for rows in map(partial(told, known=known), whole_groups(batches)):
         yield from rows.to_batches(max_chunksize=max(1, rows.num_rows * _BATCH // max(rows.nbytes, _BATCH)))
 

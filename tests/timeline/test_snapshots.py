@@ -131,3 +131,26 @@ def test_both_parts_tell_what_the_whole_does(told, table):
 
 def with_times(rows):
     return sorted(repr(sorted(row.items())) for row in rows)
+
+
+def life(*, deletes_all):
+    """A group that was deleted, perhaps but for a type 8, and lives again: Stable, with one member."""
+    topics = [{"topicId": "t0", "partitions": [0]}]
+    current = {"memberEpoch": 1, "previousMemberEpoch": 0, "state": 0, "assignedPartitions": topics}
+    current["partitionsPendingRevocation"] = []
+    member = {"instanceId": None, "clientId": "c", "clientHost": "h", "rebalanceTimeoutMs": 1}
+    written = [(8, "before", current), (3, None, {"epoch": 1, "metadataHash": 0})]
+    written += [(8, "before", None)] if deletes_all else []
+    written += [(3, None, None), (5, "m", member), (3, None, {"epoch": 1, "metadataHash": 0})]
+    written += [(7, "m", {"topicPartitions": topics}), (6, None, {"assignmentEpoch": 1}), (8, "m", current)]
+    for offset, (kind, member_id, value) in enumerate(written):
+        key = {"groupId": "g"} | ({} if member_id is None else {"memberId": member_id})
+        yield {"partition": 0, "offset": offset, "timestamp": offset, "type": kind, "key": key, "value": value}
+
+
+@pytest.mark.parametrize("deletes_all", [True, False])
+def test_a_key_that_outlives_its_group_is_not_of_the_next(spark, deletes_all):
+    known = {0: PartitionHistory(((0, END),), head_missing=False, last_offset=None)}
+    rows = rows_of(spark, group_events(record_table(spark, life(deletes_all=deletes_all)), known), CAPTURED_AT)
+    (state,) = rows["group_state"]
+    assert (state["state"], state["is_settled"]) == ("Stable", deletes_all)

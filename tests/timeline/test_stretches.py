@@ -54,7 +54,6 @@ def read_by_night(records, rng):
 def nights(spark):
     """`whole`, `cleaned`: the rows told of the whole log, and of what the nights found; `known`: its stretches."""
     records = random_records(5, groups=80, operations=40, partitions=4)
-    # Each deletion stays: which life of a group it was is not what is asked here.
     cleaned, known = read_by_night(records, random.Random(4))  # noqa: S311 - no secret
     complete = {
         partition: PartitionHistory(((0, of_it.last_offset + 1),), head_missing=False, last_offset=of_it.last_offset)
