@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 from rich.text import Text
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
     from rich.console import RenderableType
 
     from kip848_records.audit import Audit
@@ -91,7 +92,7 @@ def _notes(audit: Audit) -> Iterator[RenderableType]:
 
 def _records(audit: Audit, quarantine: DataFrame) -> Iterator[RenderableType]:
     is_disputed = key_of_types(DISPUTED_TYPES) & F.col("position").isNotNull()
-    disputed = quarantine.where(is_disputed).count()
+    disputed = quarantine.where(is_disputed).count() if audit.quarantined else 0
     unknown = sum(count for kind, count in audit.records.items() if kind is not None and kind not in RECORDS)
     yield Text(
         f"\n{sum(audit.records.values()):,} records read, {audit.quarantined:,} rows quarantined, "
@@ -151,17 +152,26 @@ def convergence() -> Column:
 
 
 def _unconverged(audit: Audit, states: DataFrame, table: Tables) -> Iterator[RenderableType]:
-    behind = states.filter(F.col("convergence") == NOT_CONVERGED)
-    yield from _list_groups(audit, behind, NOT_CONVERGED)
-    yield from _waiting_members(behind, table)
-    yield from _list_groups(audit, states.filter(F.col("convergence") == _ONLY_AWAY), _ONLY_AWAY)
+    of_kind = Window.partitionBy("convergence")
+    oldest = (
+        with_ms(states.filter(F.col("convergence").isin(NOT_CONVERGED, _ONLY_AWAY)), "since")
+        .withColumn("groups", F.count("*").over(of_kind))
+        .withColumn("place", F.row_number().over(of_kind.orderBy("since_ms", "group_id")))
+        .filter(F.col("place") <= _SHOWN)
+        .orderBy("place")
+        .collect()
+    )
+    yield from _list_groups(audit, oldest, NOT_CONVERGED)
+    if behind := [row.group_id for row in oldest if row.convergence == NOT_CONVERGED]:
+        yield from _waiting_members(table("rebalance_lag"), behind)
+    yield from _list_groups(audit, oldest, _ONLY_AWAY)
 
 
-def _list_groups(audit: Audit, groups: DataFrame, what: str) -> Iterator[RenderableType]:
-    oldest = with_ms(groups, "since").orderBy("since_ms", "group_id").limit(_SHOWN).collect()
+def _list_groups(audit: Audit, groups: list[Row], what: str) -> Iterator[RenderableType]:
+    oldest = [row for row in groups if row.convergence == what]
     if not oldest:
         return
-    yield Text(f"\n{count_text(groups.count(), 'group')} {what}, the oldest first:")
+    yield Text(f"\n{count_text(oldest[0].groups, 'group')} {what}, the oldest first:")
     rows = []
     for row in oldest:
         age = "" if audit.captured_at is None else duration_text(_millis(audit.captured_at) - row.since_ms)
@@ -176,13 +186,12 @@ def _millis(at: datetime) -> int:
     return round(at.timestamp() * 1000)
 
 
-def _waiting_members(groups: DataFrame, table: Tables) -> Iterator[RenderableType]:
-    oldest = groups.orderBy("since", "group_id").limit(_SHOWN).select("group_id", "since")
+def _waiting_members(lags: DataFrame, groups: list[str]) -> Iterator[RenderableType]:
+    place = F.array_position(F.array(*map(F.lit, groups)), F.col("group_id"))
     behind = (
-        table("rebalance_lag")
-        .filter("status = 'open' AND NOT superseded")
-        .join(F.broadcast(oldest), "group_id")
-        .orderBy("since", "group_id", F.desc("lag_ms"), "member_id")
+        lags.filter("status = 'open' AND NOT superseded")
+        .filter(F.col("group_id").isin(groups))
+        .orderBy(place, F.desc("lag_ms"), "member_id")
         .limit(_MEMBERS_SHOWN + 1)
         .collect()
     )

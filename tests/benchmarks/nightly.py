@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from kip848_records.session import get_session
 from kip848_records.sources import read_log
+from tests.benchmarks.floor import commits, floor
 from tests.benchmarks.logs import Log, log_of
 from tests.benchmarks.processes import Used, run
 from tests.benchmarks.results import Measure
@@ -34,12 +35,18 @@ def measure(sizes: Iterable[int]) -> Iterator[Measure]:
             start = run([sys.executable, "-c", START])
             full = night(folder, "at once", "old", "new")
             night(folder, "nightly", "old")
+            tables = Path(folder, "nightly")
+            before = commits(tables)
             second = night(folder, "nightly", "recent", "new")
+            rows = floor(tables, [name for name, count in commits(tables).items() if count > before.get(name, 0)])
         yield Measure("one run over the topic", full.seconds, log.rows, log.bytes, full.jvm_bytes, full.worker_bytes)
         ratios = {"one run": full.seconds / second.seconds}
         ratios["one run, start-up apart"] = full.seconds / (second.seconds - start.seconds)
         yield Measure(
             "a night of 1 % new rows", second.seconds, new, None, second.jvm_bytes, second.worker_bytes, ratios
+        )
+        yield Measure(
+            "the tables of that night, a row each", rows.seconds, ratios={"one run": full.seconds / rows.seconds}
         )
 
 
