@@ -92,7 +92,8 @@ def _notes(audit: Audit) -> Iterator[RenderableType]:
 
 def _records(audit: Audit, quarantine: DataFrame) -> Iterator[RenderableType]:
     is_disputed = key_of_types(DISPUTED_TYPES) & F.col("position").isNotNull()
-    disputed = quarantine.where(is_disputed).count() if audit.quarantined else 0
+    # Of a copy the table holds this audit's rows alone; of a live topic those of earlier runs too.
+    disputed = quarantine.where(is_disputed).count() if audit.quarantined or audit.reads else 0
     unknown = sum(count for kind, count in audit.records.items() if kind is not None and kind not in RECORDS)
     yield Text(
         f"\n{sum(audit.records.values()):,} records read, {audit.quarantined:,} rows quarantined, "

@@ -30,7 +30,7 @@ def commits(out: Path) -> dict[str, int]:
 
 
 def write(out: str, reads: str, *names: str) -> None:
-    """Do it."""
+    """Write what `floor` measures into the folder `out`."""
     spark = get_session("bench", [reads] if reads else [])
 
     def fill(name: str) -> None:
