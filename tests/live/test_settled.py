@@ -9,23 +9,33 @@ from pyspark.sql import functions as F
 
 from kip848_records.live import update
 from kip848_records.simulate import Simulation, simulate
+from kip848_records.simulate.spec import START_MS
 from kip848_records.sources import read_log
-from kip848_records.sources.log import group_id
+from kip848_records.sources.log import group_id, is_offset_commit
 from tests.audits import table_rows
 from tests.live.topics import Topic, as_consumed, ends_of, tables
 
 NIGHTS = 4
 COMPACTED = (2, 4)
-SHAPE = Simulation(groups=60, members=3, hours=0.5, happening_s=20, partitions=3, commit_interval_ms=300_000, seed=31)
+SHAPE = Simulation(groups=60, members=3, hours=0.5, happening_s=20, partitions=3, commit_interval_ms=60_000, seed=31)
 ADDED = SHAPE.partitions
-FIRST_OF_ADDED = 3
-"""The night from which on there is one more partition, in which some groups are a second time."""
+FIRST_OF_ADDED, START_OF_ADDED = 3, 100_000
+"""The night in which there is one more partition, with some groups a second time, and its first offset."""
+
+
+def with_quiet_groups(log):
+    """The records without those that some groups wrote in the second half, but for their offset commits."""
+    half = F.timestamp_millis(F.lit(START_MS + round(SHAPE.hours * 1_800_000)))
+    is_quiet = group_id().rlike("[38]$") & (F.col("timestamp") > half)
+    kept = log.where(is_offset_commit() | ~is_quiet)
+    in_order = Window.partitionBy("partition").orderBy("offset")
+    return kept.withColumn("offset", F.row_number().over(in_order).cast("bigint") - 1)
 
 
 def a_second_time(log):
     """The records of some groups, in the partition that is added: there they are by mistake, or as Kafka grew it."""
-    in_order = Window.orderBy("partition", "offset")
-    doubled = log.where(group_id().endswith("0")).withColumn("offset", F.row_number().over(in_order).cast("bigint") - 1)
+    place = F.row_number().over(Window.orderBy("partition", "offset")).cast("bigint")
+    doubled = log.where(group_id().rlike("[05]$")).withColumn("offset", place + START_OF_ADDED - 1)
     return doubled.withColumn("partition", F.lit(ADDED))
 
 
@@ -33,7 +43,7 @@ def cleaned(rows, until):
     """What the cleaner removes of the records before these offsets: all that have a later one of the same key."""
     seen, removed = set(), set()
     for row in sorted(rows, key=lambda row: -row["offset"]):
-        if row["offset"] < until[row["partition"]]:
+        if row["offset"] < until.get(row["partition"], 0):
             key = row["partition"], bytes(row["key"])
             if key in seen:
                 removed.add((row["partition"], row["offset"]))
@@ -43,15 +53,19 @@ def cleaned(rows, until):
 
 @pytest.fixture(scope="module")
 def nights(spark, tmp_path_factory):
-    """`out`: the tables after all nights; `anew`: the same, made anew of all that was read; `told_on`: groups."""
+    """`out`: the tables after all nights; `anew`: the same, made anew of all that was read.
+
+    Groups of each night but the first: `told_on`, `wrote` (more than offset commits), and `only_committed`.
+    """
     folder = tmp_path_factory.mktemp("nights")
     log = simulate(SHAPE, folder / "simulated").log
-    log = as_consumed(read_log(spark, str(log)))
-    topic = Topic(spark, log.unionByName(a_second_time(log)).localCheckpoint(), {})
-    rows = [row.asDict() for row in topic.rows.select("partition", "offset", "key", "timestamp").collect()]
+    log = with_quiet_groups(as_consumed(read_log(spark, str(log))))
+    topic = Topic(spark, log.unionByName(a_second_time(log)).localCheckpoint(), {}, {ADDED: START_OF_ADDED})
+    wanted = topic.rows.select("partition", "offset", "key", "timestamp", group_id(), is_offset_commit())
+    rows = [row.asDict() for row in wanted.toDF(*wanted.columns[:4], "group_id", "is_commit").collect()]
     rows.sort(key=lambda row: (row["partition"], row["offset"]))
     ends = ends_of(topic.rows)
-    told_on = []
+    told_on, wrote, only_committed = [], [], []
 
     def snapshots(kept, settled, of=update.snapshots):
         told_on.append({row.group_id for row in settled.collect()})
@@ -63,18 +77,23 @@ def nights(spark, tmp_path_factory):
         for night in range(1, NIGHTS + 1):
             # Between two operations, where alone a log can end.
             until = topic.until
-            there = {p: end for p, end in ends.items() if p != ADDED or night >= FIRST_OF_ADDED}
-            topic.until = {p: boundary(rows, p, end * night // NIGHTS) for p, end in there.items()}
+            topic.until = {p: boundary(rows, p, ends[p] * night // NIGHTS) for p in range(ADDED)}
             if night in COMPACTED:
-                dirty = {p: (topic.until[p] + before) // 2 for p, before in until.items()}
-                topic.removed |= cleaned(rows, dict.fromkeys(ends, 0) | dirty)
+                dirty = {p: (topic.until[p] + until[p]) // 2 for p in range(ADDED)}
+                topic.removed |= cleaned(rows, dirty)
+            if night >= FIRST_OF_ADDED:
+                topic.until[ADDED] = ends[ADDED]
+            spans = {p: range(until.get(p, 0), end) for p, end in topic.until.items()}
+            new = [row for row in rows if row["offset"] in spans.get(row["partition"], ())]
+            wrote.append({row["group_id"] for row in new if not row["is_commit"]})
+            only_committed.append({row["group_id"] for row in new} - wrote[-1])
             topic.audit(out, offset_commits=True)
     anew = folder / "anew"
     shutil.copytree(out, anew)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(update, "_finished", lambda _: None)
         topic.audit(anew, offset_commits=True)
-    return SimpleNamespace(out=out, anew=anew, told_on=told_on)
+    return SimpleNamespace(out=out, anew=anew, told_on=told_on, wrote=wrote[1:], only_committed=only_committed[1:])
 
 
 def boundary(rows, partition, near):
@@ -86,6 +105,8 @@ def boundary(rows, partition, near):
 def test_groups_are_told_on(nights):
     assert len(nights.told_on) == NIGHTS - 1
     assert all(len(groups) > 15 for groups in nights.told_on)
+    assert all(told <= wrote for told, wrote in zip(nights.told_on, nights.wrote, strict=True))
+    assert nights.only_committed[-1]
     of_runs = {row["run"]: row["partitions"] for row in table_rows(nights.out, "audit_runs", "default")}
     for night in COMPACTED:
         notes = {read["partition"]: read["note"] for read in of_runs[night]}
