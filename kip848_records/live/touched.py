@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from kip848_records.live.kept_log import histories_by
 from kip848_records.sources.log import group_id
 from kip848_records.timeline import partition_losses
+from kip848_records.timeline.present import SETTLED
 
 if TYPE_CHECKING:
     from kip848_records.derive import Known
@@ -32,29 +33,41 @@ class Touched:
     settled: DataFrame | None
 
     @classmethod
-    def of(cls, written: DataFrame, anew: DataFrame, settled: DataFrame | None, folder: Scratch) -> Touched:
-        """Return the groups that wrote something, and those told anew for other reasons, of all of which some settled.
+    def of(cls, groups: DataFrame, anew: DataFrame | None, settled: DataFrame | None, folder: Scratch) -> Touched:
+        """Return these groups, and those to be told anew, of all of which some had settled.
 
         Each has ``group_id``. What is returned is kept in `folder`.
         """
-        anew = folder.keep(anew, "anew")
+        if anew is not None:
+            anew = folder.keep(anew, "anew")
+            groups = groups.union(anew)
         if settled is not None:
-            settled = folder.keep_any(settled.join(anew, "group_id", "left_anti"), "settled")
-        rest = written if settled is None else written.join(settled, "group_id", "left_anti")
-        return cls(folder.keep(anew.union(rest.select("group_id")).distinct(), "touched"), settled)
+            settled = settled if anew is None else settled.join(anew, "group_id", "left_anti")
+            settled = folder.keep_any(settled.join(groups, "group_id", "left_semi"), "settled")
+        rest = groups if settled is None else groups.join(settled, "group_id", "left_anti")
+        return cls(folder.keep(rest.distinct(), "touched"), settled)
 
-    def group_ids(self) -> DataFrame:
-        """Return ``group_id`` of all of them, each once."""
-        return self.anew if self.settled is None else self.anew.union(self.settled.select("group_id"))
+    def told_from(self) -> DataFrame:
+        """Return ``group_id`` of each, and ``told_from``, when it had settled (`present.SETTLED`): null for anew."""
+        anew = self.anew.select("group_id", F.lit(None).cast(SETTLED).alias("told_from"))
+        if self.settled is None:
+            return anew
+        return anew.union(self.settled.select("group_id", F.struct(*SETTLED.names).alias("told_from")))
+
+
+def open_rows(kept: KeptLog) -> DataFrame:
+    """Return ``group_id, incarnation, group_epoch`` of the rows that are open, and older now, whatever was written."""
+    epochs, lags = (kept.read(name).where("status = 'open'") for name in ("epoch_timeline", "rebalance_lag"))
+    columns = ("group_id", "incarnation", "group_epoch")
+    return epochs.select(*columns).union(lags.select(*columns)).distinct()
 
 
 def groups_told_anew(
     kept: KeptLog, reads: list[Read], finished: int, known: Known, renamed_topics: DataFrame | None
-) -> DataFrame:
+) -> DataFrame | None:
     """Return the groups of which the timelines may say something else than before of what was there before.
 
-    Those with something open, which is older now, those of whose history something else is known, and those with topics
-    that have another name now.
+    Those of whose history something else is known, and those with topics that have another name now.
 
     Args:
         kept: what was read, and the tables as the run `finished` left them.
@@ -64,16 +77,16 @@ def groups_told_anew(
         renamed_topics: ``topic_id`` of the topics whose names the tables do not have; None if there are none.
 
     Returns:
-        ``group_id``, each once.
+        ``group_id``, each once; None if there surely are none.
     """
-    groups = [kept.read(name).where("status = 'open'") for name in ("epoch_timeline", "rebalance_lag")]
+    groups = []
     if renamed_topics is not None:
         handovers = kept.read("partition_handover")
         groups.append(handovers.join(F.broadcast(renamed_topics), "topic_id", "left_semi"))
     log = kept.rows().where("group_id IS NOT NULL")
     for partition, first in _changed_partitions(reads, finished, known).items():
         groups.append(log.where((F.col("partition") == partition) & (F.col("offset") >= first)))
-    return reduce(DataFrame.union, [rows.select("group_id") for rows in groups]).distinct()
+    return reduce(DataFrame.union, [rows.select("group_id") for rows in groups]).distinct() if groups else None
 
 
 def of_groups(quarantine: DataFrame, groups: DataFrame) -> DataFrame:

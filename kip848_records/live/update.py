@@ -7,7 +7,7 @@ would have written. A run that was interrupted is finished by the next.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import DataFrame
@@ -19,8 +19,8 @@ from kip848_records.derive import Known, decode_present, group_tables, has_unkno
 from kip848_records.landing import Scratch, count_records
 from kip848_records.live.kept_log import KeptLog, Read, histories_by, latest
 from kip848_records.live.retention import is_pruned_after, without_ended
-from kip848_records.live.settled import EPOCHS, groups_to_tell_on, snapshots, undamaged
-from kip848_records.live.touched import Touched, groups_told_anew, of_groups
+from kip848_records.live.settled import EPOCHS, IS_SINCE, groups_to_tell_on, snapshots, undamaged
+from kip848_records.live.touched import Touched, groups_told_anew, of_groups, open_rows
 from kip848_records.replay import last_of_keys, latest_state
 from kip848_records.sources.log import key_of_types
 from kip848_records.tables.delta import Change, append, upsert, write_audit, write_tables
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _STATE_KEY: Final = ("partition", "key_type", "key")
-_TIMELINES: Final = (
-    *("epoch_timeline", "rebalance_lag", "partition_handover", "group_state_timeline", "group_state", "group_event"),
-)
 
 
 @dataclass(frozen=True)
@@ -157,12 +154,14 @@ class _Update:
         anew = groups_told_anew(self.kept, self.reads, finished, known, renamed)
         events = later.where(key_of_types(EVENT_TYPES) & F.col("group_id").isNotNull())
         written = events.groupBy(*GROUP).agg(F.min("offset").alias("first_offset"))
+        opened = self.folder.keep(open_rows(self.kept), "opened")
         settled = None
         if is_undisturbed:
-            settled = groups_to_tell_on(self.kept, self.reads, finished, written, news.get(EPOCHS))
+            settled = groups_to_tell_on(self.kept, self.reads, finished, written, opened, news.get(EPOCHS))
             if known.quarantine is not None:
                 settled = undamaged(settled, known.quarantine)
-        self._update_timelines(known, Touched.of(written, anew, settled, self.folder), later)
+        groups = written.select("group_id").union(opened.select("group_id"))
+        self._update_timelines(known, Touched.of(groups, anew, settled, self.folder))
         self._write(
             lambda: self._upsert("latest_state", self._state_change(later)),
             lambda: self._replace("partition_history", self._partition_history()),
@@ -198,40 +197,38 @@ class _Update:
         quarantine = self.kept.read("quarantine")
         return Known(histories_by(self.reads), None if quarantine.isEmpty() else quarantine, topics, self.captured_at)
 
-    def _update_timelines(self, known: Known, touched: Touched, later: DataFrame) -> None:
-        log = self.kept.rows().join(touched.anew, "group_id", "left_semi")
-        if (settled := touched.settled) is not None:
-            new = later.join(settled, [*GROUP], "left_semi")
-            log = log.unionByName(new).unionByName(snapshots(self.kept, settled))
+    def _update_timelines(self, known: Known, touched: Touched) -> None:
+        told_from = touched.told_from()
+        log = (
+            self.kept.rows()
+            .join(told_from, "group_id")
+            .where("told_from IS NULL OR offset >= told_from.until")
+            .drop("told_from")
+        )
+        if touched.settled is not None:
+            log = log.unionByName(snapshots(self.kept, touched.settled))
         if known.quarantine is not None:
             theirs = self.folder.keep_any(of_groups(known.quarantine, touched.anew), "quarantine")
             known = replace(known, quarantine=theirs)
-        tables = group_tables(log, self.dialect, known, self.folder.keep, settled)
+        tables = group_tables(log, self.dialect, known, self.folder.keep, touched.settled)
         tables = without_ended(tables, self.reads)
 
-        def told_anew(rows: DataFrame) -> DataFrame:
-            return rows.join(touched.anew, "group_id", "left_semi")
+        def told(rows: DataFrame, name: str) -> DataFrame:
+            """Return the rows that the new ones take the place of, and of intervals those that last."""
+            lasting = "to_at IS NULL" if name == "group_state_timeline" else "false"
+            marked = told_from.withColumn("is_touched", F.lit(True))  # noqa: FBT003
+            is_told = f"{lasting} OR (is_touched AND (told_from IS NULL OR {IS_SINCE[name]}))"
+            return rows.join(marked, "group_id", "left").where(is_told).select(*rows.columns)
 
-        def told(rows: DataFrame) -> DataFrame:
-            return rows.join(touched.group_ids(), "group_id", "left_semi")
-
-        # Of settled groups what the tables say stays, but for what lasts.
-        changes = {name: Change(tables[name], told_anew, _merge_key(name)) for name in _TIMELINES}
-        changes["group_state"] = Change(tables["group_state"], told, _merge_key("group_state"))
-        changes["group_state_timeline"] = self._intervals_change(tables["group_state_timeline"], touched)
+        tables["group_state_timeline"] = tables["group_state_timeline"].unionByName(self._lasting(told_from))
+        changes = {name: Change(tables[name], partial(told, name=name), _merge_key(name)) for name in IS_SINCE}
         self._write(*(lambda name=name, change=change: self._upsert(name, change) for name, change in changes.items()))
 
-    def _intervals_change(self, of_touched: DataFrame, touched: Touched) -> Change:
-        """Of a group that nothing happened to, the present state lasts for longer now."""
-        marked = touched.anew.withColumn("anew", F.lit(True))  # noqa: FBT003
-
-        def changing(rows: DataFrame) -> DataFrame:
-            return rows.join(marked, "group_id", "left").where("anew OR to_at IS NULL").drop("anew")
-
+    def _lasting(self, touched: DataFrame) -> DataFrame:
+        """Return the present states of groups that nothing happened to: they have lasted for longer now."""
         lasting = self.kept.read("group_state_timeline").where("to_at IS NULL")
-        quiet = lasting.join(touched.group_ids(), "group_id", "left_anti")
-        rows = of_touched.unionByName(with_durations(quiet.drop("cluster"), self.captured_at))
-        return Change(rows, changing, _merge_key("group_state_timeline"))
+        quiet = lasting.join(touched, "group_id", "left_anti")
+        return with_durations(quiet.drop("cluster"), self.captured_at)
 
     def _state_change(self, later: DataFrame) -> Change:
         """Of the keys with new records the last one counts; one that is gone, or does not decode, has no state."""

@@ -18,6 +18,7 @@ from kip848_records.tables.columns import (
     Column,
     TableSpec,
 )
+from kip848_records.timeline.present import SETTLED
 
 INCARNATION = Column("incarnation", INT, "How often the group id had been deleted before", required=True)
 HISTORY = Column(
@@ -39,7 +40,6 @@ _AWAITED = ArrayType(
     .add("owner", STRING)
     .add("released_at", TIMESTAMP)
 )
-
 EPOCH_TIMELINE = TableSpec(
     "epoch_timeline",
     "The life of every group epoch: bumped, assigned, converged, or what ended it before",
@@ -227,11 +227,10 @@ GROUP_STATE = TableSpec(
         Column("seen_from", BIGINT, "From this offset on no record of the group is missing; null: some may be"),
         Column("is_whole", BOOLEAN, "Whether no record of its present life is missing", required=True),
         Column(
-            "is_settled",
-            BOOLEAN,
-            "Whether nothing is open in it, and each partition that ever had an owner has one: as a rule what comes "
-            "next changes nothing that was told so far",
-            required=True,
+            "settled",
+            SETTLED,
+            "When nothing was open in it for the last time, and each partition that ever had an owner had one: what "
+            "came from the offset `until` on changes nothing that was told of it by then. Null: never",
         ),
     ),
 )

@@ -40,8 +40,8 @@ SNAPSHOT: Final = {
 }
 """What is known of a settled group with each record of its snapshot; null for all other events.
 
-That is what had been told of its last event (`told.TOLD`), where the state began in which it was then, and the first
-offset that had not been read.
+That is what had been told of the event with which it had settled (`told.TOLD`), where the state began in which it was
+then, and the offset behind that event.
 """
 ORDER: Final = (
     *(GROUP_EPOCH, MEMBER, PARTITION_METADATA, REGULAR_EXPRESSION, MEMBER_TARGET, TARGET_ASSIGNMENT),

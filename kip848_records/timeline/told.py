@@ -18,7 +18,7 @@ from kip848_records.timeline.handovers import HANDOVER, handovers, ownership
 from kip848_records.timeline.lags import SETTLEMENT, settled_lags
 from kip848_records.timeline.moves import partitions_moved
 from kip848_records.timeline.operations import GROUP
-from kip848_records.timeline.settled import settled_groups
+from kip848_records.timeline.settled import settled_until
 from kip848_records.timeline.settlements import settlements
 from kip848_records.timeline.states import JUDGED, judge
 from kip848_records.timeline.story import story
@@ -59,13 +59,13 @@ TOLD: Final = (
     f"{', '.join(f'{name} {kind}' for name, kind in RECORD.items())}, "
     "operation bigint, incarnation int, ends_operation boolean, "
     "of_snapshot boolean, is_complete boolean, seen_from bigint, seen_at_end bigint, is_headless boolean, "
-    "is_whole boolean, is_settled boolean, "
+    "is_whole boolean, settled_until bigint, "
     f"cause string, partitions_moved int, judged struct<{JUDGED}>, handovers array<struct<{HANDOVER}>>, "
     f"settlements array<struct<{SETTLEMENT}>>, awaited_at_end array<struct<{AWAITED}>>"
 )
 """Its operation (`operations.Operations`); whether it is of a snapshot (`snapshots`); what is known of its group's
-history (`censoring.History`), as of the group's last event too (`seen_at_end`); if it is the last, whether the group is
-settled (`settled`); the cause of a new group epoch (`causes.bump_causes`); how many partitions an
+history (`censoring.History`), as of the group's last event too (`seen_at_end`); from where on its group is told if it
+is settled with it (`settled`); the cause of a new group epoch (`causes.bump_causes`); how many partitions an
 assignment moves (`moves.partitions_moved`); the group as of it (`states.judge`). With the last event of each operation
 that wrote of a member: what it acquired, which assignments it settled, and what it waits for if the log ends with it.
 """
@@ -120,7 +120,7 @@ def told(groups: pa.Table, known: Mapping[int, PartitionHistory]) -> pa.Table:
         "seen_at_end": arrow(history.seen_from[operations.last_of_group], pa.int64()),
         "is_headless": pa.array(history.is_headless),
         "is_whole": pa.array(history.is_whole),
-        "is_settled": pa.array(settled_groups(of_groups, owned, judged)),
+        "settled_until": arrow(settled_until(of_groups, owned, judged), pa.int64()),
         "cause": bump_causes(events, operations, history),
         "partitions_moved": arrow(partitions_moved(of_groups), pa.int32()),
         "judged": judged,

@@ -105,7 +105,8 @@ def boundary(rows, partition, near):
 def test_groups_are_told_on(nights):
     assert len(nights.told_on) == NIGHTS - 1
     assert all(len(groups) > 15 for groups in nights.told_on)
-    assert all(told <= wrote for told, wrote in zip(nights.told_on, nights.wrote, strict=True))
+    # Those in which something is open are older now, though they wrote nothing.
+    assert any(told - wrote for told, wrote in zip(nights.told_on, nights.wrote, strict=True))
     assert nights.only_committed[-1]
     of_runs = {row["run"]: row["partitions"] for row in table_rows(nights.out, "audit_runs", "default")}
     for night in COMPACTED:

@@ -17,7 +17,7 @@ Rows = dict[str, list[Row]]
 _OF_REPLAY_ONLY = {"since"}
 _OF_SPARK_ONLY = {
     *("operation", "timestamp", "key_type", "is_tombstone", "ends_operation", "converged_members"),
-    *("seen_from", "seen_at_end", "of_snapshot", "is_whole", "is_settled"),
+    *("seen_from", "seen_at_end", "of_snapshot", "is_whole", "settled", "settled_until"),
 }
 
 

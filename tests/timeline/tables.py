@@ -89,6 +89,8 @@ def plain_rows(frame: DataFrame) -> list[dict[str, Any]]:
         in_ms["awaited"] = F.transform(
             "awaited", lambda each: each.withField("released_at", F.unix_millis(each["released_at"]))
         )
+    if "settled" in frame.columns:
+        in_ms["settled"] = F.col("settled").withField("from_at", F.unix_millis("settled.from_at"))
     return [row.asDict() for row in frame.withColumns(in_ms).collect()]
 
 

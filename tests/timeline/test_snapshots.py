@@ -18,19 +18,19 @@ from tests.timeline.tables import END, record_table
 
 TABLES = ("epoch_timeline", "rebalance_lag", "partition_handover", "group_state_timeline", "group_state")
 SETTLED = (
-    "partition int, group_id string, until bigint, incarnation int, seen_from bigint, is_whole boolean, "
-    "from_offset bigint, from_at timestamp"
+    "partition int, group_id string, until bigint, incarnation int, assignment_epoch int, seen_from bigint, "
+    "is_whole boolean, from_offset bigint, from_at timestamp"
 )
 
 
 @dataclass(frozen=True)
 class Twice:
-    """A log cut in two. `whole`: what is told of it; `before`, `after`: of its first part, and from there on."""
+    """A log cut in two. `whole`: what is told of it; `before`: of its first part; `after`: since its groups settled."""
 
     whole: Rows
     before: Rows
     after: Rows
-    settled: set[tuple[int, str]]
+    settled: dict[tuple[int, str], dict]
 
 
 def group_of(record):
@@ -76,34 +76,41 @@ def twice(spark, records):
     first = [r for r in records if r["offset"] < until[r["partition"]]]
     second = [r for r in records if r["offset"] >= until[r["partition"]]]
     before = tell(first)
-    begins = {
-        (row["partition"], row["group_id"]): row for row in before["group_state_timeline"] if row["to_at"] is None
-    }
-    opened = {row["group_id"] for name in TABLES[:2] for row in before[name] if row["status"] == "open"}
     goes_on = {group_of(record) for record in second if record["type"] > OFFSET_COMMIT}
     settled = {
-        (row["partition"], row["group_id"]): row
+        (row["partition"], row["group_id"]): row["settled"]
         for row in before["group_state"]
-        if row["is_settled"] and row["group_id"] not in opened and (row["partition"], row["group_id"]) in goes_on
+        if row["settled"] is not None and (row["partition"], row["group_id"]) in goes_on
     }
     for place in jumping(records):
         settled.pop(place, None)
-    live = {(group_of(r), r["type"], str(sorted(r["key"].items()))): r for r in first}
-    snapshot = [r for r in live.values() if group_of(r) in settled and r["value"] is not None]
-    told_on = snapshot + [r for r in second if group_of(r) in settled]
+    theirs = [record for record in records if group_of(record) in settled and record["type"] > OFFSET_COMMIT]
+    since = {place: known["until"] for place, known in settled.items()}
+    live = {
+        (group_of(r), r["type"], str(sorted(r["key"].items()))): r for r in theirs if r["offset"] < since[group_of(r)]
+    }
+    snapshot = [record for record in live.values() if record["value"] is not None]
+    told_on = snapshot + [record for record in theirs if record["offset"] >= since[group_of(record)]]
     random.Random(1).shuffle(told_on)  # noqa: S311 - an order
-    rows = []
-    for place, row in settled.items():
-        begin = begins[place]
-        known_of_it = [row[name] for name in ("incarnation", "seen_from", "is_whole")]
-        began_at = datetime.fromtimestamp(begin["from_at"] / 1000, timezone.utc)
-        rows.append((*place, until[place[0]], *known_of_it, begin["from_offset"], began_at))
+    names = [column.split()[0] for column in SETTLED.split(", ")[2:]]
+    rows = [
+        (*place, *(at(known[name]) if name == "from_at" else known[name] for name in names))
+        for place, known in settled.items()
+    ]
     after = tell(told_on, spark.createDataFrame(rows, SETTLED))
-    return Twice(tell(records), before, after, {*settled})
+    return Twice(tell(records), before, after, settled)
+
+
+def at(ms):
+    return datetime.fromtimestamp(ms / 1000, timezone.utc)
+
+
+def place_of(row):
+    return row.get("offsets_partition", row["partition"]), row["group_id"]
 
 
 def of_settled(told, rows):
-    return [row for row in rows if (row.get("offsets_partition", row["partition"]), row["group_id"]) in told.settled]
+    return [row for row in rows if place_of(row) in told.settled]
 
 
 @pytest.fixture(scope="module", params=["random", "captures", "simulated"])
@@ -116,17 +123,37 @@ def told(request, spark, tmp_path_factory):
     return twice(spark, records_of(simulate(spec, tmp_path_factory.mktemp("simulated") / "log").log))
 
 
+def by_then(told, table):
+    """What is told of the first part, and ended by the time at which its group had settled."""
+    for row in of_settled(told, told.before[table]):
+        since = told.settled[place_of(row)]
+        if table in {"epoch_timeline", "rebalance_lag"}:
+            epoch = -1 if since["assignment_epoch"] is None else since["assignment_epoch"]
+            is_later = (row["incarnation"], row["group_epoch"]) > (since["incarnation"], epoch)
+        elif table == "partition_handover":
+            is_later = row["acquired_offset"] >= since["until"]
+        else:
+            is_later = table == "group_state" or row["from_offset"] >= since["from_offset"]
+        if not is_later:
+            yield row
+
+
 def test_there_is_enough_to_tell(told, request):
     assert len(told.settled) > (15 if "random" in request.node.name else 5)
     assert len(of_settled(told, told.after["rebalance_lag"])) > 5
+    last = {place_of(row): row["offset"] for row in told.before["group_state"]}
+    earlier = [place for place, since in told.settled.items() if since["until"] <= last[place]]
+    assert len(earlier) > (5 if "captures" not in request.node.name else 0)
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_both_parts_tell_what_the_whole_does(told, table):
-    before, after, whole = (of_settled(told, rows[table]) for rows in (told.before, told.after, told.whole))
-    # What lasts is told anew.
-    ended = [row for row in before if table != "group_state" and row.get("to_at", 0) is not None]
-    assert with_times(ended + after) == with_times(whole)
+    ended, after, whole = (
+        (*by_then(told, table),),
+        of_settled(told, told.after[table]),
+        of_settled(told, told.whole[table]),
+    )
+    assert with_times([*ended, *after]) == with_times(whole)
 
 
 def with_times(rows):
@@ -153,4 +180,4 @@ def test_a_key_that_outlives_its_group_is_not_of_the_next(spark, deletes_all):
     known = {0: PartitionHistory(((0, END),), head_missing=False, last_offset=None)}
     rows = rows_of(spark, group_events(record_table(spark, life(deletes_all=deletes_all)), known), CAPTURED_AT)
     (state,) = rows["group_state"]
-    assert (state["state"], state["is_settled"]) == ("Stable", deletes_all)
+    assert (state["state"], state["settled"] is not None) == ("Stable", deletes_all)
