@@ -87,11 +87,10 @@ def histories(
     partition's history says: of that group nothing before it is complete in the same stretch. Of several losses the
     first and the last count: between them a state may be called unknown that is known.
     """
-    offset, epoch = events.ints("offset"), events.ints("group_epoch")
+    offset = events.ints("offset")
     stretch, head_missing, breaks_before = _of_partitions(events, snapshots, known)
-    epoch_before = of_rows(epoch, operations.of_incarnation.last(epoch != NULL, before=True))
-    jumps = (epoch != NULL) & (epoch_before != NULL) & (epoch != epoch_before) & (epoch != epoch_before + 1)
-    last_jump = Window(within(operations.of_group, stretch)).max(np.where(jumps, offset, NULL))
+    is_jump = jumps(events, operations)
+    last_jump = Window(within(operations.of_group, stretch)).max(np.where(is_jump, offset, NULL))
 
     lost = np.where(events.ints("key_type") == LOST, offset, NULL)
     last_loss = np.maximum(events.ints("last_loss"), operations.of_group.max(lost))
@@ -108,7 +107,7 @@ def histories(
     is_told = (stretch != NONE) & (offset >= last_jump) & ~is_headless & is_unscathed
     is_complete = np.where(snapshots.is_snapshot, snapshots.seen_from != NULL, is_told)
     before = operations.of_group.previous()
-    goes_on = (before != NONE) & is_complete[before] & (breaks_before == breaks_before[before]) & ~jumps
+    goes_on = (before != NONE) & is_complete[before] & (breaks_before == breaks_before[before]) & ~is_jump
     begins = is_complete & ~goes_on
     seen_from = np.where(snapshots.is_snapshot, snapshots.seen_from, offset)
     seen_from = np.where(is_complete, of_rows(seen_from, operations.of_group.last(begins)), NULL)
@@ -122,6 +121,13 @@ def histories(
         is_headless=is_headless,
         is_unscathed=is_unscathed,
     )
+
+
+def jumps(events: Events, operations: Operations) -> Bools:
+    """Return which events have a group epoch that does not follow on the one before in its incarnation."""
+    epoch = events.ints("group_epoch")
+    before = of_rows(epoch, operations.of_incarnation.last(epoch != NULL, before=True))
+    return np.asarray((epoch != NULL) & (before != NULL) & (epoch != before) & (epoch != before + 1))
 
 
 def _of_partitions(

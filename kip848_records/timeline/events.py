@@ -21,8 +21,9 @@ from kip848_records.timeline.operations import (
     REGULAR_EXPRESSION,
     TARGET_ASSIGNMENT,
 )
+from kip848_records.timeline.pieces import tell
 from kip848_records.timeline.snapshots import ORDER, SNAPSHOT
-from kip848_records.timeline.told import TOLD, tell
+from kip848_records.timeline.told import TOLD
 from kip848_records.workers import map_in_arrow
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ def group_events(
 ) -> DataFrame:
     """Make every record that tells of a group's state one row, with everything that is told of it by those before.
 
-    A group's events are brought to one task, in order, and have to fit into its memory.
+    A group's events are brought to one task, in order. They have to fit into its memory, what is told of them only in
+    part (`pieces`).
 
     Args:
         records: ``partition, offset, timestamp, size, is_tombstone, table``, and the columns of `EVENT_TABLES`, null

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
 
-from kip848_records.timeline.operations import (
-    CURRENT_ASSIGNMENT,
-    GROUP_METADATA,
-    MEMBER,
-    MEMBER_TARGET,
-    TARGET_ASSIGNMENT,
-)
+from kip848_records.timeline.operations import MEMBER, MEMBER_TARGET
 from kip848_records.timeline.partitions import ACQUIRED
+from kip848_records.timeline.snapshots import WITH_STATE
 from kip848_records.timeline.states import EMPTY, STABLE
 from kip848_records.timeline.windows import NO_VALUE, NONE, NULL, Window, holds_of, of_rows, within
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kip848_records.timeline.columns import Events
     from kip848_records.timeline.handovers import Ownership
+    from kip848_records.timeline.operations import Operations
     from kip848_records.timeline.story import Story
     from kip848_records.timeline.windows import Bools, Ints
-
-_WITH_STATE: Final = (GROUP_METADATA, MEMBER, TARGET_ASSIGNMENT, MEMBER_TARGET, CURRENT_ASSIGNMENT)
 
 
 def settled_until(story: Story, owned: Ownership, judged: pa.StructArray) -> Ints:
@@ -34,16 +29,24 @@ def settled_until(story: Story, owned: Ownership, judged: pa.StructArray) -> Int
     It is Stable; of the partitions that ever had an owner each has one, and only one; each that somebody is to have is
     in one target, and in that since the last assignment, unless a static member took another's place. Then all its
     epochs have ended, its members have settled all their assignments, and who owns what is in their last types 8. All
-    that is known of a classic group is in its last type 2. And no event that is known may tell of what came before it:
-    the group's epochs never go back, as where a deletion was compacted away; and its deletions leave no key behind.
+    that is known of a classic group is in its last type 2. And none of its events may say something of what came long
+    before it (`tells_of_the_past`).
     """
     state, group_type = pc.struct_field(judged, "state"), pc.struct_field(judged, "group_type")
     is_at_rest = pc.or_(pc.equal(state, STABLE), pc.and_(pc.equal(state, EMPTY), pc.equal(group_type, "classic")))
-    is_astray = _has_stray_partitions(story, owned) | _has_stray_targets(story) | _has_stray_epochs(story)
-    is_astray |= _has_orphans(story)
+    is_astray = _has_stray_partitions(story, owned) | _has_stray_targets(story)
+    is_astray |= tells_of_the_past(story.events, story.operations)
     is_settled = np.asarray(is_at_rest.fill_null(False).to_numpy(zero_copy_only=False)) & ~is_astray  # noqa: FBT003
     behind = story.events.ints("offset") + 1
     return np.where(is_settled, np.where(story.snapshots.is_snapshot, story.snapshots.until, behind), NULL)
+
+
+def tells_of_the_past(events: Events, operations: Operations) -> Bools:
+    """Return for each event whether any event of its group says something of what came before it, long ago as it was.
+
+    Epochs that go back do, as where a deletion was compacted away, and deletions that leave a key behind.
+    """
+    return _has_stray_epochs(events, operations) | _has_orphans(events, operations)
 
 
 def _has_stray_partitions(story: Story, owned: Ownership) -> Bools:
@@ -70,18 +73,18 @@ def _has_stray_targets(story: Story) -> Bools:
     return of_incarnation.last(is_target) > of_incarnation.last(story.numbered.is_assignment)
 
 
-def _has_stray_epochs(story: Story) -> Bools:
-    operations, of_incarnation = story.operations, story.operations.of_incarnation
-    bumped, assigned = story.events.ints("group_epoch"), story.events.ints("assignment_epoch")
+def _has_stray_epochs(events: Events, operations: Operations) -> Bools:
+    of_incarnation = operations.of_incarnation
+    bumped, assigned = events.ints("group_epoch"), events.ints("assignment_epoch")
     goes_back = (bumped != NULL) & (bumped < of_incarnation.running_max(bumped, before=True))
     stays = (assigned != NULL) & (assigned <= of_incarnation.running_max(assigned, before=True))
     return operations.of_group.any(goes_back | stays)
 
 
-def _has_orphans(story: Story) -> Bools:
+def _has_orphans(events: Events, operations: Operations) -> Bools:
     """Tell which groups have a key of an earlier incarnation that was not deleted: a snapshot would take it for new."""
-    operations, key_type = story.operations, story.events.ints("key_type")
+    key_type = events.ints("key_type")
     is_last = Window(within(operations.of_member, key_type)).following() == NONE
     is_past = operations.incarnation < operations.incarnation[operations.last_of_group]
-    is_live = np.isin(key_type, _WITH_STATE) & ~story.events.bools("is_tombstone")
+    is_live = np.isin(key_type, WITH_STATE) & ~events.bools("is_tombstone")
     return operations.of_group.any(is_last & is_past & is_live)

@@ -8,12 +8,13 @@ one operation had written it: the members, what they are to have, and what they 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kip848_records.timeline.columns import Events
 from kip848_records.timeline.operations import (
     CURRENT_ASSIGNMENT,
     GROUP_EPOCH,
@@ -24,11 +25,12 @@ from kip848_records.timeline.operations import (
     REGULAR_EXPRESSION,
     TARGET_ASSIGNMENT,
 )
-from kip848_records.timeline.windows import NONE, bools, differs, holds_of, ints, of_rows
+from kip848_records.timeline.windows import NONE, Window, bools, differs, holds_of, ints, of_rows, within
 
 if TYPE_CHECKING:
-    from kip848_records.timeline.columns import Events
-    from kip848_records.timeline.windows import Bools, Ints, Window
+    from collections.abc import Mapping
+
+    from kip848_records.timeline.windows import Bools, Ints
 
 SNAPSHOT: Final = {
     "incarnation": "int",
@@ -48,6 +50,9 @@ ORDER: Final = (
     *(CURRENT_ASSIGNMENT, GROUP_METADATA),
 )
 """The key types in a snapshot, in their order there: a target belongs to the assignment that comes next."""
+
+WITH_STATE: Final = (GROUP_EPOCH, MEMBER, MEMBER_TARGET, TARGET_ASSIGNMENT, CURRENT_ASSIGNMENT, GROUP_METADATA)
+"""The key types of which the last record of each key counts."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,23 @@ class Snapshots:
             until=of_rows(ints(pc.struct_field(known, "until")), first),
             is_whole=holds_of(bools(pc.struct_field(known, "is_whole")), first),
         )
+
+
+def snapshot_at(group: pa.Table, known: Mapping[str, Any]) -> pa.Table:
+    """Return the snapshot of one group as of its last event: the last event of each key that is live, in `ORDER`.
+
+    `known`: what `SNAPSHOT` names. Types 4 and 16 are left out: of them nothing counts but when they are written.
+    """
+    events = Events(group)
+    key_type = events.ints("key_type")
+    of_key = Window(within(Window(events.codes("member_id")), key_type))
+    has_state = np.isin(key_type, WITH_STATE) & ~events.bools("is_tombstone")
+    live = np.flatnonzero((of_key.following() == NONE) & has_state)
+    places = np.argsort(np.array([ORDER.index(kind) for kind in key_type[live]]), kind="stable")
+    snapshot = group.take(pa.array(live[places]))
+    place = group.schema.get_field_index("snapshot")
+    kind = group.schema.field(place).type
+    return snapshot.set_column(place, group.schema.field(place), pa.repeat(pa.scalar(dict(known), kind), len(live)))
 
 
 def with_begin_of_state(groups: pa.Table) -> pa.Table:

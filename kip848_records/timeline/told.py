@@ -6,18 +6,15 @@ pass over them; names of topics, and when the log was copied, are for Spark to a
 
 from __future__ import annotations
 
-from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kip848_records.timeline.blockers import AWAITED, awaited_at_end, owners_of_awaited, seen_blocking
 from kip848_records.timeline.causes import bump_causes
 from kip848_records.timeline.handovers import HANDOVER, handovers, ownership
 from kip848_records.timeline.lags import SETTLEMENT, settled_lags
 from kip848_records.timeline.moves import partitions_moved
-from kip848_records.timeline.operations import GROUP
 from kip848_records.timeline.settled import settled_until
 from kip848_records.timeline.settlements import settlements
 from kip848_records.timeline.states import JUDGED, judge
@@ -25,15 +22,9 @@ from kip848_records.timeline.story import story
 from kip848_records.timeline.windows import arrow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from kip848_records.timeline.censoring import PartitionHistory
-
-_STRETCH: Final = 8 << 20
-"""Bytes from which on whole groups are told: some ten thousand records, enough for NumPy. A worker needs up to thirty
-times as much while it tells them."""
-_BATCH: Final = 4 << 20
-"""About how many bytes go back to Spark at once."""
 
 RECORD: Final = {
     "partition": "int",
@@ -69,37 +60,6 @@ is settled with it (`settled`); the cause of a new group epoch (`causes.bump_cau
 assignment moves (`moves.partitions_moved`); the group as of it (`states.judge`). With the last event of each operation
 that wrote of a member: what it acquired, which assignments it settled, and what it waits for if the log ends with it.
 """
-
-
-def tell(known: Mapping[int, PartitionHistory], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield events with what is known of each (`TOLD`). They come by partition and group id, a snapshot first."""
-    for rows in map(partial(told, known=known), whole_groups(batches)):
-        yield from rows.to_batches(max_chunksize=max(1, rows.num_rows * _BATCH // max(rows.nbytes, _BATCH)))
-
-
-def whole_groups(batches: Iterable[pa.RecordBatch], size: int = _STRETCH) -> Iterator[pa.Table]:
-    """Yield what comes in tables of whole groups, each of that many bytes or more if there are so many."""
-    waiting: list[pa.RecordBatch] = []
-    count = 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        still = batch.num_rows if count < size else _rows_of_group(batch, waiting[-1])
-        waiting.append(batch.slice(0, still))
-        count += waiting[-1].nbytes
-        if still < batch.num_rows:
-            yield pa.Table.from_batches(waiting)
-            waiting = [batch.slice(still)]
-            count = waiting[-1].nbytes
-    if waiting:
-        yield pa.Table.from_batches(waiting)
-
-
-def _rows_of_group(batch: pa.RecordBatch, before: pa.RecordBatch) -> int:
-    """Return how many of the first rows are of the same group as the last one before."""
-    is_same = reduce(pc.and_, (pc.equal(batch[name], before[name][-1]) for name in GROUP))
-    first_other = pc.index(is_same, value=False).as_py()
-    return batch.num_rows if first_other < 0 else int(first_other)
 
 
 def told(groups: pa.Table, known: Mapping[int, PartitionHistory]) -> pa.Table:

@@ -181,3 +181,23 @@ def test_a_key_that_outlives_its_group_is_not_of_the_next(spark, deletes_all):
     rows = rows_of(spark, group_events(record_table(spark, life(deletes_all=deletes_all)), known), CAPTURED_AT)
     (state,) = rows["group_state"]
     assert (state["state"], state["settled"] is not None) == ("Stable", deletes_all)
+
+
+def test_a_state_that_may_have_begun_unseen_is_no_place_to_tell_on_from(spark):
+    """Until the type 3 nobody knows the group's state; all is seen since, but not that it had been Stable before."""
+    topics = [{"topicId": "t0", "partitions": [0]}]
+    current = {"memberEpoch": 1, "previousMemberEpoch": 0, "state": 0, "assignedPartitions": topics}
+    current["partitionsPendingRevocation"] = []
+    member = {"instanceId": None, "clientId": "c", "clientHost": "h", "rebalanceTimeoutMs": 1}
+    written = [(7, "m", {"topicPartitions": topics}), (6, None, {"assignmentEpoch": 1}), (5, "m", member)]
+    written += [(8, "m", current), (3, None, {"epoch": 1, "metadataHash": 0})]
+    records = [
+        {"partition": 0, "offset": offset, "timestamp": offset, "type": kind, "value": value}
+        | {"key": {"groupId": "g"} | ({} if member_id is None else {"memberId": member_id})}
+        for offset, (kind, member_id, value) in enumerate(written)
+    ]
+    for stretch_from, is_settled in [(0, True), (4, False)]:
+        known = {0: PartitionHistory(((stretch_from, END),), head_missing=False, last_offset=None)}
+        rows = rows_of(spark, group_events(record_table(spark, records), known), CAPTURED_AT)
+        (state,) = rows["group_state"]
+        assert (state["state"], state["settled"] is not None) == ("Stable", is_settled)

@@ -22,7 +22,7 @@ from kip848_records.timeline.operations import (
     TARGET_ASSIGNMENT,
     UNRELEASED_PARTITIONS,
 )
-from kip848_records.timeline.told import whole_groups
+from kip848_records.timeline.pieces import whole_groups
 from tests.timeline.logs import random_log
 from tests.timeline.tables import complete_from, record_table
 

@@ -1,0 +1,64 @@
+"""Large groups told piece by piece: what the tables say is what they say of whole groups."""
+
+import pyarrow as pa
+import pytest
+
+from kip848_records.simulate import Simulation, simulate
+from kip848_records.timeline import events as timeline_events
+from kip848_records.timeline import group_events, pieces
+from kip848_records.timeline.pieces import tell
+from tests.simulate.decoded import records_of
+from tests.timeline.logs import CAPTURED_AT, captured_logs, random_log
+from tests.timeline.spark_rows import rows_of
+from tests.timeline.tables import complete_from, record_table
+
+WHOLE = 1 << 30
+_ORDER = [(name, "ascending") for name in ("partition", "group_id", "offset")]
+
+
+@pytest.fixture(scope="module", params=["random", "captures", "simulated"])
+def log(request, tmp_path_factory):
+    """Records, from where on each partition is complete, and the size of pieces: many of each group."""
+    if request.param == "random":
+        return random_log().records, random_log().complete_from, 1
+    if request.param == "captures":
+        return captured_logs().records, captured_logs().complete_from, 4 << 10
+    spec = Simulation(groups=12, members=4, hours=0.2, happening_s=4, partitions=3, commit_interval_ms=0, seed=22)
+    records = records_of(simulate(spec, tmp_path_factory.mktemp("simulated") / "log").log)
+    # Of one partition the first records are not there.
+    return records, {0: 0, 1: 0, 2: max(r["offset"] for r in records if r["partition"] == 2) // 3}, 32 << 10
+
+
+def test_pieces_tell_what_whole_groups_do(spark, log, monkeypatch):
+    records, complete, small = log
+    known = complete_from(complete)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timeline_events, "map_in_arrow", lambda rows, *_: rows)
+        rows = group_events(record_table(spark, records), known)
+    in_order = rows.toArrow().sort_by(_ORDER)
+    lengths = []
+
+    def told(rows, known, of=pieces.told):
+        lengths.append(rows.num_rows)
+        return of(rows, known)
+
+    monkeypatch.setattr(pieces, "told", told)
+
+    def tables(size):
+        lengths.clear()
+        batches = [*tell(known, in_order.to_batches(max_chunksize=20), size)]
+        found = pa.Table.from_batches(batches).combine_chunks()  # else Spark may leave some of many out
+        return rows_of(spark, spark.createDataFrame(found), CAPTURED_AT)
+
+    whole = tables(WHOLE)
+    assert lengths == [in_order.num_rows]
+    in_pieces = tables(small)
+    assert sum(lengths) > in_order.num_rows + 50  # of snapshots
+    assert in_pieces.keys() == whole.keys()
+    for name in whole:
+        assert plain(in_pieces[name]) == plain(whole[name]), name
+
+
+def plain(rows):
+    """Rows, without what is known as of a piece's end: only of the last one does anybody ask."""
+    return sorted(repr(sorted((name, row[name]) for name in row.keys() - {"seen_at_end"})) for row in rows)
