@@ -32,8 +32,8 @@ _IS_LATER_EPOCH: Final = (
     "OR (incarnation = told_from.incarnation AND group_epoch > coalesce(told_from.assignment_epoch, -1))"
 )
 IS_SINCE: Final[Mapping[str, str]] = {
-    "epoch_timeline": _IS_LATER_EPOCH,
     "rebalance_lag": _IS_LATER_EPOCH,
+    "epoch_timeline": _IS_LATER_EPOCH,
     "partition_handover": "acquired_offset >= told_from.until",
     # The state in which a group had settled may have lasted for longer.
     "group_state_timeline": "from_offset >= told_from.from_offset",

@@ -142,8 +142,10 @@ class _Update:
         logs = [self.folder.keep(of_run, f"log-{run}") for run, of_run in of_runs.items()]
         later = reduce(DataFrame.unionByName, logs)
         news: dict[str, DataFrame] = {}
+        appends: list[Callable[[], None]] = []
         for run, log in zip(pending, logs, strict=True):
-            news = self._append_records(run, log)
+            self._write(*appends)  # of the run before: a table takes them in their order alone
+            news, appends = self._records(run, log)
         if len(pending) > 1:  # an interrupted run and this one
             counts, configurations = count_records(later)
             news = dict(decode_present(later, self.dialect, counts, configurations, offset_commits=True).records)
@@ -161,26 +163,28 @@ class _Update:
             if known.quarantine is not None:
                 settled = undamaged(settled, known.quarantine)
         groups = written.select("group_id").union(opened.select("group_id"))
-        self._update_timelines(known, Touched.of(groups, anew, settled, self.folder))
+        changes = self._timeline_changes(known, Touched.of(groups, anew, settled, self.folder))
         self._write(
+            *(lambda name=name, change=change: self._upsert(name, change) for name, change in changes.items()),
+            *appends,
             lambda: self._upsert("latest_state", self._state_change(later)),
             lambda: self._replace("partition_history", self._partition_history()),
             *([] if renamed is None else [lambda: self._replace("topic_name", topics)]),
         )
         self._append(AUDIT_RUNS.name, self._runs(after=finished), pending[-1])
 
-    def _append_records(self, run: int, log: DataFrame) -> dict[str, DataFrame]:
+    def _records(self, run: int, log: DataFrame) -> tuple[dict[str, DataFrame], list[Callable[[], None]]]:
+        """Return a run's records, and what appends them; those in quarantine are appended at once: timelines ask."""
         counts, configurations = count_records(log)
         offset_commits = self.reads[-1].offset_commits
         decoded = decode_present(log, self.dialect, counts, configurations, offset_commits=offset_commits)
         records = with_inferred(decoded.records, self._inferred(log))
         rows = dict(records)
         if (quarantine := self.folder.keep_any(decoded.quarantine, f"quarantine-{run}")) is not None:
-            rows["quarantine"] = quarantine
+            self._append("quarantine", quarantine, run)
         if has_unknown(counts):
             rows["unknown_record"] = decoded.unknown_record
-        self._write(*(lambda name=name, of_it=of_it: self._append(name, of_it, run) for name, of_it in rows.items()))
-        return dict(decoded.records)
+        return dict(decoded.records), [partial(self._append, name, of_it, run) for name, of_it in rows.items()]
 
     def _topics(self, records: Mapping[str, DataFrame]) -> DataFrame:
         """Return the names of topics, those that earlier runs knew too."""
@@ -197,7 +201,7 @@ class _Update:
         quarantine = self.kept.read("quarantine")
         return Known(histories_by(self.reads), None if quarantine.isEmpty() else quarantine, topics, self.captured_at)
 
-    def _update_timelines(self, known: Known, touched: Touched) -> None:
+    def _timeline_changes(self, known: Known, touched: Touched) -> dict[str, Change]:
         told_from = touched.told_from()
         log = (
             self.kept.rows()
@@ -221,8 +225,7 @@ class _Update:
             return rows.join(marked, "group_id", "left").where(is_told).select(*rows.columns)
 
         tables["group_state_timeline"] = tables["group_state_timeline"].unionByName(self._lasting(told_from))
-        changes = {name: Change(tables[name], partial(told, name=name), _merge_key(name)) for name in IS_SINCE}
-        self._write(*(lambda name=name, change=change: self._upsert(name, change) for name, change in changes.items()))
+        return {name: Change(tables[name], partial(told, name=name), _merge_key(name)) for name in IS_SINCE}
 
     def _lasting(self, touched: DataFrame) -> DataFrame:
         """Return the present states of groups that nothing happened to: they have lasted for longer now."""
