@@ -70,9 +70,14 @@ class Peaks:
                 self._add(self._process.children(recursive=True))
 
     def _add(self, processes: list[psutil.Process]) -> None:
-        sizes = {"java": 0, "python": 0}
+        jvm = workers = 0
         for process in processes:
             with suppress(psutil.Error):
-                kind = "java" if process.name() == "java" else "python"
-                sizes[kind] += process.memory_info().rss
-        self._jvm, self._workers = max(self._jvm, sizes["java"]), max(self._workers, sizes["python"])
+                size = process.memory_info().rss
+                # By its file, not its name: when the JVM starts a program, there are two of it for a moment, and the
+                # other one bears the name of a thread.
+                if Path(process.exe()).name == "java":
+                    jvm = max(jvm, size)
+                else:
+                    workers += size
+        self._jvm, self._workers = max(self._jvm, jvm), max(self._workers, workers)
