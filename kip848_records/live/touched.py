@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 from kip848_records.live.kept_log import histories_by
 from kip848_records.sources.log import group_id
@@ -48,11 +49,15 @@ class Touched:
         return cls(folder.keep(rest.distinct(), "touched"), settled)
 
     def told_from(self) -> DataFrame:
-        """Return ``group_id`` of each, and ``told_from``, when it had settled (`present.SETTLED`): null for anew."""
-        anew = self.anew.select("group_id", F.lit(None).cast(SETTLED).alias("told_from"))
+        """Return ``group_id`` of each, and ``told_from``, where it had settled: null for anew.
+
+        That is its partition, and what `present.SETTLED` names. In another partition it may have been, and deleted.
+        """
+        kind = StructType([StructField("partition", IntegerType()), *SETTLED.fields])
+        anew = self.anew.select("group_id", F.lit(None).cast(kind).alias("told_from"))
         if self.settled is None:
             return anew
-        return anew.union(self.settled.select("group_id", F.struct(*SETTLED.names).alias("told_from")))
+        return anew.union(self.settled.select("group_id", F.struct(*kind.names).alias("told_from")))
 
 
 def open_rows(kept: KeptLog) -> DataFrame:

@@ -169,8 +169,10 @@ class _Update:
             *appends,
             lambda: self._upsert("latest_state", self._state_change(later)),
             lambda: self._replace("partition_history", self._partition_history()),
-            *([] if renamed is None else [lambda: self._replace("topic_name", topics)]),
         )
+        # Behind the timelines: of a run that is killed before, the next one finds the same names to be new.
+        if renamed is not None:
+            self._replace("topic_name", topics)
         self._append(AUDIT_RUNS.name, self._runs(after=finished), pending[-1])
 
     def _records(self, run: int, log: DataFrame) -> tuple[dict[str, DataFrame], list[Callable[[], None]]]:
@@ -206,7 +208,7 @@ class _Update:
         log = (
             self.kept.rows()
             .join(told_from, "group_id")
-            .where("told_from IS NULL OR offset >= told_from.until")
+            .where("told_from IS NULL OR (partition = told_from.partition AND offset >= told_from.until)")
             .drop("told_from")
         )
         if touched.settled is not None:
@@ -221,7 +223,8 @@ class _Update:
             """Return the rows that the new ones take the place of, and of intervals those that last."""
             lasting = "to_at IS NULL" if name == "group_state_timeline" else "false"
             marked = told_from.withColumn("is_touched", F.lit(True))  # noqa: FBT003
-            is_told = f"{lasting} OR (is_touched AND (told_from IS NULL OR {IS_SINCE[name]}))"
+            is_since = f"{_log_partition(name)} = told_from.partition AND ({IS_SINCE[name]})"
+            is_told = f"{lasting} OR (is_touched AND (told_from IS NULL OR ({is_since})))"
             return rows.join(marked, "group_id", "left").where(is_told).select(*rows.columns)
 
         tables["group_state_timeline"] = tables["group_state_timeline"].unionByName(self._lasting(told_from))
@@ -297,5 +300,9 @@ class _Update:
 
 def _merge_key(name: str) -> tuple[str, ...]:
     """Return what tells a row of one cluster's from all others, though a group be in two partitions by mistake."""
-    partition = "offsets_partition" if name == "partition_handover" else "partition"
-    return tuple(dict.fromkeys((partition, *(key for key in TABLES[name].key if key != "cluster"))))
+    return tuple(dict.fromkeys((_log_partition(name), *(key for key in TABLES[name].key if key != "cluster"))))
+
+
+def _log_partition(name: str) -> str:
+    """Return which column of a table is the partition of `__consumer_offsets`."""
+    return "offsets_partition" if name == "partition_handover" else "partition"

@@ -1,10 +1,11 @@
 """What the records of a group say over time: operations, group states, epochs, assignments, owners of partitions.
 
 Pure ``DataFrame -> DataFrame`` steps: `group_events` puts the records in order and tells what is known with each, and
-`timelines` makes every table of them. In between, in Python workers, `told` takes whole groups as NumPy columns, and
-`story` adds to them step by step: `operations`, `censoring`, `numbering`, `assignments`, `members`, `settlements`. Of
-these `states`, `causes`, `moves`, `handovers`, `blockers`, `lags` tell what the tables say. `windows` does for columns
-what window functions do in Spark.
+`timelines` makes every table of them. In between, in Python workers, `pieces` takes whole groups, a large one piece by
+piece, and `told` tells of them as NumPy columns. `story` adds to these step by step: `operations`, `censoring`,
+`numbering`, `assignments`, `members`, `settlements`. Of these `states`, `causes`, `moves`, `handovers`, `blockers`,
+`lags` tell what the tables say, and `settled` where a group can be told on from. `windows` does for columns what window
+functions do in Spark.
 """
 
 from kip848_records.timeline.censoring import PartitionHistory

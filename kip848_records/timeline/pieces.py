@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from kip848_records.timeline.censoring import jumps
 from kip848_records.timeline.columns import Events
 from kip848_records.timeline.handovers import ownership
-from kip848_records.timeline.operations import GROUP, LOST, LOST_TO_ANY, operations
+from kip848_records.timeline.operations import GROUP, LOST, LOST_TO_ANY
+from kip848_records.timeline.operations import operations as operations_of
 from kip848_records.timeline.settled import settled_until, tells_of_the_past
 from kip848_records.timeline.snapshots import Snapshots, snapshot_at
 from kip848_records.timeline.states import judge
@@ -92,7 +93,7 @@ def _is_one_piece(group: pa.Table) -> bool:
     """Return whether some records of a group say something of those before, however long ago they were."""
     events = Events(group)
     of_group = Window(events.groups(), are_together=True)
-    of_it = operations(events, of_group, Snapshots.of(events, of_group))
+    of_it = operations_of(events, of_group, Snapshots.of(events, of_group))
     is_lost = np.isin(events.ints("key_type"), (LOST, LOST_TO_ANY)) | (events.ints("last_loss") != NULL)
     return bool((is_lost | jumps(events, of_it) | tells_of_the_past(events, of_it)).any())
 
@@ -120,20 +121,20 @@ def _settled_at(rows: pa.Table, known: Mapping[int, PartitionHistory]) -> tuple[
 
     The last operation may go on.
     """
-    of_rows = story(rows, known)
-    events, told_operations = of_rows.events, of_rows.operations
-    until = settled_until(of_rows, ownership(of_rows), judge(events, told_operations, of_rows.history))
-    is_over = told_operations.operation != told_operations.operation[-1]
-    places = np.flatnonzero((until != NULL) & is_over & ~of_rows.snapshots.is_snapshot)
+    so_far = story(rows, known)
+    events, operations, history = so_far.events, so_far.operations, so_far.history
+    until = settled_until(so_far, ownership(so_far), judge(events, operations, history))
+    is_over = operations.operation != operations.operation[-1]
+    places = np.flatnonzero((until != NULL) & is_over & ~so_far.snapshots.is_snapshot)
     if not len(places):
         return None
     last = int(places[-1])
-    history = of_rows.history
     seen_from = None if history.seen_from[last] == NULL else int(history.seen_from[last])
     of_it = {
-        "incarnation": int(told_operations.incarnation[last]),
+        "incarnation": int(operations.incarnation[last]),
         "seen_from": seen_from,
         "is_whole": bool(history.is_whole[last]),
+        # The piece before has told when the group's state began.
         "from_offset": rows["offset"][last].as_py(),
         "from_at": rows["timestamp"][last],
         "until": int(until[last]),

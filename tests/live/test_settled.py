@@ -11,16 +11,18 @@ from kip848_records.live import update
 from kip848_records.simulate import Simulation, simulate
 from kip848_records.simulate.spec import START_MS
 from kip848_records.sources import read_log
-from kip848_records.sources.log import group_id, is_offset_commit
+from kip848_records.sources.log import group_id, is_offset_commit, key_of_types
+from kip848_records.timeline.operations import GROUP_EPOCH
 from tests.audits import table_rows
 from tests.live.topics import Topic, as_consumed, ends_of, tables
+from tests.timeline.tables import END
 
 NIGHTS = 4
 COMPACTED = (2, 4)
 SHAPE = Simulation(groups=60, members=3, hours=0.5, happening_s=20, partitions=3, commit_interval_ms=60_000, seed=31)
 ADDED = SHAPE.partitions
-FIRST_OF_ADDED, START_OF_ADDED = 3, 100_000
-"""The night in which there is one more partition, with some groups a second time, and its first offset."""
+FIRST_OF_ADDED = 3
+"""The night in which there is one more partition, with some groups a second time."""
 
 
 def with_quiet_groups(log):
@@ -33,10 +35,15 @@ def with_quiet_groups(log):
 
 
 def a_second_time(log):
-    """The records of some groups, in the partition that is added: there they are by mistake, or as Kafka grew it."""
-    place = F.row_number().over(Window.orderBy("partition", "offset")).cast("bigint")
-    doubled = log.where(group_id().rlike("[05]$")).withColumn("offset", place + START_OF_ADDED - 1)
-    return doubled.withColumn("partition", F.lit(ADDED))
+    """The records of some groups, in the partition that is added: there they are by mistake, or as Kafka grew it.
+
+    Some of them were deleted there. All offsets are below those of the same group's records of later nights.
+    """
+    theirs = log.where(group_id().rlike("[05]$"))
+    deleted = theirs.where(key_of_types([GROUP_EPOCH]) & group_id().rlike("5$"))
+    deletions = deleted.dropDuplicates(["key"]).withColumns({"offset": F.lit(END), "value": F.lit(None).cast("binary")})
+    place = F.row_number().over(Window.orderBy("offset", "partition", "key")).cast("bigint")
+    return theirs.unionByName(deletions).withColumns({"offset": place - 1, "partition": F.lit(ADDED)})
 
 
 def cleaned(rows, until):
@@ -60,7 +67,7 @@ def nights(spark, tmp_path_factory):
     folder = tmp_path_factory.mktemp("nights")
     log = simulate(SHAPE, folder / "simulated").log
     log = with_quiet_groups(as_consumed(read_log(spark, str(log))))
-    topic = Topic(spark, log.unionByName(a_second_time(log)).localCheckpoint(), {}, {ADDED: START_OF_ADDED})
+    topic = Topic(spark, log.unionByName(a_second_time(log)).localCheckpoint(), {}, {ADDED: 0})
     wanted = topic.rows.select("partition", "offset", "key", "timestamp", group_id(), is_offset_commit())
     rows = [row.asDict() for row in wanted.toDF(*wanted.columns[:4], "group_id", "is_commit").collect()]
     rows.sort(key=lambda row: (row["partition"], row["offset"]))
