@@ -140,10 +140,9 @@ def group_events(
 
 def _with_snapshots(events: DataFrame, settled: DataFrame | None) -> DataFrame:
     """Add ``snapshot``: `snapshots.SNAPSHOT`, null for all that is of none."""
-    snapshot = f"struct<{', '.join(f'{name}: {kind}' for name, kind in SNAPSHOT.items())}>"
     if settled is None:
-        return events.withColumn("snapshot", F.lit(None).cast(snapshot))
-    known = F.struct(*SNAPSHOT).cast(snapshot)
+        return events.withColumn("snapshot", F.lit(None).cast(SNAPSHOT))
+    known = F.struct(*SNAPSHOT.names).cast(SNAPSHOT)
     of_groups = settled.select(*GROUP, known.alias("known"))
     is_before = F.col("offset") < F.col("known.until")
     # Broadcast: behind a join that shuffles by these columns Spark leaves out the shuffle that brings groups together,

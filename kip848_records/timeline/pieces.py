@@ -23,7 +23,7 @@ from kip848_records.timeline.snapshots import Snapshots, snapshot_at
 from kip848_records.timeline.states import judge
 from kip848_records.timeline.story import story
 from kip848_records.timeline.told import told
-from kip848_records.timeline.windows import NULL, Window, differs, ints
+from kip848_records.timeline.windows import NULL, Window, differs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -73,20 +73,16 @@ def _rows_of_group(batch: pa.RecordBatch, before: pa.RecordBatch) -> int:
 
 def _in_pieces(groups: pa.Table, known: Mapping[int, PartitionHistory], size: int) -> Iterator[pa.Table]:
     """Yield what is told of whole groups: of the last one in pieces, if it is large."""
-    begin = _begin_of_last(groups)
-    last = groups.slice(begin)
-    if last.nbytes <= 2 * size or _is_one_piece(last):
-        yield told(groups, known)
-        return
-    if begin:
-        yield told(groups.slice(0, begin), known)
-    del groups
-    yield from _of_large(last, known, size)
-
-
-def _begin_of_last(groups: pa.Table) -> int:
-    codes = pa.chunked_array([groups["group_id"].combine_chunks().dictionary_encode().indices])
-    return int(np.flatnonzero(differs(ints(groups["partition"]), ints(codes)))[-1])
+    limit = 2 * size
+    if groups.nbytes > limit:
+        begin = int(np.flatnonzero(differs(Events(groups).groups()))[-1])
+        last = groups.slice(begin)
+        if last.nbytes > limit and not _is_one_piece(last):
+            if begin:
+                yield told(groups.slice(0, begin), known)
+            yield from _of_large(last, known, size)
+            return
+    yield told(groups, known)
 
 
 def _is_one_piece(group: pa.Table) -> bool:
@@ -110,6 +106,7 @@ def _of_large(group: pa.Table, known: Mapping[int, PartitionHistory], size: int)
             count *= 2
             continue
         place, next_snapshot = cut
+        # Told anew up to there: what the rows behind tell of members goes with rows of theirs before.
         yield _without_judgement(told(rows.slice(0, place), known), len(snapshot))
         begin += place - len(snapshot)
         snapshot, count = next_snapshot, max(usual, len(next_snapshot))

@@ -4,23 +4,15 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, IntegerType, LongType, StructType, TimestampType
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 from kip848_records.timeline.censoring import history
 from kip848_records.timeline.intervals import seen_begin
 from kip848_records.timeline.operations import GROUP, INCARNATION, holds
+from kip848_records.timeline.snapshots import SNAPSHOT
 from kip848_records.timeline.states import ASSIGNING, DEAD, RECONCILING
 
-SETTLED: Final = (
-    StructType()
-    .add("until", LongType())
-    .add("incarnation", IntegerType())
-    .add("assignment_epoch", IntegerType())
-    .add("seen_from", LongType())
-    .add("is_whole", BooleanType())
-    .add("from_offset", LongType())
-    .add("from_at", TimestampType())
-)
+SETTLED: Final = StructType([*SNAPSHOT.fields, StructField("assignment_epoch", IntegerType())])
 """What is known of a group when it had settled: what a snapshot of it is to tell, and the epoch of its assignment."""
 
 
@@ -108,14 +100,6 @@ def _settled() -> Column:
     on from there, it would begin where it is seen to.
     """
     begins_unseen = (F.col("start.begin") != F.col("start.offset")) & holds(F.col("start.offset") >= F.col("seen_from"))
-    known = {
-        "until": F.col("settled_until"),
-        "incarnation": F.col("incarnation"),
-        "assignment_epoch": F.col("assignment_epoch"),
-        "seen_from": F.col("seen_from"),
-        "is_whole": F.col("is_whole"),
-        "from_offset": F.col("start.offset"),
-        "from_at": F.col("start.timestamp"),
-    }
-    values = F.struct(*(value.alias(name) for name, value in known.items()))
-    return F.when(F.col("settled_until").isNotNull() & ~begins_unseen, values.cast(SETTLED))
+    named = {"from_offset": "start.offset", "from_at": "start.timestamp", "until": "settled_until"}
+    known = F.struct(*(F.col(named.get(name, name)).alias(name) for name in SETTLED.names))
+    return F.when(F.col("settled_until").isNotNull() & ~begins_unseen, known.cast(SETTLED))

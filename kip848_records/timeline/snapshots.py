@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql.types import BooleanType, IntegerType, LongType, StructType, TimestampType
 
 from kip848_records.timeline.columns import Events
 from kip848_records.timeline.operations import (
@@ -32,14 +33,15 @@ if TYPE_CHECKING:
 
     from kip848_records.timeline.windows import Bools, Ints
 
-SNAPSHOT: Final = {
-    "incarnation": "int",
-    "seen_from": "bigint",
-    "is_whole": "boolean",
-    "from_offset": "bigint",
-    "from_at": "timestamp",
-    "until": "bigint",
-}
+SNAPSHOT: Final = (
+    StructType()
+    .add("incarnation", IntegerType())
+    .add("seen_from", LongType())
+    .add("is_whole", BooleanType())
+    .add("from_offset", LongType())
+    .add("from_at", TimestampType())
+    .add("until", LongType())
+)
 """What is known of a settled group with each record of its snapshot; null for all other events.
 
 That is what had been told of the event with which it had settled (`told.TOLD`), where the state began in which it was
@@ -106,8 +108,7 @@ def with_begin_of_state(groups: pa.Table) -> pa.Table:
     if known.null_count == len(known):
         return groups
     is_snapshot = np.asarray(pc.is_valid(known).to_numpy())
-    codes = pa.chunked_array([groups["group_id"].combine_chunks().dictionary_encode().indices])
-    begins = differs(ints(groups["partition"]), ints(codes, NONE))
+    begins = differs(Events(groups).groups())
     ends = np.append(begins[1:], True) | ~np.append(is_snapshot[1:], False)
     is_last = pa.array(is_snapshot & ends)
     for name, source in {"offset": "from_offset", "timestamp": "from_at"}.items():

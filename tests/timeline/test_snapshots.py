@@ -160,19 +160,30 @@ def with_times(rows):
     return sorted(repr(sorted(row.items())) for row in rows)
 
 
-def life(*, deletes_all):
-    """A group that was deleted, perhaps but for a type 8, and lives again: Stable, with one member."""
-    topics = [{"topicId": "t0", "partitions": [0]}]
-    current = {"memberEpoch": 1, "previousMemberEpoch": 0, "state": 0, "assignedPartitions": topics}
-    current["partitionsPendingRevocation"] = []
-    member = {"instanceId": None, "clientId": "c", "clientHost": "h", "rebalanceTimeoutMs": 1}
-    written = [(8, "before", current), (3, None, {"epoch": 1, "metadataHash": 0})]
-    written += [(8, "before", None)] if deletes_all else []
-    written += [(3, None, None), (5, "m", member), (3, None, {"epoch": 1, "metadataHash": 0})]
-    written += [(7, "m", {"topicPartitions": topics}), (6, None, {"assignmentEpoch": 1}), (8, "m", current)]
+PARTITIONS = [{"topicId": "t0", "partitions": [0]}]
+CURRENT = {"memberEpoch": 1, "previousMemberEpoch": 0, "state": 0, "assignedPartitions": PARTITIONS}
+CURRENT |= {"partitionsPendingRevocation": []}
+TARGET = {"topicPartitions": PARTITIONS}
+ASSIGNMENT = {"assignmentEpoch": 1}
+MEMBER = {"instanceId": None, "clientId": "c", "clientHost": "h", "rebalanceTimeoutMs": 1}
+EPOCH = {"epoch": 1, "metadataHash": 0}
+
+
+def records_of_group(*written):
+    """One group's records, each written by itself: type, member id, value."""
     for offset, (kind, member_id, value) in enumerate(written):
         key = {"groupId": "g"} | ({} if member_id is None else {"memberId": member_id})
         yield {"partition": 0, "offset": offset, "timestamp": offset, "type": kind, "key": key, "value": value}
+
+
+def life(*, deletes_all):
+    """A group that was deleted, perhaps but for a type 8, and lives again: Stable, with one member."""
+    return records_of_group(
+        *[(8, "before", CURRENT), (3, None, EPOCH)],
+        *([(8, "before", None)] if deletes_all else []),
+        *[(3, None, None), (5, "m", MEMBER), (3, None, EPOCH)],
+        *[(7, "m", TARGET), (6, None, ASSIGNMENT), (8, "m", CURRENT)],
+    )
 
 
 @pytest.mark.parametrize("deletes_all", [True, False])
@@ -185,17 +196,14 @@ def test_a_key_that_outlives_its_group_is_not_of_the_next(spark, deletes_all):
 
 def test_a_state_that_may_have_begun_unseen_is_no_place_to_tell_on_from(spark):
     """Until the type 3 nobody knows the group's state; all is seen since, but not that it had been Stable before."""
-    topics = [{"topicId": "t0", "partitions": [0]}]
-    current = {"memberEpoch": 1, "previousMemberEpoch": 0, "state": 0, "assignedPartitions": topics}
-    current["partitionsPendingRevocation"] = []
-    member = {"instanceId": None, "clientId": "c", "clientHost": "h", "rebalanceTimeoutMs": 1}
-    written = [(7, "m", {"topicPartitions": topics}), (6, None, {"assignmentEpoch": 1}), (5, "m", member)]
-    written += [(8, "m", current), (3, None, {"epoch": 1, "metadataHash": 0})]
-    records = [
-        {"partition": 0, "offset": offset, "timestamp": offset, "type": kind, "value": value}
-        | {"key": {"groupId": "g"} | ({} if member_id is None else {"memberId": member_id})}
-        for offset, (kind, member_id, value) in enumerate(written)
+    written = [
+        (7, "m", TARGET),
+        (6, None, ASSIGNMENT),
+        (5, "m", MEMBER),
+        (8, "m", CURRENT),
+        (3, None, EPOCH),
     ]
+    records = [*records_of_group(*written)]
     for stretch_from, is_settled in [(0, True), (4, False)]:
         known = {0: PartitionHistory(((stretch_from, END),), head_missing=False, last_offset=None)}
         rows = rows_of(spark, group_events(record_table(spark, records), known), CAPTURED_AT)
