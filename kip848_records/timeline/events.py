@@ -100,8 +100,7 @@ def group_events(
 ) -> DataFrame:
     """Make every record that tells of a group's state one row, with everything that is told of it by those before.
 
-    A group's events are brought to one task, in order. They have to fit into its memory, what is told of them only in
-    part (`pieces`).
+    A group's events are brought to one task, in order. Of a large group's it has a part in memory at a time (`pieces`).
 
     Args:
         records: ``partition, offset, timestamp, size, is_tombstone, table``, and the columns of `EVENT_TABLES`, null

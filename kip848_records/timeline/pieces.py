@@ -1,4 +1,4 @@
-"""What comes to a Python worker is told in pieces of some MB: whole groups together, and a large group one by one.
+"""What comes to a Python worker is told in pieces of some MB: whole groups together, and a large group bit by bit.
 
 A large group is told up to the last time that nothing was open in it, and on from there by a snapshot: as if one night
 had ended there, and the next one begun (`snapshots`).
@@ -6,24 +6,23 @@ had ended there, and the next one begun (`snapshots`).
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kip848_records.timeline.censoring import jumps
 from kip848_records.timeline.columns import Events
 from kip848_records.timeline.handovers import ownership
-from kip848_records.timeline.operations import GROUP, LOST, LOST_TO_ANY
+from kip848_records.timeline.operations import LOST, LOST_TO_ANY
 from kip848_records.timeline.operations import operations as operations_of
 from kip848_records.timeline.settled import settled_until, tells_of_the_past
-from kip848_records.timeline.snapshots import Snapshots, snapshot_at
+from kip848_records.timeline.snapshots import Snapshots, last_of_keys, live_keys, snapshot_at
 from kip848_records.timeline.states import judge
 from kip848_records.timeline.story import story
 from kip848_records.timeline.told import told
-from kip848_records.timeline.windows import NULL, Window, differs
+from kip848_records.timeline.whole_groups import LargeGroup, whole_groups
+from kip848_records.timeline.windows import NULL, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -42,61 +41,42 @@ def tell(
 ) -> Iterator[pa.RecordBatch]:
     """Yield events with what is known of each (`told.TOLD`). They come by partition and group id, a snapshot first."""
     for groups in whole_groups(batches, size):
-        for rows in _in_pieces(groups, known, size):
+        for rows in _told(groups, known, size):
             yield from rows.to_batches(max_chunksize=max(1, rows.num_rows * _BATCH // max(rows.nbytes, _BATCH)))
 
 
-def whole_groups(batches: Iterable[pa.RecordBatch], size: int = _STRETCH) -> Iterator[pa.Table]:
-    """Yield what comes in tables of whole groups, each of that many bytes or more if there are so many."""
-    waiting: list[pa.RecordBatch] = []
-    count = 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        still = batch.num_rows if count < size else _rows_of_group(batch, waiting[-1])
-        waiting.append(batch.slice(0, still))
-        count += waiting[-1].nbytes
-        if still < batch.num_rows:
-            yield pa.Table.from_batches(waiting)
-            waiting = [batch.slice(still)]
-            count = waiting[-1].nbytes
-    if waiting:
-        yield pa.Table.from_batches(waiting)
+def _told(groups: pa.Table | LargeGroup, known: Mapping[int, PartitionHistory], size: int) -> Iterator[pa.Table]:
+    if isinstance(groups, pa.Table):
+        yield told(groups, known)
+    elif _is_one_piece(groups, size):
+        yield told(groups.slice(0, groups.num_rows), known)
+    else:
+        yield from _told_in_pieces(groups, known, size)
 
 
-def _rows_of_group(batch: pa.RecordBatch, before: pa.RecordBatch) -> int:
-    """Return how many of the first rows are of the same group as the last one before."""
-    is_same = reduce(pc.and_, (pc.equal(batch[name], before[name][-1]) for name in GROUP))
-    first_other = pc.index(is_same, value=False).as_py()
-    return batch.num_rows if first_other < 0 else int(first_other)
-
-
-def _in_pieces(groups: pa.Table, known: Mapping[int, PartitionHistory], size: int) -> Iterator[pa.Table]:
-    """Yield what is told of whole groups: of the last one in pieces, if it is large."""
-    limit = 2 * size
-    if groups.nbytes > limit:
-        begin = int(np.flatnonzero(differs(Events(groups).groups()))[-1])
-        last = groups.slice(begin)
-        if last.nbytes > limit and not _is_one_piece(last):
-            if begin:
-                yield told(groups.slice(0, begin), known)
-            yield from _of_large(last, known, size)
-            return
-    yield told(groups, known)
-
-
-def _is_one_piece(group: pa.Table) -> bool:
+def _is_one_piece(group: LargeGroup, size: int) -> bool:
     """Return whether some records of a group say something of those before, however long ago they were."""
-    events = Events(group)
-    of_group = Window(events.groups(), are_together=True)
-    of_it = operations_of(events, of_group, Snapshots.of(events, of_group))
-    is_lost = np.isin(events.ints("key_type"), (LOST, LOST_TO_ANY)) | (events.ints("last_loss") != NULL)
-    return bool((is_lost | jumps(events, of_it) | tells_of_the_past(events, of_it)).any())
+    usual = _rows_of(size, group)
+    before = group.slice(0, 0)
+    begin = 0
+    while begin < group.num_rows:
+        count = max(usual, before.num_rows)
+        rows = pa.concat_tables([before, group.slice(begin, count)]).combine_chunks()
+        events = Events(rows)
+        of_group = Window(events.groups(), are_together=True)
+        of_it = operations_of(events, of_group, Snapshots.of(events, of_group))
+        is_lost = np.isin(events.ints("key_type"), (LOST, LOST_TO_ANY)) | (events.ints("last_loss") != NULL)
+        if (is_lost | jumps(events, of_it) | tells_of_the_past(events, of_it)).any():
+            return True
+        # What comes next is compared with the last record of each key, and with the group's own deletion.
+        before = rows.filter(pa.array(live_keys(events) | of_it.deletes & last_of_keys(events)))
+        begin += count
+    return False
 
 
-def _of_large(group: pa.Table, known: Mapping[int, PartitionHistory], size: int) -> Iterator[pa.Table]:
+def _told_in_pieces(group: LargeGroup, known: Mapping[int, PartitionHistory], size: int) -> Iterator[pa.Table]:
     """Yield what is told of one group, piece by piece; snapshots tell only what becomes of those in them."""
-    usual = count = max(1, group.num_rows * size // group.nbytes)
+    usual = count = _rows_of(size, group)
     snapshot = group.slice(0, 0)
     begin = 0
     while begin + count < group.num_rows:
@@ -110,7 +90,11 @@ def _of_large(group: pa.Table, known: Mapping[int, PartitionHistory], size: int)
         yield _without_judgement(told(rows.slice(0, place), known), len(snapshot))
         begin += place - len(snapshot)
         snapshot, count = next_snapshot, max(usual, len(next_snapshot))
-    yield _without_judgement(told(pa.concat_tables([snapshot, group.slice(begin)]), known), len(snapshot))
+    yield _without_judgement(told(pa.concat_tables([snapshot, group.slice(begin, count)]), known), len(snapshot))
+
+
+def _rows_of(size: int, group: LargeGroup) -> int:
+    return max(1, group.num_rows * size // group.nbytes)
 
 
 def _settled_at(rows: pa.Table, known: Mapping[int, PartitionHistory]) -> tuple[int, pa.Table] | None:

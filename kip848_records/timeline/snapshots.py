@@ -91,15 +91,24 @@ def snapshot_at(group: pa.Table, known: Mapping[str, Any]) -> pa.Table:
     `known`: what `SNAPSHOT` names. Types 4 and 16 are left out: of them nothing counts but when they are written.
     """
     events = Events(group)
-    key_type = events.ints("key_type")
-    of_key = Window(within(Window(events.codes("member_id")), key_type))
-    has_state = np.isin(key_type, WITH_STATE) & ~events.bools("is_tombstone")
-    live = np.flatnonzero((of_key.following() == NONE) & has_state)
-    places = np.argsort(np.array([ORDER.index(kind) for kind in key_type[live]]), kind="stable")
+    live = np.flatnonzero(live_keys(events))
+    places = np.argsort(np.array([ORDER.index(kind) for kind in events.ints("key_type")[live]]), kind="stable")
     snapshot = group.take(pa.array(live[places]))
     place = group.schema.get_field_index("snapshot")
     kind = group.schema.field(place).type
     return snapshot.set_column(place, group.schema.field(place), pa.repeat(pa.scalar(dict(known), kind), len(live)))
+
+
+def live_keys(events: Events) -> Bools:
+    """Return which events of one group are the last of their key, and no tombstone; of keys that have a state."""
+    has_state = np.isin(events.ints("key_type"), WITH_STATE)
+    return last_of_keys(events) & has_state & ~events.bools("is_tombstone")
+
+
+def last_of_keys(events: Events) -> Bools:
+    """Return which events of one group are the last of their key."""
+    of_key = Window(within(Window(events.codes("member_id")), events.ints("key_type")))
+    return np.asarray(of_key.following() == NONE)
 
 
 def with_begin_of_state(groups: pa.Table) -> pa.Table:

@@ -22,7 +22,7 @@ from kip848_records.timeline.operations import (
     TARGET_ASSIGNMENT,
     UNRELEASED_PARTITIONS,
 )
-from kip848_records.timeline.pieces import whole_groups
+from kip848_records.timeline.whole_groups import LargeGroup, whole_groups
 from tests.timeline.logs import random_log
 from tests.timeline.tables import complete_from, record_table
 
@@ -61,7 +61,7 @@ def shifted(column, by):
 @pytest.mark.parametrize("rows_of_batch", [1, 7, 500])
 @pytest.mark.parametrize("size", [1, 50_000, 10**9])
 def test_groups_come_whole_however_they_are_cut(in_order, rows_of_batch, size):
-    found = [*whole_groups(in_order.to_batches(max_chunksize=rows_of_batch), size)]
+    found = [*tables_of(in_order.to_batches(max_chunksize=rows_of_batch), size)]
     assert pa.concat_tables(found) == in_order
     groups = [{*zip(*map(table.__getitem__, ("partition", "group_id")), strict=True)} for table in found]
     assert sum(map(len, groups)) == len(set.union(*groups))
@@ -69,16 +69,46 @@ def test_groups_come_whole_however_they_are_cut(in_order, rows_of_batch, size):
 
 
 def test_a_group_is_told_by_itself_as_among_others(in_order):
-    one_by_one = [told(table) for table in whole_groups(in_order.to_batches(max_chunksize=100), 1)]
+    one_by_one = [told(table) for table in tables_of(in_order.to_batches(max_chunksize=100), 1)]
     assert len(one_by_one) > 100
     assert rows_of(pa.concat_tables(one_by_one)) == rows_of(told(in_order))
 
 
 def test_no_events_and_empty_batches(in_order):
     empty = in_order.slice(0, 0).combine_chunks().to_batches()
-    assert [*whole_groups([])] == [*whole_groups(empty)] == []
-    (table,) = whole_groups([*empty, *in_order.to_batches(), *empty])
+    assert [*whole_groups([], 1)] == [*whole_groups(empty, 1)] == []
+    (table,) = whole_groups([*empty, *in_order.to_batches(), *empty], in_order.nbytes)
     assert table == in_order
+
+
+def tables_of(batches, size):
+    """Whole groups as tables, those in files too."""
+    for groups in whole_groups(batches, size):
+        yield groups if isinstance(groups, pa.Table) else groups.slice(0, groups.num_rows)
+
+
+def test_a_large_group_gives_any_of_its_rows(in_order):
+    large = LargeGroup(in_order.slice(0, 100))
+    for batch in in_order.slice(100).to_batches(max_chunksize=70):
+        large.append(batch)
+    assert (large.num_rows, large.slice(0, large.num_rows)) == (in_order.num_rows, in_order)
+    for begin, count in [(0, 0), (0, 1), (99, 1), (99, 2), (100, 70), (101, 300), (large.num_rows - 1, 50)]:
+        assert large.slice(begin, count) == in_order.slice(begin, count)
+
+
+def test_groups_come_by_themselves_once_they_are_large(in_order):
+    """In one file each: a table with more than twice the size, and what comes at once, has several groups."""
+    size = 5_000
+    batches = in_order.to_batches(max_chunksize=30)
+    found = [*whole_groups(batches, size)]
+    large = [groups for groups in found if isinstance(groups, LargeGroup)]
+    assert len(large) > 10
+    limit = 2 * size + max(batch.nbytes for batch in batches)
+    for groups in found:
+        rows = groups.slice(0, groups.num_rows)
+        names = {*zip(*map(rows.__getitem__, ("partition", "group_id")), strict=True)}
+        assert not isinstance(groups, LargeGroup) or (groups.nbytes > 2 * size and len(names) == 1)
+        assert isinstance(groups, LargeGroup) or len(names) > 1 or groups.nbytes <= limit
 
 
 def test_numbers_of_partitions_may_be_any(in_order):
