@@ -14,7 +14,7 @@ import pyarrow as pa
 from kip848_records.timeline.censoring import jumps
 from kip848_records.timeline.columns import Events
 from kip848_records.timeline.handovers import ownership
-from kip848_records.timeline.operations import LOST, LOST_TO_ANY
+from kip848_records.timeline.operations import LOST, LOST_TO_ANY, TARGET_ASSIGNMENT
 from kip848_records.timeline.operations import operations as operations_of
 from kip848_records.timeline.settled import settled_until, tells_of_the_past
 from kip848_records.timeline.snapshots import Snapshots, last_of_keys, live_keys, snapshot_at
@@ -22,7 +22,7 @@ from kip848_records.timeline.states import judge
 from kip848_records.timeline.story import story
 from kip848_records.timeline.told import told
 from kip848_records.timeline.whole_groups import LargeGroup, whole_groups
-from kip848_records.timeline.windows import NULL, Window
+from kip848_records.timeline.windows import NONE, NULL, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -43,6 +43,7 @@ def tell(
     for groups in whole_groups(batches, size):
         for rows in _told(groups, known, size):
             yield from rows.to_batches(max_chunksize=max(1, rows.num_rows * _BATCH // max(rows.nbytes, _BATCH)))
+        del groups  # a large one has a file
 
 
 def _told(groups: pa.Table | LargeGroup, known: Mapping[int, PartitionHistory], size: int) -> Iterator[pa.Table]:
@@ -68,8 +69,14 @@ def _is_one_piece(group: LargeGroup, size: int) -> bool:
         is_lost = np.isin(events.ints("key_type"), (LOST, LOST_TO_ANY)) | (events.ints("last_loss") != NULL)
         if (is_lost | jumps(events, of_it) | tells_of_the_past(events, of_it)).any():
             return True
-        # What comes next is compared with the last record of each key, and with the group's own deletion.
-        before = rows.filter(pa.array(live_keys(events) | of_it.deletes & last_of_keys(events)))
+        # What comes next is compared with the last record of each key, with the group's own deletion, and with the last
+        # assignment, though it be deleted.
+        is_last, is_assignment = last_of_keys(events), events.ints("key_type") == TARGET_ASSIGNMENT
+        assigned = of_it.of_incarnation.last(events.ints("assignment_epoch") != NULL)[-1]
+        stays = live_keys(events) | is_last & (of_it.deletes | is_assignment)
+        if assigned != NONE:
+            stays[assigned] = True
+        before = rows.filter(pa.array(stays))
         begin += count
     return False
 

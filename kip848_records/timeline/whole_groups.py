@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
+from contextlib import suppress
 from functools import reduce
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 from weakref import finalize
 
 import numpy as np
@@ -28,9 +29,7 @@ class LargeGroup:
     """
 
     def __init__(self, rows: pa.Table) -> None:
-        # Beside Spark's own files: Python's default may be on a small disk.
-        folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None
-        self._file = TemporaryFile(dir=folder)  # noqa: SIM115
+        self._file = _new_file()
         finalize(self, self._file.close)
         self._writer = pa.ipc.new_file(self._file, rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
         self._reader: pa.RecordBatchFileReader | None = None
@@ -60,17 +59,25 @@ class LargeGroup:
         return pa.Table.from_batches(batches, self._reader.schema).slice(begin - skipped, end - begin)
 
 
+def _new_file() -> IO[bytes]:
+    """Return a file beside Spark's own, unless these are not for us: Python's default may be on a small disk."""
+    for folder in filter(None, os.environ.get("SPARK_LOCAL_DIRS", "").split(",")):
+        with suppress(OSError):
+            return TemporaryFile(dir=folder)
+    return TemporaryFile()
+
+
 def whole_groups(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table | LargeGroup]:
     """Yield what comes in whole groups, of that many bytes or more if there are so many.
 
-    A group that takes more than twice as many comes by itself.
+    A group that takes more than twice as many, and does not end with the batch in which it does, comes by itself.
     """
     rows: _Waiting | LargeGroup = _Waiting()
     before: pa.RecordBatch | None = None
     for batch in batches:
         if not batch.num_rows:
             continue
-        may_end = before is not None and rows.nbytes >= size
+        may_end = before is not None and (isinstance(rows, LargeGroup) or rows.nbytes >= size)
         still = _rows_of_group(batch, before) if may_end else batch.num_rows
         if still:
             rows.append(batch.slice(0, still))
@@ -79,13 +86,11 @@ def whole_groups(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Ta
             rows = _Waiting()
             rows.append(batch.slice(still))
         if isinstance(rows, _Waiting) and rows.nbytes > 2 * size:
-            so_far = rows.table()
-            begin = _begin_of_last_group(so_far)
-            last_group = so_far.slice(begin)
-            if last_group.nbytes > 2 * size:
-                if begin:
-                    yield so_far.slice(0, begin)
-                rows = LargeGroup(last_group)
+            others, large = _with_last_apart(rows.table(), 2 * size)
+            if others.num_rows and large is not None:
+                yield others
+            rows = rows if large is None else large
+            del others, large  # not to be held until the next one
         before = batch
     if before is not None:
         yield rows.table() if isinstance(rows, _Waiting) else rows
@@ -106,8 +111,11 @@ class _Waiting:
         return pa.Table.from_batches(self._batches)
 
 
-def _begin_of_last_group(rows: pa.Table) -> int:
-    return int(np.flatnonzero(differs(Events(rows).groups()))[-1])
+def _with_last_apart(rows: pa.Table, limit: int) -> tuple[pa.Table, LargeGroup | None]:
+    """Return the rows of all groups but the last, and that one by itself, if it takes more bytes than that."""
+    begin = int(np.flatnonzero(differs(Events(rows).groups()))[-1])
+    last = rows.slice(begin)
+    return rows.slice(0, begin), LargeGroup(last) if last.nbytes > limit else None
 
 
 def _rows_of_group(batch: pa.RecordBatch, before: pa.RecordBatch) -> int:

@@ -7,6 +7,7 @@ from kip848_records.simulate import Simulation, simulate
 from kip848_records.timeline import events as timeline_events
 from kip848_records.timeline import group_events, pieces
 from kip848_records.timeline.pieces import tell
+from kip848_records.timeline.whole_groups import LargeGroup
 from tests.simulate.decoded import records_of
 from tests.timeline.logs import CAPTURED_AT, captured_logs, random_log
 from tests.timeline.spark_rows import rows_of
@@ -32,10 +33,7 @@ def log(request, tmp_path_factory):
 def test_pieces_tell_what_whole_groups_do(spark, log, monkeypatch):
     records, complete, small = log
     known = complete_from(complete)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timeline_events, "map_in_arrow", lambda rows, *_: rows)
-        rows = group_events(record_table(spark, records), known)
-    in_order = rows.toArrow().sort_by(_ORDER)
+    in_order = events_in_order(spark, records, known)
     lengths = []
 
     def told(rows, known, of=pieces.told):
@@ -57,6 +55,37 @@ def test_pieces_tell_what_whole_groups_do(spark, log, monkeypatch):
     assert in_pieces.keys() == whole.keys()
     for name in whole:
         assert plain(in_pieces[name]) == plain(whole[name]), name
+
+
+@pytest.mark.parametrize("rows_of_part", [1, 2, 3, 6])
+def test_an_assignment_that_goes_back_is_seen_however_the_group_is_parted(spark, rows_of_part):
+    """Though the one before was deleted, and the group was not."""
+    log = random_log()
+    rows = events_in_order(spark, log.records, complete_from(log.complete_from)).slice(0, 6)
+    columns = {
+        "partition": [0] * 6,
+        "offset": [*range(6)],
+        "key_type": [3, 6, 6, 3, 6, 3],
+        "is_tombstone": [False, False, True, False, False, False],
+        "group_id": ["g"] * 6,
+        "group_epoch": [7, None, None, 8, None, 9],
+        "assignment_epoch": [None, 7, None, None, 7, None],
+    }
+    for name in rows.schema.names:
+        values = pa.array(columns.get(name, [None] * 6), rows.schema.field(name).type)
+        rows = rows.set_column(rows.schema.get_field_index(name), name, values)
+    group = LargeGroup(rows)
+    assert pieces._is_one_piece(group, group.nbytes * rows_of_part // 6)
+    on = LargeGroup(rows.slice(3))
+    assert not pieces._is_one_piece(on, on.nbytes * rows_of_part // 3)
+
+
+def events_in_order(spark, records, known):
+    """The events as workers get them, in one table."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timeline_events, "map_in_arrow", lambda rows, *_: rows)
+        rows = group_events(record_table(spark, records), known)
+    return rows.toArrow().sort_by(_ORDER)
 
 
 def plain(rows):
