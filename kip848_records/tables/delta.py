@@ -92,14 +92,18 @@ def upsert(tables: ClusterTables, spec: TableSpec, change: Change, keep: Callabl
     `keep` stores what differs, so that Delta, which reads it more than once, reads the same.
     """
     found = tables.read(spec.name).transform(change.part)
-    changes = keep(_changes(found, _shaped(change.rows, spec, tables.cluster), change.key), f"changes-{spec.name}")
-    kinds = {row.change for row in changes.select("change").distinct().collect()}
+    wanted = _shaped(change.rows, spec, tables.cluster)
+    changes = keep(_changes(found, wanted, change.key, spec.apart), f"changes-{spec.name}")
+    distinct = changes.select("change", "found_in").distinct().collect()
+    kinds = {row.change for row in distinct}
     # Without a lock another run may have inserted the same by now, and Delta lets two appends pass, but not two merges.
     if kinds == {"insert"} and is_locked(tables.spark, tables.out):
-        save(changes.drop("change").write.mode("append"), tables.out, spec.name)
+        save(changes.drop("change", "found_in").write.mode("append"), tables.out, spec.name)
     elif kinds:
         values = {column.name: f"s.{column.name}" for column in spec.columns}
         same = [f"t.cluster = {sql_string(tables.cluster)}", *(f"t.{name} = s.{name}" for name in change.key)]
+        if found_in := sorted({row.found_in for row in distinct} - {None}):  # so Delta looks at no other files
+            same.append(f"t.{spec.apart} IN ({', '.join(map(sql_string, found_in))})")
         (
             delta_table(tables.spark, tables.out, spec.name)
             .alias("t")
@@ -120,17 +124,21 @@ class Change:
     key: tuple[str, ...]
 
 
-def _changes(found: DataFrame, wanted: DataFrame, key: tuple[str, ...]) -> DataFrame:
-    """Return the rows to insert, update or delete (``change``), so that `wanted` are there and not those found."""
+def _changes(found: DataFrame, wanted: DataFrame, key: tuple[str, ...], apart: str | None) -> DataFrame:
+    """Return the rows to insert, update or delete (``change``), so that `wanted` are there and not those found.
+
+    ``found_in``: the value of the column `apart` of the row that was found; null if there is none.
+    """
     columns = wanted.columns
     old = found.select(*key, F.struct(*columns).alias("old"))
     new = wanted.select(*key, F.struct(*columns).alias("new"))
     change = F.when(F.col("old").isNull(), "insert").when(F.col("new").isNull(), "delete").otherwise("update")
+    found_in = F.lit(None).cast("string") if apart is None else F.col("old")[apart]
     return (
         new.join(old, [*key], "full")
         .where(~F.col("new").eqNullSafe(F.col("old")))
-        .select(F.coalesce("new", "old").alias("row"), change.alias("change"))
-        .select("row.*", "change")
+        .select(F.coalesce("new", "old").alias("row"), change.alias("change"), found_in.alias("found_in"))
+        .select("row.*", "change", "found_in")
     )
 
 

@@ -139,7 +139,7 @@ def create(spark: SparkSession, place: str, spec: TableSpec) -> None:
     if is_schema(place):
         spark.sql(
             f"CREATE TABLE IF NOT EXISTS {sql_name(place, spec.name)} ({spec.schema.toDDL()}) USING delta "
-            f"PARTITIONED BY (cluster) COMMENT {sql_string(spec.comment)}"
+            f"PARTITIONED BY ({', '.join(spec.partitioned_by)}) COMMENT {sql_string(spec.comment)}"
         )
         return
     path = _path(place, spec.name)
@@ -149,7 +149,7 @@ def create(spark: SparkSession, place: str, spec: TableSpec) -> None:
         return
     # The builder keeps NOT NULL and comments; a writer would lose the one or the other.
     new = DeltaTable.createIfNotExists(spark).location(path).comment(spec.comment)
-    new.addColumns(spec.schema).partitionedBy("cluster").execute()
+    new.addColumns(spec.schema).partitionedBy(*spec.partitioned_by).execute()
 
 
 def _commit_first(log: Path, spec: TableSpec) -> bool:
@@ -167,7 +167,7 @@ def _commit_first(log: Path, spec: TableSpec) -> bool:
         "description": spec.comment,
         "format": {"provider": "parquet", "options": {}},
         "schemaString": spec.schema.json(),
-        "partitionColumns": ["cluster"],
+        "partitionColumns": spec.partitioned_by,
         "configuration": {},
         "createdTime": now_ms,
     }

@@ -82,6 +82,7 @@ EPOCH_TIMELINE = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
+    apart="status",
 )
 
 REBALANCE_LAG = TableSpec(
@@ -129,6 +130,7 @@ REBALANCE_LAG = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
+    apart="status",
 )
 
 PARTITION_HANDOVER = TableSpec(
@@ -191,6 +193,7 @@ GROUP_STATE_TIMELINE = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
+    apart="history",
 )
 
 GROUP_STATE = TableSpec(

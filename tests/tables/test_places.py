@@ -31,11 +31,12 @@ def test_names(place, text, arguments, name):
     assert sql_name(place, "log") == name
 
 
-def test_an_empty_table_is_the_one_that_delta_would_create(classic, tmp_path):
-    spec = TABLES["epoch_timeline"]
+@pytest.mark.parametrize("name", ["epoch_timeline", "topic_name"])
+def test_an_empty_table_is_the_one_that_delta_would_create(classic, tmp_path, name):
+    spec = TABLES[name]
     create(classic, str(tmp_path), spec)
     theirs = DeltaTable.createIfNotExists(classic).location(str(tmp_path / "theirs")).comment(spec.comment)
-    theirs.addColumns(spec.schema).partitionedBy("cluster").execute()
+    theirs.addColumns(spec.schema).partitionedBy(*spec.partitioned_by).execute()
     ours, theirs = (first_commit(tmp_path / name) for name in (spec.name, "theirs"))
     assert unnamed(ours["metaData"]) == unnamed(theirs["metaData"])
     assert ours["protocol"] == theirs["protocol"]

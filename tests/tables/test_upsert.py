@@ -2,6 +2,7 @@
 
 import random
 from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 
@@ -16,26 +17,32 @@ SPEC = TableSpec(
     "things",
     "Things",
     ("cluster", "group_id", "number"),
-    (CLUSTER, GROUP_ID, Column("number", INT, "A number", required=True), Column("text", STRING, "A text")),
+    (
+        CLUSTER,
+        GROUP_ID,
+        Column("number", INT, "A number", required=True),
+        Column("text", STRING, "A text"),
+        Column("kind", STRING, "What kind of text", required=True),
+    ),
 )
-ROW = "group_id string, number int, text string"
+ROW = "group_id string, number int, text string, kind string"
 OURS, OTHERS = r"it's \ours", "it"
 KEYS = [(group, number) for group in ("a", "b", r"c'\%") for number in range(3)]
 TEXTS = ["x", "y", r"it's \x", None]
 
 
 class Table:
-    def __init__(self, spark, folder):
-        self.spark, self.out = spark, folder
+    def __init__(self, spark, folder, spec=SPEC):
+        self.spark, self.out, self.spec = spark, folder, spec
         self.scratch = Scratch(str(folder / "scratch"))
         self.tables = {name: ClusterTables(spark, str(folder), name) for name in (OURS, OTHERS)}
         self.used = 0
 
     def frame(self, rows):
-        return self.spark.createDataFrame([(*key, text) for key, text in rows.items()], ROW)
+        return self.spark.createDataFrame([(*key, text, f"it's {text}") for key, text in rows.items()], ROW)
 
     def add(self, cluster, rows, version):
-        append(self.tables[cluster], SPEC, self.frame(rows), f"app {cluster}", version)
+        append(self.tables[cluster], self.spec, self.frame(rows).coalesce(1), f"app {cluster}", version)
 
     def upsert(self, rows, groups):
         def keep(frame, name):
@@ -43,25 +50,35 @@ class Table:
             return self.scratch.keep(frame, f"{name}-{self.used}")
 
         change = Change(self.frame(rows), lambda found: found.where(found.group_id.isin(groups)), SPEC.key[1:])
-        upsert(self.tables[OURS], SPEC, change, keep)
+        upsert(self.tables[OURS], self.spec, change, keep)
 
     def rows(self, cluster):
-        found = [((row["group_id"], row["number"]), row["text"]) for row in table_rows(self.out, "things", cluster)]
+        rows = table_rows(self.out, "things", cluster)
+        found = [((row["group_id"], row["number"]), row["text"]) for row in rows]
         assert len(found) == len(dict(found))
+        assert all(row["kind"] == f"it's {row['text']}" for row in rows)
         return dict(found)
 
+    def commit(self):
+        return delta_table(self.spark, str(self.out), "things").history(1).collect()[0]
+
     def version(self):
-        return delta_table(self.spark, str(self.out), "things").history(1).collect()[0].version
+        return self.commit().version
+
+    def files(self, texts):
+        """Those with rows of ours that have one of these texts."""
+        rows = self.tables[OURS].read("things")
+        return {row[0] for row in rows.where(rows.text.isin(texts)).select("_metadata.file_path").distinct().collect()}
 
 
 def some(rng, groups):
     return {key: rng.choice(TEXTS) for key in KEYS if key[0] in groups and rng.random() < 0.6}
 
 
-@pytest.fixture(scope="module")
-def table(spark, tmp_path_factory):
+@pytest.fixture(scope="module", params=[None, "kind"], ids=["together", "apart"])
+def table(request, spark, tmp_path_factory):
     """Every cluster has the same keys."""
-    table = Table(spark, tmp_path_factory.mktemp("things"))
+    table = Table(spark, tmp_path_factory.mktemp("things"), replace(SPEC, apart=request.param))
     table.add(OTHERS, dict.fromkeys(KEYS, "of others"), 1)
     table.add(OURS, dict.fromkeys(KEYS[:5], "first"), 1)
     return table
@@ -97,6 +114,17 @@ def test_one_commit_or_none(table, change, is_locked):
     assert table.rows(OURS) == {key: text for key, text in before.items() if key[0] != "a"} | wanted
     assert table.rows(OTHERS) == others
     assert table.version() - version == (change != "nothing")
+
+
+def test_rows_that_are_apart_stay_in_their_files(spark, tmp_path):
+    table = Table(spark, tmp_path, replace(SPEC, apart="kind"))
+    table.add(OURS, {("a", number): text for number, text in enumerate(["over", "over", "open", "open", "gone"])}, 1)
+    before = table.files(["over"])
+    wanted = {("a", 0): "over", ("a", 1): "over", ("a", 2): "over", ("a", 3): "open", ("a", 5): "over"}
+    table.upsert(wanted, ["a"])
+    assert table.rows(OURS) == wanted
+    assert before < table.files(["over"])
+    assert table.commit().operationMetrics["numTargetRowsCopied"] == "1"  # beside one that changes
 
 
 def test_rows_of_one_version_are_added_once(table):
