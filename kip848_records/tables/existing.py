@@ -47,7 +47,7 @@ def _written_by(spark: SparkSession, out: str) -> tuple[set[str], set[str]]:
     if not is_there(spark, out, AUDIT_RUNS.name):
         return set(), set()
     runs = read(spark, out, AUDIT_RUNS.name)
-    return {row.version for row in runs.select("version").distinct().collect()}, set(runs.columns)
+    return {row.version for row in runs.select("version").collect()}, set(runs.columns)
 
 
 def _add_columns(spark: SparkSession, out: str, spec: TableSpec) -> None:
