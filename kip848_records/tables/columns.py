@@ -31,20 +31,20 @@ class Column:
 class TableSpec:
     """A table: one row for each value of `key`, a list of columns.
 
-    Its files are those of one cluster, and of one value of `apart`, if it has that: the column that tells rows which
-    later runs change from all others, so that to change them rewrites no file of history.
+    It is partitioned by cluster; and by `also_partitioned_by`, a column that tells rows which later runs change from
+    all others, so that to change them rewrites no file of history.
     """
 
     name: str
     comment: str
     key: tuple[str, ...]
     columns: tuple[Column, ...]
-    apart: str | None = None
+    also_partitioned_by: str | None = None
 
     @property
     def partitioned_by(self) -> list[str]:
-        """The columns by which the table's files are apart."""
-        return ["cluster"] if self.apart is None else ["cluster", self.apart]
+        """The columns that the table is partitioned by."""
+        return ["cluster"] if self.also_partitioned_by is None else ["cluster", self.also_partitioned_by]
 
     @property
     def schema(self) -> StructType:

@@ -93,7 +93,7 @@ def upsert(tables: ClusterTables, spec: TableSpec, change: Change, keep: Callabl
     """
     found = tables.read(spec.name).transform(change.part)
     wanted = _shaped(change.rows, spec, tables.cluster)
-    changes = keep(_changes(found, wanted, change.key, spec.apart), f"changes-{spec.name}")
+    changes = keep(_changes(found, wanted, change.key, spec.also_partitioned_by), f"changes-{spec.name}")
     distinct = changes.select("change", "found_in").distinct().collect()
     kinds = {row.change for row in distinct}
     # Without a lock another run may have inserted the same by now, and Delta lets two appends pass, but not two merges.
@@ -102,15 +102,17 @@ def upsert(tables: ClusterTables, spec: TableSpec, change: Change, keep: Callabl
     elif kinds:
         values = {column.name: f"s.{column.name}" for column in spec.columns}
         same = [f"t.cluster = {sql_string(tables.cluster)}", *(f"t.{name} = s.{name}" for name in change.key)]
-        if found_in := sorted({row.found_in for row in distinct} - {None}):  # so Delta looks at no other files
-            same.append(f"t.{spec.apart} IN ({', '.join(map(sql_string, found_in))})")
+        # So Delta looks at no other files. But without a lock another run may have moved the rows by now.
+        found_in = sorted({row.found_in for row in distinct} - {None})
+        if found_in and is_locked(tables.spark, tables.out):
+            same.append(f"t.{spec.also_partitioned_by} IN ({', '.join(map(sql_string, found_in))})")
         (
             delta_table(tables.spark, tables.out, spec.name)
             .alias("t")
             .merge(changes.alias("s"), " AND ".join(same))
             .whenMatchedDelete("s.change = 'delete'")
             .whenMatchedUpdate(set=dict(values))
-            .whenNotMatchedInsert(values=dict(values))
+            .whenNotMatchedInsert("s.change != 'delete'", values=dict(values))
             .execute()
         )
 
@@ -124,16 +126,16 @@ class Change:
     key: tuple[str, ...]
 
 
-def _changes(found: DataFrame, wanted: DataFrame, key: tuple[str, ...], apart: str | None) -> DataFrame:
+def _changes(found: DataFrame, wanted: DataFrame, key: tuple[str, ...], partitioned_by: str | None) -> DataFrame:
     """Return the rows to insert, update or delete (``change``), so that `wanted` are there and not those found.
 
-    ``found_in``: the value of the column `apart` of the row that was found; null if there is none.
+    ``found_in``: the value of the column `partitioned_by` of the row that was found; null if there is none.
     """
     columns = wanted.columns
     old = found.select(*key, F.struct(*columns).alias("old"))
     new = wanted.select(*key, F.struct(*columns).alias("new"))
     change = F.when(F.col("old").isNull(), "insert").when(F.col("new").isNull(), "delete").otherwise("update")
-    found_in = F.lit(None).cast("string") if apart is None else F.col("old")[apart]
+    found_in = F.lit(None).cast("string") if partitioned_by is None else F.col("old")[partitioned_by]
     return (
         new.join(old, [*key], "full")
         .where(~F.col("new").eqNullSafe(F.col("old")))

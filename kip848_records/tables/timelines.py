@@ -82,7 +82,7 @@ EPOCH_TIMELINE = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
-    apart="status",
+    also_partitioned_by="status",
 )
 
 REBALANCE_LAG = TableSpec(
@@ -130,7 +130,7 @@ REBALANCE_LAG = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
-    apart="status",
+    also_partitioned_by="status",
 )
 
 PARTITION_HANDOVER = TableSpec(
@@ -193,7 +193,7 @@ GROUP_STATE_TIMELINE = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
-    apart="history",
+    also_partitioned_by="history",
 )
 
 GROUP_STATE = TableSpec(

@@ -44,10 +44,14 @@ class Table:
     def add(self, cluster, rows, version):
         append(self.tables[cluster], self.spec, self.frame(rows).coalesce(1), f"app {cluster}", version)
 
-    def upsert(self, rows, groups):
+    def upsert(self, rows, groups, meanwhile=lambda: None):
+        """`meanwhile`: what another run does when this one knows what it will change, and has not yet done so."""
+
         def keep(frame, name):
             self.used += 1
-            return self.scratch.keep(frame, f"{name}-{self.used}")
+            kept = self.scratch.keep(frame, f"{name}-{self.used}")
+            meanwhile()
+            return kept
 
         change = Change(self.frame(rows), lambda found: found.where(found.group_id.isin(groups)), SPEC.key[1:])
         upsert(self.tables[OURS], self.spec, change, keep)
@@ -78,7 +82,7 @@ def some(rng, groups):
 @pytest.fixture(scope="module", params=[None, "kind"], ids=["together", "apart"])
 def table(request, spark, tmp_path_factory):
     """Every cluster has the same keys."""
-    table = Table(spark, tmp_path_factory.mktemp("things"), replace(SPEC, apart=request.param))
+    table = Table(spark, tmp_path_factory.mktemp("things"), replace(SPEC, also_partitioned_by=request.param))
     table.add(OTHERS, dict.fromkeys(KEYS, "of others"), 1)
     table.add(OURS, dict.fromkeys(KEYS[:5], "first"), 1)
     return table
@@ -117,14 +121,25 @@ def test_one_commit_or_none(table, change, is_locked):
 
 
 def test_rows_that_are_apart_stay_in_their_files(spark, tmp_path):
-    table = Table(spark, tmp_path, replace(SPEC, apart="kind"))
+    table = Table(spark, tmp_path, replace(SPEC, also_partitioned_by="kind"))
     table.add(OURS, {("a", number): text for number, text in enumerate(["over", "over", "open", "open", "gone"])}, 1)
     before = table.files(["over"])
     wanted = {("a", 0): "over", ("a", 1): "over", ("a", 2): "over", ("a", 3): "open", ("a", 5): "over"}
-    table.upsert(wanted, ["a"])
+    with only_writer(spark, str(tmp_path)):
+        table.upsert(wanted, ["a"])
     assert table.rows(OURS) == wanted
     assert before < table.files(["over"])
     assert table.commit().operationMetrics["numTargetRowsCopied"] == "1"  # beside one that changes
+    looked_at = table.commit().operationParameters["predicate"]
+    assert all(f"it's {text}" in looked_at for text in ("open", "gone"))
+    assert "it's over" not in looked_at
+
+
+def test_another_run_without_a_lock_was_first(table):
+    table.upsert({("a", 0): "open", ("a", 1): "gone"}, ["a"])
+    wanted = {("a", 0): "over", ("a", 2): "open"}
+    table.upsert(wanted, ["a"], meanwhile=lambda: table.upsert(wanted, ["a"]))
+    assert {key: text for key, text in table.rows(OURS).items() if key[0] == "a"} == wanted
 
 
 def test_rows_of_one_version_are_added_once(table):
