@@ -185,10 +185,14 @@ epochs_figure.show()
 # COMMAND ----------
 
 lags = table("rebalance_lag").where((F.col("group_id") == group) & F.col("lag_ms").isNotNull())
-slowest = lags.orderBy((F.col("status") != "open"), F.desc("lag_ms")).select("incarnation", "group_epoch").limit(1)
+slowest = (
+    lags.orderBy((F.col("status") != "open"), F.desc("lag_ms"), F.desc("group_epoch"))
+    .select("incarnation", "group_epoch")
+    .limit(1)
+)
 members = (
     lags.join(slowest, ["incarnation", "group_epoch"])
-    .orderBy(F.desc("lag_ms"))
+    .orderBy(F.desc("lag_ms"), F.desc("revoke_ms"), "member_id")
     .select(
         "group_epoch",
         "member_id",
