@@ -1,7 +1,8 @@
-"""What sessions and tables take by themselves: a row in each table, of no work. No audit into these is sooner done."""
+"""What sessions and tables take by themselves, and audits of no work. No audit into these tables is sooner done."""
 
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -9,10 +10,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, TimestampType
 
 from kip848_records.session import get_session
-from kip848_records.tables.places import create, save
+from kip848_records.sources import read_log
+from kip848_records.sources.log import without_offset_commits
+from kip848_records.tables.places import create, read, save
 from kip848_records.tables.specs import TABLES
 from kip848_records.threads import several
 from tests.benchmarks.processes import Used, run
+
+SUMMARIZED = ("epoch_timeline", "group_state", "partition_handover", "rebalance_lag")
+"""The tables that a summary shows."""
 
 
 def floor(out: Path, names: Iterable[str], *, reads: str = "") -> Used:
@@ -24,6 +30,16 @@ def floor(out: Path, names: Iterable[str], *, reads: str = "") -> Used:
     return run([sys.executable, "-c", code, str(out), reads, *names])
 
 
+def no_work(out: Path, names: Iterable[str], *, reads: str) -> Used:
+    """Return what an audit takes that works out nothing, in a process of its own.
+
+    It lands the records of these segment files, brings those of a partition together for workers that hand them on,
+    writes what `floor` does, and reads a few rows of each table that a summary shows.
+    """
+    code = "import sys; from tests.benchmarks.floor import hand_on; hand_on(*sys.argv[1:])"
+    return run([sys.executable, "-c", code, str(out), reads, *names])
+
+
 def commits(out: Path) -> dict[str, int]:
     """Return how many commits each table has."""
     return {log.parent.name: len(list(log.glob("*.json"))) for log in out.glob("*/_delta_log")}
@@ -32,14 +48,28 @@ def commits(out: Path) -> dict[str, int]:
 def write(out: str, reads: str, *names: str) -> None:
     """Write what `floor` measures into the folder `out`."""
     spark = get_session("bench", [reads] if reads else [])
-
-    def fill(name: str) -> None:
-        create(spark, out, TABLES[name])
-        if name in names:
-            save(_row(spark, name).write.mode("append"), out, name)
-
-    several(fill, TABLES)
+    several(partial(_fill, spark, out, names), TABLES)
     spark.stop()
+
+
+def hand_on(out: str, reads: str, *names: str) -> None:
+    """Do what `no_work` measures, in the folder `out`."""
+    spark = get_session("bench", [reads])
+    log = without_offset_commits(read_log(spark, [reads])).select("partition", "offset", "timestamp", "key", "value")
+    log.write.parquet(f"{out}/landed")
+    landed = spark.read.schema(log.schema).parquet(f"{out}/landed")
+    together = landed.repartition("partition").sortWithinPartitions("partition", "offset")
+    told = together.mapInArrow(lambda batches: batches, log.schema)
+    fill = partial(_fill, spark, out, names)
+    several(lambda step: step(), [lambda: told.write.parquet(f"{out}/told"), *(partial(fill, name) for name in TABLES)])
+    several(lambda name: read(spark, out, name).limit(10).collect(), SUMMARIZED)
+    spark.stop()
+
+
+def _fill(spark: SparkSession, out: str, names: Iterable[str], name: str) -> None:
+    create(spark, out, TABLES[name])
+    if name in names:
+        save(_row(spark, name).write.mode("append"), out, name)
 
 
 def _row(spark: SparkSession, name: str) -> DataFrame:

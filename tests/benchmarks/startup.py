@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.benchmarks.floor import commits, floor
+from tests.benchmarks.floor import commits, floor, no_work
 from tests.benchmarks.processes import ROOT, environment
 from tests.benchmarks.results import Measure
 
@@ -53,6 +53,7 @@ def one_turn(folder: Path) -> dict[str, float]:
         "kip848 inspect: first line": until_a_line([KIP848, "inspect", segments]),
         "kip848 audit": audit,
         "the tables of that audit, a row each": floor(folder / "rows", filled, reads=segments).seconds,
+        "an audit into these that works out nothing": no_work(folder / "none", filled, reads=segments).seconds,
         "kip848 explain": timed([KIP848, "explain", tables, "--group", "stuck"]),
         "kip848 check": timed([KIP848, "check", tables]),
         "kip848 report": timed([KIP848, "report", tables, "--out", str(folder / "report.html")]),
