@@ -9,6 +9,9 @@ from pyspark.sql.types import StructType
 from kip848_records.tables.specs import TABLES
 from tests.audits import CLUSTERS
 
+PARTITIONED_BY = {"epoch_timeline": "status", "rebalance_lag": "status", "group_state_timeline": "history"}
+"""By which column a table is partitioned besides the cluster."""
+
 # The log itself is kept of a live topic only.
 OF_A_COPY = {name: spec for name, spec in TABLES.items() if name != "log"}
 
@@ -26,7 +29,8 @@ class TestEveryTable:
         assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
         assert not protocol.reader_features
         assert table.metadata().configuration == {}
-        assert table.metadata().partition_columns == ["cluster"]
+        also = PARTITIONED_BY.get(spec.name)
+        assert table.metadata().partition_columns == ["cluster", *([also] if also else [])]
         assert table.metadata().description == spec.comment
 
     def test_its_key_is_unique_and_required(self, audits, spec):
