@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tests.benchmarks.dump_log import dump_log
+from tests.benchmarks.floor import filled, no_work
 from tests.benchmarks.logs import Log, log_of
 from tests.benchmarks.processes import ROOT, Used, run
 from tests.benchmarks.results import Measure
@@ -30,7 +31,7 @@ def measure(sizes: Iterable[int]) -> Iterator[Measure]:
     before: tuple[int, Used, float | None] | None = None
     for millions in sizes:
         log = log_of(millions)
-        audited, skew = audit(log.segments())
+        audited, skew, nothing = audit(log.segments())
         looped = loop(log) if millions <= MOST_OF_LOOP else None
         if looped is not None:
             yield Measure("kafka-dump-log and a loop in Python", looped, log.rows, log.bytes)
@@ -50,23 +51,30 @@ def measure(sizes: Iterable[int]) -> Iterator[Measure]:
             audited.worker_bytes,
             ratios,
         )
+        least = {} if looped is None else {"dump-log and a loop": looped / nothing}
+        yield Measure("  one that works out nothing", nothing, log.rows, log.bytes, ratios=least)
         for stage, (longest, median, tasks) in skew.items():
             what = f"  stage {stage}, {tasks} tasks: the longest"
             yield Measure(what, longest, ratios={"the median": median / longest})
         before = log.rows, audited, looped
 
 
-def audit(segments: Path) -> tuple[Used, dict[int, tuple[float, float, int]]]:
-    """Return what an audit of these files used; and of each long stage the longest task and the median, in s."""
+def audit(segments: Path) -> tuple[Used, dict[int, tuple[float, float, int]], float]:
+    """Return what an audit of these files used; of each long stage the longest task and the median, in s.
+
+    And the seconds of one into the same tables that works out nothing (`floor.no_work`).
+    """
     # The JVM still writes its last events when the command has ended.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         events = Path(folder) / "events"
         events.mkdir()
         logged = {"enabled": "true", "dir": events.as_uri(), "compress": "false", "rolling.enabled": "false"}
         settings = " ".join(f"--conf spark.eventLog.{name}={value}" for name, value in logged.items())
-        command = [str(KIP848), "audit", str(segments), "--out", f"{folder}/tables"]
+        tables = Path(folder) / "tables"
+        command = [str(KIP848), "audit", str(segments), "--out", str(tables)]
         used = run(command, PYSPARK_SUBMIT_ARGS=f"{settings} pyspark-shell")
-        return used, task_times(events)
+        nothing = no_work(Path(folder) / "none", filled(tables), reads=str(segments))
+        return used, task_times(events), nothing.seconds
 
 
 def task_times(events: Path) -> dict[int, tuple[float, float, int]]:

@@ -14,7 +14,7 @@ from kip848_records.sources import read_log
 from kip848_records.sources.log import without_offset_commits
 from kip848_records.tables.places import create, read, save
 from kip848_records.tables.specs import TABLES
-from kip848_records.threads import several
+from kip848_records.threads import both, several
 from tests.benchmarks.processes import Used, run
 
 SUMMARIZED = ("epoch_timeline", "group_state", "partition_handover", "rebalance_lag")
@@ -45,6 +45,11 @@ def commits(out: Path) -> dict[str, int]:
     return {log.parent.name: len(list(log.glob("*.json"))) for log in out.glob("*/_delta_log")}
 
 
+def filled(out: Path) -> list[str]:
+    """Return the tables that an audit into a new folder wrote rows to."""
+    return [name for name, count in commits(out).items() if count > 1]
+
+
 def write(out: str, reads: str, *names: str) -> None:
     """Write what `floor` measures into the folder `out`."""
     spark = get_session("bench", [reads] if reads else [])
@@ -60,8 +65,7 @@ def hand_on(out: str, reads: str, *names: str) -> None:
     landed = spark.read.schema(log.schema).parquet(f"{out}/landed")
     together = landed.repartition("partition").sortWithinPartitions("partition", "offset")
     told = together.mapInArrow(lambda batches: batches, log.schema)
-    fill = partial(_fill, spark, out, names)
-    several(lambda step: step(), [lambda: told.write.parquet(f"{out}/told"), *(partial(fill, name) for name in TABLES)])
+    both(lambda: several(partial(_fill, spark, out, names), TABLES), lambda: told.write.parquet(f"{out}/told"))
     several(lambda name: read(spark, out, name).limit(10).collect(), SUMMARIZED)
     spark.stop()
 

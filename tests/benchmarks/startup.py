@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.benchmarks.floor import commits, floor, no_work
+from tests.benchmarks.floor import filled, floor, no_work
 from tests.benchmarks.processes import ROOT, environment
 from tests.benchmarks.results import Measure
 
@@ -46,14 +46,14 @@ def one_turn(folder: Path) -> dict[str, float]:
     session, commit = map(float, run([sys.executable, "-c", BARE, str(folder / "bare")]).split())
     segments, tables = str(CAPTURE / "segments"), str(folder / "tables")
     audit = timed([KIP848, "audit", segments, "--out", tables])
-    filled = [name for name, count in commits(Path(tables)).items() if count > 1]
+    written = filled(Path(tables))
     return {
         "a session": session,
         "its first Delta commit": commit,
         "kip848 inspect: first line": until_a_line([KIP848, "inspect", segments]),
         "kip848 audit": audit,
-        "the tables of that audit, a row each": floor(folder / "rows", filled, reads=segments).seconds,
-        "an audit into these that works out nothing": no_work(folder / "none", filled, reads=segments).seconds,
+        "the tables of that audit, a row each": floor(folder / "rows", written, reads=segments).seconds,
+        "an audit into these that works out nothing": no_work(folder / "none", written, reads=segments).seconds,
         "kip848 explain": timed([KIP848, "explain", tables, "--group", "stuck"]),
         "kip848 check": timed([KIP848, "check", tables]),
         "kip848 report": timed([KIP848, "report", tables, "--out", str(folder / "report.html")]),
