@@ -140,12 +140,8 @@ def test_the_cluster_has_the_settings_that_are_not_this_machine_s(job):
     here = {
         *("spark.jars.packages", "spark.jars.excludes", "spark.sql.extensions"),  # Delta is built in there
         "spark.sql.catalog.spark_catalog",
-        *(
-            "spark.driver.memory",
-            "spark.driver.extraJavaOptions",
-            "spark.ui.enabled",
-            "spark.log.level",
-        ),  # of the machine, and of its people
+        *("spark.driver.memory", "spark.driver.extraJavaOptions"),  # of the machine
+        *("spark.ui.enabled", "spark.log.level"),  # and of its people
         "spark.python.sql.dataFrameDebugging.enabled",  # there is one of another name, which is not ours to set
     }
     theirs = job["job_clusters"][0]["new_cluster"]["spark_conf"]

@@ -95,16 +95,16 @@ def upsert(tables: ClusterTables, spec: TableSpec, change: Change, keep: Callabl
     wanted = _shaped(change.rows, spec, tables.cluster)
     changes = keep(_changes(found, wanted, change.key, spec.also_partitioned_by), f"changes-{spec.name}")
     distinct = changes.select("change", "found_in").distinct().collect()
-    kinds = {row.change for row in distinct}
-    # Without a lock another run may have inserted the same by now, and Delta lets two appends pass, but not two merges.
-    if kinds == {"insert"} and is_locked(tables.spark, tables.out):
+    kinds, is_alone = {row.change for row in distinct}, is_locked(tables.spark, tables.out)
+    # Else another run may have inserted the same by now, and Delta lets two appends pass, but not two merges.
+    if kinds == {"insert"} and is_alone:
         save(changes.drop("change", "found_in").write.mode("append"), tables.out, spec.name)
     elif kinds:
         values = {column.name: f"s.{column.name}" for column in spec.columns}
         same = [f"t.cluster = {sql_string(tables.cluster)}", *(f"t.{name} = s.{name}" for name in change.key)]
-        # So Delta looks at no other files. But without a lock another run may have moved the rows by now.
+        # So Delta looks at no other files; else another run may have moved the rows by now.
         found_in = sorted({row.found_in for row in distinct} - {None})
-        if found_in and is_locked(tables.spark, tables.out):
+        if found_in and is_alone:
             same.append(f"t.{spec.also_partitioned_by} IN ({', '.join(map(sql_string, found_in))})")
         (
             delta_table(tables.spark, tables.out, spec.name)

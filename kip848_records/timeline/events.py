@@ -100,8 +100,8 @@ def group_events(
 ) -> DataFrame:
     """Make every record that tells of a group's state one row, with everything that is told of it by those before.
 
-    A group's events are brought to one task, in order. Of a large group's it has a part in memory at a
-    time, unless some of them say something of long ago (`pieces`).
+    A group's events are brought to one task, in order. Of a large group's it has a part in memory at a time, unless
+    some of them say something of long ago (`pieces`).
 
     Args:
         records: ``partition, offset, timestamp, size, is_tombstone, table``, and the columns of `EVENT_TABLES`, null

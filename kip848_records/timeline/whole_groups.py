@@ -87,9 +87,10 @@ def whole_groups(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Ta
             rows.append(batch.slice(still))
         if isinstance(rows, _Waiting) and rows.nbytes > 2 * size:
             others, large = _with_last_apart(rows.table(), 2 * size)
-            if others.num_rows and large is not None:
-                yield others
-            rows = rows if large is None else large
+            if large is not None:
+                if others.num_rows:
+                    yield others
+                rows = large
             del others, large  # not to be held until the next one
         before = batch
     if before is not None:
