@@ -18,7 +18,7 @@ from kip848_records.text import printable
 from kip848_records.topics import read_topics_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse has no public name for it
 """To add a command's parser to."""
@@ -26,6 +26,15 @@ Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - arg
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, and the way out in another, as every other error does."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Let a command refuse what it does not know: else `kip848` would, whose help does not have its options."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known, unknown
 
     def error(self, message: str) -> NoReturn:
         """Print both lines and exit with code 2."""
