@@ -1,0 +1,48 @@
+"""Groups told on from where they had settled, in logs that end at odd places: as one run over all of it tells them."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kip848_records.simulate.log import KAFKA_ROWS
+from kip848_records.sources import read_log
+from tests.live.topics import Topic, as_consumed, ends_of, tables
+from tests.simulate.scenario import Scenario
+
+
+def topic_of(spark, folder, rows):
+    pq.write_table(pa.Table.from_pylist(rows, KAFKA_ROWS), folder / "dump.parquet")
+    return Topic(spark, as_consumed(read_log(spark, str(folder / "dump.parquet"))).localCheckpoint(), {})
+
+
+def assert_as_one_run(topic, folder):
+    """The tables of the nights so far are those of one run over all that they read."""
+    topic.audit(folder / "once")
+    nights, once = (tables(folder / out) for out in ("nights", "once"))
+    assert nights.keys() == once.keys()
+    for name in once:
+        assert nights[name] == once[name], name
+
+
+def operations_of_more_than_one_record(group_id):
+    """Two members join within the same millisecond, and one of them subscribes to another topic."""
+    story = Scenario()
+    story.topic("orders", partitions=2)
+    story.topic("payments", partitions=1)
+    group = story.group(group_id)
+    ann = group.join("ann", ["orders"])
+    group.join("bob", ["orders"])
+    story.advance(20_000)
+    ann.subscribe(["orders", "payments"])
+    story.advance(20_000)
+    return [{**row, "timestamp": row["timestamp"] // 1_000_000 * 1_000_000} for row in story.capture().rows()]
+
+
+def test_a_night_may_end_behind_any_record(spark, tmp_path):
+    """One operation's records may be of two nights: nothing is settled until all of them are there."""
+    ends = range(1, len(operations_of_more_than_one_record("g")))
+    rows = [{**row, "partition": end} for end in ends for row in operations_of_more_than_one_record(f"ends at {end}")]
+    topic = topic_of(spark, tmp_path, rows)
+    for until in ({end: end for end in ends}, ends_of(topic.rows)):
+        topic.until = until
+        topic.audit(tmp_path / "nights")
+    assert_as_one_run(topic, tmp_path)
