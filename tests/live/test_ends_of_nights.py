@@ -1,10 +1,15 @@
 """Groups told on from where they had settled, in logs that end at odd places: as one run over all of it tells them."""
 
+from contextlib import ExitStack
+
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+from kip848_records.live import update
 from kip848_records.simulate.log import KAFKA_ROWS
 from kip848_records.sources import read_log
+from tests.live import two_days
 from tests.live.topics import Topic, as_consumed, ends_of, tables
 from tests.simulate.scenario import Scenario
 
@@ -45,4 +50,43 @@ def test_a_night_may_end_behind_any_record(spark, tmp_path):
     for until in ({end: end for end in ends}, ends_of(topic.rows)):
         topic.until = until
         topic.audit(tmp_path / "nights")
+    assert_as_one_run(topic, tmp_path)
+
+
+class KilledError(Exception):
+    pass
+
+
+def one_by_one(work, items):
+    """Do all that may be done at once: of what is killed, the rest has been quicker."""
+    with ExitStack() as steps:
+        for item in items:
+            steps.callback(work, item)
+
+
+ORDERS = "P2cOIiumhDYPDd48sL6lhw"
+
+
+def test_names_of_topics_after_a_run_that_was_killed(spark, log, tmp_path):
+    """A run that is told another name of a topic is killed before its handovers have it: the next finds it new as well.
+
+    The group `quiet` writes nothing in either: nothing but the name says that its handovers are to be told again.
+    """
+    topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
+    topic.names = {ORDERS: "orders"}
+    topic.audit(tmp_path / "nights")
+    topic.until, topic.names = log.ends, {ORDERS: "renamed"}
+    upsert = update._Update._upsert
+
+    def killed(of_run, written, rows):
+        if written == "partition_handover":
+            raise KilledError
+        upsert(of_run, written, rows)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(update, "several", one_by_one)
+        patch.setattr(update._Update, "_upsert", killed)
+        with pytest.raises(KilledError):
+            topic.audit(tmp_path / "nights")
+    topic.audit(tmp_path / "nights")
     assert_as_one_run(topic, tmp_path)
