@@ -150,7 +150,7 @@ class _Update:
             counts, configurations = count_records(later)
             news = dict(decode_present(later, self.dialect, counts, configurations, offset_commits=True).records)
         topics = self._topics(news)
-        renamed = self.folder.keep_any(self._renamed(topics), "renamed")
+        renamed = self.folder.keep_any(self._renamed(topics, is_undisturbed=is_undisturbed), "renamed")
         known = self._known(topics)
 
         anew = groups_told_anew(self.kept, self.reads, finished, known, renamed)
@@ -169,10 +169,8 @@ class _Update:
             *appends,
             lambda: self._upsert("latest_state", self._state_change(later)),
             lambda: self._replace("partition_history", self._partition_history()),
+            *([] if renamed is None else [lambda: self._replace("topic_name", topics)]),
         )
-        # Behind the timelines: of a run that is killed before, the next one finds the same names to be new.
-        if renamed is not None:
-            self._replace("topic_name", topics)
         self._append(AUDIT_RUNS.name, self._runs(after=finished), pending[-1])
 
     def _records(self, run: int, log: DataFrame) -> tuple[dict[str, DataFrame], list[Callable[[], None]]]:
@@ -194,10 +192,19 @@ class _Update:
         found = topic_names(self.spark, records, self.names.given, live=self.names.live, known=known)
         return self.folder.keep(found, "topics")
 
-    def _renamed(self, topics: DataFrame) -> DataFrame:
-        """Return ``topic_id`` of the topics of which the tables do not say the same."""
+    def _renamed(self, topics: DataFrame, *, is_undisturbed: bool) -> DataFrame:
+        """Return ``topic_id`` of the topics of which the tables do not say the same.
+
+        A run that was killed may have left handovers with other names than those in `topic_name`.
+        """
         same = self.kept.read(TOPIC_NAME.name)
-        return topics.join(same, ["topic_id", "topic", "source"], "left_anti").select("topic_id")
+        renamed = topics.join(same, ["topic_id", "topic", "source"], "left_anti").select("topic_id")
+        if is_undisturbed:
+            return renamed
+        names = topics.select("topic_id", F.col("topic").alias("name"))
+        told = self.kept.read("partition_handover").select("topic_id", "topic").distinct()
+        misnamed = told.join(names, "topic_id", "left").where("topic != coalesce(name, topic_id)")
+        return renamed.union(misnamed.select("topic_id")).distinct()
 
     def _known(self, topics: DataFrame) -> Known:
         quarantine = self.kept.read("quarantine")

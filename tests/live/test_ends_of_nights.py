@@ -65,10 +65,12 @@ def one_by_one(work, items):
 
 
 ORDERS = "P2cOIiumhDYPDd48sL6lhw"
+WRITES = {"partition_handover": "_upsert", "topic_name": "_replace"}
 
 
-def test_names_of_topics_after_a_run_that_was_killed(spark, log, tmp_path):
-    """A run that is told another name of a topic is killed before its handovers have it: the next finds it new as well.
+@pytest.mark.parametrize(("table", "name"), [("partition_handover", "renamed"), ("topic_name", "orders")])
+def test_names_of_topics_after_a_run_that_was_killed(spark, log, tmp_path, table, name):
+    """A run that is told another name of a topic is killed before it wrote a table; the next is told that, or the old.
 
     The group `quiet` writes nothing in either: nothing but the name says that its handovers are to be told again.
     """
@@ -76,17 +78,18 @@ def test_names_of_topics_after_a_run_that_was_killed(spark, log, tmp_path):
     topic.names = {ORDERS: "orders"}
     topic.audit(tmp_path / "nights")
     topic.until, topic.names = log.ends, {ORDERS: "renamed"}
-    upsert = update._Update._upsert
+    writes = getattr(update._Update, WRITES[table])
 
     def killed(of_run, written, rows):
-        if written == "partition_handover":
+        if written == table:
             raise KilledError
-        upsert(of_run, written, rows)
+        writes(of_run, written, rows)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(update, "several", one_by_one)
-        patch.setattr(update._Update, "_upsert", killed)
+        patch.setattr(update._Update, WRITES[table], killed)
         with pytest.raises(KilledError):
             topic.audit(tmp_path / "nights")
+    topic.names = {ORDERS: name}
     topic.audit(tmp_path / "nights")
     assert_as_one_run(topic, tmp_path)
