@@ -8,7 +8,9 @@ import pytest
 
 from kip848_records.live import update
 from kip848_records.simulate.log import KAFKA_ROWS
+from kip848_records.simulate.spec import START_MS
 from kip848_records.sources import read_log
+from kip848_records.timeline.operations import GROUP_EPOCH
 from tests.live import two_days
 from tests.live.topics import Topic, as_consumed, ends_of, tables
 from tests.simulate.scenario import Scenario
@@ -48,6 +50,27 @@ def test_a_night_may_end_behind_any_record(spark, tmp_path):
     rows = [{**row, "partition": end} for end in ends for row in operations_of_more_than_one_record(f"ends at {end}")]
     topic = topic_of(spark, tmp_path, rows)
     for until in ({end: end for end in ends}, ends_of(topic.rows)):
+        topic.until = until
+        topic.audit(tmp_path / "nights")
+    assert_as_one_run(topic, tmp_path)
+
+
+def test_epochs_that_are_assigned_before_they_are_bumped_to(spark, tmp_path):
+    """No coordinator does so; yet each row is there once, and the same as in one run."""
+    story = Scenario()
+    story.topic("orders", partitions=2)
+    group = story.group("g")
+    group.join("ann", ["orders"])
+    story.advance(5_000)
+    group.join("bob", ["orders"])
+    story.advance(30_000)
+    capture = story.capture()
+    for record in capture.records:
+        if record["type"] == GROUP_EPOCH:
+            record["value"]["epoch"] -= 1
+    topic = topic_of(spark, tmp_path, capture.rows())
+    joined = sum(record["timestamp"] < START_MS + 6_000 for record in capture.records)
+    for until in ({0: joined}, ends_of(topic.rows)):
         topic.until = until
         topic.audit(tmp_path / "nights")
     assert_as_one_run(topic, tmp_path)
