@@ -43,25 +43,22 @@ IS_SINCE: Final[Mapping[str, str]] = {
 """Which rows of each timeline tell what came since a group had settled (``told_from``: `present.SETTLED`)."""
 
 
-def groups_to_tell_on(  # noqa: PLR0913, PLR0917
+def groups_to_tell_on(
     kept: KeptLog,
     reads: list[Read],
     finished: int,
     written: DataFrame,
-    opened: DataFrame,
     epochs: DataFrame | None,
 ) -> DataFrame:
     """Return the groups of which the tables need only be told what came since they had settled for the last time.
 
-    Not those in which something has been open for longer, nor those whose epochs go back or jump in a way that says
-    something of what came before.
+    Not those whose epochs go back or jump in a way that says something of what came before.
 
     Args:
         kept: what was read, and the tables as the run `finished` left them.
         reads: what all runs read.
         finished: the number of a run.
         written: ``partition, group_id, first_offset`` of the groups with new records, which is the first of them.
-        opened: the rows of `touched.open_rows`.
         epochs: the new records of the table `EPOCHS`; None if there are none.
 
     Returns:
@@ -78,8 +75,6 @@ def groups_to_tell_on(  # noqa: PLR0913, PLR0917
         .where("places IS NULL OR offset >= settled.until OR first_offset > settled.until")
         .withColumnRenamed("settled", "told_from")
     )
-    of_groups = opened.join(settled.select("group_id", "told_from"), "group_id")
-    settled = settled.join(of_groups.where(f"NOT ({_IS_LATER_EPOCH})"), "group_id", "left_anti")
     if epochs is not None:
         goes_on = kept.spark.createDataFrame([(p,) for p in _added_to(reads, finished)], "partition int")
         settled = settled.join(_out_of_order(epochs, settled, goes_on), [*GROUP], "left_anti")

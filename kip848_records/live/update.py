@@ -159,7 +159,7 @@ class _Update:
         opened = self.folder.keep(open_rows(self.kept), "opened")
         settled = None
         if is_undisturbed:
-            settled = groups_to_tell_on(self.kept, self.reads, finished, written, opened, news.get(EPOCHS))
+            settled = groups_to_tell_on(self.kept, self.reads, finished, written, news.get(EPOCHS))
             if known.quarantine is not None:
                 settled = undamaged(settled, known.quarantine)
         groups = written.select("group_id").union(opened.select("group_id"))

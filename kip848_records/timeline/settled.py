@@ -11,7 +11,7 @@ from kip848_records.timeline.operations import MEMBER, MEMBER_TARGET
 from kip848_records.timeline.partitions import ACQUIRED
 from kip848_records.timeline.snapshots import WITH_STATE
 from kip848_records.timeline.states import EMPTY, STABLE
-from kip848_records.timeline.windows import NO_VALUE, NONE, NULL, Window, holds_of, of_rows, within
+from kip848_records.timeline.windows import NO_VALUE, NONE, NULL, Window, holds_of, ints, of_rows, within
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,14 +27,16 @@ def settled_until(story: Story, owned: Ownership, judged: pa.StructArray) -> Int
     """Return for each event the offset from which on a group is to be told that is settled with it; NULL if it is not.
 
     It is Stable; of the partitions that ever had an owner each has one, and only one; each that somebody is to have is
-    in one target, and in that since the last assignment, unless a static member took another's place. Then all its
-    epochs have ended, its members have settled all their assignments, and who owns what is in their last types 8. All
-    that is known of a classic group is in its last type 2. And none of its events may say something of what came long
-    before it (`tells_of_the_past`).
+    in one target, and in that since the last assignment, unless a static member took another's place; of its last epoch
+    it has an assignment. Then all its epochs have ended, those to come are higher, its members have settled all their
+    assignments, and who owns what is in their last types 8. All that is known of a classic group is in its last type 2.
+    And none of its events may say something of what came long before it (`tells_of_the_past`).
     """
     state, group_type = pc.struct_field(judged, "state"), pc.struct_field(judged, "group_type")
     is_at_rest = pc.or_(pc.equal(state, STABLE), pc.and_(pc.equal(state, EMPTY), pc.equal(group_type, "classic")))
+    assignment_epoch = ints(pc.struct_field(judged, "assignment_epoch"))
     is_astray = _has_stray_partitions(story, owned) | _has_stray_targets(story)
+    is_astray |= _has_other_epochs(story.events, story.operations, assignment_epoch)
     is_astray |= tells_of_the_past(story.events, story.operations)
     is_settled = np.asarray(is_at_rest.fill_null(False).to_numpy(zero_copy_only=False)) & ~is_astray  # noqa: FBT003
     behind = story.events.ints("offset") + 1
@@ -71,6 +73,14 @@ def _has_stray_targets(story: Story) -> Bools:
     is_target = (key_type == MEMBER_TARGET) & ~operations.of_operation.any(is_static)
     of_incarnation = operations.of_incarnation
     return of_incarnation.last(is_target) > of_incarnation.last(story.numbered.is_assignment)
+
+
+def _has_other_epochs(events: Events, operations: Operations, assignment_epoch: Ints) -> Bools:
+    """Tell where the last bump or the last assignment is of another epoch than this: NULL where there is to be none."""
+    of_incarnation = operations.of_incarnation
+    bumped = of_incarnation.running_max(events.ints("group_epoch"))
+    assigned = of_incarnation.running_max(events.ints("assignment_epoch"))
+    return np.asarray((bumped != assignment_epoch) | (assigned != assignment_epoch))
 
 
 def _has_stray_epochs(events: Events, operations: Operations) -> Bools:

@@ -55,14 +55,16 @@ def test_a_night_may_end_behind_any_record(spark, tmp_path):
     assert_as_one_run(topic, tmp_path)
 
 
-def test_epochs_that_are_assigned_before_they_are_bumped_to(spark, tmp_path):
+@pytest.mark.parametrize("joining", [("bob",), ("bob", "cy")])
+def test_epochs_that_are_assigned_before_they_are_bumped_to(spark, tmp_path, joining):
     """No coordinator does so; yet each row is there once, and the same as in one run."""
     story = Scenario()
     story.topic("orders", partitions=2)
     group = story.group("g")
     group.join("ann", ["orders"])
     story.advance(5_000)
-    group.join("bob", ["orders"])
+    for member in joining:
+        group.join(member, ["orders"])
     story.advance(30_000)
     capture = story.capture()
     for record in capture.records:
