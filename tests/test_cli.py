@@ -112,6 +112,32 @@ class TestArguments:
         command = "".join(f"{name} " for name in arguments[:1] if name in {"audit", "inspect", "explain"})
         assert hint == f"see kip848 {command}--help"
 
+    @pytest.mark.parametrize(
+        ("arguments", "named"),
+        [
+            (["audit", "", "--out", "y"], "SOURCE"),
+            (["audit", "x", "--out", ""], "--out"),
+            (["audit", "x", "--out", "y", "--checkpoint", ""], "--checkpoint"),
+            (["audit", "x", "--out", "y", "--scratch", ""], "--scratch"),
+            (["audit", "x", "--out", "y", "--topics", ""], "--topics"),
+            (["audit", "x", "--out", "y", "--kafka-config", ""], "--kafka-config"),
+            (["inspect", "x", ""], "SOURCE"),
+            (["check", ""], "DIR|SOURCE"),
+            (["check", "x", "--out", ""], "--out"),
+            (["check", "x", "--config", ""], "--config"),
+            (["check", "x", "--junit", ""], "--junit"),
+            (["explain", "", "--group", "g"], "DIR"),
+            (["report", "", "--out", "y"], "DIR"),
+            (["report", "x", "--out", ""], "--out"),
+            (["report", "x", "--out", "y", "--config", ""], "--config"),
+            (["maintain", "", "--keep", "1d"], "DIR"),
+            (["simulate", "--out", ""], "--out"),
+        ],
+    )
+    def test_an_empty_path_is_not_the_current_folder(self, kip848, arguments, named):
+        error, hint = refused(kip848, *arguments)
+        assert (error, hint) == (f"argument {named}: the path is empty", f"see kip848 {arguments[0]} --help")
+
     def test_the_largest_number_is_one_of_32_bits(self):
         assert int32("a number")("2147483647") == 2147483647
         with pytest.raises(ArgumentTypeError):

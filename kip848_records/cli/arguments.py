@@ -46,6 +46,7 @@ def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, a
     command.add_argument(
         "sources",
         nargs="+" if at_least else "*",
+        type=given_path,
         metavar=metavar,
         help=f"{besides}segment files (a file, a partition's folder, a broker's data folder or a folder of several of "
         "those), or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several are copies of one log; or "
@@ -60,6 +61,7 @@ def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, a
     )
     command.add_argument(
         "--kafka-config",
+        type=given_path,
         metavar="FILE",
         help="client.properties for a live topic, as Kafka's own tools take it: security, timeouts; values may "
         "refer to ${env:NAME} and ${file:/path:key}",
@@ -82,7 +84,9 @@ def check_source(arguments: argparse.Namespace) -> None:
 
 def add_capture(command: Parser) -> None:
     """Add what is to be known of a log besides: its `topics`, and `captured_at`."""
-    command.add_argument("--topics", metavar="FILE", help='topic names, as JSON: {"<topic id>": "<name>", ...}')
+    command.add_argument(
+        "--topics", type=given_path, metavar="FILE", help='topic names, as JSON: {"<topic id>": "<name>", ...}'
+    )
     command.add_argument(
         "--captured-at",
         type=zoned_time,
@@ -118,7 +122,10 @@ def add_schema(command: Parser) -> None:
 def add_scratch(command: Parser) -> None:
     """Add `scratch`, for who writes tables into a schema."""
     command.add_argument(
-        "--scratch", metavar="DIR", help="with --catalog: a folder for what tables are made of, such as one in a volume"
+        "--scratch",
+        type=given_path,
+        metavar="DIR",
+        help="with --catalog: a folder for what tables are made of, such as one in a volume",
     )
 
 
@@ -139,6 +146,14 @@ def place(arguments: argparse.Namespace, folder: str | None, what: str) -> str:
 def add_debug(command: Parser) -> None:
     """Add `debug`, which every command has."""
     command.add_argument("--debug", action="store_true", help="show the stack trace of an error")
+
+
+def given_path(text: str) -> str:
+    """Return a path; an empty one, as a shell makes of a variable that is not set, would be the current folder."""
+    if text:
+        return text
+    message = "the path is empty"
+    raise argparse.ArgumentTypeError(message)
 
 
 def zoned_time(text: str) -> datetime:

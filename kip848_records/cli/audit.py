@@ -9,7 +9,15 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from kip848_records.audit import DEFAULT_CLUSTER, run_audit
-from kip848_records.cli.arguments import add_capture, add_schema, add_scratch, add_source, audit_options, place
+from kip848_records.cli.arguments import (
+    add_capture,
+    add_schema,
+    add_scratch,
+    add_source,
+    audit_options,
+    given_path,
+    place,
+)
 from kip848_records.cli.output import print_parts, progress_lines
 from kip848_records.errors import FailedError
 from kip848_records.session import get_session
@@ -30,7 +38,7 @@ def add(commands: Commands) -> None:
         description="Decodes a copy of __consumer_offsets into Delta tables and sums up what they say.",
     )
     add_source(command)
-    command.add_argument("--out", metavar="DIR", help="folder of the Delta tables, one folder each")
+    command.add_argument("--out", type=given_path, metavar="DIR", help="folder of the Delta tables, one folder each")
     add_schema(command)
     add_scratch(command)
     command.add_argument(
@@ -41,6 +49,7 @@ def add(commands: Commands) -> None:
     command.add_argument("--allow-empty", action="store_true", help="accept a source without a single record")
     command.add_argument(
         "--checkpoint",
+        type=given_path,
         metavar="DIR",
         help="read the live topic as a stream that keeps in DIR how far it came, and stops when it has read all",
     )

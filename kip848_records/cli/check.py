@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from kip848_records.audit import DEFAULT_CLUSTER, run_audit
 from kip848_records.check import check, is_audited
-from kip848_records.cli.arguments import add_capture, add_schema, add_source, audit_options, check_source, place
+from kip848_records.cli.arguments import (
+    add_capture,
+    add_schema,
+    add_source,
+    audit_options,
+    check_source,
+    given_path,
+    place,
+)
 from kip848_records.cli.output import check_file, print_parts, progress_lines, write_file
 from kip848_records.config import load_settings
 from kip848_records.errors import InputError
@@ -53,10 +61,12 @@ def add(commands: Commands) -> None:
     add_schema(command)
     command.add_argument("--cluster", metavar="NAME", help="only this cluster of DIR; the name of the log's")
     add_capture(command)
-    command.add_argument("--out", metavar="DIR", help="keep the tables of the log's audit there")
-    command.add_argument("--config", metavar="FILE", help="TOML with what differs from the defaults, conf/audit.toml")
+    command.add_argument("--out", type=given_path, metavar="DIR", help="keep the tables of the log's audit there")
+    command.add_argument(
+        "--config", type=given_path, metavar="FILE", help="TOML with what differs from the defaults, conf/audit.toml"
+    )
     for name, (what, _) in _FORMS.items():
-        command.add_argument(f"--{name}", metavar="FILE", help=f"write the results to FILE as {what}")
+        command.add_argument(f"--{name}", type=given_path, metavar="FILE", help=f"write the results to FILE as {what}")
     command.set_defaults(run=_run, dialect=None)  # to tell whether it was named
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.cli.arguments import add_debug, add_schema, int32, place
+from kip848_records.cli.arguments import add_debug, add_schema, given_path, int32, place
 from kip848_records.cli.output import print_parts
 from kip848_records.explain import Story, explain
 from kip848_records.session import get_session
@@ -22,7 +22,9 @@ def add(commands: Commands) -> None:
         help="tell one group's story: its epochs, its members, who waits for whom",
         description="Tells one group's story from the tables of an audit.",
     )
-    command.add_argument("out", nargs="?", metavar="DIR", help="folder of the Delta tables, as given to audit --out")
+    command.add_argument(
+        "out", nargs="?", type=given_path, metavar="DIR", help="folder of the Delta tables, as given to audit --out"
+    )
     add_schema(command)
     command.add_argument("--group", required=True, metavar="G", help="group id")
     command.add_argument("--epoch", type=int32("a group epoch"), metavar="E", help="only this group epoch")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from kip848_records.cli.arguments import add_debug, add_schema, add_scratch, place
+from kip848_records.cli.arguments import add_debug, add_schema, add_scratch, given_path, place
 from kip848_records.cli.output import print_parts, progress_lines
 from kip848_records.maintain import DAYS_OF_FILES, maintain, plan
 from kip848_records.session import get_session
@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
         "had ended by then. The present state stays. Then it compacts the files of all tables and deletes those that "
         f"no table has had for {DAYS_OF_FILES} days.",
     )
-    command.add_argument("out", nargs="?", metavar="DIR", help="the folder of an audit's tables")
+    command.add_argument("out", nargs="?", type=given_path, metavar="DIR", help="the folder of an audit's tables")
     add_schema(command)
     add_scratch(command)
     command.add_argument(

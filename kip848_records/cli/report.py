@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kip848_records.cli.arguments import add_debug, add_schema, place
+from kip848_records.cli.arguments import add_debug, add_schema, given_path, place
 from kip848_records.cli.output import check_file, progress_lines, write_file
 from kip848_records.config import load_settings
 from kip848_records.report.page.contents import contents
@@ -27,11 +27,15 @@ def add(commands: Commands) -> None:
         description="Writes what an audit found as one HTML file, which needs nothing else: what has not converged, "
         "the slowest rebalances, failed expectations, and a timeline of each group.",
     )
-    command.add_argument("tables", nargs="?", metavar="DIR", help="folder of the Delta tables, as given to audit --out")
+    command.add_argument(
+        "tables", nargs="?", type=given_path, metavar="DIR", help="folder of the Delta tables, as given to audit --out"
+    )
     add_schema(command)
-    command.add_argument("--out", required=True, metavar="FILE", help="the file to write")
+    command.add_argument("--out", required=True, type=given_path, metavar="FILE", help="the file to write")
     command.add_argument("--cluster", metavar="NAME", help="only this cluster of DIR")
-    command.add_argument("--config", metavar="FILE", help="TOML for the expectations, as kip848 check takes it")
+    command.add_argument(
+        "--config", type=given_path, metavar="FILE", help="TOML for the expectations, as kip848 check takes it"
+    )
     add_debug(command)
     command.set_defaults(run=_run)
 

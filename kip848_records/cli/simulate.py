@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from kip848_records.cli.arguments import add_debug
+from kip848_records.cli.arguments import add_debug, given_path
 from kip848_records.simulate import RELEASES, Simulation, simulate
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def add(commands: Commands) -> None:
         help="instead of --members: sizes by a power law, from 1 to M, which the first group has",
     )
     command.add_argument("--compacted", action="store_true", help="compact the older part of the log, as brokers do")
-    command.add_argument("--out", required=True, metavar="DIR", help="folder of the log, topics.json and the truth")
+    command.add_argument(
+        "--out", required=True, type=given_path, metavar="DIR", help="folder of the log, topics.json and the truth"
+    )
     add_debug(command)
     command.set_defaults(run=_run)
 
