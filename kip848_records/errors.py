@@ -73,6 +73,14 @@ class InputError(Kip848Error):
         return cls(f"{path} is no Delta table", f"expected {_SOURCES}")
 
     @classmethod
+    def tables_not_log(cls, path: str) -> Self:
+        """What was made of a log lies at `path`."""
+        return cls(
+            f"{path} holds the tables of an audit, not a log",
+            "name the log that was audited; kip848 check, explain and report take tables, a folder at a time",
+        )
+
+    @classmethod
     def not_a_source(cls, path: str, formats: Iterable[str]) -> Self:
         """The files at `path` have names of no known kind."""
         return cls(

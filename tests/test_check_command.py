@@ -83,6 +83,16 @@ class TestLog:
         assert out.startswith("Cluster ci, captured at ")
         assert {path.name for path in (tmp_path / "kept").iterdir()} == TABLES.keys() - {"log"}
 
+    def test_tables_are_judged_one_folder_at_a_time(self, kip848_check, spark, captures, tmp_path):
+        made_tables.write(spark, tmp_path, "c", latest_state=[], audit_runs=[{"version": "1"}])
+        for others in ([captures / "kafka-4.0.0-zstd" / "segments"], [tmp_path / "others"]):
+            code, out, err = kip848_check(tmp_path, *others)
+            assert (code, out) == (2, "")
+            assert err == [
+                f"error: {tmp_path} holds the tables of an audit, not a log",
+                "hint: name the log that was audited; kip848 check, explain and report take tables, a folder at a time",
+            ]
+
     def test_nothing_to_read(self, kip848_check, tmp_path, monkeypatch):
         temporary = tmp_path / "temporary"
         temporary.mkdir()

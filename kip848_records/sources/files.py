@@ -79,6 +79,8 @@ def _copies_at(spark: SparkSession, path: str, source_format: str | None) -> lis
     may_be_segments = source_format in {None, "segments"}
     if may_be_segments and (segments := _segments_below(spark, path)):
         return [Copy(path, "segments", segments)]
+    if _holds_tables(spark, path):  # first, for Spark cannot list folders of tables beside each other
+        raise InputError.tables_not_log(path)
     pattern = escape_glob(path)
     files = _list(spark, pattern)
     if files is None:
@@ -98,6 +100,13 @@ def _copies_at(spark: SparkSession, path: str, source_format: str | None) -> lis
     if found is None:
         raise InputError.not_a_source(path, FORMATS)
     return [Copy(path, found, files)]
+
+
+def _holds_tables(spark: SparkSession, path: str) -> bool:
+    """Return whether the tables of an audit are at `path`: all audits have `audit_runs`."""
+    runs = f"{path.rstrip('/')}/audit_runs/_delta_log"
+    folder = local_path(spark, runs)
+    return bool(_list(spark, escape_glob(runs))) if folder is None else folder.is_dir()
 
 
 def _segments_below(spark: SparkSession, path: str, folders: str = "") -> list[str]:

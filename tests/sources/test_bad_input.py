@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kip848_records.errors import InputError
-from kip848_records.sources import read_log, reading
+from kip848_records.sources import files, read_log, reading
+from tests import made_tables
 
 _ROW = {"key": b"\x00\x03", "value": None, "partition": 0, "offset": 1, "timestamp": 1763712000123}
 
@@ -40,6 +41,24 @@ def test_a_folder_of_other_files(spark, tmp_path):
     error = refused(spark, tmp_path)
     assert error.message == f"{tmp_path} is no dump of __consumer_offsets by its file names"
     assert error.hint.endswith("--format segments|parquet|delta|json")
+
+
+@pytest.mark.parametrize("source_format", [None, "segments", "parquet", "json", "delta"])
+def test_the_tables_of_an_audit(spark, tmp_path, source_format):
+    out = tmp_path / "an [audit]'s"
+    made_tables.write(spark, out, "c", audit_runs=[{"version": "1"}], group_event=[{"group_id": "g"}])
+    error = refused(spark, out, source_format)
+    assert error.message == f"{out} holds the tables of an audit, not a log"
+    assert error.hint.startswith("name the log ")
+    assert (
+        refused(spark, f"file:{out}/", source_format).message == f"file:{out}/ holds the tables of an audit, not a log"
+    )
+
+
+def test_the_tables_of_an_audit_that_lie_elsewhere(spark, tmp_path, monkeypatch):
+    made_tables.write(spark, tmp_path, "c", audit_runs=[{"version": "1"}], group_event=[{"group_id": "g"}])
+    monkeypatch.setattr(files, "local_path", lambda *_: None)
+    assert refused(spark, tmp_path).message == f"{tmp_path} holds the tables of an audit, not a log"
 
 
 def test_a_readme_as_the_source(spark, tmp_path):
