@@ -107,6 +107,14 @@ class InputError(Kip848Error):
         )
 
     @classmethod
+    def not_opened(cls, path: str, reason: str | None) -> Self:
+        """The system does not let this user have a file, or cannot get at it."""
+        return cls(
+            f"{path} cannot be read: {reason}",
+            "read it as a user who may, or copy it anew to a folder of yours",
+        )
+
+    @classmethod
     def missing_columns(cls, path: str, missing: Iterable[str], needed: Iterable[str]) -> Self:
         """A dump lacks columns of the Kafka source."""
         return cls(

@@ -29,11 +29,13 @@ _JSON = re.compile(r"\.(json|jsonl|ndjson)(\.(gz|bz2|zst|zstd|lz4|snappy|deflate
 _PARTITION_FOLDER = re.compile(r"__consumer_offsets-\d+/[^/]+$")
 # In a name, not in a scheme such as file: or s3a:
 _COLON = re.compile(r"/.*:")
-# What Spark says of a file that it cannot read, and a Python worker of one that it reads by itself.
-_UNREADABLE = (
-    re.compile(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (.*?)\.\s"),
-    re.compile(r"InputError: (.*?) cannot be read: "),
+# What Java says of a file that the system keeps from Spark, and a Python worker of one that it reads by itself.
+_NOT_OPENED = (
+    re.compile(r"java\.io\.FileNotFoundException: (.*?) \((Permission denied)\)"),
+    re.compile(r"InputError: (.*?) cannot be read: (.*?); "),
 )
+# What Spark says of a file that it cannot read.
+_UNREADABLE = re.compile(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (.*?)\.\s")
 
 
 @dataclass(frozen=True)
@@ -139,9 +141,11 @@ def reading() -> Iterator[None]:
         yield
     except Exception as error:
         # Spark's Python classes do not tell these failures from others: their text does.
-        for form in _UNREADABLE:
+        for form in _NOT_OPENED:
             if failure := form.search(str(error)):
-                raise InputError.unreadable(unquote(failure[1])) from error
+                raise InputError.not_opened(unquote(failure[1]), failure[2]) from error
+        if failure := _UNREADABLE.search(str(error)):
+            raise InputError.unreadable(unquote(failure[1])) from error
         if "java.lang.OutOfMemoryError" in str(error):
             raise InputError.out_of_memory() from error
         raise

@@ -132,7 +132,7 @@ def mapped(path: str) -> memoryview:
             is_empty = not os.fstat(file.fileno()).st_size  # which cannot be mapped
             return memoryview(b"" if is_empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except OSError as error:
-        raise InputError.unreadable(path) from error
+        raise InputError.not_opened(path, error.strerror) from error
 
 
 def read_file(

@@ -136,6 +136,13 @@ def test_a_cut_gzip_file(spark, tmp_path):
     assert "a.json.gz cannot be read" in refused(spark, tmp_path / "a.json.gz").message
 
 
+def test_a_file_that_the_system_keeps_from_spark_is_not_called_damaged():
+    java = "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file file:///a%20b.json. It ...\n"
+    java += "Caused by: java.io.FileNotFoundException: /a b.json (Permission denied)\n\tat java.base/java.io..."
+    with pytest.raises(InputError, match=r"^/a b\.json cannot be read: Permission denied; read it as"), reading():
+        raise RuntimeError(java)
+
+
 def test_too_little_memory_is_the_user_s_to_mend():
     with pytest.raises(InputError, match=r"ran out of memory .*; raise spark.driver.memory"), reading():
         raise RuntimeError("Job aborted: scala.MatchError: java.lang.OutOfMemoryError: Java heap space (of class ...")

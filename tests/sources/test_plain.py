@@ -4,12 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+from errno import EACCES
 from pathlib import Path
 
 import pytest
 
+from kip848_records.errors import InputError
 from kip848_records.inspection import inspect_log, inspect_plain, json_line, text_line
-from kip848_records.sources import plain, read_log
+from kip848_records.sources import plain, read_log, segments
 from kip848_records.sources.plain import read_plain
 from tests.protocol.segment_writer import write_batch, write_marker
 from tests.sources.test_segments import offset_commit, segment
@@ -88,6 +90,17 @@ def test_an_offset_that_is_there_twice_is_not_plain(folder, tmp_path):
 def test_what_cannot_be_read_is_not_plain(folder, tmp_path):
     segment(folder, 0, write_batch([offset_commit(0)]), b"no batch" * 20)
     assert read_plain(str(tmp_path)) is None
+
+
+def test_a_file_that_the_system_keeps_from_this_user_is_not_called_damaged(folder, tmp_path, monkeypatch):
+    segment(folder, 0, write_batch([offset_commit(0)]))
+
+    def denied(*_):
+        raise PermissionError(EACCES, "Permission denied")  # to root, who may read all, the system never says so
+
+    monkeypatch.setattr(segments, "open", denied, raising=False)
+    with pytest.raises(InputError, match=rf"{0:020}\.log cannot be read: Permission denied; read it as a user who may"):
+        read_plain(str(tmp_path))
 
 
 def test_a_name_that_is_no_offset_is_not_plain(folder, tmp_path):

@@ -167,7 +167,7 @@ class TestFilesOneByOne:
         (file,) = folder.glob("*.log")
         file.unlink()
         file.mkdir()  # which nobody can open as a file, root neither
-        with pytest.raises(InputError, match=f"^file:{file} cannot be read: "), reading():
+        with pytest.raises(InputError, match=f"^file:{file} cannot be read: Is a directory; read it as a "), reading():
             log.collect()
 
     def test_the_jvm_reads_no_content_of_local_files(self, spark, partition):
