@@ -106,12 +106,14 @@ def _present(story: Story) -> Iterator[RenderableType]:
     if not states:
         yield Text(f"{name} was deleted; its last state was {last.state}")
         return
-    (now,) = states
-    told = [f"{now.group_type} protocol"]
-    told += [] if now.group_epoch is None else [f"group epoch {now.group_epoch}"]
-    told += [] if now.assignment_epoch is None else [f"assignment epoch {now.assignment_epoch}"]
-    told += [] if now.members is None else [count_text(now.members, "member")]
-    yield Text(f"{name}: {now.state}{_since(now, last.captured_ms)}; {', '.join(told)}")
+    for now in sorted(states, key=lambda now: now.partition):
+        told = [f"{now.group_type} protocol"]
+        told += [] if now.group_epoch is None else [f"group epoch {now.group_epoch}"]
+        told += [] if now.assignment_epoch is None else [f"assignment epoch {now.assignment_epoch}"]
+        told += [] if now.members is None else [count_text(now.members, "member")]
+        # As where partitions were added to the topic: what a group wrote before stays where it was.
+        place = f" in partition {now.partition}" if len(states) > 1 else ""
+        yield Text(f"{name}{place}: {now.state}{_since(now, last.captured_ms)}; {', '.join(told)}")
 
 
 def _since(now: Row, captured_ms: int | None) -> str:

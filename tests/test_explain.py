@@ -102,7 +102,10 @@ def story(group, **columns):
 
 @pytest.fixture(scope="module")
 def made(classic, tmp_path_factory):
-    """A group with two lives, `again`; one that waits for 102 members, `crowd`; one without epochs, `young`."""
+    """A group with two lives, `again`; one that waits for 102 members, `crowd`; one without epochs, `young`.
+
+    And one in two partitions, `moved`.
+    """
     out = tmp_path_factory.mktemp("made")
     first_life = [story("again", group_epoch=epoch, members=9, status="deleted") for epoch in range(1, 10)]
     second_life = [story("again", group_epoch=epoch, members=2, incarnation=1, status="open") for epoch in (1, 2, 3)]
@@ -116,11 +119,14 @@ def made(classic, tmp_path_factory):
             story("again", incarnation=1, state="Reconciling", from_at=at(105), from_offset=6, duration_ms=55_000),
             story("crowd", state="Reconciling", from_at=at(0)),
             story("young", state="unknown", from_at=at(0), duration_ms=1_000),
+            story("moved", state="Empty", from_at=at(0), duration_ms=1_000),
         ],
         group_state=[
             story("again", incarnation=1, state="Reconciling", since=at(100), group_epoch=3, members=2),
             story("crowd", state="Reconciling", since=at(0), members=102),
             story("young", state="unknown", since=at(0)),
+            story("moved", partition=50, state="Empty", since=at(0)),
+            story("moved", partition=7, state="Stable", since=at(0)),
         ],
         epoch_timeline=[*first_life, *second_life, story("crowd", group_epoch=2, status="open")],
         rebalance_lag=[
@@ -186,6 +192,13 @@ def test_a_consumer_group_without_epochs_and_of_unknown_members(explain_made):
         "Group young of cluster made: unknown since 2026-01-01 00:00:00.000 UTC, for 1 s; consumer protocol\n"
     )
     assert out.endswith("\nThe log has no epoch of it\n")
+
+
+def test_a_group_in_two_partitions(explain_made):
+    """As after partitions were added to the topic."""
+    first, second, *_ = explain_made("moved").splitlines()
+    assert first.startswith("Group moved of cluster made in partition 7: Stable since 2026-01-01")
+    assert second.startswith("Group moved of cluster made in partition 50: Empty since 2026-01-01")
 
 
 def test_members_beyond_the_first_hundred_are_counted(explain_made):
