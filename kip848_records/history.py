@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from kip848_records.sources.log import is_readable
+from kip848_records.sources.log import is_of_log, is_readable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -39,7 +39,7 @@ def copy_history(log: DataFrame) -> DataFrame:
         Segment files tell exactly where they start and end and where records are missing. Of rows of the Kafka source
         nobody can tell that some were filtered out, or that they come from several points in time.
     """
-    rows = log.filter(F.col("partition").isNotNull()).withColumn("copy", F.explode("copies"))
+    rows = log.filter(F.col("partition").isNotNull() & is_of_log()).withColumn("copy", F.explode("copies"))
     # Parquet can skip those of segments.
     of_dumps = rows.filter(is_readable() & F.col("compaction_gap").isNull())
     spans, files, runs = rows.transform(_spans), rows.transform(_files), of_dumps.transform(_unbroken)

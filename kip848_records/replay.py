@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.decode import to_json
 from kip848_records.protocol.messages import KAFKA
-from kip848_records.sources.log import TOPIC, is_record
+from kip848_records.sources.log import is_of_log, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +28,7 @@ def replay(log: DataFrame, *, offsets: Mapping[int, int] | None = None, until: d
     by their outcome in the whole log: settle it first where files follow each other (`settle_transactions`). A key
     whose last row is in error, as where copies disagree, is left out: what stood before it no longer holds.
     """
-    is_ours = F.coalesce(F.col("topic").endswith(TOPIC), F.lit(True))  # noqa: FBT003
-    in_error = F.col("error").isNotNull() & F.col("control").isNull() & F.col("offset").isNotNull() & is_ours
+    in_error = F.col("error").isNotNull() & F.col("control").isNull() & F.col("offset").isNotNull() & is_of_log()
     is_decided = is_record() & (F.col("transaction") != "pending")
     counted = log.filter((is_decided | in_error) & F.col("key").isNotNull())
     if offsets is not None:

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 from kip848_records.errors import InputError
 from kip848_records.sources.files import escape_glob
-from kip848_records.sources.log import COPY_SCHEMA, KAFKA_SCHEMA, TOPIC, is_offset_commit
+from kip848_records.sources.log import COPY_SCHEMA, KAFKA_SCHEMA, OTHER_TOPIC, is_of_log, is_offset_commit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -100,12 +100,11 @@ def log_rows(rows: DataFrame, error: Column) -> DataFrame:
     placed = F.col("partition").isNotNull() & F.col("offset").isNotNull() & F.col("timestamp").isNotNull()
     # Only offset commits are ever written in transactions, and the Kafka source does not show how those ended.
     transaction = F.when(is_offset_commit(), "unknown").otherwise("none")
-    foreign = ~F.col("topic").endswith(TOPIC)
     reason = F.coalesce(
+        F.when(~is_of_log(), F.concat(F.lit(OTHER_TOPIC), F.col("topic"))),
         error,
         F.when(~placed, F.lit("no partition, offset or timestamp")),
         F.when(~F.year("timestamp").between(1, 9999), F.lit("timestamp out of range")),
-        F.when(foreign, F.concat(F.lit("a row of topic "), F.col("topic"))),
     )
     known = {name: F.col(name) for name in KAFKA_SCHEMA.names} | {"transaction": transaction, "error": reason}
     return rows.select(*(known.get(f.name, F.lit(None)).cast(f.dataType).alias(f.name) for f in COPY_SCHEMA))

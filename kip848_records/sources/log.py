@@ -30,6 +30,9 @@ _TYPES = 1 << 16  # a type is an int16, negative ones after the others as bytes 
 
 TOPIC = "__consumer_offsets"
 
+OTHER_TOPIC = "a row of topic "
+"""How the error begins of a row that a dump has of another topic: nothing of this log is lost with it."""
+
 LEFT_OUT = "left out"
 """The control rows (`COPY_SCHEMA`) that count offset commits which a source has left out."""
 
@@ -139,6 +142,11 @@ def is_record() -> Column:
 def is_readable() -> Column:
     """Return whether a row is a record, of any transaction: no control record, and nothing that could not be read."""
     return F.col("error").isNull() & F.col("control").isNull()
+
+
+def is_of_log() -> Column:
+    """Return whether a row is of this log, not of another topic that a dump has too; without a topic it is."""
+    return F.coalesce(F.col("topic").endswith(TOPIC), F.lit(True))  # noqa: FBT003
 
 
 def _unsigned_int16(position: int) -> Column:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kip848_records.sources.log import group_id, key_of_types
+from kip848_records.sources.log import OTHER_TOPIC, group_id, key_of_types
 from kip848_records.timeline.operations import EVENT_TYPES, GROUP
 
 if TYPE_CHECKING:
@@ -88,4 +88,5 @@ def damaged_records(quarantine: DataFrame) -> DataFrame:
     """Return the rows in quarantine that may be of a group, with ``group_id``, null where it cannot be told."""
     is_of_group = F.col("key").isNull() | key_of_types(EVENT_TYPES)
     is_placed = F.col("partition").isNotNull() & F.col("offset").isNotNull()
-    return quarantine.filter(is_of_group & is_placed).withColumn("group_id", group_id())
+    is_of_log = ~F.col("reason").startswith(OTHER_TOPIC)
+    return quarantine.filter(is_of_group & is_placed & is_of_log).withColumn("group_id", group_id())
