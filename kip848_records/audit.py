@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from kip848_records.live.kept_log import KeptLog, Read, latest
 from kip848_records.live.run import Reading, Run, Wanted, check_captured, read_on, replaced_partitions
 from kip848_records.live.set_aside import set_aside
 from kip848_records.live.streaming import stream_on
+from kip848_records.live.stretches import rewritten_partitions
 from kip848_records.live.update import Names, bring_up_to_date
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.replay import latest_state
@@ -129,7 +131,7 @@ def audit_copies(spark: SparkSession, options: AuditOptions, progress: Callable[
     """Land the sources' rows and replace the cluster's rows in every table by what they say.
 
     Segments are read once, dumps once more for where they end. Raises InputError where there is nothing to read, or it
-    was not copied at `captured_at`; no table has been touched then.
+    was not copied at `captured_at`; no row of a table has changed then.
     """
     copies = find_copies(spark, options.sources, options.source_format)
     log = reduce(
@@ -138,13 +140,14 @@ def audit_copies(spark: SparkSession, options: AuditOptions, progress: Callable[
     )
     progress(f"reading {', '.join(options.sources)}")
     names = [copy.name for copy in copies]
-    with (
-        only_writer(spark, options.work_folder),
-        landed(spark, log, options.work_folder, copies=names, offset_commits=options.offset_commits) as landing,
-    ):
+    with ExitStack() as during:
+        during.enter_context(only_writer(spark, options.work_folder))
+        # Before all is read, which may take hours.
         prepare_tables(spark, options.out)
         if KeptLog(spark, options.out, options.cluster).reads():
             raise TablesError.cluster_of_topic(options.cluster, options.out)
+        copied = landed(spark, log, options.work_folder, copies=names, offset_commits=options.offset_commits)
+        landing = during.enter_context(copied)
         count = sum(landing.records.values())
         if not count and not options.allow_empty:
             raise InputError.no_rows(", ".join(options.sources), landing.first_error)
@@ -183,7 +186,9 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
         progress(f"asking {live.name} where it ends")
         ends = live.ends()
         names = Names(options.topics or {}, ends.topic_names)
-        if replaced := replaced_partitions(latest(reads), ends):
+        replaced = replaced_partitions(latest(reads), ends)
+        before = {partition: read for partition, read in latest(reads).items() if partition not in replaced}
+        if replaced := replaced | rewritten_partitions(kept, live, before, ends):
             bring_up_to_date(kept, reads, names, folder, progress)
             set_aside(kept, replaced, progress)
             reads = kept.reads()

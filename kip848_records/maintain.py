@@ -54,8 +54,7 @@ def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
     if not is_there(spark, out, AUDIT_RUNS.name):
         raise TablesError.not_audited(out, AUDIT_RUNS.name)
     prepare_tables(spark, out, migrate=False)
-    for unfinished in sorted(unfinished_clusters(spark, out)):
-        raise TablesError.unfinished_run(out, unfinished)
+    _check_finished(spark, out)
     runs = read(spark, out, AUDIT_RUNS.name)
     captured = F.max(F.unix_millis("captured_at")).alias("captured_ms")
     # Versions that had no such column never set anything aside.
@@ -81,10 +80,15 @@ def maintain(
     progress: Callable[[str], None],
     scratch_folder: str | None = None,
 ) -> None:
-    """Do what was planned, then OPTIMIZE and VACUUM every table. Interrupted, the next audit finishes it."""
+    """Do what was planned, then OPTIMIZE and VACUUM every table.
+
+    Interrupted, the next audit makes the tables fit what is kept, and the next `maintain` goes on. Raises InputError
+    where an audit was interrupted since it was planned: nothing has changed then.
+    """
     work = work_folder(out, scratch_folder)
     with only_writer(spark, work), scratch(spark, work) as folder:
         prepare_tables(spark, out)
+        _check_finished(spark, out)
         for number, each in enumerate(plans):
             if not any(each.rows.values()):
                 continue
@@ -107,6 +111,11 @@ def maintain(
                 table.vacuum(DAYS_OF_FILES * 24)
 
         several(optimize, TABLES)
+
+
+def _check_finished(spark: SparkSession, out: str) -> None:
+    for cluster in sorted(unfinished_clusters(spark, out)):
+        raise TablesError.unfinished_run(out, cluster)
 
 
 def _prune(kept: KeptLog, since_ms: int, folder: Scratch, progress: Callable[[str], None]) -> None:

@@ -87,7 +87,7 @@ def _notes(audit: Audit) -> Iterator[RenderableType]:
         if read.note:
             yield Text(f"Partition {read.partition}: {read.note}")
     if audit.left_out:
-        yield Text(f"{audit.left_out:,} records of groups called spark-kafka-... left out: Spark's own readers")
+        yield Text(f"{audit.left_out:,} records of groups that Spark's own readers leave behind are left out")
 
 
 def _records(audit: Audit, quarantine: DataFrame) -> Iterator[RenderableType]:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from kip848_records import __version__
 from kip848_records.live.kept_log import KeptLog, Read, latest
+from kip848_records.live.touched import open_groups
 from kip848_records.replay import last_of_keys
 from kip848_records.sources.log import key_of_types
 from kip848_records.tables.places import delta_table
@@ -83,6 +84,7 @@ def prunable(kept: KeptLog, since_ms: int) -> tuple[DataFrame, list[Read]]:
             version=__version__,
             from_offset=read.until_offset,
             is_pruning=True,
+            is_break=False,
             kept_from=kept_from[partition],
             kept_since_ms=max(since_ms, read.kept_since_ms or since_ms),
             note=f"kept since {utc_text(utc(since_ms))}, from offset {kept_from[partition]} on",
@@ -99,7 +101,7 @@ def prunable(kept: KeptLog, since_ms: int) -> tuple[DataFrame, list[Read]]:
         old.where(~is_deletion)
         .join(F.broadcast(witness), ["partition", "offset"], "left_anti")
         .join(last, ["partition", "offset"], "left_anti")
-        .join(_open_groups(kept), "group_id", "left_anti")
+        .join(open_groups(kept), "group_id", "left_anti")
         .join(kept.read("quarantine").select("partition", "offset"), ["partition", "offset"], "left_anti")
     )
     return gone.select("run", "partition", "offset"), reads
@@ -123,8 +125,3 @@ def prune(kept: KeptLog, gone: DataFrame, reads: list[Read]) -> list[Read]:
         .execute()
     )
     return so_far
-
-
-def _open_groups(kept: KeptLog) -> DataFrame:
-    rows = [kept.read(name).where("status = 'open'").select("group_id") for name in ("epoch_timeline", "rebalance_lag")]
-    return rows[0].union(rows[1]).distinct()

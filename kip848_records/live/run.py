@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from kip848_records import __version__
-from kip848_records.decode.dialects import AUTO, choose_dialect
+from kip848_records.decode.dialects import AUTO, DISPUTED_TYPES, choose_dialect
 from kip848_records.errors import InputError
 from kip848_records.live.deletions import with_deletions
 from kip848_records.live.kept_log import KeptLog, Read, as_log_rows, latest
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from kip848_records.live.topic import LiveLog
     from kip848_records.sources.topic import Ends
 
-_SPARK_READERS: Final = "spark-kafka-"
+_SPARK_READERS: Final = ("spark-kafka-source-", "spark-kafka-relation-")
 """How the groups are called that Spark's own readers leave behind: a new one each time, and nobody's."""
 
 CLOCKS_DIFFER_BY_MS: Final = 10 * 60 * 1000
@@ -143,8 +145,8 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
     before = reading.before
     ranges = new_ranges(before, ends)
     rows = landing.rows
-    expected = sum(until - first for first, until in ranges.values())
-    if not sum(landing.seen.values()) and (expected or not before) and not wanted.allow_empty:
+    # Later on there may be nothing new but markers of transactions, or what has been compacted away.
+    if not sum(landing.seen.values()) and not before and not wanted.allow_empty:
         raise InputError.no_rows(live.name, None)
     check_captured(wanted.captured_ms, landing.newest_ms)
     common = Read(
@@ -152,7 +154,7 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
         source=live.name,
         topic_id=ends.topic_id,
         version=__version__,
-        dialect=_dialect(wanted, before, rows),
+        dialect=_dialect(wanted, kept, before, rows),
         offset_commits=wanted.offset_commits,
         read_ms=ends.at_ms,
         captured_ms=wanted.captured_ms or _newest([landing.newest_ms, *(read.captured_ms for read in before.values())]),
@@ -172,7 +174,7 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
         for partition, (first, until) in ranges.items()
     ]
     # After the rows were read: what is there now was there all the time.
-    alive = alive_partitions(kept, live, before, [p for p, (first, until) in ranges.items() if first < until])
+    alive = alive_partitions(kept, live, before, [p for p, (first, until) in ranges.items() if first < until], ends)
     reads = [joined(read, before.get(read.partition), is_alive=read.partition in alive) for read in fresh]
     reads = with_pairs(kept, rows, reads)
     reads, rows = with_deletions(reading, reads, rows, folder)
@@ -187,9 +189,9 @@ def _note(ends: Ends, partition: int, *, is_added: bool) -> str | None:
     return "; ".join(said) or None
 
 
-def _dialect(wanted: Wanted, before: Mapping[int, Read], rows: DataFrame | None) -> str:
-    """Return the dialect of the runs before, or the one that was asked for, or that the first rows tell."""
-    if before:
+def _dialect(wanted: Wanted, kept: KeptLog, before: Mapping[int, Read], rows: DataFrame | None) -> str:
+    """Return the dialect of the runs before, or the one that was asked for, or that the first rows tell that can."""
+    if before and (wanted.dialect != AUTO or not kept.rows().where(key_of_types(DISPUTED_TYPES)).isEmpty()):
         return next(iter(before.values())).dialect
     if wanted.dialect != AUTO:
         return wanted.dialect
@@ -208,7 +210,8 @@ def _newest(times: Iterable[int | None]) -> int | None:
 
 def land(rows: DataFrame, partitions: list[int], folder: Scratch, *, offset_commits: bool) -> Landing:
     """Copy the rows that count, in one pass; what is left out is counted."""
-    is_readers = F.coalesce(group_id().startswith(_SPARK_READERS), F.lit(False))  # noqa: FBT003
+    is_of_reader = reduce(or_, (group_id().startswith(prefix) for prefix in _SPARK_READERS))
+    is_readers = F.coalesce(is_of_reader, F.lit(False))  # noqa: FBT003
     counts = {f"seen_{partition}": F.count_if(F.col("partition") == partition) for partition in partitions}
     counts |= {f"type_{commit}": F.count_if(key_of_types([commit]) & ~is_readers) for commit in OFFSET_COMMIT_TYPES}
     counts |= {"newest_ms": F.max(F.unix_millis("timestamp")), "left_out": F.count_if(is_readers)}

@@ -23,19 +23,47 @@ if TYPE_CHECKING:
 
     from kip848_records.live.kept_log import KeptLog, Read
     from kip848_records.live.topic import LiveLog
+    from kip848_records.sources.topic import Ends
 
 _PLACE = ("partition", "offset")
 
 
-def alive_partitions(kept: KeptLog, live: LiveLog, before: Mapping[int, Read], partitions: Iterable[int]) -> set[int]:
+def alive_partitions(
+    kept: KeptLog, live: LiveLog, before: Mapping[int, Read], partitions: Iterable[int], ends: Ends
+) -> set[int]:
     """Return the partitions whose witness is still there."""
-    witnesses = {p: before[p].witness for p in partitions if p in before and before[p].witness is not None}
-    if not witnesses:
+    witnesses = {p: before[p].witness for p in partitions if p in before}
+    # What lies before the start of the log, nobody can ask for.
+    asked = {p: at for p, at in witnesses.items() if at is not None and at >= ends.offsets[p][0]}
+    if not asked:
         return set()
     with live.reading():
-        there = live.read({p: (at, at + 1) for p, at in witnesses.items() if at is not None})
+        there = live.read({p: (at, at + 1) for p, at in asked.items()})
         same = there.join(kept.rows().select(*_PLACE, "key", "timestamp"), [*_PLACE, "key", "timestamp"], "left_semi")
         return {row.partition for row in same.select("partition").collect()}
+
+
+def rewritten_partitions(kept: KeptLog, live: LiveLog, before: Mapping[int, Read], ends: Ends) -> dict[int, str]:
+    """Return the partitions with another record where the last one stood that was kept, and what tells.
+
+    As where brokers lost the end of a partition, and wrote on. Where no record is any more, it was compacted away.
+    """
+    if not before:
+        return {}
+    rows = kept.rows().where("NOT is_inferred").withColumn("ms", F.unix_millis("timestamp"))
+    last = rows.groupBy("partition").agg(F.max(F.struct("offset", "key", "ms")).alias("last")).collect()
+    known = {row.partition: row.last for row in last if row.partition in before}
+    asked = {p: (at.offset, at.offset + 1) for p, at in known.items() if ends.offsets[p][0] <= at.offset}
+    if not asked:
+        return {}
+    with live.reading():
+        there = live.read(asked).select("partition", "offset", "key", F.unix_millis("timestamp").alias("ms")).collect()
+    found = {row.partition: row for row in there if row.offset == known[row.partition].offset}
+    return {
+        partition: f"another record stands at {row.offset} than the one that was read"
+        for partition, row in found.items()
+        if (row.key, row.ms) != (known[partition].key, known[partition].ms)
+    }
 
 
 def joined(read: Read, old: Read | None, *, is_alive: bool) -> Read:
@@ -53,9 +81,14 @@ def joined(read: Read, old: Read | None, *, is_alive: bool) -> Read:
             kept_from=old.kept_from,
             kept_since_ms=old.kept_since_ms,
         )
-    note = f"compacted since it was read up to {read.from_offset}: what happened in between is not known in full"
-    kept_from, kept_since_ms = old.kept_from, old.kept_since_ms
-    return replace(read, first_offset=old.first_offset, note=note, kept_from=kept_from, kept_since_ms=kept_since_ms)
+    said = f"compacted since it was read up to {read.from_offset}: what happened in between is not known in full"
+    return replace(
+        read,
+        first_offset=old.first_offset,
+        note=said if read.note is None else f"{said}; {read.note}",
+        kept_from=old.kept_from,
+        kept_since_ms=old.kept_since_ms,
+    )
 
 
 def with_pairs(kept: KeptLog, rows: DataFrame | None, reads: list[Read]) -> list[Read]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -60,11 +61,10 @@ class Touched:
         return anew.union(self.settled.select("group_id", F.struct(*kind.names).alias("told_from")))
 
 
-def open_rows(kept: KeptLog) -> DataFrame:
-    """Return ``group_id, incarnation, group_epoch`` of the rows that are open, and older now, whatever was written."""
+def open_groups(kept: KeptLog) -> DataFrame:
+    """Return ``group_id`` of what is open, and older now, whatever was written: a group as often as it has some."""
     epochs, lags = (kept.read(name).where("status = 'open'") for name in ("epoch_timeline", "rebalance_lag"))
-    columns = ("group_id", "incarnation", "group_epoch")
-    return epochs.select(*columns).union(lags.select(*columns)).distinct()
+    return epochs.select("group_id").union(lags.select("group_id"))
 
 
 def groups_told_anew(
@@ -88,9 +88,9 @@ def groups_told_anew(
     if renamed_topics is not None:
         handovers = kept.read("partition_handover")
         groups.append(handovers.join(F.broadcast(renamed_topics), "topic_id", "left_semi"))
-    log = kept.rows().where("group_id IS NOT NULL")
-    for partition, first in _changed_partitions(reads, finished, known).items():
-        groups.append(log.where((F.col("partition") == partition) & (F.col("offset") >= first)))
+    if changed := _changed_partitions(reads, finished, known):
+        is_changed = ((F.col("partition") == partition) & (F.col("offset") >= at) for partition, at in changed.items())
+        groups.append(kept.rows().where("group_id IS NOT NULL").where(reduce(or_, is_changed)))
     return reduce(DataFrame.union, [rows.select("group_id") for rows in groups]).distinct() if groups else None
 
 

@@ -20,7 +20,7 @@ from kip848_records.landing import Scratch, count_records
 from kip848_records.live.kept_log import KeptLog, Read, histories_by, latest
 from kip848_records.live.retention import is_pruned_after, without_ended
 from kip848_records.live.settled import EPOCHS, IS_SINCE, groups_to_tell_on, snapshots, undamaged
-from kip848_records.live.touched import Touched, groups_told_anew, of_groups, open_rows
+from kip848_records.live.touched import Touched, groups_told_anew, of_groups, open_groups
 from kip848_records.replay import last_of_keys, latest_state
 from kip848_records.sources.log import key_of_types
 from kip848_records.tables.delta import Change, append, upsert, write_audit, write_tables
@@ -115,7 +115,7 @@ class _Update:
         known = Known(histories_by(self.reads), quarantine, topics, self.captured_at)
         records = {
             **dict.fromkeys(RECORD_TABLES),
-            **with_inferred(decoded.records, self._inferred(log)),
+            **with_inferred(decoded.records, _inferred(log, self.reads)),
             "latest_state": latest_state(log, dialect=self.dialect),
             "partition_history": self._partition_history(),
             "quarantine": quarantine,
@@ -153,24 +153,28 @@ class _Update:
         renamed = self.folder.keep_any(self._renamed(topics, is_undisturbed=is_undisturbed), "renamed")
         known = self._known(topics)
 
-        anew = groups_told_anew(self.kept, self.reads, finished, known, renamed)
-        events = later.where(key_of_types(EVENT_TYPES) & F.col("group_id").isNotNull())
-        written = events.groupBy(*GROUP).agg(F.min("offset").alias("first_offset"))
-        opened = self.folder.keep(open_rows(self.kept), "opened")
-        settled = None
-        if is_undisturbed:
-            settled = groups_to_tell_on(self.kept, self.reads, finished, written, news.get(EPOCHS))
-            if known.quarantine is not None:
-                settled = undamaged(settled, known.quarantine)
-        groups = written.select("group_id").union(opened.select("group_id"))
-        changes = self._timeline_changes(known, Touched.of(groups, anew, settled, self.folder))
-        self._write(
-            *(lambda name=name, change=change: self._upsert(name, change) for name, change in changes.items()),
-            *appends,
-            lambda: self._upsert("latest_state", self._state_change(later)),
-            lambda: self._replace("partition_history", self._partition_history()),
-            *([] if renamed is None else [lambda: self._replace("topic_name", topics)]),
-        )
+        def tell_groups() -> None:
+            anew = groups_told_anew(self.kept, self.reads, finished, known, renamed)
+            events = later.where(key_of_types(EVENT_TYPES) & F.col("group_id").isNotNull())
+            written = events.groupBy(*GROUP).agg(F.min("offset").alias("first_offset"))
+            settled = None
+            if is_undisturbed:
+                settled = groups_to_tell_on(self.kept, self.reads, finished, written, news.get(EPOCHS))
+                if known.quarantine is not None:
+                    settled = undamaged(settled, known.quarantine)
+            groups = written.select("group_id").union(open_groups(self.kept))
+            changes = self._timeline_changes(known, Touched.of(groups, anew, settled, self.folder))
+            self._write(*(partial(self._upsert, name, change) for name, change in changes.items()))
+
+        def add_records() -> None:
+            self._write(
+                *appends,
+                lambda: self._upsert("latest_state", self._state_change(later)),
+                lambda: self._replace("partition_history", self._partition_history()),
+                *([] if renamed is None else [lambda: self._replace("topic_name", topics)]),
+            )
+
+        both(tell_groups, add_records)
         self._append(AUDIT_RUNS.name, self._runs(after=finished), pending[-1])
 
     def _records(self, run: int, log: DataFrame) -> tuple[dict[str, DataFrame], list[Callable[[], None]]]:
@@ -178,7 +182,8 @@ class _Update:
         counts, configurations = count_records(log)
         offset_commits = self.reads[-1].offset_commits
         decoded = decode_present(log, self.dialect, counts, configurations, offset_commits=offset_commits)
-        records = with_inferred(decoded.records, self._inferred(log))
+        of_run = [read for read in self.reads if read.run == run]
+        records = with_inferred(decoded.records, _inferred(log, of_run))
         rows = dict(records)
         if (quarantine := self.folder.keep_any(decoded.quarantine, f"quarantine-{run}")) is not None:
             self._append("quarantine", quarantine, run)
@@ -253,10 +258,6 @@ class _Update:
         live = last.where("value IS NOT NULL AND error IS NULL AND record IS NOT NULL").drop("error")
         return Change(live, lambda rows: rows.join(keys, [*_STATE_KEY], "left_semi"), _STATE_KEY)
 
-    def _inferred(self, log: DataFrame) -> DataFrame | None:
-        found = log.where("is_inferred").select("partition", "offset")
-        return None if found.isEmpty() else found
-
     def _partition_history(self) -> DataFrame:
         rows = [
             (
@@ -303,6 +304,13 @@ class _Update:
 
     def _wrote(self, name: str) -> None:
         self.progress(f"wrote {name}")
+
+
+def _inferred(log: DataFrame, reads: list[Read]) -> DataFrame | None:
+    """Return the places of the deletions that were inferred; None if none was, which leaves a break (`deletions`)."""
+    if not any(read.is_break for read in reads):
+        return None
+    return log.where("is_inferred").select("partition", "offset")
 
 
 def _merge_key(name: str) -> tuple[str, ...]:

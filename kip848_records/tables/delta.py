@@ -87,7 +87,7 @@ def append(tables: ClusterTables, spec: TableSpec, rows: DataFrame, application:
 
 
 def upsert(tables: ClusterTables, spec: TableSpec, change: Change, keep: Callable[[DataFrame, str], DataFrame]) -> None:
-    """Replace a part of the cluster's rows, in one commit that rewrites no row that stays as it is.
+    """Replace a part of the cluster's rows, in one commit that changes no row that stays as it is.
 
     `keep` stores what differs, so that Delta, which reads it more than once, reads the same.
     """

@@ -177,7 +177,12 @@ TOPIC_NAME = TableSpec(
         CLUSTER,
         Column("topic_id", STRING, "Topic id as Kafka prints it (URL-safe base64)", required=True),
         Column("topic", STRING, "Topic name", required=True),
-        Column("source", STRING, "What says so: topics_file, or the table of the records that do", required=True),
+        Column(
+            "source",
+            STRING,
+            "What says so: topics_file, cluster (a live one), or the table of the records that do",
+            required=True,
+        ),
     ),
 )
 

@@ -32,7 +32,7 @@ LIMITS: Final = {"epochs": 200, "states": 400, "bars": 2000, "handovers": 500, "
 
 
 def histories(audited: Audited, chosen: DataFrame) -> dict[str, DataFrame]:
-    """Return what happened in the `chosen` groups (``partition, group_id``), by the names of `LIMITS`.
+    """Return what happened in the `chosen` groups (``group_id``), by the names of `LIMITS`.
 
     Every row has ``group_id``, and ``total``, how many rows its group has; times are in ms since 1970, UTC.
     """

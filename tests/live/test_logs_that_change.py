@@ -1,0 +1,78 @@
+"""A log of which something is no longer as it was read, or never was of this log."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import functions as F
+
+from kip848_records.audit import AuditOptions, audit_copies
+from kip848_records.live.kept_log import KeptLog, latest
+from kip848_records.live.retention import prunable
+from tests.live import two_days
+from tests.live.topics import tables
+
+
+@pytest.fixture
+def first_day(spark, log, tmp_path):
+    """The topic after the first day, of which the tables are in `tmp_path`."""
+    topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
+    topic.audit(tmp_path)
+    return topic
+
+
+def test_an_end_that_was_lost_and_written_again_is_another_partition(first_day, log, tmp_path):
+    """A broker lost the end of partition 1, and wrote on: it ends no earlier than it was read up to."""
+    is_last = (F.col("partition") == 1) & (F.col("offset") == two_days.FIRST_DAY[1] - 1)
+    another = F.concat(F.substring("key", 1, 3), F.lit(b"\x01x"))
+    first_day.rows = first_day.rows.withColumn("key", F.when(is_last, another).otherwise(F.col("key")))
+    first_day.until = log.ends
+    said = []
+    audit = first_day.audit(tmp_path, progress=said.append)
+    assert {read.partition: read.from_offset for read in audit.reads} == {0: two_days.FIRST_DAY[0], 1: 0}
+    (told,) = [line for line in said if "is not the one read before" in line]
+    assert told.startswith("partition 1 is not the one read before: another record stands at 33 than the one")
+
+
+def test_nothing_is_asked_for_that_lies_before_the_start_of_the_log(first_day, log, tmp_path):
+    first_day.starts = two_days.FIRST_DAY
+    first_day.until = log.ends
+    first_day.asked.clear()
+    first_day.audit(tmp_path)
+    assert first_day.asked
+    for ranges in first_day.asked:
+        assert all(first >= first_day.starts[partition] for partition, (first, _) in ranges.items())
+
+
+def test_a_later_run_may_find_nothing_but_what_no_consumer_gets(first_day, tmp_path):
+    """Such as markers of transactions: they take up offsets."""
+    first_day.until = {partition: end + 1 for partition, end in two_days.FIRST_DAY.items()}
+    first_day.rows = first_day.rows.where(F.col("offset") < F.when(F.col("partition") == 0, 25).otherwise(34))
+    audit = first_day.audit(tmp_path)
+    assert {read.partition: read.until_offset for read in audit.reads} == first_day.until
+
+
+def test_to_remove_what_is_old_is_no_break_in_history(spark, first_day, tmp_path, monkeypatch):  # noqa: ARG001
+    kept = KeptLog(spark, str(tmp_path), "default")
+    after_a_break = [replace(read, is_break=True) for read in kept.reads()]
+    monkeypatch.setattr(KeptLog, "reads", lambda _: after_a_break)
+    _, marks = prunable(kept, since_ms=0)
+    assert marks
+    assert not any(mark.is_break for mark in latest(marks).values())
+
+
+def test_rows_of_another_topic_say_nothing_of_this_log(spark, log, tmp_path):
+    """A dump of two topics: where both have a partition and an offset, no record of this log is damaged."""
+    rows = pq.read_table(log.folder / "dump.parquet").to_pylist()
+    others = [{**row, "topic": "orders", "key": None, "value": b"x"} for row in rows[5:8]]
+    for name, table in (("one", rows), ("two", rows + others)):
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.Table.from_pylist(table), tmp_path / name / "dump.parquet")
+        options = AuditOptions(sources=(str(tmp_path / name),), out=str(tmp_path / f"{name} tables"))
+        assert audit_copies(spark, options, lambda _: None).quarantined == (3 if name == "two" else 0)
+    apart = ("audit_runs", "quarantine", "partition_history")
+    one, two = (tables(tmp_path / f"{name} tables", without=apart) for name in ("one", "two"))
+    assert one.keys() == two.keys()
+    for table in one:
+        assert one[table] == two[table], table
