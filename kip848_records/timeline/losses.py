@@ -43,7 +43,8 @@ def lost_records(quarantine: DataFrame) -> DataFrame:
 def partition_losses(quarantine: DataFrame, history: Mapping[int, PartitionHistory]) -> DataFrame:
     """Return where records were lost of which nobody can tell the group: it may be any in the partition.
 
-    What cannot be read behind the last offset is no loss: a copy of a live log may end anywhere.
+    What cannot be read behind the last offset is no loss: a copy of a live log may end anywhere. Nor are rows of other
+    topics, which a dump may have too.
 
     Args:
         quarantine: the rows of the table `quarantine`.
@@ -57,7 +58,7 @@ def partition_losses(quarantine: DataFrame, history: Mapping[int, PartitionHisto
     )
     return (
         damaged_records(quarantine)
-        .where("group_id IS NULL")
+        .where(F.col("group_id").isNull() & ~F.col("reason").startswith(OTHER_TOPIC))
         .join(F.broadcast(ends), "partition")
         .where("offset < last_offset")
         .groupBy("partition")
@@ -88,5 +89,4 @@ def damaged_records(quarantine: DataFrame) -> DataFrame:
     """Return the rows in quarantine that may be of a group, with ``group_id``, null where it cannot be told."""
     is_of_group = F.col("key").isNull() | key_of_types(EVENT_TYPES)
     is_placed = F.col("partition").isNotNull() & F.col("offset").isNotNull()
-    is_of_log = ~F.col("reason").startswith(OTHER_TOPIC)
-    return quarantine.filter(is_of_group & is_placed & is_of_log).withColumn("group_id", group_id())
+    return quarantine.filter(is_of_group & is_placed).withColumn("group_id", group_id())

@@ -49,8 +49,8 @@ def told(spark):
         (COMPACTED, 900, None),  # the cut end of a live copy
     ]
     quarantine = spark.createDataFrame(
-        [(partition, offset, LOST_AT, written) for partition, offset, written in lost],
-        "partition int, offset bigint, timestamp timestamp, key binary",
+        [(partition, offset, LOST_AT, written, "damaged") for partition, offset, written in lost],
+        "partition int, offset bigint, timestamp timestamp, key binary, reason string",
     )
     history = {
         COMPLETE: PartitionHistory(((0, 651),), head_missing=False, last_offset=650),
