@@ -24,10 +24,9 @@ from kip848_records.errors import InputError
 from kip848_records.history import known_history
 from kip848_records.landing import Landed, Scratch, count_records, landed, scratch
 from kip848_records.live.kept_log import KeptLog, Read, latest
-from kip848_records.live.run import Reading, Run, Wanted, check_captured, read_on, replaced_partitions
-from kip848_records.live.set_aside import set_aside
+from kip848_records.live.run import Reading, Run, Wanted, check_captured, read_on
+from kip848_records.live.set_aside import replaced_partitions, set_aside
 from kip848_records.live.streaming import stream_on
-from kip848_records.live.stretches import rewritten_partitions
 from kip848_records.live.update import Names, bring_up_to_date
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.replay import latest_state
@@ -186,9 +185,7 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
         progress(f"asking {live.name} where it ends")
         ends = live.ends()
         names = Names(options.topics or {}, ends.topic_names)
-        replaced = replaced_partitions(latest(reads), ends)
-        before = {partition: read for partition, read in latest(reads).items() if partition not in replaced}
-        if replaced := replaced | rewritten_partitions(kept, live, before, ends):
+        if replaced := replaced_partitions(kept, live, latest(reads), ends):
             bring_up_to_date(kept, reads, names, folder, progress)
             set_aside(kept, replaced, progress)
             reads = kept.reads()

@@ -99,20 +99,6 @@ class Landing:
     left_out: int = 0
 
 
-def replaced_partitions(before: Mapping[int, Read], ends: Ends) -> dict[int, str]:
-    """Return the partitions that are not those read before, and what tells: the topic's id, or where they end."""
-    found = {}
-    for partition, read in before.items():
-        start, end = ends.offsets.get(partition, (0, -1))
-        if read.topic_id != ends.topic_id:
-            found[partition] = "the topic was deleted and created again"
-        elif end < read.until_offset:
-            found[partition] = f"it ends at {end}, and was read up to {read.until_offset}"
-        elif start > read.until_offset:
-            found[partition] = f"it starts at {start}, and was read up to {read.until_offset}"
-    return found
-
-
 def read_on(reading: Reading, folder: Scratch) -> Run:
     """Read what is new in each partition, and append it to the kept log in one commit.
 

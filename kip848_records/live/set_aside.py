@@ -1,6 +1,6 @@
 """Partitions that are no longer those read before: cut short, or of a topic that was deleted and created again.
 
-Their offsets start over, so what was read of them before cannot stay beside what is read now. It is kept, under the
+Their offsets are given anew, so what was read of them before cannot stay beside what is read now. It is kept, under the
 name of a cluster of its own, and is not read on.
 """
 
@@ -11,12 +11,31 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kip848_records.live.kept_log import KeptLog, latest
+from kip848_records.live.stretches import rewritten_partitions
 from kip848_records.tables.delta import ClusterTables, read_table, write_tables
 from kip848_records.tables.places import delta_table
 from kip848_records.tables.specs import AUDIT_RUNS, LOG, TABLES, TOPIC_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from kip848_records.live.kept_log import Read
+    from kip848_records.live.topic import LiveLog
+    from kip848_records.sources.topic import Ends
+
+
+def replaced_partitions(kept: KeptLog, live: LiveLog, before: Mapping[int, Read], ends: Ends) -> dict[int, str]:
+    """Return the partitions that are not those read before, and what tells: the topic's id, their ends, or a record."""
+    found = {}
+    for partition, read in before.items():
+        start, end = ends.offsets.get(partition, (0, -1))
+        if read.topic_id != ends.topic_id:
+            found[partition] = "the topic was deleted and created again"
+        elif end < read.until_offset:
+            found[partition] = f"it ends at {end}, and was read up to {read.until_offset}"
+        elif start > read.until_offset:
+            found[partition] = f"it starts at {start}, and was read up to {read.until_offset}"
+    return found | rewritten_partitions(kept, live, before.keys() - found.keys(), ends)
 
 
 def set_aside(kept: KeptLog, partitions: Mapping[int, str], progress: Callable[[str], None]) -> None:

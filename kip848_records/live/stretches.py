@@ -32,37 +32,35 @@ def alive_partitions(
     kept: KeptLog, live: LiveLog, before: Mapping[int, Read], partitions: Iterable[int], ends: Ends
 ) -> set[int]:
     """Return the partitions whose witness is still there."""
-    witnesses = {p: before[p].witness for p in partitions if p in before}
-    # What lies before the start of the log, nobody can ask for.
-    asked = {p: at for p, at in witnesses.items() if at is not None and at >= ends.offsets[p][0]}
-    if not asked:
+    witnesses = _ranges_of({p: before[p].witness for p in partitions if p in before}, ends)
+    if not witnesses:
         return set()
     with live.reading():
-        there = live.read({p: (at, at + 1) for p, at in asked.items()})
+        there = live.read(witnesses)
         same = there.join(kept.rows().select(*_PLACE, "key", "timestamp"), [*_PLACE, "key", "timestamp"], "left_semi")
         return {row.partition for row in same.select("partition").collect()}
 
 
-def rewritten_partitions(kept: KeptLog, live: LiveLog, before: Mapping[int, Read], ends: Ends) -> dict[int, str]:
-    """Return the partitions with another record where the last one stood that was kept, and what tells.
+def rewritten_partitions(kept: KeptLog, live: LiveLog, partitions: set[int], ends: Ends) -> dict[int, str]:
+    """Return those of the partitions with another record where the last one stood that was kept, and what tells.
 
     As where brokers lost the end of a partition, and wrote on. Where no record is any more, it was compacted away.
     """
-    if not before:
+    if not partitions:
         return {}
     rows = kept.rows().where("NOT is_inferred").withColumn("ms", F.unix_millis("timestamp"))
     last = rows.groupBy("partition").agg(F.max(F.struct("offset", "key", "ms")).alias("last")).collect()
-    known = {row.partition: row.last for row in last if row.partition in before}
-    asked = {p: (at.offset, at.offset + 1) for p, at in known.items() if ends.offsets[p][0] <= at.offset}
+    known = {row.partition: row.last for row in last if row.partition in partitions}
+    asked = _ranges_of({partition: row.offset for partition, row in known.items()}, ends)
     if not asked:
         return {}
     with live.reading():
         there = live.read(asked).select("partition", "offset", "key", F.unix_millis("timestamp").alias("ms")).collect()
-    found = {row.partition: row for row in there if row.offset == known[row.partition].offset}
     return {
-        partition: f"another record stands at {row.offset} than the one that was read"
-        for partition, row in found.items()
-        if (row.key, row.ms) != (known[partition].key, known[partition].ms)
+        row.partition: f"another record stands at {row.offset} than the one that was read"
+        for row in there
+        if row.offset == known[row.partition].offset
+        if (row.key, row.ms) != (known[row.partition].key, known[row.partition].ms)
     }
 
 
@@ -120,3 +118,9 @@ def with_pairs(kept: KeptLog, rows: DataFrame | None, reads: list[Read]) -> list
         else read
         for read in reads
     ]
+
+
+def _ranges_of(offsets: Mapping[int, int | None], ends: Ends) -> dict[int, tuple[int, int]]:
+    """Return what to read for one record of each partition; nobody can ask for what lies before the log's start."""
+    starts = {partition: start for partition, (start, _) in ends.offsets.items()}
+    return {p: (at, at + 1) for p, at in offsets.items() if at is not None and at >= starts[p]}

@@ -17,7 +17,8 @@ from kip848_records import __version__
 from kip848_records.decode import to_json
 from kip848_records.derive import Known, decode_present, group_tables, has_unknown, with_inferred
 from kip848_records.landing import Scratch, count_records
-from kip848_records.live.kept_log import KeptLog, Read, histories_by, latest
+from kip848_records.live.kept_log import KeptLog, Read, histories_by
+from kip848_records.live.reads import audit_runs, inferred, partition_history
 from kip848_records.live.retention import is_pruned_after, without_ended
 from kip848_records.live.settled import EPOCHS, IS_SINCE, groups_to_tell_on, snapshots, undamaged
 from kip848_records.live.touched import Touched, groups_told_anew, of_groups, open_groups
@@ -115,9 +116,9 @@ class _Update:
         known = Known(histories_by(self.reads), quarantine, topics, self.captured_at)
         records = {
             **dict.fromkeys(RECORD_TABLES),
-            **with_inferred(decoded.records, _inferred(log, self.reads)),
+            **with_inferred(decoded.records, inferred(log, self.reads)),
             "latest_state": latest_state(log, dialect=self.dialect),
-            "partition_history": self._partition_history(),
+            "partition_history": partition_history(self.spark, self.reads),
             "quarantine": quarantine,
             "unknown_record": decoded.unknown_record if has_unknown(counts) else None,
             "topic_name": topics,
@@ -126,7 +127,7 @@ class _Update:
         def timelines() -> Mapping[str, DataFrame]:
             return without_ended(group_tables(log, self.dialect, known, self.folder.keep), self.reads)
 
-        write_audit(self.kept, records, timelines, self._runs(after=0), self._wrote)
+        write_audit(self.kept, records, timelines, audit_runs(self.spark, self.reads, after=0), self._wrote)
 
     def after(self, finished: int, *, is_undisturbed: bool) -> None:
         """Add the records of later runs, and change what the timelines say of groups for which it is another story.
@@ -162,7 +163,8 @@ class _Update:
                 settled = groups_to_tell_on(self.kept, self.reads, finished, written, news.get(EPOCHS))
                 if known.quarantine is not None:
                     settled = undamaged(settled, known.quarantine)
-            groups = written.select("group_id").union(open_groups(self.kept))
+            opened = self.folder.keep(open_groups(self.kept), "opened")
+            groups = written.select("group_id").union(opened)
             changes = self._timeline_changes(known, Touched.of(groups, anew, settled, self.folder))
             self._write(*(partial(self._upsert, name, change) for name, change in changes.items()))
 
@@ -170,12 +172,12 @@ class _Update:
             self._write(
                 *appends,
                 lambda: self._upsert("latest_state", self._state_change(later)),
-                lambda: self._replace("partition_history", self._partition_history()),
+                lambda: self._replace("partition_history", partition_history(self.spark, self.reads)),
                 *([] if renamed is None else [lambda: self._replace("topic_name", topics)]),
             )
 
         both(tell_groups, add_records)
-        self._append(AUDIT_RUNS.name, self._runs(after=finished), pending[-1])
+        self._append(AUDIT_RUNS.name, audit_runs(self.spark, self.reads, after=finished), pending[-1])
 
     def _records(self, run: int, log: DataFrame) -> tuple[dict[str, DataFrame], list[Callable[[], None]]]:
         """Return a run's records, and what appends them; those in quarantine are appended at once: timelines ask."""
@@ -183,7 +185,7 @@ class _Update:
         offset_commits = self.reads[-1].offset_commits
         decoded = decode_present(log, self.dialect, counts, configurations, offset_commits=offset_commits)
         of_run = [read for read in self.reads if read.run == run]
-        records = with_inferred(decoded.records, _inferred(log, of_run))
+        records = with_inferred(decoded.records, inferred(log, of_run))
         rows = dict(records)
         if (quarantine := self.folder.keep_any(decoded.quarantine, f"quarantine-{run}")) is not None:
             self._append("quarantine", quarantine, run)
@@ -258,36 +260,6 @@ class _Update:
         live = last.where("value IS NOT NULL AND error IS NULL AND record IS NOT NULL").drop("error")
         return Change(live, lambda rows: rows.join(keys, [*_STATE_KEY], "left_semi"), _STATE_KEY)
 
-    def _partition_history(self) -> DataFrame:
-        rows = [
-            (
-                *(read.partition, read.source, read.first_offset, read.until_offset - 1, read.complete_from),
-                *(read.head_missing, 0, True),
-            )
-            for read in latest(self.reads).values()
-        ]
-        return self.spark.createDataFrame(
-            rows,
-            "partition int, copy string, first_offset bigint, last_offset bigint, complete_from bigint, "
-            "head_missing boolean, stale_from bigint, is_base boolean",
-        )
-
-    def _runs(self, after: int) -> DataFrame:
-        """Return the rows of `audit_runs` for the runs after one."""
-        of_run: dict[int, list[Read]] = {}
-        for read in self.reads:
-            if read.run > after:
-                of_run.setdefault(read.run, []).append(read)
-        rows = [
-            (
-                *(run, None if reads[0].captured_ms is None else utc(reads[0].captured_ms), [reads[0].source]),
-                *(reads[0].dialect, __version__, reads[0].offset_commits, False),
-                [(read.partition, read.from_offset, read.until_offset, read.note) for read in reads],
-            )
-            for run, reads in of_run.items()
-        ]
-        return self.spark.createDataFrame(rows, AUDIT_RUNS.schema_without("cluster"))
-
     def _append(self, name: str, rows: DataFrame, run: int) -> None:
         append(self.kept, TABLES[name], rows, self.kept.application, run)
         self._wrote(name)
@@ -304,13 +276,6 @@ class _Update:
 
     def _wrote(self, name: str) -> None:
         self.progress(f"wrote {name}")
-
-
-def _inferred(log: DataFrame, reads: list[Read]) -> DataFrame | None:
-    """Return the places of the deletions that were inferred; None if none was, which leaves a break (`deletions`)."""
-    if not any(read.is_break for read in reads):
-        return None
-    return log.where("is_inferred").select("partition", "offset")
 
 
 def _merge_key(name: str) -> tuple[str, ...]:
