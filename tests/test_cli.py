@@ -241,6 +241,20 @@ class TestInspect:
         source = captures / _SMALL / "segments" / "__consumer_offsets-0"
         assert kip848("inspect", source, "--group", "nobody") == (0, [], [])
 
+    @pytest.mark.parametrize("beside", [(), ("--group", "g"), ("--type", "5", "--type", "99"), ("--limit", "1")])
+    @pytest.mark.parametrize("below", ["", "__consumer_offsets-0"])
+    def test_what_could_not_be_read_is_noted_whatever_is_selected(self, kip848, tmp_path, monkeypatch, below, beside):
+        monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")  # so that a broker's data folder is first looked at without Spark
+        folder = tmp_path / "__consumer_offsets-0"
+        folder.mkdir()
+        batches = [write_batch([Record(at, 1000, b"\x00\x05\x00\x01g\x00\x01m", _MEMBER)]) for at in range(2)]
+        (folder / f"{0:020}.log").write_bytes(b"".join([*batches, b"no batch" * 20]))
+        code, out, err = kip848("inspect", tmp_path / below, *beside)
+        assert (code, len(out)) == (0, {(): 3, ("--limit", "1"): 1}.get(beside, 2))
+        assert [" ERROR " in line for line in out] == [False, False, True][: len(out)]
+        (note,) = err
+        assert note.startswith(f"note: 1 row could not be read, the first: file:{folder}/{0:020}.log: ")
+
     def test_who_reads_may_stop(self, in_tokyo, captures):
         source = captures / _SMALL / "segments" / "__consumer_offsets-0"
         run = in_tokyo(f"kip848 inspect {source} | head -1")

@@ -5,7 +5,7 @@ from base64 import b64encode
 
 import pytest
 
-from kip848_records.inspection import inspect_log, json_line, text_line
+from kip848_records.inspection import inspect_log, is_unread, json_line, text_line
 from kip848_records.sources import read_log
 from tests.audits import dumped
 from tests.log_rows import log_of
@@ -34,6 +34,13 @@ ROWS = [
 
 def inspected(log, **selected):
     return [json.loads(json_line(row)) for row in inspect_log(log, **selected).collect()]
+
+
+def selected(log, **selected):
+    """The offsets of the records that are selected, when what could not be read is there as well."""
+    rows = inspect_log(log, **selected).collect()
+    assert [row.offset for row in rows if is_unread(row)] == [9]
+    return [row.offset for row in rows if not is_unread(row)]
 
 
 @pytest.fixture(scope="module")
@@ -117,18 +124,26 @@ def test_lines_come_in_log_order(rows):
 
 
 def test_a_group_is_selected_with_its_undecodable_records(rows):
-    assert [line["offset"] for line in inspected(rows, group="g")] == [0, 1, 2, 5]
+    assert selected(rows, group="g") == [0, 1, 2, 5]
 
 
 @pytest.mark.parametrize(
     ("types", "offsets"), [([3], [0, 1, 5, 10, 11]), ([24, -1], [7, 8]), ([1, 3], [0, 1, 2, 5, 10, 11])]
 )
 def test_types_are_selected(rows, types, offsets):
-    assert [line["offset"] for line in inspected(rows, types=types)] == offsets
+    assert selected(rows, types=types) == offsets
 
 
 def test_the_first_records_of_a_selection(rows):
-    assert [line["offset"] for line in inspected(rows, types=[3], group="g", limit=2)] == [0, 1]
+    assert selected(rows, types=[3], group="g", limit=2) == [0, 1]
+
+
+def test_the_log_is_read_once_for_its_records_and_for_what_could_not_be_read(classic, captures):
+    log = read_log(classic, str(captures / "kafka-4.3.1-all-types" / "kafka-source.parquet"))
+    found = inspect_log(log, types=[3], limit=4)
+    assert len(found.collect()) == 4
+    plan, _ = found._jdf.queryExecution().executedPlan().toString().split("== Initial Plan ==")
+    assert plan.count("FileScan ") == 1
 
 
 def test_text_is_one_line_a_record(rows):

@@ -11,12 +11,13 @@ from pyspark.sql import functions as F
 from kip848_records.cli.arguments import add_source, check_source, int32, key_type
 from kip848_records.decode.dialects import AUTO, choose_dialect
 from kip848_records.errors import InputError
-from kip848_records.inspection import inspect_log, inspect_plain, json_line, text_line
+from kip848_records.inspection import inspect_log, inspect_plain, is_unread, json_line, text_line
 from kip848_records.session import get_session
 from kip848_records.sources import read_log, reading
 from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.plain import read_plain
 from kip848_records.sources.topic import READ_UNCOMMITTED, failures_of, is_topic, look_up, open_topic, read_range
+from kip848_records.terminal import count_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -55,20 +56,33 @@ def add(commands: Commands) -> None:
 def _run(arguments: Namespace) -> int:
     check_source(arguments)
     line = json_line if arguments.json else text_line
-    decoded, undecided, first_error = 0, 0, None
+    selected = arguments.group is not None or arguments.types
+    printed, decoded, undecided, unread = 0, 0, 0, 0
+    first_error, first_unread = None, None
     with _rows(arguments) as rows:
         for row in rows:
+            if is_unread(row):
+                unread += 1
+                first_unread = first_unread or row.error
+            if printed == arguments.limit or (selected and is_unread(row)):
+                continue
             print(line(row))
+            printed += 1
             decoded += row.error is None
             undecided += row.transaction == "unknown"
             first_error = first_error or row.error
     if undecided:
         what = f"how transactions ended: {undecided:,} offset commits above may have been aborted"
-        print(f"note: {printable(', '.join(arguments.sources))} does not show {what}", file=sys.stderr)
-    selected = arguments.group is not None or arguments.types
+        _note(f"{', '.join(arguments.sources)} does not show {what}")
     if not decoded and not selected and arguments.limit is None:
         raise InputError.no_records(", ".join(arguments.sources), first_error)
+    if unread:
+        _note(f"{count_text(unread, 'row')} could not be read, the first: {first_unread}")
     return 0
+
+
+def _note(text: str) -> None:
+    print(f"note: {printable(text)}", file=sys.stderr)
 
 
 @contextmanager
