@@ -239,7 +239,19 @@ class TestInspect:
 
     def test_a_group_that_is_not_there_is_no_error(self, kip848, captures):
         source = captures / _SMALL / "segments" / "__consumer_offsets-0"
-        assert kip848("inspect", source, "--group", "nobody") == (0, [], [])
+        assert kip848("inspect", source, "--group", "no\nbody") == (0, [], [r"note: no record of group 'no\nbody'"])
+
+    @pytest.mark.parametrize(
+        ("selected", "says"),
+        [
+            (["--type", "99"], ["note: no record of type 99"]),
+            (["--type", "99", "--type", "98", "--group", "g"], ["note: no record of type 99 or 98 of group 'g'"]),
+            (["--type", "99", "--limit", "0"], []),
+        ],
+    )
+    def test_a_selection_that_nothing_is_of_is_noted(self, kip848, captures, monkeypatch, selected, says):
+        monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")  # without Spark
+        assert kip848("inspect", captures / _SMALL / "segments", *selected, "--json") == (0, [], says)
 
     @pytest.mark.parametrize("beside", [(), ("--group", "g"), ("--type", "5", "--type", "99"), ("--limit", "1")])
     @pytest.mark.parametrize("below", ["", "__consumer_offsets-0"])

@@ -78,7 +78,14 @@ def _run(arguments: Namespace) -> int:
         raise InputError.no_records(", ".join(arguments.sources), first_error)
     if unread:
         _note(f"{count_text(unread, 'row')} could not be read, the first: {first_unread}")
+    if selected and not printed and arguments.limit != 0:
+        _note(f"no record{_selection(arguments)}")
     return 0
+
+
+def _selection(arguments: Namespace) -> str:
+    types = f" of type {' or '.join(map(str, arguments.types))}" if arguments.types else ""
+    return types if arguments.group is None else f"{types} of group '{arguments.group}'"
 
 
 def _note(text: str) -> None:
