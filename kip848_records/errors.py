@@ -60,6 +60,13 @@ class InputError(Kip848Error):
         return cls(f"{path} holds no files to read", f"expected {_SOURCES}")
 
     @classmethod
+    def no_file_of_format(cls, path: str, name: str) -> Self:
+        """`path` holds files, but none of the format that the user named."""
+        return cls(
+            f"{path} holds no files of the format {name}", "name the format that they are of, or leave out --format"
+        )
+
+    @classmethod
     def colon_in_path(cls, path: str) -> Self:
         """Hadoop refuses to look for a pattern below a folder with a colon in its name."""
         return cls(

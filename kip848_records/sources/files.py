@@ -96,12 +96,19 @@ def _copies_at(spark: SparkSession, path: str, source_format: str | None) -> lis
     if (not files or found is None) and may_be_segments and (brokers := _brokers_below(spark, path)):
         return brokers
     if not files:
-        raise InputError.colon_in_path(path) if _COLON.search(path) else InputError.empty_folder(path)
+        raise _nothing_to_read(spark, path, source_format)
     if found == "delta":
         raise InputError.not_delta(path)
     if found is None:
         raise InputError.not_a_source(path, FORMATS)
     return [Copy(path, found, files)]
+
+
+def _nothing_to_read(spark: SparkSession, path: str, source_format: str | None) -> InputError:
+    """Return what to say of a folder without a file of the format."""
+    if source_format is not None and (_list(spark, escape_glob(path)) or _segments_below(spark, path)):
+        return InputError.no_file_of_format(path, source_format)
+    return InputError.colon_in_path(path) if _COLON.search(path) else InputError.empty_folder(path)
 
 
 def _holds_tables(spark: SparkSession, path: str) -> bool:

@@ -36,6 +36,12 @@ def test_an_empty_folder(spark, tmp_path, source_format):
     assert refused(spark, tmp_path, source_format).message == f"{tmp_path} holds no files to read"
 
 
+@pytest.mark.parametrize("wanted", ["parquet", "json", "segments"])
+def test_a_folder_of_files_of_another_format_than_the_one_named(spark, captures, wanted):
+    source = captures / "kafka-4.3.1-all-types" / ("kafka-source.parquet" if wanted == "segments" else "segments")
+    assert refused(spark, source, wanted).message == f"{source} holds no files of the format {wanted}"
+
+
 def test_a_folder_of_other_files(spark, tmp_path):
     (tmp_path / "README.md").write_text("Hello")
     error = refused(spark, tmp_path)
