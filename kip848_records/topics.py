@@ -28,7 +28,9 @@ def read_topics_file(path: str) -> dict[str, str]:
     """Return topic names by id from a JSON object of them; raises InputError where the file is not one."""
     try:
         topics = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise InputError.bad_topics_file(path, str(error.strerror)) from None
+    except ValueError as error:
         raise InputError.bad_topics_file(path, str(error)) from None
     if not isinstance(topics, dict) or not all(isinstance(name, str) for name in topics.values()):
         raise InputError.bad_topics_file(path, "it is not an object of names by id")

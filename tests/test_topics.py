@@ -55,7 +55,13 @@ def test_a_topics_file(tmp_path):
     assert read_topics_file(str(tmp_path / "topics.json")) == {"id": "n\N{SNAKE}"}
 
 
-@pytest.mark.parametrize("content", [None, b"{", b"[]", b'{"a": 1}', b"\xff", b"null"])
+def test_a_topics_file_that_is_not_there(tmp_path):
+    with pytest.raises(InputError) as caught:
+        read_topics_file(str(tmp_path / "topics.json"))
+    assert caught.value.message == f"{tmp_path}/topics.json is no topics file: No such file or directory"
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"a": 1}', b"\xff", b"null"])
 def test_what_is_no_topics_file(tmp_path, content):
     path = tmp_path / "topics.json"
     if content is not None:
