@@ -6,7 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from kip848_records.cli.arguments import add_debug, given_path
+from kip848_records.errors import InputError
 from kip848_records.simulate import RELEASES, Simulation, simulate
+from kip848_records.simulate.spec import MOST_MEMBERS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -29,7 +31,6 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--largest",
         type=int,
-        default=0,
         metavar="M",
         help="instead of --members: sizes by a power law, from 1 to M, which the first group has",
     )
@@ -42,8 +43,10 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: Namespace) -> int:
+    if arguments.largest == 0:  # to Simulation, what says that none is given
+        raise InputError.not_simulated("largest", 0, 1, MOST_MEMBERS)
     names = ("groups", "members", "hours", "seed", "release", "largest", "compacted")
-    spec = Simulation(**{name: getattr(arguments, name) for name in names})
+    spec = Simulation(**{name: given for name in names if (given := getattr(arguments, name)) is not None})
     simulated = simulate(spec, arguments.out, processes=os.cpu_count() or 1)
     print(f"{simulated.rows:,} log rows in {simulated.log}; what is true about them is in {simulated.truth}")
     print(f"to audit them: kip848 audit {simulated.log} --topics {simulated.topics} --out TABLES")

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 START_MS: Final = 1_800_000_000_000
 """Where the simulation's time begins: 2027-01-15 08:00 UTC."""
 
+MOST_MEMBERS: Final = 10_000
+"""That a group may have."""
+
 _HOUR_MS: Final = 3_600_000
 _MAX_HOURS: Final = 24 * 366
 _TOPICS: Final = 20
@@ -64,12 +67,12 @@ class Simulation:
         """Refuse what cannot be simulated."""
         limits: dict[str, tuple[float, float]] = {
             "groups": (1, 1_000_000),
-            "members": (1, 10_000),
+            "members": (1, MOST_MEMBERS),
             "hours": (1e-3, _MAX_HOURS),
             "partitions": (1, 10_000),
             "happening_s": (1, math.inf),
             "commit_interval_ms": (0, math.inf),
-            "largest": (0, 10_000),
+            "largest": (0, MOST_MEMBERS),
             "delete_retention_ms": (0, math.inf),
         }
         for name, (low, high) in limits.items():

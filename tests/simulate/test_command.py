@@ -29,6 +29,7 @@ def test_it_says_what_it_wrote_and_what_to_do_with_it(tmp_path, capsys):
         ("--groups", "0", "cannot simulate groups = 0\nhint: choose groups between 1 and 1,000,000"),
         ("--members", "-1", "cannot simulate members = -1\nhint: choose members between 1 and 10,000"),
         ("--hours", "nan", "cannot simulate hours = nan\nhint: choose hours between 0.001 and 8,784"),
+        ("--largest", "0", "cannot simulate largest = 0\nhint: choose largest between 1 and 10,000"),
         ("--largest", "-1", "cannot simulate largest = -1\nhint: choose largest between 0 and 10,000"),
     ],
 )
