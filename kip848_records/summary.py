@@ -96,7 +96,8 @@ def _records(audit: Audit, quarantine: DataFrame) -> Iterator[RenderableType]:
     disputed = quarantine.where(is_disputed).count() if audit.quarantined or audit.reads else 0
     unknown = sum(count for kind, count in audit.records.items() if kind is not None and kind not in RECORDS)
     yield Text(
-        f"\n{sum(audit.records.values()):,} records read, {audit.quarantined:,} rows quarantined, "
+        f"\n{count_text(sum(audit.records.values()), 'record')} read, "
+        f"{count_text(audit.quarantined, 'row')} quarantined, "
         f"{unknown:,} of unknown type, {audit.aborted:,} of aborted transactions left out"
     )
     yield text_table("type", "record", "records", "table", rows=_counts(audit), right=("type", "records"))

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from kip848_records.summary import _groups, _unconverged, convergence, verdict
+from kip848_records.summary import _groups, _records, _unconverged, convergence, verdict
 from tests.made_tables import rows_of
 
 SINCE = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -83,6 +83,14 @@ def test_groups_are_listed_by_what_they_wait_for(states):
     assert {line.split()[0] for line in behind.splitlines() if "2026-01-01" in line} == {"assigning", "old", "slow"}
     assert [line.split()[0] for line in away.splitlines() if "2026-01-01" in line] == ["away"]
     assert "None" not in text
+
+
+def test_one_row_is_no_rows(spark):
+    counts = {"records": {3: 1}, "quarantined": 1, "reads": (), "aborted": 0, "copies": 1, "group_configurations": 0}
+    options = SimpleNamespace(offset_commits=False, dialect="kafka")
+    quarantine = spark.createDataFrame([], "key binary, position int")
+    text = printed(_records(SimpleNamespace(**counts, dialect="kafka", options=options), quarantine))
+    assert text.startswith("\n1 record read, 1 row quarantined, 0 of unknown type, ")
 
 
 def test_no_groups(states):
