@@ -11,11 +11,14 @@ import atexit
 import logging
 import os
 import re
+import signal
 import sys
 import tempfile
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Thread, current_thread, main_thread
+from typing import TYPE_CHECKING, NoReturn
 
 import pyspark
 from pyspark import SparkConf, SparkContext
@@ -61,9 +64,12 @@ def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSes
     spark = SparkSession.getActiveSession()
     if spark is None:
         # Another thread's session is not active in this one, but its context is there.
-        if _OFFERS.isdisjoint(os.environ) and SparkContext._active_spark_context is None:  # noqa: SLF001
+        is_first = SparkContext._active_spark_context is None  # noqa: SLF001
+        if is_first and _OFFERS.isdisjoint(os.environ):
             _start_spark(app_name, _small_input() if _is_small(reads) else {})
         spark = SparkSession.builder.appName(app_name).getOrCreate()
+        if is_first and current_thread() is main_thread() and not is_remote():
+            signal.signal(signal.SIGINT, _interrupt)
     _check_settings(spark)
     return spark
 
@@ -73,6 +79,23 @@ def conf_dir() -> Path:
     package = Path(__file__).parent
     packaged = package / "conf"
     return packaged if packaged.is_dir() else package.parent / "conf"
+
+
+def _interrupt(*_: object) -> NoReturn:
+    """Cancel Spark's jobs, and raise KeyboardInterrupt.
+
+    The handler that a context sets does so on the connection on whose answer this thread waits: that fails, and what is
+    raised in the end is not KeyboardInterrupt. Another thread has another connection.
+    """
+    Thread(target=_cancel_jobs, daemon=True).start()
+    raise KeyboardInterrupt
+
+
+def _cancel_jobs() -> None:
+    context = SparkContext._active_spark_context  # noqa: SLF001
+    if context is not None:
+        with suppress(Exception):  # the JVM ends with the process, which may have come to its end by now
+            context.cancelAllJobs()
 
 
 def _check_settings(spark: SparkSession) -> None:

@@ -277,6 +277,20 @@ class TestInspect:
 
 
 class TestAudit:
+    @pytest.mark.parametrize("sign", ["starting Spark", "decoding", "wrote audit_runs"])
+    def test_an_interrupted_one_ends_at_once_and_is_quiet(self, in_tokyo, captures, tmp_path, sign):
+        source = captures / _SMALL / "segments"
+        run = in_tokyo(f"""
+            set -m  # so that it has a process group of its own, to which a terminal sends what Ctrl-C stands for
+            kip848 audit {source} --out out 2> said &
+            while kill -0 $! && ! grep -q '{sign}' said; do sleep 0.05; done
+            kill -INT -- -$!
+            wait $!
+        """)
+        assert (run.returncode, run.stdout) == (130, "")
+        said = (tmp_path / "said").read_text().splitlines()
+        assert all(line.startswith("[") for line in said), said
+
     @pytest.mark.usefixtures("spark")
     def test_ids_are_printed_in_full_and_as_they_are(self, kip848, tmp_path):
         ids = ["[bold]x[/bold]", "x" * 249, 'it\'s "quoted"', "two\nlines\x1b[31m", "\N{SNAKE}"]

@@ -5,6 +5,7 @@ A command's `add` adds its parser, whose default `run` is what runs the command 
 
 from __future__ import annotations
 
+import logging
 import sys
 import traceback
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _INTERRUPTED = 130
+# For the root logger, which prints what it has no handler for: Py4J tells it of what it raises as well.
+_SILENT = logging.NullHandler()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises SystemExit where the arguments are wrong, and for `--help` and `--version`.
     """
     arguments = _parser().parse_args(argv)
+    logging.getLogger().addHandler(_SILENT)
     code: int = 0
     try:
         with until_nobody_reads():
