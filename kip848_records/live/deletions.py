@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.replay import last_of_keys
 from kip848_records.sources.log import key_of_types
-from kip848_records.timeline.operations import GROUP_EPOCH
+from kip848_records.timeline.operations import EVENT_TYPES, GROUP, GROUP_EPOCH, GROUP_METADATA
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -70,7 +70,7 @@ def _tombstones(reading: Reading, ends: Ends, again: list[Read], rows: DataFrame
     """Return a tombstone for each key that was there when a partition was read last, as `again` says, and is gone.
 
     Each took up an offset behind what had been read: so there are as many free ones, of which they get the first. A
-    group is deleted with its type 3 last, as a coordinator does it.
+    group is deleted with its type 3 last, as a coordinator does it; before it comes back as one of another type.
     """
     kept, partitions = reading.kept, [read.partition for read in again]
     still_there = reading.live.read({partition: ends.offsets[partition] for partition in partitions})
@@ -81,11 +81,12 @@ def _tombstones(reading: Reading, ends: Ends, again: list[Read], rows: DataFrame
         .where("value IS NOT NULL")
         .join(still_there.select("partition", "key"), ["partition", "key"], "left_anti")
     )
-    if rows is not None:
-        gone = gone.join(rows.select("partition", "key"), ["partition", "key"], "left_anti")
+    rows = kept.rows().where("false") if rows is None else rows
+    gone = _with_return(gone.join(rows.select("partition", "key"), ["partition", "key"], "left_anti"), rows)
+    # Those that are soonest back come first: if all can be behind what was read and before their return, all are.
     last_of_group = F.when(key_of_types([GROUP_EPOCH]), 1).otherwise(0)
-    in_order = Window.partitionBy("partition").orderBy("group_id", last_of_group, F.desc("key"))
-    numbered = gone.withColumn("nth", F.row_number().over(in_order))
+    in_order = (F.asc_nulls_last("back_at"), "group_id", last_of_group, F.desc("key"))
+    numbered = gone.withColumn("nth", F.row_number().over(Window.partitionBy("partition").orderBy(*in_order)))
     free = _free_offsets(kept.spark, rows, again, numbered)
     times = kept.spark.createDataFrame(
         [(read.partition, read.captured_ms) for read in again], "partition int, captured_ms bigint"
@@ -108,12 +109,24 @@ def _tombstones(reading: Reading, ends: Ends, again: list[Read], rows: DataFrame
     )
 
 
-def _free_offsets(spark: SparkSession, rows: DataFrame | None, again: list[Read], numbered: DataFrame) -> DataFrame:
+def _with_return(gone: DataFrame, rows: DataFrame) -> DataFrame:
+    """Add `back_at` to keys: where a group that was deleted, or became one of another type, is written to again."""
+    is_deleted = F.max(key_of_types([GROUP_METADATA, GROUP_EPOCH])).over(Window.partitionBy(*GROUP))
+    back = rows.where(key_of_types(EVENT_TYPES)).groupBy(*GROUP).agg(F.min("offset").alias("written_at"))
+    return (
+        gone.withColumn("is_deleted", is_deleted)
+        .join(back, [*GROUP], "left")
+        .withColumn("back_at", F.when(F.col("is_deleted"), F.col("written_at")))
+        .drop("is_deleted", "written_at")
+    )
+
+
+def _free_offsets(spark: SparkSession, rows: DataFrame, again: list[Read], numbered: DataFrame) -> DataFrame:
     """Return ``partition, nth, offset``: the first offsets behind `again` that no row has, as many as are needed."""
     starts = spark.createDataFrame(
         [(read.partition, read.until_offset) for read in again], "partition int, first bigint"
     )
-    taken = spark.createDataFrame([], "partition int, offset bigint") if rows is None else rows.select(*_PLACE)
+    taken = rows.select(*_PLACE)
     counts = numbered.select("partition").unionByName(taken.select("partition")).groupBy("partition").count()
     in_order = Window.partitionBy("partition").orderBy("offset")
     return (

@@ -10,8 +10,15 @@ from pyspark.sql import functions as F
 from kip848_records.audit import AuditOptions, audit_copies
 from kip848_records.live.kept_log import KeptLog, latest
 from kip848_records.live.retention import prunable
+from kip848_records.protocol.encode import encode_key, encode_message
+from kip848_records.protocol.messages import KAFKA
+from kip848_records.timeline.operations import GROUP_METADATA
+from tests.audits import table_rows
 from tests.live import two_days
-from tests.live.topics import tables
+from tests.live.topics import DAY_MS, tables
+
+CLASSIC = KAFKA.by_type[GROUP_METADATA][0]
+EMPTY = {"protocolType": "", "generation": 0, "protocol": None, "leader": None, "members": []}
 
 
 @pytest.fixture
@@ -51,6 +58,26 @@ def test_a_later_run_may_find_nothing_but_what_no_consumer_gets(first_day, tmp_p
     first_day.until = {partition: end + 1 for partition, end in two_days.FIRST_DAY.items()}
     audit = first_day.audit(tmp_path)
     assert {read.partition: read.until_offset for read in audit.reads} == first_day.until
+
+
+def test_a_deleted_group_that_is_back_as_a_classic_one_was_deleted_before_that(first_day, spark, tmp_path):
+    """All that was in partition 0 is gone: `stuck` was deleted and came back, then `quiet` was deleted, all unseen."""
+    keys = {"stuck": 5, "quiet": 5}
+    back_at = two_days.FIRST_DAY[0] + keys["stuck"]
+    value = encode_message(CLASSIC.value_layouts(0)[0], EMPTY)
+    record = (0, back_at, encode_key(CLASSIC, {"group": "stuck"}), value)
+    returned = spark.createDataFrame([record], "partition int, offset bigint, key binary, value binary")
+    others = first_day.rows.where("partition = 1")
+    like = others.limit(1).drop("partition", "offset", "key", "value")
+    first_day.rows = others.unionByName(like.crossJoin(returned)).localCheckpoint()
+    first_day.until = {**two_days.FIRST_DAY, 0: back_at + 1 + keys["quiet"]}
+    first_day.now_ms += 2 * DAY_MS
+    audit = first_day.audit(tmp_path)
+    notes = {read.partition: read.note for read in audit.reads}
+    assert notes[0].endswith(f"{sum(keys.values())} keys are gone")
+    states = {row["group_id"]: row for row in table_rows(tmp_path, "group_state", "default")}
+    assert "quiet" not in states
+    assert (states["stuck"]["group_type"], states["stuck"]["state"]) == ("classic", "Empty")
 
 
 @pytest.mark.usefixtures("first_day")
