@@ -30,7 +30,7 @@ from kip848_records.live.streaming import stream_on
 from kip848_records.live.update import Names, bring_up_to_date
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.replay import latest_state
-from kip848_records.sources import ends_of_dumps, find_copies, read_copies, settle_transactions
+from kip848_records.sources import check_apart, ends_of_dumps, find_copies, read_copies, settle_transactions
 from kip848_records.sources.topic import READ_COMMITTED, READ_UNCOMMITTED, LiveTopic, is_topic, open_topic
 from kip848_records.sources.topic.errors import TopicError
 from kip848_records.tables.delta import ClusterTables, write_audit
@@ -133,6 +133,7 @@ def audit_copies(spark: SparkSession, options: AuditOptions, progress: Callable[
     was not copied at `captured_at`; no row of a table has changed then.
     """
     copies = find_copies(spark, options.sources, options.source_format)
+    check_apart(spark, copies, options.work_folder)
     log = reduce(
         DataFrame.unionByName,
         [read_copies(spark, copies, offset_commits=options.offset_commits), *ends_of_dumps(spark, copies)],

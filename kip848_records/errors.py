@@ -88,6 +88,19 @@ class InputError(Kip848Error):
         )
 
     @classmethod
+    def tables_in_dump(cls, out: str, dump: str) -> Self:
+        """Spark reads a dump's whole folder, and would find the tables in it the next time."""
+        return cls(f"tables in {out} would lie in the dump {dump}", "name a folder beside it with --out")
+
+    @classmethod
+    def mixed_folders(cls, path: str) -> Self:
+        """Spark takes folders of names with `=` for columns, and others of the same folder do not have them."""
+        return cls(
+            f"{path} holds folders that cannot be read together",
+            "name the folder of one dump, in which there is nothing else; several are copies of one log",
+        )
+
+    @classmethod
     def not_a_source(cls, path: str, formats: Iterable[str]) -> Self:
         """The files at `path` have names of no known kind."""
         return cls(

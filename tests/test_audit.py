@@ -253,6 +253,16 @@ def test_an_output_folder_that_cannot_be_written_is_the_user_s_to_mend(spark, ca
         run_audit(spark, AuditOptions((source,), str(tmp_path / place)), print)
 
 
+@pytest.mark.parametrize("out", ["{}/dump", "{}/link/out", "file:{}/dump/out"])
+def test_tables_are_not_written_among_the_files_of_a_dump(spark, captures, tmp_path, out):
+    shutil.copytree(captures / "kafka-4.3.1-all-types" / "kafka-source.parquet", tmp_path / "dump")
+    (tmp_path / "link").symlink_to("dump")
+    there = sorted((tmp_path / "dump").iterdir())
+    with pytest.raises(InputError, match=r"tables in .* would lie in the dump .*/dump; name a folder beside it"):
+        run_audit(spark, AuditOptions((str(tmp_path / "dump"),), out.format(tmp_path)), print)
+    assert sorted((tmp_path / "dump").iterdir()) == there
+
+
 def test_a_log_was_not_copied_before_its_newest_record(spark, captures, tmp_path):
     source = str(captures / "kafka-4.0.0-zstd" / "segments")
     before = datetime(2020, 1, 1, tzinfo=timezone.utc)

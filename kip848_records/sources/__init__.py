@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kip848_records.sources.dump import read_columnar_dump, read_json_dump
-from kip848_records.sources.files import Copy, find_copies, reading
+from kip848_records.sources.files import Copy, check_apart, find_copies, reading
 from kip848_records.sources.log import LOG_SCHEMA
 from kip848_records.sources.segments import read_segments, settle_transactions
 
@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-__all__ = ["Copy", "ends_of_dumps", "find_copies", "read_copies", "read_log", "reading", "settle_transactions"]
+__all__ = [
+    "Copy",
+    "check_apart",
+    "ends_of_dumps",
+    "find_copies",
+    "read_copies",
+    "read_log",
+    "reading",
+    "settle_transactions",
+]
 
 
 def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str | None = None) -> DataFrame:

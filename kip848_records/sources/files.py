@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from pyspark.errors import AnalysisException, IllegalArgumentException
+from pyspark.errors import IllegalArgumentException, PySparkException
 
 from kip848_records.errors import InputError
 
@@ -83,11 +83,10 @@ def _copies_at(spark: SparkSession, path: str, source_format: str | None) -> lis
         return [Copy(path, "segments", segments)]
     if _holds_tables(spark, path):  # first, for Spark cannot list folders of tables beside each other
         raise InputError.tables_not_log(path)
-    pattern = escape_glob(path)
-    files = _list(spark, pattern)
+    files = _list(spark, path)
     if files is None:
         raise InputError.path_not_found(path)
-    if source_format in {None, "delta"} and _list(spark, escape_glob(f"{path.rstrip('/')}/_delta_log")):
+    if source_format in {None, "delta"} and _list(spark, path, "/_delta_log"):
         return [Copy(path, "delta", files)]
     found = source_format or _recognise(files)
     if found == "segments":
@@ -106,21 +105,21 @@ def _copies_at(spark: SparkSession, path: str, source_format: str | None) -> lis
 
 def _nothing_to_read(spark: SparkSession, path: str, source_format: str | None) -> InputError:
     """Return what to say of a folder without a file of the format."""
-    if source_format is not None and (_list(spark, escape_glob(path)) or _segments_below(spark, path)):
+    if source_format is not None and (_list(spark, path) or _segments_below(spark, path)):
         return InputError.no_file_of_format(path, source_format)
     return InputError.colon_in_path(path) if _COLON.search(path) else InputError.empty_folder(path)
 
 
 def _holds_tables(spark: SparkSession, path: str) -> bool:
     """Return whether the tables of an audit are at `path`: all audits have `audit_runs`."""
-    runs = f"{path.rstrip('/')}/audit_runs/_delta_log"
-    folder = local_path(spark, runs)
-    return bool(_list(spark, escape_glob(runs))) if folder is None else folder.is_dir()
+    runs = "/audit_runs/_delta_log"
+    folder = local_path(spark, f"{path.rstrip('/')}{runs}")
+    return bool(_list(spark, path, runs)) if folder is None else folder.is_dir()
 
 
 def _segments_below(spark: SparkSession, path: str, folders: str = "") -> list[str]:
     # Brokers keep partitions that they move or delete beside the others, under longer names.
-    found = _list(spark, f"{escape_glob(path)}{folders}/__consumer_offsets-*/*.log") or []
+    found = _list(spark, path, f"{folders}/__consumer_offsets-*/*.log") or []
     return [file for file in found if _PARTITION_FOLDER.search(file)]
 
 
@@ -139,6 +138,23 @@ def local_path(spark: SparkSession, path: str) -> Path | None:
     jsc = getattr(spark, "_jsc", None)  # a Connect session has none, and may run anywhere
     default = jsc.hadoopConfiguration().get("fs.defaultFS") if jsc is not None else ""
     return Path(path) if default.startswith("file:") and not URI.match(path) else None
+
+
+def check_apart(spark: SparkSession, copies: Iterable[Copy], out: str) -> None:
+    """Raise InputError where what is written to the folder `out` would be read with a dump, the next time.
+
+    Of a folder with segment files nothing else is read.
+    """
+    for copy in copies:
+        if copy.format != "segments" and _is_below(spark, out, copy.name):
+            raise InputError.tables_in_dump(out, copy.name)
+
+
+def _is_below(spark: SparkSession, path: str, folder: str) -> bool:
+    local, local_folder = local_path(spark, path), local_path(spark, folder)
+    if local is not None and local_folder is not None:
+        return local.resolve().is_relative_to(local_folder.resolve())
+    return f"{path.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
 
 
 @contextmanager
@@ -170,14 +186,16 @@ def _recognise(files: list[str]) -> str | None:
     return None
 
 
-def _list(spark: SparkSession, pattern: str) -> list[str] | None:
-    """Return the files that match, in order, hidden ones left out; None where the path does not exist."""
+def _list(spark: SparkSession, path: str, below: str = "") -> list[str] | None:
+    """Return the files at a path that match the pattern `below` it, in order, no hidden ones; None for no path."""
     try:
-        files = spark.read.format("binaryFile").load(pattern).inputFiles()
-    except AnalysisException as error:
-        if error.getCondition() == "PATH_NOT_FOUND":
-            return None
-        raise
+        files = spark.read.format("binaryFile").load(f"{escape_glob(path)}{below}").inputFiles()
     except IllegalArgumentException:  # Hadoop cannot look for a pattern below a folder with a colon in its name
         return None
+    except PySparkException as error:
+        if error.getCondition() == "PATH_NOT_FOUND":
+            return None
+        if error.getCondition() == "CONFLICTING_DIRECTORY_STRUCTURES":
+            raise InputError.mixed_folders(path) from None
+        raise
     return sorted(unquote(file) for file in files)

@@ -67,6 +67,13 @@ def test_the_tables_of_an_audit_that_lie_elsewhere(spark, tmp_path, monkeypatch)
     assert refused(spark, tmp_path).message == f"{tmp_path} holds the tables of an audit, not a log"
 
 
+def test_folders_that_spark_cannot_read_together(spark, tmp_path):
+    for folder in ("a dump", "a table/cluster=c"):
+        (tmp_path / folder).mkdir(parents=True)
+        dump(tmp_path / folder / "a.parquet", value=b"")
+    assert refused(spark, tmp_path).message == f"{tmp_path} holds folders that cannot be read together"
+
+
 def test_a_readme_as_the_source(spark, tmp_path):
     (tmp_path / "README.md").write_text("Hello")
     assert "is no dump of __consumer_offsets" in refused(spark, tmp_path / "README.md").message
