@@ -22,6 +22,11 @@ class TablesError(InputError):
         return cls(f"{out} has no table {table}", hint)
 
     @classmethod
+    def other_table(cls, out: str, table: str) -> Self:
+        """Someone else's table has the name of one of ours."""
+        return cls(f"the table {table} in {out} is not of an audit", "name another place for the tables of audits")
+
+    @classmethod
     def not_for_tables(cls, option: str, out: str) -> Self:
         """An option says how to read a log, but tables were named."""
         return cls(f"{option} is for a log, and {out} holds the tables of an audit", f"leave out {option}")

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kip848_records import __version__
+from kip848_records.tables.columns import CLUSTER
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.places import check_place, is_there, read, sql_name, sql_string
+from kip848_records.tables.places import check_place, is_there, place_text, read, sql_name, sql_string
 from kip848_records.tables.specs import AUDIT_RUNS, TABLES
 from kip848_records.threads import several
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from kip848_records.tables.columns import TableSpec
 
@@ -30,9 +31,10 @@ def is_of_copy(spark: SparkSession, out: str, cluster: str) -> bool:
 
 
 def prepare_tables(spark: SparkSession, out: str, *, migrate: bool = True) -> None:
-    """Give tables of an older version the columns that have come since; raises InputError for those of a newer one.
+    """Give tables of an older version the columns that have come since.
 
-    Who only wants to look does not `migrate` them.
+    Raises InputError for those of a newer one, and where a table that is not ours has the name of one. Who only wants
+    to look does not `migrate` them.
     """
     check_place(spark, out)
     versions, columns = _written_by(spark, out)
@@ -47,17 +49,25 @@ def _written_by(spark: SparkSession, out: str) -> tuple[set[str], set[str]]:
     if not is_there(spark, out, AUDIT_RUNS.name):
         return set(), set()
     runs = read(spark, out, AUDIT_RUNS.name)
-    return {row.version for row in runs.select("version").collect()}, set(runs.columns)
+    columns = _columns(out, AUDIT_RUNS, runs)
+    return {row.version for row in runs.select("version").collect()}, columns
 
 
 def _add_columns(spark: SparkSession, out: str, spec: TableSpec) -> None:
     """Add what a table lacks, as columns that may be null: it has rows that have nothing there."""
     if not is_there(spark, out, spec.name):
         return
-    there = set(read(spark, out, spec.name).columns)
+    there = _columns(out, spec, read(spark, out, spec.name))
     if lacking := [column for column in spec.columns if column.name not in there]:
         added = ", ".join(f"`{c.name}` {c.type.simpleString()} COMMENT {sql_string(c.comment)}" for c in lacking)
         spark.sql(f"ALTER TABLE {sql_name(out, spec.name)} ADD COLUMNS ({added})")
+
+
+def _columns(out: str, spec: TableSpec, rows: DataFrame) -> set[str]:
+    """Return the columns of a table; raises InputError if it is not ours: any of ours is partitioned by cluster."""
+    if CLUSTER.name not in rows.columns:
+        raise TablesError.other_table(place_text(out), spec.name)
+    return set(rows.columns)
 
 
 def _number(version: str) -> tuple[int, ...]:

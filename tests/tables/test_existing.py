@@ -83,6 +83,14 @@ def test_tables_of_this_version_are_left_alone(spark, copied):
     assert {name: Table(copied / name).version() for name in LACKING} == versions
 
 
+@pytest.mark.parametrize("name", ["audit_runs", "topic_name"])
+def test_someone_else_s_table_of_the_same_name_is_left_alone(spark, tmp_path, name):
+    spark.range(2).selectExpr("id AS topic_id").write.format("delta").save(str(tmp_path / name))
+    with pytest.raises(InputError, match=f"the table {name} in {tmp_path}/ is not of an audit; name another place"):
+        prepare_tables(spark, str(tmp_path))
+    assert columns(tmp_path) == {name: {"topic_id"}}
+
+
 @pytest.mark.parametrize("version", ["99.0.0", "0.10.0"])
 def test_tables_of_a_newer_version_are_refused(spark, capsys, tmp_path, version):
     runs = rows_of(spark, "audit_runs", [{"cluster": "new", **ROWS["audit_runs"], "version": version}])
