@@ -14,7 +14,7 @@ import re
 import signal
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Thread, current_thread, main_thread
@@ -32,7 +32,7 @@ from kip848_records.errors import SetupError
 from kip848_records.java import check_java
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from subprocess import Popen
 
 _TIME_ZONE = "spark.sql.session.timeZone"
@@ -64,12 +64,13 @@ def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSes
     spark = SparkSession.getActiveSession()
     if spark is None:
         # Another thread's session is not active in this one, but its context is there.
-        is_first = SparkContext._active_spark_context is None  # noqa: SLF001
-        if is_first and _OFFERS.isdisjoint(os.environ):
-            _start_spark(app_name, _small_input() if _is_small(reads) else {})
-        spark = SparkSession.builder.appName(app_name).getOrCreate()
-        if is_first and current_thread() is main_thread() and not is_remote():
-            signal.signal(signal.SIGINT, _interrupt)
+        builder = SparkSession.builder.appName(app_name)
+        with _interrupted_by_us():
+            if _OFFERS.isdisjoint(os.environ) and SparkContext._active_spark_context is None:  # noqa: SLF001
+                _start_spark(app_name, _small_input() if _is_small(reads) else {})
+            else:
+                builder.getOrCreate()
+        spark = builder.getOrCreate()
     _check_settings(spark)
     return spark
 
@@ -79,6 +80,30 @@ def conf_dir() -> Path:
     package = Path(__file__).parent
     packaged = package / "conf"
     return packaged if packaged.is_dir() else package.parent / "conf"
+
+
+@contextmanager
+def _interrupted_by_us() -> Iterator[None]:
+    """Let Ctrl-C wait while Spark starts within the block, and keep Spark from setting a handler of its own.
+
+    A JVM that is not waited for does not end with us. Whoever handles Ctrl-C otherwise than Python does, or ignores it,
+    goes on doing so.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread():
+        yield
+    elif handler is not signal.default_int_handler:
+        yield
+        signal.signal(signal.SIGINT, handler)
+    else:
+        interrupts: list[int] = []
+        signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, _interrupt)
+        if interrupts:
+            raise KeyboardInterrupt
 
 
 def _interrupt(*_: object) -> NoReturn:

@@ -174,10 +174,12 @@ class TestErrors:
         assert not (tmp_path / "out").exists()
 
     def test_a_damaged_file_shows_no_stack_trace(self, kip848, tmp_path):
-        (tmp_path / "a.parquet").write_bytes(b"PAR1 and more")
-        for command in (["inspect", tmp_path], ["audit", tmp_path, "--out", tmp_path / "out"]):
+        source = tmp_path / "dump"
+        source.mkdir()
+        (source / "a.parquet").write_bytes(b"PAR1 and more")
+        for command in (["inspect", source], ["audit", source, "--out", tmp_path / "out"]):
             error, _ = refused(kip848, *command)
-            assert error.startswith(f"file:{tmp_path}/a.parquet cannot be read")
+            assert error.startswith(f"file:{source}/a.parquet cannot be read")
 
     def test_no_record_at_all(self, kip848, tmp_path):
         (tmp_path / "__consumer_offsets-0").mkdir()
@@ -278,7 +280,7 @@ class TestInspect:
 
 class TestAudit:
     @pytest.mark.parametrize("sign", ["starting Spark", "decoding", "wrote audit_runs"])
-    def test_an_interrupted_one_ends_at_once_and_is_quiet(self, in_tokyo, captures, tmp_path, sign):
+    def test_an_interrupted_one_ends_soon_and_is_quiet(self, in_tokyo, captures, tmp_path, sign):
         source = captures / _SMALL / "segments"
         run = in_tokyo(f"""
             set -m  # so that it has a process group of its own, to which a terminal sends what Ctrl-C stands for
