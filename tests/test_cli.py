@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from argparse import ArgumentTypeError
@@ -43,7 +44,10 @@ def kip848(capsys):
 
 @pytest.fixture
 def in_tokyo(tmp_path):
-    """Run a program with a Spark of its own, on a machine that is nine hours ahead of UTC."""
+    """Run a program with a Spark of its own, on a machine that is nine hours ahead of UTC.
+
+    It does not ignore Ctrl-C, though whoever started the tests may: as a shell does that starts them in the background.
+    """
 
     def run(command):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
@@ -58,7 +62,20 @@ def in_tokyo(tmp_path):
             check=False,
         )
 
-    return run
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield run
+    signal.signal(signal.SIGINT, handler)
+
+
+def interrupted(source, sign):
+    """A command for a shell: an audit, and what a terminal sends it for Ctrl-C when it has said something."""
+    return f"""
+        set -m  # a process group of its own, all of which is sent the signal
+        kip848 audit {source} --out out 2> said &
+        while kill -0 $! && ! grep -q '{sign}' said; do sleep 0.05; done
+        kill -INT -- -$!
+        wait $!
+    """
 
 
 def refused(run, *arguments):
@@ -281,17 +298,16 @@ class TestInspect:
 class TestAudit:
     @pytest.mark.parametrize("sign", ["starting Spark", "decoding", "wrote audit_runs"])
     def test_an_interrupted_one_ends_soon_and_is_quiet(self, in_tokyo, captures, tmp_path, sign):
-        source = captures / _SMALL / "segments"
-        run = in_tokyo(f"""
-            set -m  # so that it has a process group of its own, to which a terminal sends what Ctrl-C stands for
-            kip848 audit {source} --out out 2> said &
-            while kill -0 $! && ! grep -q '{sign}' said; do sleep 0.05; done
-            kill -INT -- -$!
-            wait $!
-        """)
+        run = in_tokyo(interrupted(captures / _SMALL / "segments", sign))
         assert (run.returncode, run.stdout) == (130, "")
         said = (tmp_path / "said").read_text().splitlines()
         assert all(line.startswith("[") for line in said), said
+
+    def test_who_ignores_interrupts_goes_on_doing_so(self, in_tokyo, captures):
+        """As `nohup` and shells without job control have it for what runs in the background."""
+        run = in_tokyo(f"trap '' INT; {interrupted(captures / _SMALL / 'segments', 'starting Spark')}")
+        assert run.returncode == 0
+        assert run.stdout.endswith("Delta tables are in out/\n")
 
     @pytest.mark.usefixtures("spark")
     def test_ids_are_printed_in_full_and_as_they_are(self, kip848, tmp_path):
