@@ -133,11 +133,12 @@ def _last_interval(story: Story, life: int) -> Row:
 
 
 def _lives(story: Story, life: int, epoch: int | None) -> Iterator[RenderableType]:
-    times = count_text(len(story.lives) - 1, "time")
+    # Of a group that becomes a classic one, a coordinator writes what it writes of one that is deleted.
+    ended = f"It was deleted, or became a classic group, {count_text(len(story.lives) - 1, 'time')} before"
     if life != story.lives[-1]:
-        yield Text(f"It had been deleted {times} before: epoch {epoch} is of an earlier life only")
+        yield Text(f"{ended}: epoch {epoch} is of an earlier life only")
     elif len(story.lives) > 1:
-        yield Text(f"It had been deleted {times} before: the following is of its last life")
+        yield Text(f"{ended}: the following is of its last life")
 
 
 def _epochs(story: Story, life: int, epoch: int | None) -> Iterator[RenderableType]:

@@ -280,9 +280,10 @@ def unowned_times(handovers: DataFrame, *group: str) -> DataFrame:
     """Return of each group how long partitions that somebody was to have had no owner.
 
     ``total``, in ms of all partitions, and ``longest``, a struct ``ms, topic, partition, acquired_offset``: both are
-    lower bounds, for how long a member was dead before its session expired is unseen.
+    lower bounds, for how long a member was dead before its session expired is unseen. Where the log does not show all
+    that happened, somebody else may have had a partition in between: that time does not count.
     """
-    lost = F.when(F.col("wanted") & ~F.col("clock_skew"), F.col("unowned_ms"))
+    lost = F.when((F.col("history") == OBSERVED) & ~F.col("clock_skew"), F.col("wanted_ms"))
     longest = F.struct(lost.alias("ms"), "topic", "partition", "acquired_offset")
     found = handovers.filter(lost > 0).groupBy(*group)
     return found.agg(F.sum(lost).alias("total"), F.max(longest).alias("longest"))

@@ -166,7 +166,7 @@ def test_an_epoch_of_no_life(explain, made):
 
 def test_a_group_that_was_deleted_and_created_again(explain_made):
     out = explain_made("again")
-    assert "\nIt had been deleted 1 time before: the following is of its last life\n" in out
+    assert "\nIt was deleted, or became a classic group, 1 time before: the following is of its last life\n" in out
     assert [(row[0], row[1]) for row in table(out, "Epochs:")] == [("1", "2"), ("2", "2"), ("3", "2")]
     assert [row[0] for row in table(out, "Members at assignment epoch 3:")] == ["new"]
 
@@ -177,7 +177,7 @@ def test_an_epoch_of_the_last_life_that_has_it(explain_made):
     assert [row[:2] for row in table(out, "Epochs:")] == [["3", "2"]]
     assert [row[0] for row in table(out, "Members at assignment epoch 3:")] == ["new"]
     out = explain_made("again", "--epoch", "9")
-    assert "\nIt had been deleted 1 time before: epoch 9 is of an earlier life only\n" in out
+    assert "\nIt was deleted, or became a classic group, 1 time before: epoch 9 is of an earlier life only\n" in out
     assert [row[:2] for row in table(out, "Epochs:")] == [["9", "9"]]
     assert [row[0] for row in table(out, "Members at assignment epoch 9:")] == ["old"]
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from kip848_records.summary import _groups, _records, _unconverged, convergence, verdict
+from kip848_records.summary import _groups, _records, _unconverged, convergence, unowned_times, verdict
 from tests.made_tables import rows_of
 
 SINCE = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -83,6 +83,18 @@ def test_groups_are_listed_by_what_they_wait_for(states):
     assert {line.split()[0] for line in behind.splitlines() if "2026-01-01" in line} == {"assigning", "old", "slow"}
     assert [line.split()[0] for line in away.splitlines() if "2026-01-01" in line] == ["away"]
     assert "None" not in text
+
+
+def test_only_time_in_which_somebody_was_to_have_a_partition_is_lost(spark):
+    """Not that of a group that is stopped at night, nor what may have been another owner's, unseen."""
+    at_night = {"group_id": "g", "history": "observed", "wanted": True, "unowned_ms": 50_000_000, "wanted_ms": 2_000}
+    soon = at_night | {"partition": 1, "unowned_ms": 3_000, "wanted_ms": 3_000}
+    unseen = at_night | {"partition": 2, "history": "left_censored", "wanted_ms": 40_000_000}
+    skewed = at_night | {"partition": 3, "clock_skew": True, "wanted_ms": 40_000_000}
+    unwanted = at_night | {"group_id": "h", "wanted": False, "wanted_ms": 0}
+    handovers = rows_of(spark, "partition_handover", [at_night, soon, unseen, skewed, unwanted])
+    (lost,) = unowned_times(handovers, "group_id").collect()
+    assert (lost.group_id, lost.total, lost.longest.ms, lost.longest.partition) == ("g", 5_000, 3_000, 1)
 
 
 def test_one_row_is_no_rows(spark):
