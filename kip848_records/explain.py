@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
 from rich.text import Text
@@ -36,10 +36,19 @@ _MEMBERS_SHOWN = 100
 _GROUPS_COMPARED = 10_000
 
 
+class Life(NamedTuple):
+    """A group from where it begins to where it is deleted, in one partition of the log."""
+
+    partition: int
+    incarnation: int
+
+
 class Story:
     """The rows of one group in the tables of an audit. Raises InputError where there is no such group.
 
-    A group that was deleted and created again has had several lives. `lives` are their incarnations, the last one last.
+    A group that was deleted and created again has had several lives. So has one in two partitions, as where partitions
+    were added to the topic: what it wrote before stays where it was. `lives` are all of them, in the order in which
+    they last changed; those that last still come last.
     """
 
     def __init__(self, spark: SparkSession, out: str, group_id: str, cluster: str | None) -> None:
@@ -47,7 +56,9 @@ class Story:
         self._spark = spark
         self._out = out
         states = self._table("group_state_timeline").filter(F.col("group_id") == group_id)
-        found = states.select("cluster", "incarnation").distinct().collect()
+        lasts, changed_at = F.max(F.col("to_at").isNull()).alias("lasts"), F.max("from_at").alias("changed_at")
+        lives = states.groupBy("cluster", *Life._fields).agg(lasts, changed_at)
+        found = lives.orderBy("lasts", "changed_at", "incarnation", "partition").collect()
         clusters = sorted({row.cluster for row in found})
         if not clusters:
             raise TablesError.no_such_group(group_id, out, self._similar(cluster))
@@ -56,24 +67,27 @@ class Story:
         if cluster is not None and cluster not in clusters:
             raise TablesError.group_of_other_cluster(group_id, cluster, clusters)
         self.cluster = clusters[0] if cluster is None else cluster
-        self.lives = sorted(row.incarnation for row in found if row.cluster == self.cluster)
+        self.lives = [Life(row.partition, row.incarnation) for row in found if row.cluster == self.cluster]
 
     def rows(self, name: str) -> DataFrame:
         """Return the group's rows of a table, of all its lives."""
         of_group = (F.col("cluster") == self.cluster) & (F.col("group_id") == self.group_id)
         return self._table(name).filter(of_group)
 
-    def life(self, name: str, incarnation: int) -> DataFrame:
+    def life(self, name: str, life: Life) -> DataFrame:
         """Return the rows of one life."""
-        return self.rows(name).filter(F.col("incarnation") == incarnation)
+        return self.rows(name).filter(
+            (F.col("partition") == life.partition) & (F.col("incarnation") == life.incarnation)
+        )
 
-    def life_with(self, epoch: int) -> int:
+    def life_with(self, epoch: int) -> Life:
         """Return the last life with an epoch. Raises InputError where there is none."""
-        found = self.rows("epoch_timeline").filter(F.col("group_epoch") == epoch)
-        last: int | None = found.agg(F.max("incarnation")).collect()[0][0]
-        if last is None:
+        epochs = self.rows("epoch_timeline").filter(F.col("group_epoch") == epoch)
+        found = {Life(*row) for row in epochs.select(*Life._fields).distinct().collect()}
+        lives = [life for life in self.lives if life in found]
+        if not lives:
             raise TablesError.no_such_epoch(self.group_id, epoch)
-        return last
+        return lives[-1]
 
     def _table(self, name: str) -> DataFrame:
         return read_audited(self._spark, self._out, name)
@@ -100,20 +114,19 @@ def explain(story: Story, epoch: int | None = None) -> Iterator[RenderableType]:
 
 
 def _present(story: Story) -> Iterator[RenderableType]:
-    last = _last_interval(story, story.lives[-1])
     states = with_ms(story.rows("group_state"), "since").collect()
     name = f"Group {printable(story.group_id)} of cluster {printable(story.cluster)}"
     if not states:
-        yield Text(f"{name} was deleted; its last state was {last.state}")
+        yield Text(f"{name} was deleted; its last state was {_last_interval(story, story.lives[-1]).state}")
         return
+    captured_ms = _captured_ms(story)
     for now in sorted(states, key=lambda now: now.partition):
         told = [f"{now.group_type} protocol"]
         told += [] if now.group_epoch is None else [f"group epoch {now.group_epoch}"]
         told += [] if now.assignment_epoch is None else [f"assignment epoch {now.assignment_epoch}"]
         told += [] if now.members is None else [count_text(now.members, "member")]
-        # As where partitions were added to the topic: what a group wrote before stays where it was.
         place = f" in partition {now.partition}" if len(states) > 1 else ""
-        yield Text(f"{name}{place}: {now.state}{_since(now, last.captured_ms)}; {', '.join(told)}")
+        yield Text(f"{name}{place}: {now.state}{_since(now, captured_ms)}; {', '.join(told)}")
 
 
 def _since(now: Row, captured_ms: int | None) -> str:
@@ -125,23 +138,31 @@ def _since(now: Row, captured_ms: int | None) -> str:
     return f"{what} {since_text(now)}{f', for {lasted}' if lasted else ''}"
 
 
-def _last_interval(story: Story, life: int) -> Row:
-    """Return the last state of a life, and when the log was captured if that state lasts still."""
-    captured_ms = F.unix_millis("from_at") + F.col("duration_ms")
-    intervals = story.life("group_state_timeline", life).withColumn("captured_ms", captured_ms)
-    return intervals.orderBy(F.desc("from_offset")).limit(1).collect()[0]
+def _captured_ms(story: Story) -> int | None:
+    """Return when the log was captured: until then the states last that last still."""
+    lasting = story.rows("group_state_timeline").filter(F.col("to_at").isNull())
+    captured: int | None = lasting.agg(F.max(F.unix_millis("from_at") + F.col("duration_ms"))).collect()[0][0]
+    return captured
 
 
-def _lives(story: Story, life: int, epoch: int | None) -> Iterator[RenderableType]:
+def _last_interval(story: Story, life: Life) -> Row:
+    """Return the last state of a life."""
+    return story.life("group_state_timeline", life).orderBy(F.desc("from_offset")).limit(1).collect()[0]
+
+
+def _lives(story: Story, life: Life, epoch: int | None) -> Iterator[RenderableType]:
+    last = story.lives[-1]
     # Of a group that becomes a classic one, a coordinator writes what it writes of one that is deleted.
-    ended = f"It was deleted, or became a classic group, {count_text(len(story.lives) - 1, 'time')} before"
-    if life != story.lives[-1]:
+    ended = f"It was deleted, or became a classic group, {count_text(last.incarnation, 'time')} before"
+    if life.partition == last.partition and life != last:
         yield Text(f"{ended}: epoch {epoch} is of an earlier life only")
-    elif len(story.lives) > 1:
+    elif life == last and last.incarnation:
         yield Text(f"{ended}: the following is of its last life")
+    if others := sorted({each.partition for each in story.lives} - {life.partition}):
+        yield Text(f"The following is of partition {life.partition}; it is in {ranges_text(others)} as well")
 
 
-def _epochs(story: Story, life: int, epoch: int | None) -> Iterator[RenderableType]:
+def _epochs(story: Story, life: Life, epoch: int | None) -> Iterator[RenderableType]:
     epochs = with_ms(story.life("epoch_timeline", life), "bumped_at")
     if epoch is not None:
         epochs = epochs.filter(F.col("group_epoch") == epoch)
@@ -171,7 +192,7 @@ def _epochs(story: Story, life: int, epoch: int | None) -> Iterator[RenderableTy
     yield text_table(*titles, rows=rows, right=("epoch", "to assignment", "to Stable", "members", "moved"))
 
 
-def _members(story: Story, life: int, epoch: int | None) -> Iterator[RenderableType]:
+def _members(story: Story, life: Life, epoch: int | None) -> Iterator[RenderableType]:
     lags = story.life("rebalance_lag", life)
     latest: int | None = lags.agg(F.max("group_epoch")).collect()[0][0]
     if latest is None:
@@ -187,7 +208,7 @@ def _members(story: Story, life: int, epoch: int | None) -> Iterator[RenderableT
     yield member_table(rows[:_MEMBERS_SHOWN])
 
 
-def _waiting(story: Story, life: int) -> Iterator[RenderableType]:
+def _waiting(story: Story, life: Life) -> Iterator[RenderableType]:
     """Tell who waits for whom, the oldest first: only while something is open."""
     behind = members_behind(story.life("rebalance_lag", life))
     rows = behind.orderBy(F.desc("lag_ms"), "member_id").limit(_MEMBERS_SHOWN).collect()

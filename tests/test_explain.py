@@ -104,7 +104,7 @@ def story(group, **columns):
 def made(classic, tmp_path_factory):
     """A group with two lives, `again`; one that waits for 102 members, `crowd`; one without epochs, `young`.
 
-    And one in two partitions, `moved`.
+    And two in two partitions: `moved`, which is gone from one of them, and `twice`.
     """
     out = tmp_path_factory.mktemp("made")
     first_life = [story("again", group_epoch=epoch, members=9, status="deleted") for epoch in range(1, 10)]
@@ -119,17 +119,30 @@ def made(classic, tmp_path_factory):
             story("again", incarnation=1, state="Reconciling", from_at=at(105), from_offset=6, duration_ms=55_000),
             story("crowd", state="Reconciling", from_at=at(0)),
             story("young", state="unknown", from_at=at(0), duration_ms=1_000),
-            story("moved", state="Empty", from_at=at(0), duration_ms=1_000),
+            story("moved", partition=50, state="Empty", from_at=at(0), to_at=at(1), duration_ms=1_000),
+            story("moved", partition=50, incarnation=1, state="Empty", from_at=at(90), to_at=at(95), duration_ms=5_000),
+            story("moved", partition=7, state="Stable", from_at=at(10), duration_ms=150_000),
+            story("twice", partition=50, state="Empty", from_at=at(0), duration_ms=160_000),
+            story("twice", partition=7, state="Stable", from_at=at(10), duration_ms=150_000),
         ],
         group_state=[
             story("again", incarnation=1, state="Reconciling", since=at(100), group_epoch=3, members=2),
             story("crowd", state="Reconciling", since=at(0), members=102),
             story("young", state="unknown", since=at(0)),
-            story("moved", partition=50, state="Empty", since=at(0)),
-            story("moved", partition=7, state="Stable", since=at(0)),
+            story("moved", partition=7, state="Stable", since=at(10)),
+            story("twice", partition=50, state="Empty", since=at(0)),
+            story("twice", partition=7, state="Stable", since=at(10)),
         ],
-        epoch_timeline=[*first_life, *second_life, story("crowd", group_epoch=2, status="open")],
+        epoch_timeline=[
+            story("moved", partition=50, group_epoch=50, status="deleted"),
+            story("moved", partition=7, group_epoch=3, status="converged"),
+            *first_life,
+            *second_life,
+            story("crowd", group_epoch=2, status="open"),
+        ],
         rebalance_lag=[
+            {"group_id": "moved", "partition": 50, "group_epoch": 50, "member_id": "old", "status": "left"},
+            {"group_id": "moved", "partition": 7, "group_epoch": 3, "member_id": "new", "status": "converged"},
             *({"group_id": "again", "group_epoch": epoch, "member_id": "old", "status": "left"} for epoch in (3, 9)),
             {"group_id": "again", "incarnation": 1, "group_epoch": 3, "member_id": "new", "status": "open"},
             *(
@@ -196,9 +209,24 @@ def test_a_consumer_group_without_epochs_and_of_unknown_members(explain_made):
 
 def test_a_group_in_two_partitions(explain_made):
     """As after partitions were added to the topic."""
-    first, second, *_ = explain_made("moved").splitlines()
-    assert first.startswith("Group moved of cluster made in partition 7: Stable since 2026-01-01")
-    assert second.startswith("Group moved of cluster made in partition 50: Empty since 2026-01-01")
+    first, second, third, *_ = explain_made("twice").splitlines()
+    assert first.startswith(
+        "Group twice of cluster made in partition 7: Stable since 2026-01-01 00:00:10.000 UTC, for 2 min"
+    )
+    assert second.startswith("Group twice of cluster made in partition 50: Empty since 2026-01-01")
+    assert third == "The following is of partition 7; it is in 50 as well"
+
+
+def test_a_group_that_is_in_another_partition_now(explain_made):
+    out = explain_made("moved")
+    assert out.startswith("Group moved of cluster made: Stable since 2026-01-01 00:00:10.000 UTC, for 2 min 30 s; ")
+    assert "\nThe following is of partition 7; it is in 50 as well\n" in out
+    assert "deleted" not in out
+    assert [row[0] for row in table(out, "Epochs:")] == ["3"]
+    assert [row[0] for row in table(out, "Members at assignment epoch 3:")] == ["new"]
+    out = explain_made("moved", "--epoch", "50")
+    assert "\nThe following is of partition 50; it is in 7 as well\n" in out
+    assert [row[0] for row in table(out, "Members at assignment epoch 50:")] == ["old"]
 
 
 def test_members_beyond_the_first_hundred_are_counted(explain_made):
