@@ -102,8 +102,8 @@ def _interrupted_by_us() -> Iterator[None]:
             yield
         finally:
             signal.signal(signal.SIGINT, _interrupt)
-        if interrupts:
-            raise KeyboardInterrupt
+            if interrupts:  # whatever else happened: programs that this one starts may have been interrupted too
+                raise KeyboardInterrupt
 
 
 def _interrupt(*_: object) -> NoReturn:
