@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from kip848_records.errors import SetupError
+from kip848_records.setup_errors import SetupError
 
 
 def main() -> int:

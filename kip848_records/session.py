@@ -28,8 +28,8 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
-from kip848_records.errors import SetupError
 from kip848_records.java import check_java
+from kip848_records.setup_errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from kip848_records import java
-from kip848_records.errors import SetupError
+from kip848_records.setup_errors import SetupError
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ import pyspark
 import pytest
 
 from kip848_records import session
-from kip848_records.errors import SetupError
+from kip848_records.setup_errors import SetupError
 
 _ROOT = Path(__file__).parents[1]
 _DEFAULTS = _ROOT / "conf" / "spark-defaults.conf"
 _START = "from kip848_records.session import get_session; print(get_session().conf.get('spark.sql.shuffle.partitions'))"
 _START_AND_REPORT = f"""
 import sys
-from kip848_records.errors import SetupError
+from kip848_records.setup_errors import SetupError
 try:
     {_START}
 except SetupError as error:
