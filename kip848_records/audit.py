@@ -24,7 +24,7 @@ from kip848_records.errors import InputError
 from kip848_records.history import known_history
 from kip848_records.landing import Landed, Scratch, count_records, landed, scratch
 from kip848_records.live.kept_log import KeptLog, Read, latest
-from kip848_records.live.run import Reading, Run, Wanted, check_captured, read_on
+from kip848_records.live.run import Reading, Run, Wanted, check_captured, check_captured_by, read_on
 from kip848_records.live.set_aside import replaced_partitions, set_aside
 from kip848_records.live.streaming import stream_on
 from kip848_records.live.update import Names, bring_up_to_date
@@ -185,13 +185,15 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
         _check_options(reads, options)
         progress(f"asking {live.name} where it ends")
         ends = live.ends()
+        wanted = _wanted(options)
+        check_captured_by(wanted.captured_ms, ends.at_ms)
         names = Names(options.topics or {}, ends.topic_names)
         if replaced := replaced_partitions(kept, live, latest(reads), ends):
             bring_up_to_date(kept, reads, names, folder, progress)
             set_aside(kept, replaced, progress)
             reads = kept.reads()
         progress(f"reading {live.name}, {len(ends.offsets)} partitions")
-        run = _read(Reading.of(kept, reads, live, ends, _wanted(options)), folder, options.checkpoint)
+        run = _read(Reading.of(kept, reads, live, ends, wanted), folder, options.checkpoint)
         log = kept.rows().where((F.col("run") >= run.first_run) & ~F.col("is_inferred"))
         counts, configurations = count_records(log)
         progress(f"decoding {sum(counts.values()):,} records of run {run.reads[0].run}")

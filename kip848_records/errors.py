@@ -210,6 +210,14 @@ class InputError(Kip848Error):
         )
 
     @classmethod
+    def captured_in_future(cls, captured_at: datetime, now: datetime) -> Self:
+        """The user's time is yet to come: every age would be too high, and retention would remove too much."""
+        return cls(
+            f"the topic was not read at {captured_at.isoformat()}: it is {now.isoformat(timespec='seconds')} now",
+            "leave --captured-at out for the newest record's time, or give one that has been, with its zone",
+        )
+
+    @classmethod
     def not_simulated(cls, name: str, value: float, low: float, high: float) -> Self:
         """A number of a simulation is too small or too large, or no number."""
         limits = f"between {low:,} and {high:,}" if high < inf else f"of at least {low:,}"

@@ -29,6 +29,7 @@ from kip848_records.sources.log import (
     key_of_types,
     key_type,
     left_out,
+    newest_ms,
     without_offset_commits,
 )
 from kip848_records.threads import both
@@ -178,7 +179,7 @@ def _counts() -> dict[str, Column]:
     counts["aborted"] = F.when(is_aborted, records)
     return {name: F.coalesce(F.sum(count), F.lit(0)) for name, count in counts.items()} | {
         "first_error": F.min("error"),
-        "newest_ms": F.max(F.when(records.isNotNull() | F.col("error").isNotNull(), F.unix_millis("timestamp"))),
+        "newest_ms": newest_ms(),
     }
 
 

@@ -56,17 +56,20 @@ def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
     prepare_tables(spark, out, migrate=False)
     _check_finished(spark, out)
     runs = read(spark, out, AUDIT_RUNS.name)
-    captured = F.max(F.unix_millis("captured_at")).alias("captured_ms")
+    # Of the last run: an earlier one may have been given a wrong time.
+    captured = F.max_by(F.unix_millis("captured_at"), F.coalesce("run", F.lit(0))).alias("captured_ms")
     # Versions that had no such column never set anything aside.
     aside = F.max("is_set_aside") if "is_set_aside" in runs.columns else F.lit(False)  # noqa: FBT003
     found = runs.groupBy("cluster").agg(captured, aside.alias("is_set_aside")).collect()
-    newest = max((row.captured_ms for row in found if row.captured_ms is not None), default=None)
+    ends = {row.cluster: _known_until(KeptLog(spark, out, row.cluster), row.captured_ms) for row in found}
+    newest = max((ms for ms in ends.values() if ms is not None), default=None)
     plans = []
     for row in sorted(found, key=lambda row: row.cluster):
-        until = newest if row.is_set_aside else row.captured_ms
+        end = ends[row.cluster]
+        until = newest if row.is_set_aside else end
         since_ms = None if until is None else until - round(keep.total_seconds() * 1000)
         if row.is_set_aside:
-            is_old = None not in (since_ms, row.captured_ms) and row.captured_ms < since_ms
+            is_old = end is not None and since_ms is not None and end < since_ms
             plans.append(_of_set_aside(ClusterTables(spark, out, row.cluster), since_ms, is_old=is_old))
         else:
             plans.append(_of_cluster(KeptLog(spark, out, row.cluster), since_ms))
@@ -111,6 +114,12 @@ def maintain(
                 table.vacuum(DAYS_OF_FILES * 24)
 
         several(optimize, TABLES)
+
+
+def _known_until(kept: KeptLog, captured_ms: int | None) -> int | None:
+    """Return until when a topic is known: not beyond when it was read, whatever a record claims; None of a copy."""
+    reads = kept.reads()
+    return None if captured_ms is None or not reads else min(captured_ms, reads[-1].read_ms)
 
 
 def _check_finished(spark: SparkSession, out: str) -> None:

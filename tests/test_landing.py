@@ -55,6 +55,18 @@ def test_with_offset_commits_markers_stay_to_settle_transactions(spark, log, tmp
         assert landing.records == {0: 1, 1: 2, 3: 6, 24: 1, None: 1}
 
 
+def test_the_newest_time_is_one_of_this_log_that_can_be_shown(spark, tmp_path):
+    others = [
+        {"topic": "orders", "error": "a row of topic orders", "timestamp": 2_000_000},
+        {"key": EPOCH, "error": "timestamp out of range", "timestamp": 400_000_000_000_000},
+        {"key": EPOCH, "timestamp": 3_000_000, "control": "commit"},
+    ]
+    for damaged, newest in (([], 1000.0), ([{"error": "unread", "timestamp": 1_500_000}], 1500)):
+        rows = log_of(spark, [{"key": EPOCH, "timestamp": 1_000_000}, *others, *damaged])
+        with landed(spark, rows, str(tmp_path), copies=["a"], offset_commits=False) as landing:
+            assert landing.newest.timestamp() == newest
+
+
 def test_what_was_landed_is_removed(spark, log, tmp_path):
     out = tmp_path / "a [b] 50%, c"
     with landed(spark, log, str(out), copies=["a"], offset_commits=False) as landing:

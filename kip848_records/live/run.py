@@ -17,7 +17,7 @@ from kip848_records.live.deletions import with_deletions
 from kip848_records.live.kept_log import KeptLog, Read, as_log_rows, latest
 from kip848_records.live.stretches import alive_partitions, joined, with_pairs
 from kip848_records.protocol.messages import KAFKA, OFFSET_COMMIT_TYPES
-from kip848_records.sources.log import group_id, key_of_types, without_offset_commits
+from kip848_records.sources.log import group_id, key_of_types, newest_ms, without_offset_commits
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
@@ -190,6 +190,12 @@ def check_captured(captured_ms: int | None, newest_ms: int | None) -> None:
         raise InputError.captured_before_its_end(utc(captured_ms), utc(newest_ms))
 
 
+def check_captured_by(captured_ms: int | None, now_ms: int) -> None:
+    """Raise InputError for a time that is yet to come: no topic can have been read then."""
+    if captured_ms is not None and captured_ms > now_ms + CLOCKS_DIFFER_BY_MS:
+        raise InputError.captured_in_future(utc(captured_ms), utc(now_ms))
+
+
 def _newest(times: Iterable[int | None]) -> int | None:
     return max((ms for ms in times if ms is not None), default=None)
 
@@ -200,7 +206,7 @@ def land(rows: DataFrame, partitions: list[int], folder: Scratch, *, offset_comm
     is_readers = F.coalesce(is_of_reader, F.lit(False))  # noqa: FBT003
     counts = {f"seen_{partition}": F.count_if(F.col("partition") == partition) for partition in partitions}
     counts |= {f"type_{commit}": F.count_if(key_of_types([commit]) & ~is_readers) for commit in OFFSET_COMMIT_TYPES}
-    counts |= {"newest_ms": F.max(F.unix_millis("timestamp")), "left_out": F.count_if(is_readers)}
+    counts |= {"newest_ms": newest_ms(), "left_out": F.count_if(is_readers)}
     seen = Observation("topic")
     passing = rows.observe(seen, *(count.alias(name) for name, count in counts.items()))
     wanted = passing if offset_commits else without_offset_commits(passing)

@@ -149,6 +149,16 @@ def is_of_log() -> Column:
     return F.coalesce(F.col("topic").endswith(TOPIC), F.lit(True))  # noqa: FBT003
 
 
+def newest_ms() -> Column:
+    """Return the newest time in this log, in ms since 1970: of records, and of what could not be read.
+
+    A damaged row may be of any time; in a year that cannot be shown, it does not count.
+    """
+    is_counted = is_readable() | left_out().isNotNull() | F.col("error").isNotNull()
+    counts = is_of_log() & F.year("timestamp").between(1, 9999) & is_counted
+    return F.max(F.when(counts, F.unix_millis("timestamp")))
+
+
 def _unsigned_int16(position: int) -> Column:
     """Return the two bytes of `key` at a position that counts from 1."""
     return F.conv(F.hex(F.substring("key", position, 2)), 16, 10).cast("int")

@@ -1,6 +1,7 @@
 """A log of which something is no longer as it was read, or never was of this log."""
 
 from dataclasses import replace
+from datetime import datetime, timezone
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -8,6 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from kip848_records.audit import AuditOptions, audit_copies
+from kip848_records.errors import InputError
 from kip848_records.live.kept_log import KeptLog, latest
 from kip848_records.live.retention import prunable
 from kip848_records.protocol.encode import encode_key, encode_message
@@ -78,6 +80,28 @@ def test_a_deleted_group_that_is_back_as_a_classic_one_was_deleted_before_that(f
     states = {row["group_id"]: row for row in table_rows(tmp_path, "group_state", "default")}
     assert "quiet" not in states
     assert (states["stuck"]["group_type"], states["stuck"]["state"]) == ("classic", "Empty")
+
+
+def test_a_record_of_a_year_that_cannot_be_shown_does_not_say_when_the_log_was_read(spark, log, tmp_path):
+    topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
+    is_damaged = (F.col("partition") == 0) & (F.col("offset") == 3)
+    at, error = F.timestamp_millis(F.lit(400_000_000_000_000)), F.lit("timestamp out of range")
+    topic.rows = topic.rows.withColumns(
+        {"timestamp": F.when(is_damaged, at).otherwise(F.col("timestamp")), "error": F.when(is_damaged, error)}
+    )
+    there = topic.read({partition: (0, end) for partition, end in topic.until.items()})
+    newest = there.where(~is_damaged).agg(F.max(F.unix_millis("timestamp"))).first()[0]
+    assert topic.audit(tmp_path).captured_at.timestamp() * 1000 == newest
+
+
+def test_a_topic_cannot_have_been_read_at_a_time_that_is_yet_to_come(spark, log, tmp_path):
+    topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
+    later = datetime.fromtimestamp((topic.now_ms + DAY_MS) / 1000, timezone.utc)
+    with pytest.raises(
+        InputError, match=r"the topic was not read at 2027-\S+: it is 2027-\S+ now; leave"
+    ):
+        topic.audit(tmp_path, captured_at=later)
+    assert not (tmp_path / "log").exists()
 
 
 @pytest.mark.usefixtures("first_day")

@@ -16,12 +16,13 @@ from kip848_records.cli import maintain as command
 from kip848_records.errors import InputError
 from kip848_records.live.retention import _ENDED
 from kip848_records.maintain import plan
+from kip848_records.simulate.spec import START_MS
 from kip848_records.tables.specs import TABLES
 from kip848_records.timeline.operations import GROUP_EPOCH
 from tests import made_tables
 from tests.audits import table_rows
 from tests.live import two_days
-from tests.live.topics import tables
+from tests.live.topics import DAY_MS, tables
 
 COPY = "of a copy"
 LONG_AGO = datetime(2020, 1, 1, tzinfo=timezone.utc)
@@ -178,6 +179,24 @@ def test_a_later_run_tells_what_all_of_the_kept_log_tells(spark, log, maintained
     assert later.keys() == anew.keys()
     for name in later:
         assert later[name] == anew[name], name
+
+
+def test_what_to_keep_counts_back_from_the_last_run(spark, maintained, tmp_path):
+    """An earlier one was given a time far ahead."""
+    shutil.copytree(maintained.out, tmp_path / "out")
+    before = plan(spark, str(tmp_path / "out"), DAY)
+    runs = DeltaTable(tmp_path / "out" / "audit_runs")
+    runs.update(new_values={"captured_at": LONG_AGO.replace(year=2050)}, predicate="cluster = 'default' AND run = 1")
+    assert plan(spark, str(tmp_path / "out"), DAY) == before
+
+
+def test_what_to_keep_counts_back_from_no_time_after_the_topic_was_read(spark, log, tmp_path):
+    """Of a record that claims to be of a later time the broker's clock was wrong."""
+    topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
+    topic.now_ms = START_MS
+    topic.audit(tmp_path)
+    (planned,) = plan(spark, str(tmp_path), DAY)
+    assert planned.since_ms == START_MS - DAY_MS
 
 
 def test_what_does_not_fit_the_runs_before(spark, maintained, tmp_path):

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kip848_records.audit import AuditOptions, audit_topic
+from kip848_records.simulate.spec import START_MS
 from kip848_records.sources.log import COPY_SCHEMA
 from kip848_records.sources.topic import Ends
 from kip848_records.tables.specs import TABLES
@@ -28,7 +29,7 @@ class Topic:
     removed: set[tuple[int, int]] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     topic_id: str = "AAAAAAAAAAAAAAAAAAAAAQ"
-    now_ms: int = DAY_MS
+    now_ms: int = START_MS + 10 * DAY_MS
     retention_ms: int | None = DAY_MS
     asked: list[dict[int, tuple[int, int]]] = field(default_factory=list)
     name: str = "kafka://localhost:9092/__consumer_offsets"
