@@ -13,7 +13,7 @@ from kip848_records.sources.log import key_of_types
 from kip848_records.timeline.operations import EVENT_TYPES, GROUP, GROUP_EPOCH, GROUP_METADATA
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, Row
 
     from kip848_records.landing import Scratch
     from kip848_records.live.kept_log import Read
@@ -70,15 +70,20 @@ def _tombstones(reading: Reading, ends: Ends, again: list[Read], rows: DataFrame
     """Return a tombstone for each key that was there when a partition was read last, as `again` says, and is gone.
 
     Each took up an offset behind what had been read: so there are as many free ones, of which they get the first. A
-    group is deleted with its type 3 last, as a coordinator does it; before it comes back as one of another type.
+    group is deleted with its type 3 last, as a coordinator does it; before it comes back as one of another type. Of a
+    key whose last record lies before the log's start, cut off, nobody can tell whether it was deleted.
     """
     kept, partitions = reading.kept, [read.partition for read in again]
     still_there = reading.live.read({partition: ends.offsets[partition] for partition in partitions})
     is_kept = F.col("partition").isin(partitions)
+    places = F.broadcast(_places(reading, ends, again))
     # Keys are unique here, and a new value of one counts as well as the old.
     gone = (
         last_of_keys(kept.rows().where(is_kept & F.col("key").isNotNull()))
         .where("value IS NOT NULL")
+        .join(places.select("partition", "start"), "partition")
+        .where("offset >= start")
+        .drop("start")
         .join(still_there.select("partition", "key"), ["partition", "key"], "left_anti")
     )
     rows = kept.rows().where("false") if rows is None else rows
@@ -87,14 +92,10 @@ def _tombstones(reading: Reading, ends: Ends, again: list[Read], rows: DataFrame
     last_of_group = F.when(key_of_types([GROUP_EPOCH]), 1).otherwise(0)
     in_order = (F.asc_nulls_last("back_at"), "group_id", last_of_group, F.desc("key"))
     numbered = gone.withColumn("nth", F.row_number().over(Window.partitionBy("partition").orderBy(*in_order)))
-    free = _free_offsets(kept.spark, rows, again, numbered)
-    times = kept.spark.createDataFrame(
-        [(read.partition, read.captured_ms) for read in again], "partition int, captured_ms bigint"
-    )
     return (
         numbered.drop("offset")
-        .join(free, ["partition", "nth"])
-        .join(F.broadcast(times), "partition")
+        .join(_free_offsets(places, rows, numbered), ["partition", "nth"])
+        .join(places.select("partition", "captured_ms"), "partition")
         .select(
             *_PLACE,
             F.timestamp_millis("captured_ms").alias("timestamp"),
@@ -121,17 +122,32 @@ def _with_return(gone: DataFrame, rows: DataFrame) -> DataFrame:
     )
 
 
-def _free_offsets(spark: SparkSession, rows: DataFrame, again: list[Read], numbered: DataFrame) -> DataFrame:
-    """Return ``partition, nth, offset``: the first offsets behind `again` that no row has, as many as are needed."""
-    starts = spark.createDataFrame(
-        [(read.partition, read.until_offset) for read in again], "partition int, first bigint"
+def _places(reading: Reading, ends: Ends, again: list[Read]) -> DataFrame:
+    """Return of each partition where its log starts now, which offsets this run reads, and when it was read before."""
+    starts = {partition: start for partition, (start, _) in ends.offsets.items()}
+    untils = {partition: until for partition, (_, until) in reading.ends.offsets.items()}
+    places = [
+        (read.partition, starts[read.partition], read.until_offset, untils[read.partition], read.captured_ms)
+        for read in again
+    ]
+    return reading.kept.spark.createDataFrame(
+        places, "partition int, start bigint, first bigint, until bigint, captured_ms bigint"
     )
+
+
+def _free_offsets(places: DataFrame, rows: DataFrame, numbered: DataFrame) -> DataFrame:
+    """Return ``partition, nth, offset``: the first offsets that no row has, as many as are needed.
+
+    There are none behind what this run reads: a deletion there will be read by the next.
+    """
     taken = rows.select(*_PLACE)
     counts = numbered.select("partition").unionByName(taken.select("partition")).groupBy("partition").count()
     in_order = Window.partitionBy("partition").orderBy("offset")
     return (
-        starts.join(counts, "partition")
-        .select("partition", F.explode(F.expr("sequence(first, first + count)")).alias("offset"))
+        places.join(counts, "partition")
+        .select("partition", "until", F.explode(F.expr("sequence(first, first + count)")).alias("offset"))
+        .where("offset < until")
         .join(taken, [*_PLACE], "left_anti")
         .withColumn("nth", F.row_number().over(in_order))
+        .select("partition", "nth", "offset")
     )

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.live.kept_log import KeptLog, latest
 from kip848_records.live.stretches import rewritten_partitions
+from kip848_records.protocol.schema import NO_UUID
 from kip848_records.tables.delta import ClusterTables, read_table, write_tables
 from kip848_records.tables.places import delta_table
 from kip848_records.tables.specs import AUDIT_RUNS, LOG, TABLES, TOPIC_NAME
@@ -29,7 +30,8 @@ def replaced_partitions(kept: KeptLog, live: LiveLog, before: Mapping[int, Read]
     found = {}
     for partition, read in before.items():
         start, end = ends.offsets.get(partition, (0, -1))
-        if read.topic_id != ends.topic_id:
+        # Brokers before 2.8 give no ids: after an upgrade the topic has its first.
+        if NO_UUID not in {read.topic_id, ends.topic_id} and read.topic_id != ends.topic_id:
             found[partition] = "the topic was deleted and created again"
         elif end < read.until_offset:
             found[partition] = f"it ends at {end}, and was read up to {read.until_offset}"

@@ -15,7 +15,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from kip848_records.landing import Scratch
-from kip848_records.live.run import Landing, Reading, Run, keep, land, new_ranges
+from kip848_records.live.run import Landing, Reading, Run, keep, land, new_ranges, read_on
 from kip848_records.sources.files import escape_glob
 from kip848_records.tables.errors import TablesError
 
@@ -42,7 +42,7 @@ def stream_on(reading: Reading, topic: LiveTopic, folder: Scratch, checkpoint: s
         try:
             planned = _planned(reading.kept.spark, checkpoint, "offsets", topic.topic.name)[number]
             fresh = Reading.of(reading.kept, reading.kept.reads(), reading.live, reading.ends, reading.wanted)
-            runs.append(_add(fresh, Scratch(f"{folder.path}/batch-{number}"), batch, planned))
+            runs.extend(_add(fresh, Scratch(f"{folder.path}/batch-{number}"), batch, planned))
         except Exception as error:  # Spark would make a text of it
             failures.append(error)
             raise
@@ -58,13 +58,22 @@ def stream_on(reading: Reading, topic: LiveTopic, folder: Scratch, checkpoint: s
     return reduce(_joined, runs) if runs else keep(_reached(reading, starting, {}), Landing(), folder)
 
 
-def _add(reading: Reading, folder: Scratch, batch: DataFrame, planned: Mapping[int, int]) -> Run:
-    """Append a batch, less what is there already: it may be one that was interrupted after it had been appended."""
+def _add(reading: Reading, folder: Scratch, batch: DataFrame, planned: Mapping[int, int]) -> list[Run]:
+    """Append a batch, less what is there already; return no run where that is all of it.
+
+    A batch that was interrupted comes again, and ends where the topic did then. If it had been appended, there is
+    nothing to add. If not, what has come since is read with it: a run tells of the topic as it is now, also of what is
+    gone.
+    """
     starting = _starting(reading)
+    if all(planned.get(partition, 0) <= first for partition, first in starting.items()):
+        return []
+    if any(planned.get(partition, 0) < until for partition, (_, until) in reading.ends.offsets.items()):
+        return [read_on(reading, folder)]
     is_new = [(F.col("partition") == partition) & (F.col("offset") >= first) for partition, first in starting.items()]
     wanted = batch.where(reduce(or_, is_new))
     landing = land(wanted, list(starting), folder, offset_commits=reading.wanted.offset_commits)
-    return keep(_reached(reading, starting, planned), landing, folder)
+    return [keep(_reached(reading, starting, planned), landing, folder)]
 
 
 def _joined(first: Run, second: Run) -> Run:

@@ -14,6 +14,7 @@ from kip848_records.live.kept_log import KeptLog, latest
 from kip848_records.live.retention import prunable
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.messages import KAFKA
+from kip848_records.protocol.schema import NO_UUID
 from kip848_records.timeline.operations import GROUP_METADATA
 from tests.audits import table_rows
 from tests.live import two_days
@@ -80,6 +81,45 @@ def test_a_deleted_group_that_is_back_as_a_classic_one_was_deleted_before_that(f
     states = {row["group_id"]: row for row in table_rows(tmp_path, "group_state", "default")}
     assert "quiet" not in states
     assert (states["stuck"]["group_type"], states["stuck"]["state"]) == ("classic", "Empty")
+
+
+@pytest.mark.parametrize("is_room", [True, False])
+def test_what_was_cut_off_may_be_there_still(first_day, tmp_path, is_room):
+    """The log starts further on, and all that is behind that start has been deleted unseen, and compacted.
+
+    In no case is a deletion at an offset that has not been read.
+    """
+    start, end = 12, two_days.FIRST_DAY[0]
+    last = {row["key"]: row for row in sorted(kept_rows(tmp_path), key=lambda row: row["offset"])}
+    there = {key: row["offset"] for key, row in last.items() if row["value"] is not None}
+    gone = {key for key, offset in there.items() if offset >= start}
+    assert 1 < len(gone) < len(there)
+    first_day.rows = first_day.rows.where("partition = 1")
+    first_day.starts = {0: start}
+    first_day.until = {**two_days.FIRST_DAY, 0: end + (len(gone) if is_room else 1)}
+    first_day.now_ms += 2 * DAY_MS
+    audit = first_day.audit(tmp_path)
+    (note,) = [read.note for read in audit.reads if read.partition == 0]
+    inferred = [row for row in kept_rows(tmp_path) if row["is_inferred"]]
+    assert note.endswith(f"{len(inferred)} keys are gone")
+    assert len(inferred) == (len(gone) if is_room else 1)
+    assert {row["key"] for row in inferred} <= gone
+    assert all(end <= row["offset"] < first_day.until[0] for row in inferred)
+
+
+def kept_rows(out):
+    """Of partition 0."""
+    return [row for row in table_rows(out, "log", "default") if row["partition"] == 0 and row["read"] is None]
+
+
+def test_the_first_id_that_a_topic_has_does_not_make_it_another(spark, log, tmp_path):
+    """Brokers before Kafka 2.8 gave topics none."""
+    topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
+    of_its_own, topic.topic_id = topic.topic_id, NO_UUID
+    topic.audit(tmp_path)
+    topic.topic_id, topic.until = of_its_own, log.ends
+    audit = topic.audit(tmp_path)
+    assert {read.partition: read.from_offset for read in audit.reads} == two_days.FIRST_DAY
 
 
 def test_a_record_of_a_year_that_cannot_be_shown_does_not_say_when_the_log_was_read(spark, log, tmp_path):

@@ -1,0 +1,46 @@
+"""A live topic that is read as a stream, which a run that was killed has left in the middle of a batch."""
+
+from itertools import pairwise
+
+import pytest
+
+from kip848_records.audit import AuditOptions, run_audit
+from kip848_records.live.kept_log import KeptLog
+from tests.broker.clients import commit, make_topic
+from tests.broker.offsets_topic import partition_of
+
+
+class KilledError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("is_appended", [True, False])
+def test_a_batch_that_comes_again_is_no_run_of_its_own(spark, broker, tmp_path, is_appended):
+    """A run says that it saw all there was when it read: so it ends where the topic does, not where the batch did."""
+    topic = group = f"stream-{is_appended}"
+    make_topic(broker, topic)
+    options = AuditOptions(
+        (f"kafka://{broker.bootstrap}/__consumer_offsets",),
+        str(tmp_path / "out"),
+        checkpoint=str(tmp_path / "checkpoint"),
+    )
+    append = KeptLog.append
+
+    def killed(kept, rows, reads):
+        if is_appended:
+            append(kept, rows, reads)
+        raise KilledError
+
+    commit(broker, group, {(topic, 0): 1})
+    run_audit(spark, options, lambda _: None)
+    commit(broker, group, {(topic, 0): 2})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(KeptLog, "append", killed)
+        with pytest.raises(KilledError):
+            run_audit(spark, options, lambda _: None)
+    commit(broker, group, {(topic, 0): 3})
+    run_audit(spark, options, lambda _: None)
+    reads = [read for read in KeptLog(spark, options.out, "default").reads() if read.partition == partition_of(group)]
+    assert [read.run for read in reads] == ([1, 2, 3] if is_appended else [1, 2])
+    assert all(read.from_offset < read.until_offset for read in reads)
+    assert all(before.until_offset == read.from_offset for before, read in pairwise(reads))
