@@ -57,10 +57,10 @@ def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
     _check_finished(spark, out)
     runs = read(spark, out, AUDIT_RUNS.name)
     # Of the last run: an earlier one may have been given a wrong time.
-    captured = F.max_by(F.unix_millis("captured_at"), F.coalesce("run", F.lit(0))).alias("captured_ms")
-    # Versions that had no such column never set anything aside.
+    # Versions that had no such columns knew no runs, and never set anything aside.
+    captured = F.max_by(F.unix_millis("captured_at"), "run" if "run" in runs.columns else "captured_at")
     aside = F.max("is_set_aside") if "is_set_aside" in runs.columns else F.lit(False)  # noqa: FBT003
-    found = runs.groupBy("cluster").agg(captured, aside.alias("is_set_aside")).collect()
+    found = runs.groupBy("cluster").agg(captured.alias("captured_ms"), aside.alias("is_set_aside")).collect()
     ends = {row.cluster: _known_until(KeptLog(spark, out, row.cluster), row.captured_ms) for row in found}
     newest = max((ms for ms in ends.values() if ms is not None), default=None)
     plans = []

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 class Read:
     """What a run read of a partition, and what is known of the partition's history since its first run.
 
-    The run read what was there from ``from_offset`` to before ``until_offset``. ``note`` says what was out of the
-    ordinary. The partition's first run began at ``first_offset``.
+    The run read what was there from ``from_offset`` to before ``until_offset``. ``last_ms`` is the time of the record
+    just before that, if one stood there: by it the next run sees that it goes on from there. ``note`` says what was out
+    of the ordinary. The partition's first run began at ``first_offset``.
 
     A stretch is a part of the log in which compaction removed nothing between two runs. This one began at
     ``stretch_from``; ``is_gapless`` if no offset was missing in it. ``first_pair``: the second of the first two records
@@ -53,6 +54,7 @@ class Read:
     partition: int = 0
     from_offset: int = 0
     until_offset: int = 0
+    last_ms: int | None = None
     note: str | None = None
     first_offset: int = 0
     stretch_from: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -88,12 +89,14 @@ class Landing:
     """What was copied of a topic's rows, and what passed by.
 
     `rows`: those to keep, None where there was nothing to read. `seen`: how many rows there were of each partition.
-    `newest_ms`: the highest timestamp. `offset_commits`: those that are not among the rows, by type. `left_out`:
-    records of groups of Spark's readers.
+    `last_ms`: the time of the one at the last offset, of the partitions that have one there. `newest_ms`: the highest
+    timestamp. `offset_commits`: those that are not among the rows, by type. `left_out`: records of groups of Spark's
+    readers.
     """
 
     rows: DataFrame | None = None
     seen: Mapping[int, int] = field(default_factory=dict)
+    last_ms: Mapping[int, int] = field(default_factory=dict)
     newest_ms: int | None = None
     offset_commits: Mapping[int | None, int] = field(default_factory=dict)
     left_out: int = 0
@@ -110,7 +113,8 @@ def read_on(reading: Reading, folder: Scratch) -> Run:
     landing = Landing()
     if filled:
         with live.reading():
-            landing = land(live.read(filled), list(filled), folder, offset_commits=reading.wanted.offset_commits)
+            untils = {partition: until for partition, (_, until) in filled.items()}
+            landing = land(live.read(filled), untils, folder, offset_commits=reading.wanted.offset_commits)
     return keep(reading, landing, folder)
 
 
@@ -153,6 +157,7 @@ def keep(reading: Reading, landing: Landing, folder: Scratch) -> Run:
             from_offset=first,
             until_offset=until,
             note=_note(ends, partition, is_added=bool(before) and partition not in before),
+            last_ms=landing.last_ms.get(partition),
             first_offset=first,
             stretch_from=first,
             is_gapless=landing.seen.get(partition, 0) == until - first,
@@ -200,13 +205,21 @@ def _newest(times: Iterable[int | None]) -> int | None:
     return max((ms for ms in times if ms is not None), default=None)
 
 
-def land(rows: DataFrame, partitions: list[int], folder: Scratch, *, offset_commits: bool) -> Landing:
-    """Copy the rows that count, in one pass; what is left out is counted."""
+def land(rows: DataFrame, untils: Mapping[int, int], folder: Scratch, *, offset_commits: bool) -> Landing:
+    """Copy the rows that count, in one pass; what is left out is counted. Partitions are read up to `untils`."""
     is_of_reader = reduce(or_, (group_id().startswith(prefix) for prefix in _SPARK_READERS))
     is_readers = F.coalesce(is_of_reader, F.lit(False))  # noqa: FBT003
-    counts = {f"seen_{partition}": F.count_if(F.col("partition") == partition) for partition in partitions}
-    counts |= {f"type_{commit}": F.count_if(key_of_types([commit]) & ~is_readers) for commit in OFFSET_COMMIT_TYPES}
-    counts |= {"newest_ms": newest_ms(), "left_out": F.count_if(is_readers)}
+    lasts = F.array(*(F.lit(untils.get(partition, 0) - 1) for partition in range(max(untils) + 1)))
+    is_last = F.col("offset") == F.get(lasts, F.col("partition"))
+    last = F.struct("partition", F.unix_millis("timestamp").alias("ms"))
+    counts = {f"type_{commit}": F.count_if(key_of_types([commit]) & ~is_readers) for commit in OFFSET_COMMIT_TYPES}
+    counts |= {
+        # With a bin for each partition it counts exactly. As many counters would cost a row more than all else here.
+        "seen": F.to_json(F.histogram_numeric("partition", F.lit(max(2, len(untils))))),
+        "last": F.to_json(F.collect_list(F.when(is_last, last))),
+        "newest_ms": newest_ms(),
+        "left_out": F.count_if(is_readers),
+    }
     seen = Observation("topic")
     passing = rows.observe(seen, *(count.alias(name) for name, count in counts.items()))
     wanted = passing if offset_commits else without_offset_commits(passing)
@@ -218,7 +231,8 @@ def land(rows: DataFrame, partitions: list[int], folder: Scratch, *, offset_comm
     passed = {} if offset_commits else {commit: found[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
     return Landing(
         landed,
-        {partition: found[f"seen_{partition}"] for partition in partitions},
+        {round(each["x"]): round(each["y"]) for each in json.loads(found["seen"] or "[]")},
+        {each["partition"]: each["ms"] for each in json.loads(found["last"])},
         found["newest_ms"],
         {commit: count for commit, count in passed.items() if count},
         found["left_out"],

@@ -37,7 +37,7 @@ def replaced_partitions(kept: KeptLog, live: LiveLog, before: Mapping[int, Read]
             found[partition] = f"it ends at {end}, and was read up to {read.until_offset}"
         elif start > read.until_offset:
             found[partition] = f"it starts at {start}, and was read up to {read.until_offset}"
-    return found | rewritten_partitions(kept, live, before.keys() - found.keys(), ends)
+    return found | rewritten_partitions(kept, live, before, before.keys() - found.keys(), ends)
 
 
 def set_aside(kept: KeptLog, partitions: Mapping[int, str], progress: Callable[[str], None]) -> None:

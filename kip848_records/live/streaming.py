@@ -72,8 +72,10 @@ def _add(reading: Reading, folder: Scratch, batch: DataFrame, planned: Mapping[i
         return [read_on(reading, folder)]
     is_new = [(F.col("partition") == partition) & (F.col("offset") >= first) for partition, first in starting.items()]
     wanted = batch.where(reduce(or_, is_new))
-    landing = land(wanted, list(starting), folder, offset_commits=reading.wanted.offset_commits)
-    return [keep(_reached(reading, starting, planned), landing, folder)]
+    reached = _reached(reading, starting, planned)
+    untils = {partition: until for partition, (_, until) in reached.ends.offsets.items()}
+    landing = land(wanted, untils, folder, offset_commits=reading.wanted.offset_commits)
+    return [keep(reached, landing, folder)]
 
 
 def _joined(first: Run, second: Run) -> Run:

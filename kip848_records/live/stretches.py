@@ -41,27 +41,35 @@ def alive_partitions(
         return {row.partition for row in same.select("partition").collect()}
 
 
-def rewritten_partitions(kept: KeptLog, live: LiveLog, partitions: set[int], ends: Ends) -> dict[int, str]:
-    """Return those of the partitions with another record where the last one stood that was kept, and what tells.
+def rewritten_partitions(
+    kept: KeptLog, live: LiveLog, before: Mapping[int, Read], partitions: set[int], ends: Ends
+) -> dict[int, str]:
+    """Return those of the partitions with another record where the last one stood that was read, and what tells.
 
-    As where brokers lost the end of a partition, and wrote on. Where no record is any more, it was compacted away.
+    As where brokers lost the end of a partition, and wrote on. Where no record is any more, it was compacted away. Of
+    a run that ended behind no record, as at a marker of a transaction, the last one that was kept counts.
     """
-    if not partitions:
-        return {}
-    rows = kept.rows().where("NOT is_inferred").withColumn("ms", F.unix_millis("timestamp"))
-    last = rows.groupBy("partition").agg(F.max(F.struct("offset", "key", "ms")).alias("last")).collect()
-    known = {row.partition: row.last for row in last if row.partition in partitions}
-    asked = _ranges_of({partition: row.offset for partition, row in known.items()}, ends)
+    known = {p: (before[p].until_offset - 1, before[p].last_ms) for p in partitions if before[p].last_ms is not None}
+    known |= _last_kept(kept, partitions - known.keys())
+    asked = _ranges_of({partition: offset for partition, (offset, _) in known.items()}, ends)
     if not asked:
         return {}
     with live.reading():
-        there = live.read(asked).select("partition", "offset", "key", F.unix_millis("timestamp").alias("ms")).collect()
+        there = live.read(asked).select("partition", "offset", F.unix_millis("timestamp").alias("ms")).collect()
     return {
         row.partition: f"another record stands at {row.offset} than the one that was read"
         for row in there
-        if row.offset == known[row.partition].offset
-        if (row.key, row.ms) != (known[row.partition].key, known[row.partition].ms)
+        if row.offset == known[row.partition][0] and row.ms != known[row.partition][1]
     }
+
+
+def _last_kept(kept: KeptLog, partitions: set[int]) -> dict[int, tuple[int, int | None]]:
+    """Return offset and time of each partition's last record in the kept log."""
+    if not partitions:
+        return {}
+    rows = kept.rows().where("NOT is_inferred").withColumn("ms", F.unix_millis("timestamp"))
+    last = rows.groupBy("partition").agg(F.max(F.struct("offset", "ms")).alias("last")).collect()
+    return {row.partition: (row.last.offset, row.last.ms) for row in last if row.partition in partitions}
 
 
 def joined(read: Read, old: Read | None, *, is_alive: bool) -> Read:
@@ -74,6 +82,7 @@ def joined(read: Read, old: Read | None, *, is_alive: bool) -> Read:
             first_offset=old.first_offset,
             stretch_from=old.stretch_from,
             is_gapless=read.is_gapless and old.is_gapless,
+            last_ms=old.last_ms if read.from_offset == read.until_offset else read.last_ms,
             first_pair=old.first_pair,
             witness=old.witness if is_alive or read.from_offset == read.until_offset else None,
             kept_from=old.kept_from,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from kip848_records import __version__
 from kip848_records.tables.columns import CLUSTER
@@ -57,10 +58,17 @@ def _add_columns(spark: SparkSession, out: str, spec: TableSpec) -> None:
     """Add what a table lacks, as columns that may be null: it has rows that have nothing there."""
     if not is_there(spark, out, spec.name):
         return
-    there = _columns(out, spec, read(spark, out, spec.name))
-    if lacking := [column for column in spec.columns if column.name not in there]:
-        added = ", ".join(f"`{c.name}` {c.type.simpleString()} COMMENT {sql_string(c.comment)}" for c in lacking)
-        spark.sql(f"ALTER TABLE {sql_name(out, spec.name)} ADD COLUMNS ({added})")
+    rows = read(spark, out, spec.name)
+    there = _columns(out, spec, rows)
+    lacking = [column for column in spec.columns if column.name not in there]
+    added = [f"`{c.name}` {c.type.simpleString()} COMMENT {sql_string(c.comment)}" for c in lacking]
+    for column in spec.columns:
+        if column.name in there and isinstance(column.type, StructType):
+            fields = rows.select(f"{column.name}.*").columns
+            new = [field for field in column.type if field.name not in fields]
+            added += [f"`{column.name}`.`{field.name}` {field.dataType.simpleString()}" for field in new]
+    if added:
+        spark.sql(f"ALTER TABLE {sql_name(out, spec.name)} ADD COLUMNS ({', '.join(added)})")
 
 
 def _columns(out: str, spec: TableSpec, rows: DataFrame) -> set[str]:

@@ -63,6 +63,7 @@ READ_SCHEMA = StructType(
         StructField("captured_ms", BIGINT),
         StructField("from_offset", BIGINT),
         StructField("until_offset", BIGINT),
+        StructField("last_ms", BIGINT),
         StructField("note", STRING),
         StructField("first_offset", BIGINT),
         StructField("stretch_from", BIGINT),
@@ -102,7 +103,7 @@ def record_spec(table: str) -> TableSpec:
 
 LATEST_STATE = TableSpec(
     "latest_state",
-    "The last value of every live key: what a coordinator holds after it has loaded the log",
+    "The last value of every live key that could be read: what a coordinator holds after it has loaded the log",
     _PLACE_KEY,
     (
         *_PLACE,

@@ -32,14 +32,20 @@ def first_day(spark, log, tmp_path):
     return topic
 
 
-def test_an_end_that_was_lost_and_written_again_is_another_partition(first_day, log, tmp_path):
+@pytest.mark.parametrize("is_offset_commit", [False, True])
+def test_an_end_that_was_lost_and_written_again_is_another_partition(spark, log, tmp_path, is_offset_commit):
     """A broker lost the end of partition 1, and wrote on: it ends no earlier than it was read up to."""
+    topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
     is_last = (F.col("partition") == 1) & (F.col("offset") == two_days.FIRST_DAY[1] - 1)
-    another = F.concat(F.substring("key", 1, 3), F.lit(b"\x01x"))
-    first_day.rows = first_day.rows.withColumn("key", F.when(is_last, another).otherwise(F.col("key")))
-    first_day.until = log.ends
+    if is_offset_commit:  # which is not kept
+        commit = F.unhex(F.lit("00010001780001780000"))
+        topic.rows = topic.rows.withColumn("key", F.when(is_last, commit).otherwise(F.col("key")))
+    topic.audit(tmp_path)
+    later = F.when(is_last, F.expr("timestamp + INTERVAL 1 SECOND")).otherwise(F.col("timestamp"))
+    topic.rows = topic.rows.withColumn("timestamp", later)
+    topic.until = log.ends
     said = []
-    audit = first_day.audit(tmp_path, progress=said.append)
+    audit = topic.audit(tmp_path, progress=said.append)
     assert {read.partition: read.from_offset for read in audit.reads} == {0: two_days.FIRST_DAY[0], 1: 0}
     (told,) = [line for line in said if "is not the one read before" in line]
     assert told.startswith("partition 1 is not the one read before: another record stands at 33 than the one")

@@ -6,13 +6,14 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from delta.tables import DeltaTable
 from deltalake import DeltaTable as Table
+from pyspark.sql import functions as F
 
 from kip848_records import __version__, check
 from kip848_records.cli import main
 from kip848_records.errors import InputError
 from kip848_records.maintain import Retention, plan
 from kip848_records.tables.existing import prepare_tables
-from kip848_records.tables.specs import TABLES
+from kip848_records.tables.specs import READ_SCHEMA, TABLES
 from tests.audits import table_rows
 from tests.made_tables import rows_of
 from tests.quality.logs import Case, dump, lose, told
@@ -72,6 +73,15 @@ def test_tables_that_are_older_than_audit_runs_get_their_columns_too(spark, copi
     shutil.rmtree(copied / "audit_runs")
     prepare_tables(spark, str(copied))
     assert not any(lacking(copied).values())
+
+
+def test_a_column_of_fields_gets_those_that_it_lacks(spark, tmp_path):
+    old = rows_of(spark, "log", [{"cluster": OTHER}]).withColumn("read", F.col("read").dropFields("last_ms"))
+    old.write.format("delta").partitionBy("cluster").save(str(tmp_path / "log"))
+    prepare_tables(spark, str(tmp_path))
+    log = spark.read.format("delta").load(str(tmp_path / "log"))
+    assert {*log.select("read.*").columns} == {*READ_SCHEMA.names}
+    assert log.where("read.last_ms IS NULL").count() == 1
 
 
 def test_tables_of_this_version_are_left_alone(spark, copied):
