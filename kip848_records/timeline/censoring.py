@@ -44,6 +44,12 @@ class PartitionHistory:
     last_offset: int | None
     breaks: tuple[int, ...] = ()
 
+    @property
+    def complete_to_end(self) -> int | None:
+        """From which offset on no record is missing up to the last one; None where that is not known."""
+        first, behind = self.stretches[-1] if self.stretches else (None, None)
+        return first if self.last_offset is not None and behind == self.last_offset + 1 else None
+
     def stretch(self, offset: Ints) -> Ints:
         """Return the number of the stretch that each offset is in; NONE if it is in none."""
         places = np.array(self.stretches, np.int64).reshape(-1, 2)

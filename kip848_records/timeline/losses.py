@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from kip848_records.protocol.segments.survey import CUT
 from kip848_records.sources.log import OTHER_TOPIC, group_id, key_of_types
 from kip848_records.timeline.operations import EVENT_TYPES, GROUP
 
@@ -43,8 +44,8 @@ def lost_records(quarantine: DataFrame) -> DataFrame:
 def partition_losses(quarantine: DataFrame, history: Mapping[int, PartitionHistory]) -> DataFrame:
     """Return where records were lost of which nobody can tell the group: it may be any in the partition.
 
-    What cannot be read behind the last offset is no loss: a copy of a live log may end anywhere. Nor are rows of other
-    topics, which a dump may have too.
+    A copy of a live log may end within a batch: what is cut off behind the last offset is no loss. Nor are bytes that
+    could not be read in one copy where another has every record, nor rows of other topics, which a dump may have too.
 
     Args:
         quarantine: the rows of the table `quarantine`.
@@ -53,14 +54,18 @@ def partition_losses(quarantine: DataFrame, history: Mapping[int, PartitionHisto
     Returns:
         ``partition, first_loss, last_loss`` (offsets), one row per partition with any.
     """
-    ends = quarantine.sparkSession.createDataFrame(
-        [(partition, known.last_offset) for partition, known in history.items()], "partition int, last_offset bigint"
-    )
+    ends = [(partition, known.last_offset, known.complete_to_end) for partition, known in history.items()]
+    known = quarantine.sparkSession.createDataFrame(ends, "partition int, last_offset bigint, complete_from bigint")
+    # Of what was a record its time is known, or in which byte it did not decode.
+    is_bytes = F.col("position").isNull() & F.col("timestamp").isNull()
+    is_behind = F.col("offset") > F.col("last_offset")
+    is_elsewhere = ~is_behind & (F.col("offset") >= F.col("complete_from"))
+    is_no_loss = is_bytes & ((is_behind & F.col("reason").contains(CUT)) | is_elsewhere)
     return (
         damaged_records(quarantine)
         .where(F.col("group_id").isNull() & ~F.col("reason").startswith(OTHER_TOPIC))
-        .join(F.broadcast(ends), "partition")
-        .where("offset < last_offset")
+        .join(F.broadcast(known), "partition")
+        .where(~F.coalesce(is_no_loss, F.lit(False)))  # noqa: FBT003
         .groupBy("partition")
         .agg(F.min("offset").alias("first_loss"), F.max("offset").alias("last_loss"))
     )

@@ -115,12 +115,13 @@ def plain_rows(batches: list[bytes], base_offset: int | None) -> list[dict[str, 
     """The rows of a segment of these batches, whose offsets do not overlap; `error` is a bool."""
     parsed = [PlainBatch.parse(batch) for batch in batches]
     rows: list[dict[str, Any]] = []
-    expected = base_offset
+    expected = reached = base_offset
     for place, batch in enumerate(parsed):
         if batch.records is None:
-            rows.append(error_row(batches[place]))
+            rows.append(error_row(batches[place], reached))
             expected = None
             continue
+        reached = end_of(batch) + 1
         outcome = outcome_of(parsed, place)
         for record in batch.records:
             control = None
@@ -147,11 +148,14 @@ def row_of(batch: PlainBatch, transaction: str, control: str | None, *, gap: boo
     }
 
 
-def error_row(data: bytes) -> dict[str, Any]:
-    """What a batch that cannot be read leaves: its base offset and its bytes."""
-    nothing = PlainBatch(int.from_bytes(data[:8], "big", signed=True), 0, 0, 0, 0, -1, None)
-    row = row_of(nothing, "none", None, gap=False) | {"timestamp_type": -1, "error": True}
-    return {"offset": nothing.base, "timestamp": None, "key": None, "value": data} | row
+def error_row(data: bytes, reached: int | None) -> dict[str, Any]:
+    """What a batch that cannot be read leaves: its bytes, and its base offset, or behind what it must be."""
+    base, *_, last_delta, _, _, _, _, _, count = HEADER.unpack_from(data)
+    has_odd_header = min(base, last_delta, count) < 0 or base + last_delta >= 2**63
+    row = row_of(PlainBatch(base, 0, 0, 0, 0, -1, None), "none", None, gap=False)
+    offset = reached if has_odd_header and reached is not None else base
+    read = {"offset": offset, "timestamp": None, "timestamp_type": -1, "key": None, "value": data, "error": True}
+    return row | read
 
 
 def outcome_of(batches: list[PlainBatch], place: int) -> str:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kip848_records.protocol.segments.reader import NotASegmentError, SegmentError, UnsupportedMagicError
+from kip848_records.protocol.segments.survey import CUT
 from tests.protocol.segment_comparisons import read
 from tests.protocol.segment_writer import CODECS, frame, plain_batch, plain_records, write_batch, write_marker
 
@@ -33,9 +34,30 @@ def test_a_file_cut_anywhere_keeps_what_is_before_the_cut():
         *rows, error = read(whole + last[:cut])
         assert rows == read(whole)
         assert error["error"] == f"the file is cut inside the batch at byte {len(whole)}"
-        assert (error["offset"], error["value"]) == (4 if cut >= 8 else -1, last[:cut])
+        assert (error["offset"], error["value"]) == (4, last[:cut])
         assert (error["key"], error["timestamp"], error["timestamp_type"], error["control"]) == (None, None, -1, None)
-        assert read(last[:cut])[0]["error"] == "the file is cut inside the batch at byte 0"
+        for base_offset, offset in ((3, 3), (None, -1)):
+            (error,) = read(last[:cut], base_offset)
+            assert (error["error"], error["offset"]) == ("the file is cut inside the batch at byte 0", offset)
+
+
+@pytest.mark.parametrize("bit", [1 << 4, 1 << 24])
+def test_a_batch_whose_length_is_wrong_does_not_look_like_the_end_of_a_copy(bit: int):
+    before, bad, behind = plain_batch(0), plain_batch(3), plain_batch(6) + plain_batch(9)
+    (length,) = struct.unpack_from(">i", bad, 8)
+    bad = bad[:8] + struct.pack(">i", length ^ bit) + bad[12:]
+    rows = read(before + bad + behind)
+    assert [row["offset"] for row in rows if row["error"] is None] == [0, 1, 2]
+    errors = [row for row in rows if row["error"] is not None]
+    assert errors
+    assert not any(row["error"].startswith(CUT) for row in errors)
+    assert errors[-1]["offset"] == 3
+
+
+def test_what_looks_like_batches_everywhere_is_not_searched_without_end():
+    start = bytes(8) + struct.pack(">iiBI", 1000, 0, 2, 0)
+    (*_, error) = read(plain_batch(0) + bytes(8) + struct.pack(">iiB", 2**30, 0, 2) + start * 100_000)
+    assert error["error"] == f"the batch at byte {len(plain_batch(0))} has a wrong length, for others follow it"
 
 
 def test_garbage_behind_the_last_batch_is_an_error_row():
@@ -78,6 +100,7 @@ def test_a_base_offset_out_of_order_costs_one_batch(wrong: int, base_offset: int
     batches[1] = struct.pack(">q", wrong) + batches[1][8:]
     rows = read(b"".join(batches), base_offset)
     assert [row["offset"] for row in rows if row["error"] is None] == [8, 9, 10, 14, 15, 16, 17, 18, 19]
+    assert [row["offset"] for row in rows if row["error"] is not None] == [11]
     errors = [row["error"] for row in rows if row["error"]]
     assert errors == [f"batch at byte {len(batches[0])}: offsets overlap the batch beside it"]
 
@@ -85,7 +108,7 @@ def test_a_base_offset_out_of_order_costs_one_batch(wrong: int, base_offset: int
 def test_a_first_base_offset_out_of_order_costs_one_batch():
     rows = read(struct.pack(">q", 1 << 40) + plain_batch(0)[8:] + plain_batch(3), 0)
     assert [(row["offset"], row["error"] is None) for row in rows] == [
-        (1 << 40, False),
+        (0, False),
         (3, True),
         (4, True),
         (5, True),

@@ -5,6 +5,7 @@ from datetime import datetime, timezone
 
 import pytest
 
+from kip848_records.protocol.segments.survey import CUT
 from kip848_records.timeline import PartitionHistory, group_events, lost_records, partition_losses
 from tests.timeline.logs import CAPTURED_AT
 from tests.timeline.spark_rows import rows_of
@@ -27,6 +28,7 @@ STORIES = [
 FIRST_OFFSET = {
     story.name: 100 * nth for nth, story in enumerate(story for story in STORIES if story.history == COMPLETE)
 }
+QUARANTINE = "partition int, offset bigint, timestamp timestamp, key binary, reason string, position int"
 LOST_AT = datetime(2030, 1, 1, tzinfo=timezone.utc)
 
 
@@ -45,12 +47,14 @@ def told(spark):
         (COMPLETE, FIRST_OFFSET["classic again"] + 1, key("classic again", 2)[:-3]),
         (COMPLETE, FIRST_OFFSET["waiting"] + 50, key("waiting")),
         (COMPACTED, 150, key("x")[:4]),  # of nobody knows whom
-        (COMPACTED, 1, None),  # a batch that cannot be read
-        (COMPACTED, 900, None),  # the cut end of a live copy
     ]
     quarantine = spark.createDataFrame(
-        [(partition, offset, LOST_AT, written, "damaged") for partition, offset, written in lost],
-        "partition int, offset bigint, timestamp timestamp, key binary, reason string",
+        [(partition, offset, LOST_AT, written, "damaged", 3) for partition, offset, written in lost]
+        + [
+            (COMPACTED, 1, LOST_AT, None, "key is not base64", None),
+            (COMPACTED, 900, None, None, f"file: {CUT} at byte 9", None),
+        ],
+        QUARANTINE,
     )
     history = {
         COMPLETE: PartitionHistory(((0, 651),), head_missing=False, last_offset=650),
@@ -64,6 +68,27 @@ def told(spark):
         for row in in_story_time(rows):
             told[table][row["group_id"]].append(row)
     return told
+
+
+@pytest.mark.parametrize(
+    ("offset", "reason", "timestamp", "is_loss"),
+    [
+        (250, "a wrong CRC", None, False),  # another copy has it
+        (200, "a wrong CRC", None, False),
+        (199, "a wrong CRC", None, True),
+        (200, "undecodable", LOST_AT, True),  # a record, which no other copy has otherwise
+        (250, "undecodable", LOST_AT, True),
+        (251, f"file: {CUT} at byte 9", None, False),
+        (199, f"file: {CUT} at byte 9", None, True),
+        (251, "a wrong CRC", None, True),  # who copies a live log gets whole batches, and one that is cut
+        (251, "no record batch at byte 9", None, True),
+    ],
+)
+def test_what_is_a_loss(spark, offset, reason, timestamp, is_loss):
+    history = {0: PartitionHistory(((200, 251),), head_missing=False, last_offset=250)}
+    quarantine = spark.createDataFrame([(0, offset, timestamp, None, reason, None)], QUARANTINE)
+    found = [tuple(row) for row in partition_losses(quarantine, history).collect()]
+    assert found == ([(0, offset, offset)] if is_loss else [])
 
 
 def test_last_states(told):

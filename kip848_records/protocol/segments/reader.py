@@ -16,6 +16,7 @@ import pyarrow as pa
 from kip848_records.protocol.segments.compression import Decompressor
 from kip848_records.protocol.segments.record_batch import TRANSACTIONAL
 from kip848_records.protocol.segments.rows import (
+    NO_OFFSET,
     SEGMENT_SCHEMA,
     Chooser,
     compacted_row,
@@ -64,8 +65,8 @@ def read_segment(
     - the end of a file whose last batch lost its last records to compaction: `control` is compacted, `offset` is the
       last one that the batch covers. So the largest offset of the rows is the last offset that the file covers;
     - a batch that cannot be read: `error` says why and where in the file, `value` has its bytes (the first MiB),
-      `offset` its base offset as the header gives it (-1: cut before it), `timestamp` is null. Which offsets it covers
-      is not known.
+      `offset` is its base offset, or where that cannot be right the one behind the last batch before it that was read
+      (-1: not known), `timestamp` is null. Which offsets it covers is not known.
 
     `compaction_gap`: the offsets right before the row (of a compacted row: up to its own) are missing as only
     compaction makes them go missing. The row behind an error never has it: what is missing there may be the error's.
@@ -97,7 +98,7 @@ class _SegmentReader:
         self.survey = survey_segment(segment, base_offset)
 
     def read(self) -> Iterator[pa.RecordBatch]:
-        expected = self.base_offset
+        expected = reached = self.base_offset
         unread = True
         for start, outcomes in zip(self.survey.windows, self._outcomes(), strict=True):
             window = self._window(start)
@@ -108,12 +109,13 @@ class _SegmentReader:
                 # Only a batch that is a group of its own has more.
                 for first in range(0, max(len(group.records), 1), self.batch_rows):
                     part = replace(group, records=group.records[first : first + self.batch_rows])
-                    columns = group_columns(part, theirs, expected)
+                    columns = group_columns(part, theirs, expected, reached)
                     expected = columns.next_expected
                     rows = group_rows(self.segment, columns, self.choose and self.choose(columns))
                     if rows.num_rows:
                         yield rows
                 done += size
+                reached = group.reached(reached)
                 unread = size - 1 in group.errors
                 # The next may be as large.
                 del group, part, columns, rows
@@ -121,7 +123,9 @@ class _SegmentReader:
         if not unread and (expected is None or expected <= last_batch.last_offset[0]):
             yield compacted_row(last_batch)
         if (reason := self.survey.tail.reason) is not None:
-            yield error_rows([self.segment[self.survey.tail.position :]], [reason])
+            # Of a file that is cut, the bytes of the offset may not be all there.
+            offset = NO_OFFSET if reached is None else reached
+            yield error_rows([self.segment[self.survey.tail.position :]], [reason], [offset])
 
     def _outcomes(self) -> list[npt.NDArray[np.int8] | None]:
         """The transaction outcomes of each window's batches, None for a window without transactions."""

@@ -29,7 +29,7 @@ SEGMENT_SCHEMA: Final = pa.schema(
 
 # What the row of an unreadable batch keeps of its bytes: a batch at Kafka's default message.max.bytes fits.
 ERROR_VALUE_BYTES: Final = 1024 * 1024 + 12
-OFFSET_SIZE: Final = 8
+NO_OFFSET: Final = -1
 NO_TIMESTAMP_TYPE: Final = -1
 NO_PRODUCER_ID: Final = -1
 
@@ -44,12 +44,21 @@ OUTCOME_NAMES: Final = pa.array(transactions.OUTCOMES)
 
 @dataclass(frozen=True, slots=True)
 class BatchGroup:
-    """Neighbouring batches: the records of those that could be read, and the others' errors by index in `headers`."""
+    """Neighbouring batches: the records of those that could be read, and the others' errors by index in `headers`.
+
+    Of `misplaced` ones the header cannot be right, and so neither can their offset.
+    """
 
     headers: BatchHeaders
     buffer: bytes
     records: RecordFields
     errors: dict[int, str]
+    misplaced: frozenset[int]
+
+    def reached(self, at_start: int | None) -> int | None:
+        """Return the offset behind the last batch that could be read; `at_start` if none could."""
+        last = next((batch for batch in reversed(range(len(self.headers))) if batch not in self.errors), None)
+        return at_start if last is None else int(self.headers.last_offset[last]) + 1
 
     def key_types(self) -> npt.NDArray[np.int64]:
         """Of each record: the int16 that its key begins with, as an unsigned number; -1 for none."""
@@ -72,13 +81,14 @@ class GroupColumns:
     """What is known of the records of a group before any becomes a row: one element a record, in log order.
 
     `timestamp` is in ms since the epoch, `gap` as `compaction_gap` of `SEGMENT_SCHEMA`, `outcome` a code of
-    `transactions.OUTCOMES`. `expected`: the offset of the first record if none is missing before it, None where that is
-    not known. `unread` are the batches that could not be read, `unread_at` the index of the record behind each, or the
-    number of records if none is.
+    `transactions.OUTCOMES`. `expected`: the offset of the first record if none is missing before it, `reached`: the one
+    behind the last batch before it that was read; None where that is not known. `unread` are the batches that could not
+    be read, `unread_at` the index of the record behind each, or the number of records if none is.
     """
 
     group: BatchGroup
     expected: int | None
+    reached: int | None
     offset: npt.NDArray[np.int64]
     timestamp: npt.NDArray[np.int64]
     gap: npt.NDArray[np.bool_]
@@ -89,6 +99,17 @@ class GroupColumns:
 
     def __len__(self) -> int:
         return len(self.offset)
+
+    @property
+    def unread_offsets(self) -> list[int]:
+        """Of each batch that could not be read: its own offset, or of a misplaced one the least that it can be."""
+        headers, unread = self.group.headers, np.array(self.unread, np.int64)
+        read = np.delete(np.arange(len(headers)), unread)
+        at_start = NO_OFFSET if self.reached is None else self.reached
+        least = np.append(at_start, headers.last_offset[read] + 1)[np.searchsorted(read, unread)]
+        is_misplaced = np.isin(unread, list(self.group.misplaced)) & (least != NO_OFFSET)
+        offsets: list[int] = np.where(is_misplaced, least, headers.base_offset[unread]).tolist()
+        return offsets
 
     @property
     def ends_unread(self) -> bool:
@@ -107,7 +128,9 @@ Chooser = Callable[[GroupColumns], npt.NDArray[np.bool_] | None]
 """Looks at the records of each group, and says which of them are to become rows; None for all."""
 
 
-def group_columns(group: BatchGroup, outcomes: npt.NDArray[np.int8], expected: int | None) -> GroupColumns:
+def group_columns(
+    group: BatchGroup, outcomes: npt.NDArray[np.int8], expected: int | None, reached: int | None
+) -> GroupColumns:
     """Return what is known of a group's records; `outcomes` are the transaction codes of its batches."""
     headers, batch_of = group.headers, group.records.batch
     offset = headers.base_offset[batch_of] + group.records.offset_delta
@@ -127,6 +150,7 @@ def group_columns(group: BatchGroup, outcomes: npt.NDArray[np.int8], expected: i
     return GroupColumns(
         group=group,
         expected=expected,
+        reached=reached,
         offset=offset,
         timestamp=timestamp,
         gap=gap,
@@ -145,27 +169,28 @@ def group_rows(segment: memoryview, columns: GroupColumns, chosen: npt.NDArray[n
         return rows
     # An error's row goes before the first record of a later batch.
     order = np.argsort(np.concatenate([columns.group.records.batch[chosen_rows], columns.unread]), kind="stable")
-    errors = _error_rows(segment, columns.group, columns.unread)
+    errors = _error_rows(segment, columns)
     return pa.concat_batches([rows, errors]).take(pa.array(order))
 
 
-def _error_rows(segment: memoryview, group: BatchGroup, batches: list[int]) -> pa.RecordBatch:
-    batch_ends = group.headers.position + group.headers.size
-    spans = zip(group.headers.position[batches].tolist(), batch_ends[batches].tolist(), strict=True)
+def _error_rows(segment: memoryview, columns: GroupColumns) -> pa.RecordBatch:
+    headers, batches = columns.group.headers, columns.unread
+    batch_ends = headers.position + headers.size
+    spans = zip(headers.position[batches].tolist(), batch_ends[batches].tolist(), strict=True)
     unread = [segment[start:end] for start, end in spans]
-    return error_rows(unread, [group.errors[batch] for batch in batches])
+    return error_rows(unread, [columns.group.errors[batch] for batch in batches], columns.unread_offsets)
 
 
-def error_rows(unread: list[memoryview], reasons: list[str]) -> pa.RecordBatch:
+def error_rows(unread: list[memoryview], reasons: list[str], offsets: list[int]) -> pa.RecordBatch:
     """Return a row for each stretch of bytes that could not be read as records."""
     return _rows(
         {
-            "offset": int.from_bytes(data[:OFFSET_SIZE], "big", signed=True) if len(data) >= OFFSET_SIZE else -1,
+            "offset": offset,
             "value": bytes(data[:ERROR_VALUE_BYTES]),
             "timestamp_type": NO_TIMESTAMP_TYPE,
             "error": reason,
         }
-        for data, reason in zip(unread, reasons, strict=True)
+        for data, reason, offset in zip(unread, reasons, offsets, strict=True)
     )
 
 

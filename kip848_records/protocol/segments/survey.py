@@ -12,12 +12,15 @@ from array import array
 from dataclasses import dataclass
 from typing import Final
 
+import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
 from kip848_records.protocol.segments.offset_order import OffsetOrder
 from kip848_records.protocol.segments.record_batch import (
+    ATTRIBUTES_AT,
     CONTROL,
+    CRC_AT,
     HEADER_SIZE,
     LOG_OVERHEAD,
     MAGIC,
@@ -28,6 +31,7 @@ from kip848_records.protocol.segments.record_batch import (
 
 WINDOW_BATCHES = 32_768
 LEGACY_OVERHEAD: Final = 14
+_SEARCHED_BYTES: Final = 16 * 1024 * 1024
 
 
 class SegmentError(ValueError):
@@ -44,6 +48,10 @@ class NotASegmentError(SegmentError):
 
 class UnsupportedMagicError(SegmentError):
     """The file holds messages of magic 0 or 1, which Kafka wrote before 0.11."""
+
+
+CUT: Final = "the file is cut inside the batch"
+"""How the reason begins of a file that ends too soon, as a copy of one does that was being written to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +145,32 @@ def _tail(segment: memoryview, position: int) -> Tail:
     if not len(rest) or (len(rest) >= LOG_OVERHEAD and not np.frombuffer(rest, np.uint8).any()):
         return Tail(position, None)
     if _starts_like_batch(rest) and (len(rest) < LOG_OVERHEAD or _length(rest) >= HEADER_SIZE - LOG_OVERHEAD):
-        return Tail(position, f"the file is cut inside the batch at byte {position}")
+        if _holds_batch(rest[1:]):
+            return Tail(position, f"the batch at byte {position} has a wrong length, for others follow it")
+        return Tail(position, f"{CUT} at byte {position}")
     return Tail(position, f"no record batch at byte {position}")
+
+
+def _holds_batch(data: memoryview) -> bool:
+    """Return whether a whole batch stands anywhere in some bytes, by its CRC.
+
+    Also where more places look like the start of one than can be tried, as in no file that was only cut.
+    """
+    to_try = 2 * len(data)
+    for start in range(0, len(data) - HEADER_SIZE, _SEARCHED_BYTES):
+        found = np.frombuffer(data[start : start + _SEARCHED_BYTES + MAGIC_AT], np.uint8)
+        for place in np.flatnonzero((found[:-MAGIC_AT] == 0) & (found[MAGIC_AT:] == MAGIC)).tolist():
+            batch = data[start + place :]
+            end = LOG_OVERHEAD + _length(batch)
+            if HEADER_SIZE <= end <= len(batch):
+                crc = int.from_bytes(batch[CRC_AT:ATTRIBUTES_AT], "big")
+                if google_crc32c.value(bytes(batch[ATTRIBUTES_AT:end])) == crc:
+                    return True
+                to_try -= end
+            to_try -= HEADER_SIZE
+            if to_try < 0:
+                return True
+    return False
 
 
 def _starts_like_batch(rest: memoryview) -> bool:

@@ -71,7 +71,8 @@ class Window:
         counts[list(errors)] = 0
         records, faults = parse_records(buffer, starts, ends, counts, headers.last_offset_delta.astype(np.int64))
         located = {batch: f"batch at byte {headers.position[batch]}: {reason}" for batch, reason in faults.items()}
-        return BatchGroup(headers, buffer, records, errors | located)
+        misplaced = frozenset(place for place in errors if int(batches[place]) in self.faults)
+        return BatchGroup(headers, buffer, records, errors | located, misplaced)
 
     def _contents(self, batches: npt.NDArray[np.int64]) -> tuple[bytes, npt.NDArray[np.int64], dict[int, str]]:
         """Join what `_content` gives of these batches, as many as make up a group.
