@@ -38,7 +38,8 @@ def revocation_time(audited: Audited, limits: Limits) -> DataFrame:
     """
     over = limits("max_seconds_over")
     has_no_state = F.col("member_state").isNull() & ~F.col("is_tombstone")  # before Kafka 3.8
-    asked = _current(audited).where((F.col("member_state") == UNREVOKED_PARTITIONS) | has_no_state)
+    is_here = F.col("member_epoch") != AWAY_EPOCH  # one that went away keeps its state, with nothing to give up
+    asked = _current(audited).where(((F.col("member_state") == UNREVOKED_PARTITIONS) | has_no_state) & is_here)
     is_late = F.col("lasted") > F.col("timeout") + over * 1000
     return judged(
         asked,

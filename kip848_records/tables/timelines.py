@@ -109,8 +109,17 @@ REBALANCE_LAG = TableSpec(
         Column("superseded", BOOLEAN, "Whether a later assignment was written before this row ended", required=True),
         Column("first_bumped_at", TIMESTAMP, "When the oldest epoch that this assignment answers was bumped (UTC)"),
         Column("lag_ms", BIGINT, "From first_bumped_at to reconciled_at, or to the capture while open; else null"),
-        Column("revoke_ms", BIGINT, "Time in UNREVOKED_PARTITIONS since target_at, in ms: asked to give partitions up"),
-        Column("wait_ms", BIGINT, "Time in UNRELEASED_PARTITIONS since target_at, in ms: waiting for other members"),
+        Column(
+            "revoke_ms",
+            BIGINT,
+            "Time in UNREVOKED_PARTITIONS since target_at, in ms: asked to give partitions up. A static member that is "
+            "away is in no state",
+        ),
+        Column(
+            "wait_ms",
+            BIGINT,
+            "Time in UNRELEASED_PARTITIONS since target_at, in ms, likewise: waiting for other members",
+        ),
         Column(
             "blocked_by",
             ArrayType(STRING),
@@ -263,7 +272,11 @@ GROUP_EVENT = TableSpec(
         Column("group_epoch", INT, "Types 3: group epoch"),
         Column("assignment_epoch", INT, "Types 6: epoch of the target assignment"),
         Column("member_epoch", INT, "Types 8: member epoch; -2 a static member that went away"),
-        Column("member_state", INT, "Types 8: 0 STABLE, 1 UNREVOKED_PARTITIONS, 2 UNRELEASED_PARTITIONS"),
+        Column(
+            "member_state",
+            INT,
+            "Types 8: 0 STABLE, 1 UNREVOKED_PARTITIONS, 2 UNRELEASED_PARTITIONS; at epoch -2, away, the one it was in",
+        ),
         Column(
             "is_complete",
             BOOLEAN,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kip848_records.timeline.operations import CURRENT_ASSIGNMENT, MEMBER, MEMBER_TARGET
-from kip848_records.timeline.windows import NONE, Window, holds_of, of_rows, within
+from kip848_records.timeline.operations import AWAY, AWAY_EPOCH, CURRENT_ASSIGNMENT, MEMBER, MEMBER_TARGET
+from kip848_records.timeline.windows import NONE, NULL, Window, holds_of, of_rows, within
 
 if TYPE_CHECKING:
     from kip848_records.timeline.columns import Events
@@ -23,8 +23,8 @@ class States:
     In the order of operations. `row`: the last such event of the operation. `is_member`: the member's type 5 is there,
     and its group; `life`: how often its type 5 had been tombstoned. `identity`, `current`, `target`: the events that
     tell of it as of then: its last type 5 that is no tombstone, its last types 8 and 7; NONE if there is none.
-    `deletion`: the event that deleted its incarnation; NONE if none did. `of_member`: the states of one member;
-    `of_life`: those of one of its lives.
+    `member_state`: that of its type 8, or AWAY; NULL if there is none. `deletion`: the event that deleted its
+    incarnation; NONE if none did. `of_member`: the states of one member; `of_life`: those of one of its lives.
     """
 
     row: Ints
@@ -67,11 +67,22 @@ def member_states(events: Events, operations: Operations) -> States:
         identity=operations.of_member.last(is_of_member & is_live)[row],
         current=current,
         target=operations.of_member.last(key_type == MEMBER_TARGET)[row],
-        member_state=of_rows(events.ints("member_state"), current),
+        member_state=_state(events, current),
         deletion=deletion,
         of_member=of_member,
         of_life=Window(within(of_member, life)),
     )
+
+
+def _state(events: Events, current: Ints) -> Ints:
+    """Return the states that types 8 tell of.
+
+    A static member that goes away has nothing pending of it any more, nor does it wait for anything; but its type 8 has
+    the state that it was in. Of one without a state nobody can tell whether it had reconciled before.
+    """
+    state = of_rows(events.ints("member_state"), current)
+    is_away = of_rows(events.ints("member_epoch"), current) == AWAY_EPOCH
+    return np.where(is_away & (state != NULL), AWAY, state)
 
 
 def _last_of_operations(events: Events, operations: Operations) -> Ints:

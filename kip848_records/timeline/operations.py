@@ -48,6 +48,8 @@ UNREVOKED_PARTITIONS: Final = 1
 UNRELEASED_PARTITIONS: Final = 2
 AWAY_EPOCH: Final = -2
 """Member epoch of a static member that went away and may come back."""
+AWAY: Final = 256
+"""Stands for the state of such a member, whose type 8 repeats the one it was in; no byte is so large."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from tests.quality.convergence_cases import behind_clock, cleaned_behind
 from tests.quality.logs import PASS, UNKNOWN, VIOLATION, Case, change, compacted, lose, told
-from tests.quality.stories import away, flapping, two, upgrade
+from tests.quality.stories import away, flapping, one, two, upgrade
 
 HURRIED = {"rebalanceTimeoutMs": 10_000}
 
@@ -10,6 +10,16 @@ HURRIED = {"rebalanceTimeoutMs": 10_000}
 def hurried(group_id, seconds, revoke_ms):
     """ann has 10 s to give partitions up, says her record; no coordinator would let her take longer."""
     return change(told(two(group_id, seconds, revoke_ms=revoke_ms)[0]), 5, memberId="ann", to=HURRIED)
+
+
+def left_instead(group_id):
+    """ann, a static member with 10 s to give partitions up, goes away in time, and stays away for longer."""
+    story, group, ann = one(group_id, instance_id="a", revoke_ms=None)
+    group.join("bob", ["orders"])
+    story.advance(10_000)
+    ann.go_away()
+    story.advance(30_000)
+    return change(told(story), 5, memberId="ann", to=HURRIED)
 
 
 def resubscribed(group_id):
@@ -53,6 +63,7 @@ CASES = [
         ),
     ),
     Case("revocation_time", "in time", PASS, lambda g: hurried(g, 60, 12_000)),
+    Case("revocation_time", "went away instead", PASS, left_instead),
     Case(
         "revocation_time",
         "under another timeout",

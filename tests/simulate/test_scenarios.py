@@ -112,6 +112,27 @@ def test_what_is_open_at_the_end_counts_to_the_end():
     assert rows(capture, "epoch_timeline", *columns)[1] == (3, "open", None, None, "right_censored")
 
 
+def test_a_static_member_that_is_away_neither_revokes_nor_waits():
+    story, group, ann, _ = story_of_two(revoke_ms=None, instance_id="a")
+    story.advance(6_000)  # 10 s: ann is to revoke
+    cid = group.join("cid", ["orders"], instance_id="c")
+    story.advance(2_000)
+    cid.go_away()  # 13 s
+    story.advance(1_000)
+    ann.go_away()  # 14 s: what was pending is free; bob takes it with his next heartbeat
+    story.advance(6_000)
+    capture = story.capture(captured_at=START_MS + 30_000)
+    columns = ("group_epoch", "member_id", "status", "revoke_ms", "wait_ms", "blocked_by")
+    assert rows(capture, "rebalance_lag", *columns)[1:] == [
+        (3, "ann", "open", 4_000, 0, []),
+        (3, "bob", "reconciled", 0, 10_000, ["ann"]),
+        (4, "ann", "open", 3_000, 0, []),
+        (4, "bob", "reconciled", 0, 4_000, ["ann"]),
+        (4, "cid", "open", 0, 2_000, []),
+    ]
+    assert {row["awaited"] for row in capture.truth["rebalance_lag"]} == {None}
+
+
 def test_an_assignment_that_waits_answers_several_bumps():
     story, group, *_ = story_of_two()
     story.advance(400)

@@ -164,6 +164,32 @@ STORIES = (
         ),
     ),
     Story(
+        "nothing is pending of a static member that is away, though its record keeps the state",
+        """
+        10: 5 a @i, 3 1, 7 a +0+1, 6 1, 8 a 1 +0+1
+        20: 5 b, 3 2, 7 a +0, 7 b +1, 6 2, 8 b 2 2
+        30: 8 a 1 1 +0 !1
+        200: 8 a -2 1 +0
+        500: 8 b 2 +1
+        700: 8 a x, 7 a x, 5 a x, 3 3
+        """,
+        lags=("1 a reconciled in 0", "2 a left in -, revoked 170", "2 b reconciled in 480, waited 480 for a"),
+    ),
+    Story(
+        "nor does it wait for anybody, until it is back",
+        """
+        10: 5 a @i, 5 b, 3 1, 7 a, 7 b +0, 6 1, 8 a 1, 8 b 1 +0
+        20: 3 2, 7 a +0, 7 b, 6 2, 8 a 2 2
+        50: 8 a -2 2
+        """,
+        lags=(
+            "1 a reconciled in 0",
+            "1 b reconciled in 0",
+            "2 a open in 980, waited 30, right_censored",
+            "2 b open in 980, right_censored",
+        ),
+    ),
+    Story(
         "two owners at once: the newer counts, and what the other one does then counts no more",
         """
         10: 5 a, 5 b, 3 1, 7 a +0, 7 b, 6 1, 8 a 1 +0, 8 b 1

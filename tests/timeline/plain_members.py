@@ -133,7 +133,8 @@ class Lags:
                 self.close(row, "left", at, highest)
                 continue
             current = member["current"]
-            row["identity"], row["state"] = member["identity"], current.get("state")
+            is_away = current.get("memberEpoch") == -2
+            row["identity"], row["state"] = member["identity"], "away" if is_away else current.get("state")
             if row["state"] == 0 and current["memberEpoch"] >= row["group_epoch"]:
                 self.close(row, "reconciled", at, highest)
             elif row["state"] == 2 and (row["is_new"] or name in wrote):

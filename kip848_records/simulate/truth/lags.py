@@ -6,26 +6,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kip848_records.simulate.broker.group import NOTHING, ConsumerGroup
-from kip848_records.simulate.broker.member import STABLE, UNRELEASED_PARTITIONS, UNREVOKED_PARTITIONS
+from kip848_records.simulate.broker.member import AWAY_EPOCH, STABLE, UNRELEASED_PARTITIONS, UNREVOKED_PARTITIONS
 from kip848_records.simulate.broker.operation import Bump
 from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, Row, minus
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.cluster import TopicPartition
     from kip848_records.simulate.broker.coordinator import Group
+    from kip848_records.simulate.broker.member import Member
     from kip848_records.simulate.broker.operation import Operation
 
 
 @dataclass
 class _Clock:
-    """How long a member has been in each state (ms), up to `since`, and in which it is from then on."""
+    """How long a member has been in each state (ms) up to `since`, and in which it is then: None while it is away."""
 
     since: int
-    state: int = STABLE
+    state: int | None = STABLE
     revoke_ms: int = 0
     wait_ms: int = 0
 
-    def turn(self, at: int, state: int) -> None:
+    def turn(self, at: int, state: int | None) -> None:
         if self.state == UNREVOKED_PARTITIONS:
             self.revoke_ms += at - self.since
         if self.state == UNRELEASED_PARTITIONS:
@@ -56,7 +57,7 @@ class LagTruth:
             # One operation may replace a static member and lead it on: the last type 8 counts.
             if member_id in group.members:
                 clock = self._clocks.setdefault(member_id, _Clock(operation.timestamp))
-                clock.turn(operation.timestamp, group.members[member_id].state)
+                clock.turn(operation.timestamp, _state(group.members[member_id]))
         for epoch, first_bumped_at in targets:
             for member_id in group.members:
                 self._begin(operation, member_id, epoch, first_bumped_at, incarnation)
@@ -137,7 +138,7 @@ class LagTruth:
             return
         member = self._group.members[member_id]
         self._see_blockers(member_id, since_epoch=0)
-        if member.state != STABLE or member.epoch < 0:
+        if _state(member) != STABLE:
             return
         clock = self._clocks[member_id]
         reached = [row for row in self._open.get(member_id, ()) if row["group_epoch"] <= member.epoch]
@@ -162,7 +163,7 @@ class LagTruth:
         self.rows.append(row)
 
     def _see_blockers(self, member_id: str, since_epoch: int) -> None:
-        if self._group is None or self._group.members[member_id].state != UNRELEASED_PARTITIONS:
+        if self._group is None or _state(self._group.members[member_id]) != UNRELEASED_PARTITIONS:
             return
         owners = {owner for _, owner in self._awaited(member_id) if owner not in {None, member_id}}
         for row in self._open.get(member_id, ()):
@@ -174,3 +175,8 @@ class LagTruth:
         member = self._group.members[member_id]
         awaited = self._group.targets.get(member_id, NOTHING) - member.assigned.keys()
         return [(partition, self._group.owners.get(partition)) for partition in sorted(awaited)]
+
+
+def _state(member: Member) -> int | None:
+    """Return the state of a member that is not away: one that is has kept it, and neither gives up nor waits."""
+    return None if member.epoch == AWAY_EPOCH else member.state
