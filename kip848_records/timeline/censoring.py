@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from pyspark.sql import functions as F
 
-from kip848_records.timeline.operations import LOST
+from kip848_records.timeline.operations import LOST, LOST_CLASSIC
 from kip848_records.timeline.windows import NONE, NULL, Window, differs, of_rows, within
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def histories(
     is_jump = jumps(events, operations)
     last_jump = Window(within(operations.of_group, stretch)).max(np.where(is_jump, offset, NULL))
 
-    lost = np.where(events.ints("key_type") == LOST, offset, NULL)
+    lost = np.where(np.isin(events.ints("key_type"), (LOST, LOST_CLASSIC)), offset, NULL)
     last_loss = np.maximum(events.ints("last_loss"), operations.of_group.max(lost))
     none = np.iinfo(np.int64).max
     first_losses = [events.ints("first_loss"), lost]

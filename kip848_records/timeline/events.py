@@ -13,8 +13,6 @@ from kip848_records.timeline.operations import (
     GROUP,
     GROUP_EPOCH,
     GROUP_METADATA,
-    LOST,
-    LOST_TO_ANY,
     MEMBER,
     MEMBER_TARGET,
     PARTITION_METADATA,
@@ -124,9 +122,9 @@ def group_events(
         *_PLACE, *(f"{source} AS {name}" for name, source in _FIELDS.items())
     )
     if lost is not None:
-        events = events.transform(_with_lost, lost, LOST)
+        events = events.unionByName(lost, allowMissingColumns=True)
     if losses is not None:
-        events = events.transform(_with_lost, lost_to_groups(events, losses), LOST_TO_ANY)
+        events = events.unionByName(lost_to_groups(events, losses), allowMissingColumns=True)
     if losses is None:
         none = F.lit(None).cast("bigint")
         events = events.withColumns({"first_loss": none, "last_loss": none})
@@ -158,8 +156,3 @@ def _place_in_snapshot() -> Column:
     """Return where a snapshot's record comes in it; other events come behind all of them."""
     place = F.array_position(F.array(*map(F.lit, ORDER)), F.col("key_type"))
     return F.when(F.col("snapshot").isNull(), len(ORDER) + 1).otherwise(place)
-
-
-def _with_lost(events: DataFrame, lost: DataFrame, key_type: int) -> DataFrame:
-    marked = lost.withColumn("key_type", F.lit(key_type))
-    return events.unionByName(marked, allowMissingColumns=True)

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.timeline.censoring import history
 from kip848_records.timeline.durations import literal, ms_between
-from kip848_records.timeline.operations import GROUP, INCARNATION, LOST, LOST_TO_ANY, holds
+from kip848_records.timeline.operations import GROUP, INCARNATION, LOSSES, LOST, holds
 from kip848_records.timeline.states import DEAD, UNKNOWN
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def group_state_timeline(judged: DataFrame, captured_at: datetime | None) -> Dat
                 "seen_to_end": F.when(F.lead("offset").over(in_order).isNull(), F.col("seen_at_end")).otherwise(
                     F.lead("seen_from").over(in_order)
                 ),
-                "has_end": ~F.lead("key_type", default=LOST).over(in_order).isin(LOST, LOST_TO_ANY),
+                "has_end": ~F.lead("key_type", default=LOST).over(in_order).isin(*LOSSES),
             }
         )
         .where(F.col("state") != DEAD)

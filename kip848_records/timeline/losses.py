@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kip848_records.protocol.segments.survey import CUT
-from kip848_records.sources.log import OTHER_TOPIC, group_id, key_of_types
-from kip848_records.timeline.operations import EVENT_TYPES, GROUP
+from kip848_records.sources.log import OTHER_TOPIC, group_id, key_of_types, key_type
+from kip848_records.timeline.operations import (
+    EVENT_TYPES,
+    GROUP,
+    GROUP_METADATA,
+    LOST,
+    LOST_CLASSIC,
+    LOST_TO_ANY,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +30,10 @@ if TYPE_CHECKING:
 
 
 def lost_records(quarantine: DataFrame) -> DataFrame:
-    """Return ``partition, offset, timestamp, is_tombstone, group_id`` of records that did not decode.
+    """Return ``partition, offset, timestamp, is_tombstone, group_id, key_type`` of records that did not decode.
 
-    Those of which nobody can tell the group are left out: see `partition_losses`.
+    ``key_type`` is `operations.LOST`, or LOST_CLASSIC. Those of which nobody can tell the group are left out: see
+    `partition_losses`.
 
     Args:
         quarantine: the rows of the table `quarantine`.
@@ -37,6 +45,7 @@ def lost_records(quarantine: DataFrame) -> DataFrame:
             *("partition", "offset", "timestamp"),
             F.expr("false").alias("is_tombstone"),
             "group_id",
+            F.when(key_type() == GROUP_METADATA, LOST_CLASSIC).otherwise(LOST).alias("key_type"),
         )
     )
 
@@ -86,7 +95,10 @@ def lost_to_groups(events: DataFrame, losses: DataFrame) -> DataFrame:
         .where("offset < last_loss")
         .groupBy(*GROUP)
         .agg(F.max_by("timestamp", "offset").alias("timestamp"), F.max("last_loss").alias("last_loss"))
-        .select(*GROUP, F.col("last_loss").alias("offset"), "timestamp", F.expr("false").alias("is_tombstone"))
+        .select(
+            *(*GROUP, F.col("last_loss").alias("offset"), "timestamp"),
+            *(F.expr("false").alias("is_tombstone"), F.lit(LOST_TO_ANY).alias("key_type")),
+        )
     )
 
 

@@ -35,8 +35,11 @@ CURRENT_ASSIGNMENT: Final = 8
 REGULAR_EXPRESSION: Final = 16
 LOST: Final = -1
 """Stands for the key type of a group's record that did not decode."""
+LOST_CLASSIC: Final = -3
+"""The same of a type 2: the group was a classic one."""
 LOST_TO_ANY: Final = -2
 """Stands for the key type of one that could not be read: of which group it was nobody can tell."""
+LOSSES: Final = (LOST, LOST_CLASSIC, LOST_TO_ANY)
 EVENT_TYPES: Final = (
     *(GROUP_METADATA, GROUP_EPOCH, PARTITION_METADATA, MEMBER, TARGET_ASSIGNMENT, MEMBER_TARGET),
     *(CURRENT_ASSIGNMENT, REGULAR_EXPRESSION),

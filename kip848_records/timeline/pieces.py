@@ -14,7 +14,7 @@ import pyarrow as pa
 from kip848_records.timeline.censoring import jumps
 from kip848_records.timeline.columns import Events
 from kip848_records.timeline.handovers import ownership
-from kip848_records.timeline.operations import LOST, LOST_TO_ANY, TARGET_ASSIGNMENT
+from kip848_records.timeline.operations import LOSSES, TARGET_ASSIGNMENT
 from kip848_records.timeline.operations import operations as operations_of
 from kip848_records.timeline.settled import settled_until, tells_of_the_past
 from kip848_records.timeline.snapshots import Snapshots, last_of_keys, live_keys, snapshot_at
@@ -66,7 +66,7 @@ def _is_one_piece(group: LargeGroup, size: int) -> bool:
         events = Events(rows)
         of_group = Window(events.groups(), are_together=True)
         of_it = operations_of(events, of_group, Snapshots.of(events, of_group))
-        is_lost = np.isin(events.ints("key_type"), (LOST, LOST_TO_ANY)) | (events.ints("last_loss") != NULL)
+        is_lost = np.isin(events.ints("key_type"), LOSSES) | (events.ints("last_loss") != NULL)
         if (is_lost | jumps(events, of_it) | tells_of_the_past(events, of_it)).any():
             return True
         # What comes next is compared with the last record of each key, with the group's own deletion, and with the last

@@ -16,6 +16,8 @@ from kip848_records.timeline.operations import (
     CURRENT_ASSIGNMENT,
     GROUP_EPOCH,
     GROUP_METADATA,
+    LOST_CLASSIC,
+    LOST_TO_ANY,
     MEMBER,
     MEMBER_STABLE,
     TARGET_ASSIGNMENT,
@@ -41,11 +43,11 @@ JUDGED: Final = (
 )
 """What is known of a group, counted up to and including a record.
 
-`group_type`: ``consumer`` or ``classic``. `group_epoch, assignment_epoch`: null for classic groups, and where the log
-does not tell. `generation`: of classic groups. `members, converged_members` (consumer groups; null if records of before
-Kafka 3.8 have no member states), `members_away` (static members with member epoch -2): null where records are missing
-that compaction would have kept. `state`: Empty, Assigning, Reconciling, Stable, Dead (deleted) or ``unknown``; null
-inside an operation.
+`group_type`: ``consumer``, or ``classic`` by a type 2, be it lost. `group_epoch, assignment_epoch`: null for classic
+groups, and where the log does not tell. `generation`: of classic groups. `members, converged_members` (consumer groups;
+null if records of before Kafka 3.8 have no member states), `members_away` (static members with member epoch -2): null
+where records are missing that compaction would have kept. `state`: Empty, Assigning, Reconciling, Stable, Dead
+(deleted) or ``unknown``; null inside an operation.
 """
 
 
@@ -134,6 +136,8 @@ def _group(events: Events, operations: Operations, history: History, members: _M
 
     is_live = (key_type == GROUP_METADATA) & ~events.bools("is_tombstone")
     classic = so_far.last(np.isin(key_type, (GROUP_METADATA, GROUP_EPOCH)))
+    # A type 2 that was lost may have been the tombstone of an upgrade; but then records of a consumer group follow.
+    of_known_type = so_far.last(key_type != LOST_TO_ANY)
     bumped = of_rows(epoch, so_far.last(epoch != NULL))
     assigned = of_rows(events.ints("assignment_epoch"), so_far.last(key_type == TARGET_ASSIGNMENT))
     present = events.ints("member_epoch")
@@ -145,7 +149,7 @@ def _group(events: Events, operations: Operations, history: History, members: _M
         members_away=count(members.is_away),
         members_stateless=count(members.is_stateless),
         classic=classic,
-        is_classic=holds_of(is_live, classic),
+        is_classic=holds_of(is_live, classic) | holds_of(key_type == LOST_CLASSIC, of_known_type),
         group_epoch=np.where(is_bumped, bumped, start),
         assignment_epoch=np.where(is_assigned, assigned, start),
         is_unassigned=is_bumped & (~is_assigned | (bumped > assigned)),

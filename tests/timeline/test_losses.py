@@ -20,6 +20,11 @@ STORIES = [
     Story("reborn", f"{LIVED}\n{DELETED}\n60: 5 b, 3 1, 7 b, 6 1, 8 b 1"),
     Story("classic", "1: 2 5/3"),
     Story("classic again", "1: 2 5/3\n.\n70: 2 6/2"),
+    Story("never seen", ""),
+    Story("deleted classic", "1: 2 5/3\n2: 2 x"),
+    Story("upgraded", ".\n1: 5 a, 3 6, 7 a, 6 6, 8 a 6"),
+    Story("downgraded", f"{LIVED}\n{DELETED}"),
+    Story("unseen consumers", ""),
     Story("waiting", "1: 5 a, 3 1, 7 a +0, 6 1, 8 a 1 2"),
     Story("beside", f"{LIVED}\n70: 5 c, 3 2, 7 c, 6 2, 8 c 2, 8 a 2", history=COMPACTED),
     Story("before", LIVED, history=COMPACTED),
@@ -45,6 +50,11 @@ def told(spark):
         (COMPLETE, FIRST_OFFSET["neighbour"] + 50, key("neighbour", 1)),  # an offset commit
         (COMPLETE, FIRST_OFFSET["classic"] + 50, key("classic", 2)[:-3]),
         (COMPLETE, FIRST_OFFSET["classic again"] + 1, key("classic again", 2)[:-3]),
+        (COMPLETE, FIRST_OFFSET["never seen"], key("never seen", 2)[:-3]),
+        (COMPLETE, FIRST_OFFSET["deleted classic"] + 50, key("deleted classic", 2)[:-3]),
+        (COMPLETE, FIRST_OFFSET["upgraded"], key("upgraded", 2)[:-3]),
+        (COMPLETE, FIRST_OFFSET["downgraded"] + 50, key("downgraded", 2)[:-3]),
+        (COMPLETE, FIRST_OFFSET["unseen consumers"], key("unseen consumers")),
         (COMPLETE, FIRST_OFFSET["waiting"] + 50, key("waiting")),
         (COMPACTED, 150, key("x")[:4]),  # of nobody knows whom
     ]
@@ -57,7 +67,7 @@ def told(spark):
         QUARANTINE,
     )
     history = {
-        COMPLETE: PartitionHistory(((0, 651),), head_missing=False, last_offset=650),
+        COMPLETE: PartitionHistory(((0, 1151),), head_missing=False, last_offset=1150),
         COMPACTED: PartitionHistory(((0, 251),), head_missing=False, last_offset=250),
     }
     lost, losses = lost_records(quarantine), partition_losses(quarantine, history)
@@ -98,11 +108,33 @@ def test_last_states(told):
         "reborn": "Stable",
         "classic": "unknown",
         "classic again": "Stable",
+        "never seen": "unknown",
+        "deleted classic": "unknown",
+        "upgraded": "unknown",
+        "downgraded": "unknown",
+        "unseen consumers": "unknown",
         "waiting": "unknown",
         "beside": "unknown",
         "before": "unknown",
         "deleted beside": "Stable",
     }
+
+
+def test_a_type_2_that_was_lost_was_of_a_classic_group(told):
+    """Unless records of a consumer group follow: it was the tombstone of an upgrade then."""
+    last = {group: row for group, (row,) in told["group_state"].items()}
+    classic = {group for group, row in last.items() if row["group_type"] == "classic"}
+    assert classic == {"classic", "classic again", "never seen", "deleted classic", "downgraded"}
+    assert {(last[group]["generation"], last[group]["members"]) for group in ("never seen", "deleted classic")} == {
+        (None, None)
+    }
+    intervals = told["group_state_timeline"]
+    assert [(row["incarnation"], row["group_type"]) for row in intervals["downgraded"]] == [
+        (0, "consumer"),
+        (1, "classic"),
+    ]
+    # At the lost record nobody knew yet.
+    assert [row["group_type"] for row in intervals["upgraded"]] == ["classic", "consumer"]
 
 
 def test_nobody_knows_the_members_of_a_group_behind_a_loss(told):

@@ -15,7 +15,9 @@ from kip848_records.timeline.operations import (
     CURRENT_ASSIGNMENT,
     GROUP_EPOCH,
     GROUP_METADATA,
+    LOSSES,
     LOST,
+    LOST_CLASSIC,
     LOST_TO_ANY,
     MEMBER,
     MEMBER_TARGET,
@@ -126,11 +128,20 @@ def test_numbers_of_partitions_may_be_any(in_order):
 
 @pytest.mark.parametrize(
     "key_types",
-    [[LOST], [LOST_TO_ANY], [GROUP_METADATA], [GROUP_EPOCH, TARGET_ASSIGNMENT], [MEMBER], [CURRENT_ASSIGNMENT], []],
+    [
+        [LOST],
+        [LOST_CLASSIC],
+        [LOST_TO_ANY],
+        [GROUP_METADATA],
+        [GROUP_EPOCH, TARGET_ASSIGNMENT],
+        [MEMBER],
+        [CURRENT_ASSIGNMENT],
+        [],
+    ],
 )
 def test_records_of_some_types_alone(in_order, key_types):
     rows = in_order
-    if {LOST, LOST_TO_ANY} & {*key_types}:
+    if {*LOSSES} & {*key_types}:
         lost = pa.array([key_types[0]] * rows.num_rows, pa.int32())
         rows = rows.set_column(rows.schema.get_field_index("key_type"), "key_type", lost)
     rows = rows.filter(pc.is_in(rows["key_type"], pa.array(key_types, pa.int32())))
