@@ -57,7 +57,8 @@ EPOCH_TIMELINE = TableSpec(
             "cause",
             STRING,
             "What the same operation wrote before it: upgraded, topic_metadata_changed, subscription_changed, "
-            "static_member_replaced, member_joined, member_left (left, expired or fenced), regex_resolved; or unknown",
+            "static_member_replaced, member_joined, member_left (left, expired or fenced), regex_resolved; else "
+            "topic_metadata_changed where the group's only topic came or went; or unknown",
             required=True,
         ),
         Column("assigned_at", TIMESTAMP, "When an assignment for this epoch or a later one was written (UTC)"),

@@ -32,6 +32,7 @@ _CAUSES: Final = (
     "unknown",  # a member that joined, or one whose earlier records are missing
     "member_left",
     "regex_resolved",
+    "topic_metadata_changed",  # the first one came, or the last one went: who joins or leaves may bring that about
 )
 """The first that fits is the cause; `unknown` as well if none does."""
 _NO_MEMBER: Final = -2
@@ -60,17 +61,19 @@ def _signs(events: Events, operations: Operations, history: History) -> Ints:
     was_member = holds_of(is_live, operations.of_member.last(is_member, before=True))
     joins = is_member & is_live & ~was_member
     replaces, resubscribes = _replacements(events, operations, joins)
-    signs = {
-        "upgraded": (key_type == GROUP_METADATA) & ~is_live,
-        "topic_metadata_changed": ((key_type == PARTITION_METADATA) & is_live) | _rehashed(events, operations),
-        "subscription_changed": (is_member & is_live & was_member) | resubscribes,
-        "static_member_replaced": replaces,
-        "member_joined": joins & (history.is_complete | _is_first_epoch(events, operations)),
-        "unknown": joins,
-        "member_left": is_member & ~is_live,
-        "regex_resolved": key_type == REGULAR_EXPRESSION,
-    }
-    return np.select([signs[cause] for cause in _CAUSES], range(len(_CAUSES)), len(_CAUSES))
+    is_rehashed, is_first_or_last = _rehashed(events, operations, history)
+    of_causes = (
+        (key_type == GROUP_METADATA) & ~is_live,
+        ((key_type == PARTITION_METADATA) & is_live) | is_rehashed,
+        (is_member & is_live & was_member) | resubscribes,
+        replaces,
+        joins & (history.is_complete | _is_first_epoch(events, operations)),
+        joins,
+        is_member & ~is_live,
+        key_type == REGULAR_EXPRESSION,
+        is_first_or_last,
+    )
+    return np.select(of_causes, range(len(_CAUSES)), len(_CAUSES))
 
 
 def _replacements(events: Events, operations: Operations, joins: Bools) -> tuple[Bools, Bools]:
@@ -95,12 +98,24 @@ def _replacements(events: Events, operations: Operations, joins: Bools) -> tuple
     return replaces, replaces & (of_gone != subscription)
 
 
-def _rehashed(events: Events, operations: Operations) -> Bools:
-    """Tell where the hash of topic metadata changed: 0 is none, as in Kafka 4.0, or without members or topics."""
-    metadata_hash, is_epoch = events.ints("metadata_hash"), events.ints("key_type") == GROUP_EPOCH
-    before = of_rows(metadata_hash, operations.of_incarnation.last(is_epoch, before=True))
-    is_hash = (metadata_hash != NULL) & (metadata_hash != 0)
-    return np.asarray(is_hash & (before != NULL) & (before != 0) & (metadata_hash != before))
+def _rehashed(events: Events, operations: Operations, history: History) -> tuple[Bools, Bools]:
+    """Tell where the hash of topic metadata changed, and where there was none before, or is none now.
+
+    It is 0 while none of the topics that the group subscribes to is there. In Kafka 4.0 it is 0 too, for type 4 told of
+    topics: while that is live, a hash that comes says only that the coordinator was upgraded, which deletes the type 4
+    in the same operation. Where records are missing in between nobody can tell.
+    """
+    metadata_hash, key_type = events.ints("metadata_hash"), events.ints("key_type")
+    so_far, rows = operations.of_incarnation, np.arange(len(events))
+    last_epoch = so_far.last(key_type == GROUP_EPOCH, before=True)
+    before = of_rows(metadata_hash, last_epoch)
+    changes = (metadata_hash != NULL) & (before != NULL) & (metadata_hash != before)
+    is_hash = (metadata_hash != 0) & (before != 0)
+    begin = operations.of_operation.min(rows)
+    of_topics = so_far.last(key_type == PARTITION_METADATA, before=True)[begin]
+    has_type_4 = holds_of(~events.bools("is_tombstone"), of_topics)
+    is_first_or_last = changes & ~is_hash & ~has_type_4 & history.saw(last_epoch, rows)
+    return np.asarray(changes & is_hash), np.asarray(is_first_or_last)
 
 
 def _is_first_epoch(events: Events, operations: Operations) -> Bools:

@@ -53,7 +53,10 @@ ORDER: Final = (
 )
 """The key types in a snapshot, in their order there: a target belongs to the assignment that comes next."""
 
-WITH_STATE: Final = (GROUP_EPOCH, MEMBER, MEMBER_TARGET, TARGET_ASSIGNMENT, CURRENT_ASSIGNMENT, GROUP_METADATA)
+WITH_STATE: Final = (
+    *(GROUP_EPOCH, PARTITION_METADATA, MEMBER, MEMBER_TARGET, TARGET_ASSIGNMENT, CURRENT_ASSIGNMENT),
+    GROUP_METADATA,
+)
 """The key types of which the last record of each key counts."""
 
 
@@ -88,7 +91,7 @@ class Snapshots:
 def snapshot_at(group: pa.Table, known: Mapping[str, Any]) -> pa.Table:
     """Return the snapshot of one group as of its last event: the last event of each key that is live, in `ORDER`.
 
-    `known`: what `SNAPSHOT` names. Types 4 and 16 are left out: of them nothing counts but when they are written.
+    `known`: what `SNAPSHOT` names. Types 16 are left out: of them nothing counts but when they are written.
     """
     events = Events(group)
     live = np.flatnonzero(live_keys(events))

@@ -78,14 +78,21 @@ class Scenario:
         self._groups: dict[str, ScenarioGroup] = {}
 
     def topic(self, name: str, partitions: int) -> Topic:
-        """Create a topic."""
-        return self.cluster.create(name, partitions)
+        """Create a topic; groups that have subscribed to it see that at their next heartbeat."""
+        topic = self.cluster.create(name, partitions)
+        self._wake()
+        return topic
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic, likewise."""
+        del self.cluster.topics[name]
+        self.cluster.version += 1
+        self._wake()
 
     def grow(self, name: str, partitions: int) -> None:
         """Let a topic have more partitions; its groups see that at their next heartbeat."""
         self.cluster.grow(name, partitions)
-        for group in self._groups.values():
-            group.clients.wake()
+        self._wake()
 
     def group(self, group_id: str) -> ScenarioGroup:
         """Return the group of that id, which has no members before they join."""
@@ -102,6 +109,10 @@ class Scenario:
         self.now += ms
         for group in self._groups.values():
             group.clients.run_until(self.now)
+
+    def _wake(self) -> None:
+        for group in self._groups.values():
+            group.clients.wake()
 
     def capture(self, captured_at: int | None = None) -> Capture:
         """End the story; return its log and the truth as of `captured_at`, by default the newest timestamp."""

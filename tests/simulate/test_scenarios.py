@@ -3,7 +3,9 @@
 Times are in ms since the story began. A member heartbeats every 5 s from when it joined.
 """
 
-from kip848_records.simulate.broker.releases import KAFKA_4_0
+import pytest
+
+from kip848_records.simulate.broker.releases import KAFKA_4_0, KAFKA_4_3
 from kip848_records.simulate.spec import START_MS
 from tests.simulate.replayed import replayed
 from tests.simulate.scenario import Scenario
@@ -239,6 +241,20 @@ def test_causes():
     new_topic = "topic_metadata_changed"
     joined = ["member_joined", "member_joined"]
     assert causes == [new_topic, *joined, new_topic, "subscription_changed", new_topic, "member_left"]
+
+
+@pytest.mark.parametrize("release", [KAFKA_4_0, KAFKA_4_3], ids=lambda release: release.name)
+def test_the_only_topic_comes_and_goes(release):
+    story = Scenario(release)
+    ann = story.group("checkout").join("ann", ["orders"])
+    story.advance(10_000)
+    story.topic("orders", partitions=2)
+    story.advance(10_000)
+    story.delete_topic("orders")
+    story.advance(10_000)
+    ann.leave()
+    causes = [cause for _, cause in rows(story.capture(), "epoch_timeline", "group_epoch", "cause")]
+    assert causes == ["member_joined", "topic_metadata_changed", "topic_metadata_changed", "member_left"]
 
 
 def test_a_clock_that_runs_behind_makes_lags_negative():

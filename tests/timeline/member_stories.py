@@ -250,6 +250,83 @@ STORIES = (
         ),
     ),
     Story(
+        "a hash of 0 says that no topic is there: with nothing else to tell why, one came, or the last one went",
+        """
+        10: 5 a, 3 1 #0, 7 a, 6 1, 8 a 1
+        20: 3 2 #5
+        30: 3 3 #0
+        40: 3 4 #0
+        50: 5 b, 3 5 #5
+        60: 5 b x, 5 a x, 3 6 #0
+        70: 16, 3 7 #5
+        80: 5 a, 3 8 #0
+        """,
+        causes=(
+            "1 member_joined, 0 moved",
+            "2 topic_metadata_changed, - moved",
+            "3 topic_metadata_changed, - moved",
+            "4 unknown, - moved",
+            "5 member_joined, - moved",
+            "6 member_left, - moved",
+            "7 regex_resolved, - moved",
+            "8 member_joined, - moved",
+        ),
+    ),
+    Story(
+        "the first hash behind a type 4 says that the coordinator was upgraded, which deletes the type 4",
+        """
+        10: 5 a, 4, 3 1 #0, 7 a, 6 1, 8 a 1
+        20: 3 2 #5, 4 x
+        30: 3 3 #0
+        40: 3 4 #5
+        50: 4
+        60: 4 x, 3 5 #0
+        """,
+        causes=(
+            "1 topic_metadata_changed, 0 moved",
+            "2 unknown, - moved",
+            "3 topic_metadata_changed, - moved",
+            "4 topic_metadata_changed, - moved",
+            "5 unknown, - moved",
+        ),
+    ),
+    Story(
+        "another life of the group says nothing of the topics of this one",
+        """
+        10: 5 a, 4, 3 1 #0
+        20: 5 a x, 3 x
+        30: 5 a, 3 1 #0
+        40: 3 2 #5
+        50: 5 a x, 4 x, 3 x
+        60: 3 1 #0
+        """,
+        causes=(
+            "1 member_joined, - moved",
+            "1 topic_metadata_changed, - moved",
+            "1 unknown, - moved",
+            "2 topic_metadata_changed, - moved",
+        ),
+    ),
+    Story(
+        "whether a hash came first nobody can tell where records may be missing",
+        """
+        10: 5 a, 3 4 #0
+        20: 3 5 #7
+        30: 3 6 #8
+        """,
+        history=PARTIAL,
+        causes=("4 unknown, - moved", "5 unknown, - moved", "6 topic_metadata_changed, - moved"),
+    ),
+    Story(
+        "nor where epochs jump",
+        """
+        10: 5 a, 3 1 #0
+        20: 3 3 #7
+        30: 3 4 #0
+        """,
+        causes=("1 unknown, - moved", "3 unknown, - moved", "4 topic_metadata_changed, - moved"),
+    ),
+    Story(
         "where history is partial only a first epoch proves that a member is new",
         """
         10: 5 a, 3 4, 7 a +0, 6 4, 8 a 4 <3 +0

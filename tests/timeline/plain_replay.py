@@ -22,6 +22,7 @@ CAUSES = (
     "unknown",
     "member_left",
     "regex_resolved",
+    "first or last topic",
 )
 
 
@@ -34,7 +35,8 @@ class Group:
         self.assignments: list[Row] = []
         self.epochs: dict[int, Row] = {}
         self.start_epoch: int | None = None
-        self.hash: int | None = None
+        self.hash: tuple[int | None, bool] = (None, False)  # of the last epoch, and whether none is missing from it on
+        self.has_topics = False  # in a type 4, when the operation began
         self.bumps: list[Record] = []
         self.highest = -1
         self.known: dict[str, Row] = {}  # of every member that ever was, its last type 5
@@ -50,9 +52,11 @@ class Group:
         signs: set[str] = set()
         gone: dict[str, tuple[str, Row]] = {}  # instance id -> the member that had it, tombstoned in this operation
         self.assigned_now: list[Row] = []
+        self.has_topics = (4, None) in self.latest
         for n, record in enumerate(records):
             signs |= self.signs(record, records[n + 1 :], gone)
-            self.apply(record, next((cause for cause in CAUSES if cause in signs), "unknown"))
+            cause = next((cause for cause in CAUSES if cause in signs), "unknown")
+            self.apply(record, "topic_metadata_changed" if cause == "first or last topic" else cause)
             if record["type"] == 3:
                 signs = set()
 
@@ -74,11 +78,15 @@ class Group:
             later = [r for r in rest if r["type"] == 8 and r["key"]["memberId"] == member][:1]
             first_epoch = any((r["value"] or {}).get("previousMemberEpoch") == 0 for r in later)
             return signs | {"member_joined" if record["complete"] or first_epoch else "unknown"}
-        rehashed = kind == 3 and value and self.hash and value.get("metadataHash") not in {None, 0, self.hash}
+        before, is_seen = self.hash
+        now = value.get("metadataHash", 0) if kind == 3 and value else None
+        changed = None not in {before, now} and before != now
+        rehashed = changed and 0 not in {before, now}
         simple = {
             "upgraded": kind == 2 and value is None,
             "topic_metadata_changed": rehashed or (kind == 4 and value is not None),
             "regex_resolved": kind == 16,
+            "first or last topic": changed and not rehashed and is_seen and not self.has_topics,
         }
         return {cause for cause, fits in simple.items() if fits}
 
@@ -96,7 +104,7 @@ class Group:
             self.known[member] = value
         if kind == 3:
             self.latest.pop((2, None), None)
-            self.hash = value.get("metadataHash")
+            self.hash = value.get("metadataHash", 0), record["complete"]
             self.bumps.append(record)
             fresh = {**self.key, "group_epoch": value["epoch"], "group_type": "consumer", "cause": cause}
             fresh |= {"bumped_at": record["timestamp"], "bump_offset": record["offset"], "members": len(self.members())}

@@ -96,6 +96,8 @@ def plain_rows(frame: DataFrame) -> list[dict[str, Any]]:
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     key, value = record["key"], record["value"] or {}
+    if record["type"] == 3 and value:
+        value = {"metadataHash": 0} | value  # tagged: Kafka leaves it out if it is 0
     members = value.get("members")
     return {
         "partition": record["partition"],

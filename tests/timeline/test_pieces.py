@@ -11,6 +11,8 @@ from kip848_records.timeline.whole_groups import LargeGroup
 from tests.simulate.decoded import records_of
 from tests.timeline.logs import CAPTURED_AT, captured_logs, random_log
 from tests.timeline.spark_rows import rows_of
+from tests.timeline.stories import Story
+from tests.timeline.stories import records_of as story_records
 from tests.timeline.tables import complete_from, record_table
 
 WHOLE = 1 << 30
@@ -78,6 +80,16 @@ def test_an_assignment_that_goes_back_is_seen_however_the_group_is_parted(spark,
     assert pieces._is_one_piece(group, group.nbytes * rows_of_part // 6)
     on = LargeGroup(rows.slice(3))
     assert not pieces._is_one_piece(on, on.nbytes * rows_of_part // 3)
+
+
+def test_a_type_4_of_an_earlier_piece_tells_that_the_first_hash_is_an_upgrade(spark):
+    upgraded = "10: 5 a, 4, 3 1, 7 a, 6 1, 8 a 1\n20: 3 2 #5, 4 x, 7 a, 6 2, 8 a 2"
+    known = complete_from({0: 0})
+    in_order = events_in_order(spark, story_records([Story("g", upgraded)]), known)
+    found = pa.Table.from_batches(tell(known, in_order.to_batches(max_chunksize=1), 1)).to_pylist()
+    assert any(row["of_snapshot"] for row in found)
+    causes = {row["group_epoch"]: row["cause"] for row in found if row["cause"] and not row["of_snapshot"]}
+    assert causes == {1: "topic_metadata_changed", 2: "unknown"}
 
 
 def events_in_order(spark, records, known):

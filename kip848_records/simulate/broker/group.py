@@ -209,8 +209,10 @@ class ConsumerGroup:
         # 0 is no hash: a group without members has none.
         if self._logged_hash and hashed and hashed != self._logged_hash:
             operation.causes.add("topic_metadata_changed")
+        # Of the first topic that comes, or the last that goes, nothing but the hash tells.
+        otherwise = "unknown" if self._logged_hash in {None, hashed} else "topic_metadata_changed"
         self._logged_hash = hashed
-        operation.bump(self.group_epoch, len(self.members))
+        operation.bump(self.group_epoch, len(self.members), otherwise)
         tagged = {"metadataHash": hashed} if hashed else {}
         operation.write(3, {"groupId": self.group_id}, {"epoch": self.group_epoch, **tagged})
 

@@ -16,7 +16,6 @@ CAUSES = (
     "member_joined",
     "member_left",
     "regex_resolved",
-    "unknown",
 )
 """Why an epoch was bumped; where several fit, the first is told."""
 
@@ -75,8 +74,8 @@ class Operation:
         self.records.append(Record(key_type, key, value))
         self.size += 1
 
-    def bump(self, epoch: int, members: int) -> None:
-        """Note the type 3 that is about to be written."""
-        cause = next((cause for cause in CAUSES if cause in self.causes), "unknown")
+    def bump(self, epoch: int, members: int, otherwise: str) -> None:
+        """Note the type 3 that is about to be written, with the cause that it has if nothing else was written."""
+        cause = next((cause for cause in CAUSES if cause in self.causes), otherwise)
         self.epochs.append(Bump(epoch, self.size, members, cause))
         self.causes.clear()
