@@ -11,6 +11,7 @@ from pyspark.sql.types import (
     DataType,
     IntegerType,
     LongType,
+    NumericType,
     ShortType,
     StringType,
     StructField,
@@ -72,10 +73,8 @@ def read_json_dump(spark: SparkSession, path: str) -> DataFrame:
     typed = rows.select(
         decoded["key"].alias("key"),
         F.when(error.isNull(), decoded["value"]).otherwise(kept).alias("value"),
-        "topic",
-        *(F.col(name).try_cast(KAFKA_SCHEMA[name].dataType).alias(name) for name in ("partition", "offset")),
+        *("topic", "partition", "offset", "timestampType"),
         timestamp.alias("timestamp"),
-        F.col("timestampType").try_cast("int").alias("timestampType"),
         error.alias("error"),
     )
     return log_rows(typed, F.col("error"))
@@ -93,10 +92,14 @@ def _check_json_columns(rows: DataFrame, path: str) -> None:
 
 
 def log_rows(rows: DataFrame, error: Column) -> DataFrame:
-    """Give rows with the Kafka source's columns all columns of a log row."""
-    for optional in ("topic", "timestampType"):
-        if optional not in rows.columns:
-            rows = rows.withColumn(optional, F.lit(None))
+    """Give rows with the Kafka source's columns all columns of a log row.
+
+    Whoever saved them may have other numbers in them than Kafka has, and names for its types of timestamps.
+    """
+    given = {field.name: field.dataType for field in rows.schema}
+    numbers = {name: F.col(name).try_cast(KAFKA_SCHEMA[name].dataType) for name in ("partition", "offset")}
+    optional = {"topic": F.lit(None)} if "topic" not in given else {}
+    rows = rows.withColumns(numbers | optional | {"timestampType": _timestamp_type(given.get("timestampType"))})
     placed = F.col("partition").isNotNull() & F.col("offset").isNotNull() & F.col("timestamp").isNotNull()
     # Only offset commits are ever written in transactions, and the Kafka source does not show how those ended.
     transaction = F.when(is_offset_commit(), "unknown").otherwise("none")
@@ -108,6 +111,14 @@ def log_rows(rows: DataFrame, error: Column) -> DataFrame:
     )
     known = {name: F.col(name) for name in KAFKA_SCHEMA.names} | {"transaction": transaction, "error": reason}
     return rows.select(*(known.get(f.name, F.lit(None)).cast(f.dataType).alias(f.name) for f in COPY_SCHEMA))
+
+
+def _timestamp_type(given: DataType | None) -> Column:
+    """Return Kafka's number of the type that a column `timestampType` of this data type holds; null for no type."""
+    kind = F.col("timestampType")
+    if isinstance(given, StringType):
+        return F.coalesce(kind.try_cast("int"), F.when(kind == "CreateTime", 0).when(kind == "LogAppendTime", 1))
+    return kind.try_cast("int") if isinstance(given, NumericType) else F.lit(None)
 
 
 def _from_number(number: Column) -> Column:

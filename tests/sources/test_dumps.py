@@ -96,6 +96,25 @@ def test_json_times_may_be_numbers_of_any_unit(spark, tmp_path, unit):
     assert (row["error"], row["timestamp"], row["value"]) == (None, 1763712000123000, b"\x00")
 
 
+@pytest.mark.parametrize("written", ["parquet", "json"])
+def test_timestamp_types_as_names(spark, kafka_rows, expected, tmp_path, written):
+    names = {0: "CreateTime", 1: "LogAppendTime", None: "NoTimestampType"}
+    kind = F.when(F.col("offset") % 3 == 0, names[0]).when(F.col("offset") % 3 == 1, names[1]).otherwise(names[None])
+    kafka_rows.withColumn("timestampType", kind).write.format(written).save(str(tmp_path / "dump"))
+    told = [row | {"timestampType": (0, 1, None)[row["offset"] % 3]} for row in expected]
+    assert in_log_order(read_log(spark, str(tmp_path / "dump"))) == told
+
+
+@pytest.mark.parametrize("written", ["parquet", "json"])
+def test_a_partition_that_no_topic_can_have_costs_one_row(spark, kafka_rows, expected, tmp_path, written):
+    absurd = F.when(F.col("offset") == 7, F.lit(3_000_000_000)).otherwise(F.col("partition").cast("bigint"))
+    kafka_rows.withColumn("partition", absurd).write.format(written).save(str(tmp_path / "dump"))
+    rows = in_log_order(read_log(spark, str(tmp_path / "dump")))
+    assert [row for row in rows if row["error"] is None] == [row for row in expected if row["offset"] != 7]
+    errors = [(row["partition"], row["offset"], row["error"]) for row in rows if row["error"]]
+    assert errors == [(None, 7, "no partition, offset or timestamp")] * 2
+
+
 def test_parquet_that_pandas_wrote_with_nanoseconds(spark, parquet, expected, tmp_path):
     frame = pd.concat(pd.read_parquet(file, columns=_NEEDED) for file in sorted(parquet.glob("*.parquet")))
     frame = frame[frame["partition"].isin([1, 3])]
