@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -58,7 +60,7 @@ def read_columnar_dump(spark: SparkSession, path: str, source_format: str) -> Da
 def read_json_dump(spark: SparkSession, path: str) -> DataFrame:
     """Return the rows (`COPY_SCHEMA`) of files of JSON lines; a line that is no such row becomes one with an error.
 
-    Raises InputError where the first lines have none of the columns at all.
+    Raises InputError where no line has one of the columns.
     """
     text = StructType([StructField(name, StringType()) for name in [*KAFKA_SCHEMA.names, _CORRUPT]])
     rows = spark.read.schema(text).option("columnNameOfCorruptRecord", _CORRUPT).json(escape_glob(path))
@@ -81,14 +83,18 @@ def read_json_dump(spark: SparkSession, path: str) -> DataFrame:
 
 
 def _check_json_columns(rows: DataFrame, path: str) -> None:
-    needed = list(_COLUMN_TYPES)
-    sample = rows.limit(20).collect()  # a few lines, to tell a dump from any other JSON
-    present = {name for name in needed for row in sample if row[name] is not None}
-    # A tombstone has no value, and Spark's JSON writer leaves nulls out: a few lines without one say little.
-    if sample and "value" not in present and not rows.filter(F.col("value").isNotNull()).isEmpty():
-        present.add("value")
-    if sample and (missing := [name for name in needed if name not in present]):
-        raise InputError.missing_columns(path, missing, needed)
+    """Raise InputError for the columns that no line has: one line more is read for each that the ones before lack.
+
+    Spark's JSON writer leaves nulls out, of a tombstone's value too, and a dump may begin with rows of another topic.
+    """
+    missing = list(_COLUMN_TYPES)
+    while missing:
+        line = rows.filter(reduce(or_, (F.col(name).isNotNull() for name in missing))).first()
+        if line is None:
+            break
+        missing = [name for name in missing if line[name] is None]
+    if missing and not rows.isEmpty():
+        raise InputError.missing_columns(path, missing, list(_COLUMN_TYPES))
 
 
 def log_rows(rows: DataFrame, error: Column) -> DataFrame:

@@ -125,6 +125,16 @@ def test_parquet_that_pandas_wrote_with_nanoseconds(spark, parquet, expected, tm
     assert in_log_order(read_log(spark, str(tmp_path / "dump.parquet"))) == without
 
 
+def test_a_json_dump_of_several_topics_may_begin_with_rows_of_another(spark, tmp_path):
+    place = {"partition": 0, "timestamp": 1763712000123}
+    others = [{"topic": "orders", "offset": offset, "value": "AA=="} | place for offset in range(25)]
+    tombstones = [{"topic": "__consumer_offsets", "offset": offset, "key": "AAM="} | place for offset in range(3)]
+    (tmp_path / "dump.jsonl").write_text("\n".join(map(json.dumps, [*others, *tombstones])))
+    rows = read_log(spark, str(tmp_path / "dump.jsonl")).collect()
+    assert [row.offset for row in rows if row.error is None] == [0, 1, 2]
+    assert {row.error for row in rows} == {None, "a row of topic orders"}
+
+
 def test_a_json_line_that_does_not_read_becomes_a_row_with_an_error(spark, tmp_path):
     good = {"key": "AAM=", "value": "AAA=", "partition": 0, "offset": 1, "timestamp": "2025-11-21T08:00:00.123Z"}
     lines = [
