@@ -12,7 +12,13 @@ from tests.protocol.comparisons import compare_json, compare_messages, compare_r
 from tests.protocol.damage import TELLING, mutate
 from tests.protocol.layouts import LAYOUTS
 from tests.protocol.random_messages import random_message
-from tests.protocol.random_segments import random_segment, with_damaged_block, with_damaged_records, with_odd_records
+from tests.protocol.random_segments import (
+    random_segment,
+    with_damaged_block,
+    with_damaged_records,
+    with_odd_records,
+    with_wrong_crc,
+)
 from tests.protocol.samples import captured_records, messages_by_layout
 from tests.protocol.segment_comparisons import compare_damaged, compare_neighbours, compare_segment, small_steps
 
@@ -179,7 +185,7 @@ def segment_case(rng: random.Random) -> Case:
 
     mode = rng.choice(("records", "records", "records", "block", "file")) if batches else "file"
     if mode == "records":
-        change = rng.choice((with_damaged_records, with_odd_records))
+        change = rng.choice((with_damaged_records, with_odd_records, with_wrong_crc))
         damaged_batches = [change(rng, batch) if rng.random() < 0.4 else batch for batch in batches]
         return case(mode, damaged_batches, lambda given: compare_segment(given, base_offset, batch_rows))
     if mode == "block":

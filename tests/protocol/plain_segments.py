@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import google_crc32c
 import pyarrow as pa
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
+CRC_COVERS_FROM = 21
 LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 8, 16, 32
 MARKERS = {0: ("abort", "aborted"), 1: ("commit", "committed")}
 
@@ -22,7 +24,7 @@ class BadBatchError(Exception):
 
 @dataclass
 class PlainBatch:
-    """A batch with a right CRC; `records` is None where they do not parse exactly."""
+    """A batch; `records` is None where its CRC is wrong, or where they do not parse exactly."""
 
     base: int
     attributes: int
@@ -31,11 +33,15 @@ class PlainBatch:
     max_time: int
     producer: int
     records: list[dict[str, Any]] | None
+    is_damaged: bool = False
 
     @classmethod
     def parse(cls, data: bytes) -> "PlainBatch":
-        base, _, _, _, _, attributes, last_delta, base_time, max_time, producer, _, _, count = HEADER.unpack_from(data)
+        base, *_, crc, attributes, last_delta, base_time, max_time, producer, _, _, count = HEADER.unpack_from(data)
         batch = cls(base, attributes, last_delta, base_time, max_time, producer, None)
+        if google_crc32c.value(data[CRC_COVERS_FROM:]) != crc:
+            batch.is_damaged = True
+            return batch
         try:
             batch.records = batch.parse_records(decompress(attributes & 7, data[HEADER.size :]), count)
         except BadBatchError:
@@ -159,12 +165,18 @@ def error_row(data: bytes, reached: int | None) -> dict[str, Any]:
 
 
 def outcome_of(batches: list[PlainBatch], place: int) -> str:
-    """The next marker of its producer decides a transaction; a marker has the outcome that it decides."""
+    """The next marker of its producer decides a transaction; a marker has the outcome that it decides.
+
+    Unless a batch in between is damaged: nobody knows whose marker that was.
+    """
     batch = batches[place]
     if not batch.attributes & (TRANSACTIONAL | CONTROL):
         return "none"
-    markers = (later.marker() for later in batches[place:] if later.producer == batch.producer)
-    return next((marker for marker in markers if marker), "pending")
+    for at in range(place, len(batches)):
+        if batches[at].producer == batch.producer and (marker := batches[at].marker()):
+            is_hidden = any(between.is_damaged for between in batches[place:at])
+            return "unknown" if is_hidden else marker
+    return "pending"
 
 
 def control_type(key: bytes | None) -> int:

@@ -5,7 +5,7 @@ import struct
 from functools import cache
 
 from tests.protocol.damage import LENGTHS, mutate
-from tests.protocol.plain_segments import HEADER, batches_of, decompress
+from tests.protocol.plain_segments import CRC_COVERS_FROM, HEADER, batches_of, decompress
 from tests.protocol.samples import TESTS
 from tests.protocol.segment_writer import (
     CODECS,
@@ -19,7 +19,6 @@ from tests.protocol.segment_writer import (
     write_record,
 )
 
-CRC_COVERS_FROM = 21
 COUNT_AT = HEADER.size - 4
 BASE_OFFSETS = (0, 1000, 2**40)
 
@@ -135,6 +134,12 @@ def with_damaged_block(rng: random.Random, batch: bytes) -> bytes:
     """A batch with a right CRC around a block that is damaged as it lies there, compressed or not."""
     block = mutate(rng, batch[HEADER.size :], batch)
     return frame(int.from_bytes(batch[:8], "big"), batch[CRC_COVERS_FROM : HEADER.size] + block)
+
+
+def with_wrong_crc(rng: random.Random, batch: bytes) -> bytes:
+    """A batch with a bit that is not as it was written: any but those of its offsets, its length and its magic."""
+    at = rng.choice((rng.choice((21, 22)), rng.randrange(43, 51), rng.randrange(17, 21), rng.randrange(27, len(batch))))
+    return batch[:at] + bytes([batch[at] ^ 1 << rng.randrange(8)]) + batch[at + 1 :]
 
 
 def recompress(codec: int, records: bytes) -> bytes:

@@ -59,7 +59,7 @@ def read_segment(
 
     - a record: `control` and `error` are null. `timestamp` is in ms since the epoch, `timestamp_type` 0 CreateTime or 1
       LogAppendTime, `transaction` one of none, committed, aborted, pending (no marker up to the end of this file) and
-      unknown (a marker that cannot be read), `producer_id` -1 for none;
+      unknown (the marker cannot be read, or something damaged before it may have been it), `producer_id` -1 for none;
     - a transaction marker: `control` is commit or abort (unknown: a control record of another type), key and value are
       null;
     - the end of a file whose last batch lost its last records to compaction: `control` is compacted, `offset` is the
@@ -96,6 +96,8 @@ class _SegmentReader:
         self.decompressor = decompressor
         self.choose = choose
         self.survey = survey_segment(segment, base_offset)
+        # Of the windows that were looked at for transactions, by where they start: `Window.sound`.
+        self.sound: dict[int, npt.NDArray[np.bool_]] = {}
 
     def read(self) -> Iterator[pa.RecordBatch]:
         expected = reached = self.base_offset
@@ -129,22 +131,23 @@ class _SegmentReader:
 
     def _outcomes(self) -> list[npt.NDArray[np.int8] | None]:
         """The transaction outcomes of each window's batches, None for a window without transactions."""
-        outcomes: list[npt.NDArray[np.int8] | None] = []
+        windows = self.survey.windows
+        outcomes: list[npt.NDArray[np.int8] | None] = [None] * len(windows)
         transactions = Transactions()
-        for start, transactional in zip(self.survey.windows[::-1], self.survey.transactional[::-1], strict=True):
-            if not transactional:
-                outcomes.append(None)
-                continue
-            window = self._window(start)
-            headers = window.headers
-            outcomes.append(
-                transactions.outcomes_before(headers.producer_id, headers.has(TRANSACTIONAL), window.markers())
+        concerned = np.flatnonzero(self.survey.transactional).tolist()
+        # Those in between too: what is damaged there may have been a marker.
+        for index in range(concerned[-1], concerned[0] - 1, -1) if concerned else ():
+            unchecked = self._window(windows[index])
+            sound = self.sound[windows[index]] = unchecked.find_sound()
+            headers, markers = unchecked.headers, replace(unchecked, sound=sound).markers()
+            outcomes[index] = transactions.outcomes_before(
+                headers.producer_id, headers.has(TRANSACTIONAL), markers, ~sound
             )
-        return outcomes[::-1]
+        return outcomes
 
     def _window(self, start: int) -> Window:
         headers, end = read_window(self.segment, start)
         first, last = np.searchsorted(self.survey.out_of_order, [start, end])
         overlapping = np.searchsorted(headers.position, self.survey.out_of_order[first:last])
         faults = headers.faults() | dict.fromkeys(overlapping.tolist(), "offsets overlap the batch beside it")
-        return Window(self.segment, headers, faults, self.decompressor, self.batch_rows)
+        return Window(self.segment, headers, faults, self.decompressor, self.batch_rows, self.sound.get(start))

@@ -26,25 +26,39 @@ class Transactions:
         self._next_marker: dict[int, int] = {}
 
     def outcomes_before(
-        self, producer_id: npt.NDArray[np.int64], transactional: npt.NDArray[np.bool_], marker: npt.NDArray[np.int8]
+        self,
+        producer_id: npt.NDArray[np.int64],
+        transactional: npt.NDArray[np.bool_],
+        marker: npt.NDArray[np.int8],
+        damaged: npt.NDArray[np.bool_],
     ) -> npt.NDArray[np.int8]:
         """Return the outcome code of each of the batches, in log order, that lie before those that were given last.
 
         `marker` is what a control batch says: COMMITTED, ABORTED, or UNKNOWN where it cannot be read, for a later
         marker speaks of a later transaction; NONE for every other batch. A marker has the outcome that it decides.
+        A `damaged` batch may have been the marker of any producer: no later one decides what lies before it.
         """
-        outcomes = _outcomes(producer_id, transactional, marker)
+        so_far = np.cumsum(damaged, dtype=np.int64)
+        outcomes = _outcomes(producer_id, transactional, marker, so_far)
         open_ended = np.flatnonzero(outcomes == PENDING)
         outcomes[open_ended] = [
             self._next_marker.get(producer, PENDING) for producer in producer_id[open_ended].tolist()
         ]
+        is_hidden = so_far[open_ended] < so_far[-1:]
+        outcomes[open_ended[is_hidden & (outcomes[open_ended] != PENDING)]] = UNKNOWN
+        if damaged.any():
+            self._next_marker = dict.fromkeys(self._next_marker, UNKNOWN)
         markers = np.flatnonzero(marker)[::-1]
-        self._next_marker.update(zip(producer_id[markers].tolist(), marker[markers].tolist(), strict=True))
+        says = np.where(so_far[markers] > 0, UNKNOWN, marker[markers])
+        self._next_marker.update(zip(producer_id[markers].tolist(), says.tolist(), strict=True))
         return outcomes
 
 
 def _outcomes(
-    producer_id: npt.NDArray[np.int64], transactional: npt.NDArray[np.bool_], marker: npt.NDArray[np.int8]
+    producer_id: npt.NDArray[np.int64],
+    transactional: npt.NDArray[np.bool_],
+    marker: npt.NDArray[np.int8],
+    damaged_so_far: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int8]:
     outcomes = np.zeros(len(producer_id), np.int8)
     concerned = np.flatnonzero(transactional | (marker != NONE))
@@ -60,5 +74,7 @@ def _outcomes(
     decided = following < nobody
     decided[decided] = producer[following[decided]] == producer[decided]
     outcomes[concerned] = PENDING
-    outcomes[concerned[decided]] = says[following[decided]]
+    by = following[decided]
+    is_hidden = damaged_so_far[concerned[by]] > damaged_so_far[concerned[decided]]
+    outcomes[concerned[decided]] = np.where(is_hidden, UNKNOWN, says[by])
     return outcomes

@@ -29,13 +29,17 @@ MARKER_OUTCOMES: Final = np.array([transactions.ABORTED, transactions.COMMITTED,
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Neighbouring batches, and why some of them cannot be right, by index."""
+    """Neighbouring batches, and why some of them cannot be right, by index.
+
+    `sound` says whose CRC was found right, if anybody has looked.
+    """
 
     segment: memoryview
     headers: BatchHeaders
     faults: dict[int, str]
     decompressor: Decompressor
     batch_rows: int
+    sound: npt.NDArray[np.bool_] | None = None
 
     def markers(self) -> npt.NDArray[np.int8]:
         """Return what each batch says as a transaction marker, as an outcome; NONE for those that are no markers."""
@@ -47,6 +51,18 @@ class Window:
             marker[control[done + group.records.batch]] = MARKER_OUTCOMES[group.control_types()]
             done += len(group.headers)
         return marker
+
+    def find_sound(self) -> npt.NDArray[np.bool_]:
+        """Return for which batches a CRC vouches: what their headers say is what was written.
+
+        Not for one with more records than anybody wants to look at.
+        """
+        sound = self.headers.size - HEADER_SIZE <= self.decompressor.limit
+        checked = np.flatnonzero(sound)
+        columns = (self.headers.position, self.headers.size, self.headers.crc)
+        for batch, position, size, crc in zip(checked.tolist(), *(c[checked].tolist() for c in columns), strict=True):
+            sound[batch] = google_crc32c.value(self._checked(position, size)) == crc
+        return sound
 
     def groups(self, chosen: npt.NDArray[np.int64]) -> Iterator[BatchGroup]:
         """Cut these batches into groups of at most `batch_rows` records and a few MiB, or of one batch."""
@@ -80,15 +96,17 @@ class Window:
         Returns the bytes, how many of them are of each batch, and why some batches have none.
         """
         headers = self.headers[batches]
-        columns = (batches, headers.position, headers.size, headers.crc, headers.attributes & CODEC_MASK)
+        sound = np.zeros(len(batches), np.bool_) if self.sound is None else self.sound[batches]
+        columns = (batches, headers.position, headers.size, headers.crc, headers.attributes & CODEC_MASK, sound)
         contents: list[bytes] = []
         errors: dict[int, str] = {}
         size = 0
-        for batch, position, batch_size, crc, codec in zip(*(column.tolist() for column in columns), strict=True):
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for batch, position, batch_size, crc, codec, is_sound in rows:
             try:
                 if batch in self.faults:
                     raise ValueError(self.faults[batch])  # noqa: TRY301
-                content = self._content(position, batch_size, crc, codec)
+                content = self._content(position, batch_size, None if is_sound else crc, codec)
                 size += len(content)
             except ValueError as error:
                 errors[len(contents)] = f"batch at byte {position}: {error}"
@@ -100,15 +118,18 @@ class Window:
         sizes = np.fromiter(map(len, contents), np.int64, len(contents))
         return b"".join([*contents, bytes(PADDING)]), sizes, errors
 
-    def _content(self, position: int, size: int, crc: int, codec: int) -> bytes:
+    def _content(self, position: int, size: int, crc: int | None, codec: int) -> bytes:
         """Return the records of a batch, behind `RECORDS_AT` other bytes if they are not compressed.
 
-        Raises ValueError with the reason.
+        `crc` is None for one that was checked. Raises ValueError with the reason.
         """
         if size - HEADER_SIZE > self.decompressor.limit:
             raise CompressionError(f"refused: more than {self.decompressor.limit} bytes of records")
-        checked = bytes(self.segment[position + ATTRIBUTES_AT : position + size])
-        actual = google_crc32c.value(checked)
-        if actual != crc:
+        checked = self._checked(position, size)
+        if crc is not None and (actual := google_crc32c.value(checked)) != crc:
             raise ValueError(f"its CRC-32C is {actual:#010x}, the header says {crc:#010x}")
         return self.decompressor.decompress(codec, checked[RECORDS_AT:]) if codec else checked
+
+    def _checked(self, position: int, size: int) -> bytes:
+        """Return the bytes that a batch's CRC covers."""
+        return bytes(self.segment[position + ATTRIBUTES_AT : position + size])
