@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pyspark
 import pytest
+from pyspark.sql import functions as F
 
 from kip848_records import session
 from kip848_records.setup_errors import SetupError
@@ -61,6 +62,15 @@ def test_workers_run_the_session_s_interpreter(spark):
             yield batch.from_pydict({"path": [sys.executable]})
 
     assert spark.range(1).mapInArrow(interpreter, "path string").first().path == sys.executable
+
+
+def test_workers_get_no_more_than_some_mb_at_a_time(spark):
+    def sizes(batches):
+        for batch in batches:
+            yield batch.from_pydict({"mb": [batch.nbytes >> 20]})
+
+    large = spark.range(0, 6, 1, 1).select(F.encode(F.repeat(F.lit("x"), 15 << 20), "utf-8").alias("value"))
+    assert max(row.mb for row in large.mapInArrow(sizes, "mb long").collect()) < 32 + 15
 
 
 def test_a_session_without_delta_is_refused():
