@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -14,7 +14,7 @@ from pyspark.errors import IllegalArgumentException, PySparkException
 from kip848_records.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -23,7 +23,8 @@ FORMATS = ("segments", "parquet", "delta", "json")
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 """How a path begins that names its file system."""
 
-_SEGMENT = re.compile(r"\.log$")
+_SWAP = ".swap"
+_SEGMENT = re.compile(rf"(\.log|(^|/)\d{{20}}\.log\{_SWAP})$")
 _PARQUET = re.compile(r"\.parquet$")
 _JSON = re.compile(r"\.(json|jsonl|ndjson)(\.(gz|bz2|zst|zstd|lz4|snappy|deflate))?$")
 _PARTITION_FOLDER = re.compile(r"__consumer_offsets-\d+/[^/]+$")
@@ -59,7 +60,7 @@ def find_copies(spark: SparkSession, paths: str | Iterable[str], source_format: 
         raise InputError.unknown_format(source_format, FORMATS)
     given = [paths] if isinstance(paths, str) else dict.fromkeys(paths)
     copies = [copy for path in given for copy in _copies_at(spark, path, source_format)]
-    return _join_files(copies)
+    return [replace(copy, files=without_replaced(copy.files)) for copy in _join_files(copies)]
 
 
 def _join_files(copies: list[Copy]) -> list[Copy]:
@@ -75,6 +76,19 @@ def _join_files(copies: list[Copy]) -> list[Copy]:
         else:
             joined[name] = Copy(name, "segments", sorted({*before.files, *copy.files}))
     return list(joined.values())
+
+
+def without_replaced(files: Collection[str]) -> list[str]:
+    """Leave out each `X.log.swap` that has `X.log` beside it.
+
+    That is how the cleaner puts its results in place (Kafka's `LocalLog.replaceSegments`): the whole result is there as
+    `.swap`, then the segments that it replaces are renamed to `.deleted`, in order, then the result loses its `.swap`.
+    So where the first of them is there, all are; where it is gone, the result stands for it, as for a broker that
+    starts (`LogLoader.load`). The broker then deletes what is left of the others. They have the same bytes at the same
+    offsets, or more, and are read as well.
+    """
+    there = set(files)
+    return [file for file in files if not (file.endswith(_SWAP) and file.removesuffix(_SWAP) in there)]
 
 
 def _copies_at(spark: SparkSession, path: str, source_format: str | None) -> list[Copy]:
@@ -119,8 +133,8 @@ def _holds_tables(spark: SparkSession, path: str) -> bool:
 
 def _segments_below(spark: SparkSession, path: str, folders: str = "") -> list[str]:
     # Brokers keep partitions that they move or delete beside the others, under longer names.
-    found = _list(spark, path, f"{folders}/__consumer_offsets-*/*.log") or []
-    return [file for file in found if _PARTITION_FOLDER.search(file)]
+    found = _list(spark, path, f"{folders}/__consumer_offsets-*/*.{{log,log{_SWAP}}}") or []
+    return [file for file in found if _PARTITION_FOLDER.search(file) and _SEGMENT.search(file)]
 
 
 def _brokers_below(spark: SparkSession, path: str) -> list[Copy]:

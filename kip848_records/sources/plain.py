@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.sources.files import URI
+from kip848_records.sources.files import URI, without_replaced
 from kip848_records.sources.log import TOPIC
 from kip848_records.sources.segments import mapped, places, read_file
 
@@ -49,7 +49,9 @@ def _files(path: str) -> Mapping[str, Place]:
     """Return the place of each segment file in a broker's data folder; none if it is anything else."""
     if URI.match(path) or not os.environ.keys().isdisjoint(_NAME_FILE_SYSTEMS):
         return {}
-    found = [str(file) for file in Path(path).glob(f"{TOPIC}-*/*.log") if file.name[0] not in "._"]
+    folder = Path(path)
+    matching = [file for ending in ("log", "log.swap") for file in folder.glob(f"{TOPIC}-*/*.{ending}")]
+    found = without_replaced([str(file) for file in matching if file.name[0] not in "._"])
     known = places(found)
     return known if len(known) == len(found) else {}
 

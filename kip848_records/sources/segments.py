@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kip848_records.protocol.segments.rows import Chooser, GroupColumns
 
 # A partition is an int, an offset a long: the digits that always fit are enough.
-_FILE = re.compile(rf"{TOPIC}-(\d{{1,9}})/0*(\d{{1,18}})\.log$")
+_FILE = re.compile(rf"{TOPIC}-(\d{{1,9}})/0*(\d{{1,18}})\.log(\.swap)?$")
 _LOCAL = re.compile("^file:/+")
 _TIMESTAMP = pa.timestamp("us", "UTC")
 # The content of a file comes as a column of Arrow's, whose buffer doubles until it fits: up to 1 GiB, and not to 2 GiB.
@@ -43,6 +43,7 @@ LARGEST_CONTENT_BYTES = 1 << 30
 def read_segments(spark: SparkSession, files: list[str], *, offset_commits: bool = True) -> DataFrame:
     """Return the rows (`COPY_SCHEMA`) of one copy's segments, `<...>/__consumer_offsets-<partition>/<base offset>.log`.
 
+    A name may end in `.log.swap` (`sources.files.without_replaced`).
     A transaction that is open at the end of its file is `pending`: `settle_transactions` looks into the next ones. What
     cannot be read becomes a row with an error that names the file. Without `offset_commits` they and the markers of
     transactions are left out, and rows `left out` count them. Raises InputError for a file that is not named so,

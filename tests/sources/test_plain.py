@@ -63,6 +63,15 @@ def test_the_command_needs_no_java(captures, tmp_path):
     assert (done.returncode, done.stderr, len(done.stdout.splitlines())) == (0, "", 3)
 
 
+def test_a_swap_file_stands_for_the_segment_that_is_gone(captures, tmp_path):
+    shutil.copytree(captures / "kafka-4.3.1" / "segments", tmp_path, dirs_exist_ok=True)
+    expected = lines(tmp_path)
+    first, second, _ = sorted(tmp_path.glob("*/*.log"))
+    first.rename(f"{first}.swap")
+    Path(f"{second}.swap").write_bytes(b"garbage")
+    assert lines(tmp_path) == expected
+
+
 def test_a_transaction_that_is_open_at_the_end_of_the_last_file_is_pending(folder, tmp_path):
     segment(folder, 0, write_batch([offset_commit(0)]), write_marker(1, 5, "commit"))
     segment(folder, 2, in_transaction(2))

@@ -7,7 +7,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
+from kip848_records.history import copy_history
 from kip848_records.sources import read_log, reading, segments, settle_transactions
+from kip848_records.sources.copies import drop_copies
 from tests.dump_log import read_dump_logs
 from tests.log_rows import in_log_order
 from tests.protocol.segment_writer import Record, write_batch, write_marker
@@ -83,6 +85,52 @@ def test_a_broker_s_data_folder(spark, partition, expected, tmp_path):
     (tmp_path / "meta.properties").write_text("node.id=1\n")
     (tmp_path / "notes.json").write_text("{}")
     assert in_log_order(read_log(spark, str(tmp_path))) == expected
+
+
+class TestSwapFiles:
+    """A broker that has cleaned segments makes way for the result, `.swap`, and then gives it their name."""
+
+    @pytest.fixture
+    def folder(self, partition, tmp_path):
+        shutil.copytree(partition, tmp_path / "data" / "__consumer_offsets-0")
+        return tmp_path / "data" / "__consumer_offsets-0"
+
+    @pytest.mark.parametrize("level", ["data", "folder", "file", "brokers"])
+    def test_one_stands_for_the_segment_that_is_gone(self, spark, folder, expected, level):
+        (file,) = folder.glob("*.log")
+        swap = file.rename(f"{file}.swap")
+        (folder / f"{file.name}.deleted").write_bytes(b"what was there before")
+        path = {"data": folder.parent, "folder": folder, "file": swap, "brokers": folder.parents[1]}[level]
+        assert in_log_order(read_log(spark, str(path))) == expected
+
+    @pytest.mark.parametrize("level", ["data", "folder", "files"])
+    def test_one_beside_the_segment_is_left_alone(self, spark, folder, expected, level):
+        (file,) = folder.glob("*.log")
+        swap = folder / f"{file.name}.swap"
+        swap.write_bytes(b"garbage " * 50)
+        paths = {"data": [folder.parent], "folder": [folder], "files": [file, swap]}[level]
+        assert in_log_order(read_log(spark, map(str, paths))) == expected
+
+    def test_what_cannot_be_read_of_one_names_it(self, spark, tmp_path):
+        segment(tmp_path / "__consumer_offsets-4", 17, b"garbage " * 50)
+        (file,) = tmp_path.glob("*/*.log")
+        file.rename(f"{file}.swap")
+        (row,) = read_log(spark, str(tmp_path)).filter("control is null").collect()
+        assert f"/__consumer_offsets-4/{17:020}.log.swap: " in row.error
+
+    def test_segments_that_it_replaces_may_still_be_there(self, spark, tmp_path):
+        folder = tmp_path / "__consumer_offsets-0"
+        segment(folder, 0, write_batch([offset_commit(1), offset_commit(5)], base_offset=0, last_offset=5))
+        (file,) = folder.glob("*.log")
+        file.rename(f"{file}.swap")
+        segment(folder, 4, write_batch([offset_commit(4), offset_commit(5)]))
+        segment(folder, 6, write_batch([offset_commit(6)]))
+        log = drop_copies(read_log(spark, str(tmp_path)))
+        told = [(row["offset"], row["error"]) for row in in_log_order(log) if row["control"] is None]
+        assert told == [(offset, None) for offset in (1, 4, 5, 6)]
+        (history,) = copy_history(log).collect()
+        assert (history.first_offset, history.complete_from, history.last_offset) == (0, 5, 6)
+        assert not history.head_missing
 
 
 @pytest.mark.parametrize("name", _ODD_NAMES)
