@@ -113,14 +113,9 @@ REBALANCE_LAG = TableSpec(
         Column(
             "revoke_ms",
             BIGINT,
-            "Time in UNREVOKED_PARTITIONS since target_at, in ms: asked to give partitions up. A static member that is "
-            "away is in no state",
+            "Time in UNREVOKED_PARTITIONS since target_at, in ms: asked to give partitions up, and not away meanwhile",
         ),
-        Column(
-            "wait_ms",
-            BIGINT,
-            "Time in UNRELEASED_PARTITIONS since target_at, in ms, likewise: waiting for other members",
-        ),
+        Column("wait_ms", BIGINT, "Time in UNRELEASED_PARTITIONS, likewise: waiting for other members"),
         Column(
             "blocked_by",
             ArrayType(STRING),
