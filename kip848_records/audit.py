@@ -272,7 +272,8 @@ def _tables(
         lambda: landing.keep_any(decoded.quarantine, "quarantine"),
         lambda: landing.keep(topic_names(spark, decoded.records, options.topics or {}), "topics"),
     )
-    known = Known(partition_histories(known_history(landing.history)), quarantine, topics, captured_at)
+    lost = None if quarantine is None else landing.lost(quarantine)
+    known = Known(partition_histories(known_history(landing.history)), lost, topics, captured_at)
     records = {
         **dict.fromkeys(RECORD_TABLES),
         **with_inferred(decoded.records),

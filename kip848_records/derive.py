@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 class Known:
     """What the timelines of a log go by besides its records.
 
-    `history`: that of each partition. `quarantine`: those of the table of that name, None if it has none.
-    `topics`: ``topic_id, topic``. `captured_at`: when the log was copied.
+    `history`: that of each partition. `quarantine`: the rows of the table of that name with which something was lost,
+    None if it has none. `topics`: ``topic_id, topic``. `captured_at`: when the log was copied.
     """
 
     history: Mapping[int, PartitionHistory]

@@ -60,6 +60,7 @@ def copy_history(log: DataFrame) -> DataFrame:
             "last_offset",
             F.greatest(F.coalesce(by_files, by_rows), F.col("last_unread") + 1).alias("complete_from"),
             F.when(of_segments, starts_late).when(starts_at_0, F.lit(False)).alias("head_missing"),  # noqa: FBT003
+            F.col("last_unread").isNotNull().alias("is_damaged"),
         )
         .transform(_with_base)
     )
@@ -127,6 +128,27 @@ def with_continuations(copies: DataFrame, log: DataFrame) -> DataFrame:
             }
         )
         .select(copies.columns)
+    )
+
+
+def unread_elsewhere(log: DataFrame, copies: DataFrame) -> DataFrame:
+    """Return ``partition, offset`` of what could not be read in other copies than the base, where the base reaches.
+
+    No last value of a key is lost with it: those the base has.
+
+    Args:
+        log: log rows, as above.
+        copies: the rows of `copy_history`, or of `with_continuations`.
+    """
+    base = copies.filter("is_base").select("partition", F.col("copy").alias("base"), "first_offset", "last_offset")
+    return (
+        log.filter(F.col("error").isNotNull() & F.col("key").isNull())
+        .join(F.broadcast(base), "partition")
+        .filter("offset BETWEEN first_offset AND last_offset")
+        .groupBy("partition", "offset")
+        .agg(F.bool_or(F.array_contains("copies", F.col("base"))).alias("in_base"))
+        .filter("NOT in_base")
+        .select("partition", "offset")
     )
 
 
@@ -210,7 +232,8 @@ def _unbroken(records: DataFrame) -> DataFrame:
 def _with_base(copies: DataFrame) -> DataFrame:
     """Add ``is_base``. Copies that overlap or touch make a chain; the one that reaches the highest offset counts.
 
-    The first copy of that chain is the base; but none whose head is missing, if another has it.
+    The first copy of that chain is the base; but none whose head is missing, nor one that cannot be read in full, if
+    there is another: only the base is asked for what compaction left.
     """
     of_partition = Window.partitionBy("partition")
     so_far = of_partition.orderBy("complete_from", "last_offset", "copy")
@@ -223,6 +246,7 @@ def _with_base(copies: DataFrame) -> DataFrame:
         F.desc("reaches_end"),
         F.col("complete_from").isNull(),
         F.coalesce("head_missing", F.lit(False)),  # noqa: FBT003
+        "is_damaged",
         "complete_from",
         F.desc("last_offset"),
         "copy",
@@ -233,5 +257,5 @@ def _with_base(copies: DataFrame) -> DataFrame:
         .withColumn("reaches_end", F.max("last_offset").over(Window.partitionBy("partition", "chain")) == highest)
         .withColumn("is_base", F.row_number().over(preference) == 1)
         .withColumn("stale_from", F.when(F.col("is_base"), F.lit(0).cast("bigint")))
-        .drop("begins", "chain", "reaches_end")
+        .drop("begins", "chain", "reaches_end", "is_damaged")
     )

@@ -16,7 +16,7 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
-from kip848_records.history import copy_history, stale_places, with_continuations
+from kip848_records.history import copy_history, stale_places, unread_elsewhere, with_continuations
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.sources import reading, settle_transactions
@@ -81,6 +81,14 @@ class Landed(Scratch):
     def without_stale(self, rows: DataFrame) -> DataFrame:
         """Drop rows, by partition and offset, whose keys may have been deleted unseen (`history.stale_places`)."""
         return rows if self.stale is None else rows.join(self.stale, ["partition", "offset"], "left_anti")
+
+    def lost(self, quarantine: DataFrame) -> DataFrame:
+        """Leave out what could not be read in other copies than the base (`history.unread_elsewhere`)."""
+        if self.stale is None:
+            return quarantine
+        elsewhere = unread_elsewhere(self.log, self.history).withColumn("elsewhere", F.lit(True))  # noqa: FBT003
+        marked = quarantine.join(F.broadcast(elsewhere), ["partition", "offset"], "left")
+        return marked.filter("key IS NOT NULL OR elsewhere IS NULL").select(*quarantine.columns)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ def segments(captures):
         "length": before + struct.pack(">qi", base, length ^ 1 << 4) + bad[12:] + behind,
         "large length": before + struct.pack(">qi", base, length ^ 1 << 24) + bad[12:] + behind,
         "cut": before + bad[:30],
+        "compacted": before + bad + b"".join(batches[third + 1 : -8] + batches[-5:]),
         "next batch begins": before + bad + behind + bytes(5),
     }
 
@@ -72,3 +73,13 @@ def test_what_one_copy_lacks_another_may_have(spark, segments, alone, tmp_path):
         write(tmp_path / "whole", partition, segments["whole"])
     told = audited(spark, [tmp_path / "damaged", tmp_path / "whole"], tmp_path / "out")
     assert told == dict.fromkeys(range(len(segments)), alone["whole"])
+
+
+def test_a_copy_that_ended_within_a_batch_may_be_older_than_what_compaction_left(spark, segments, alone, tmp_path):
+    """Of the time at which it ended nobody knows everything; what there was then is known from what is there now."""
+    assert len(set(alone["compacted"].values()) - {"unknown"}) > 0
+    for partition, damage in enumerate(("cut", "crc", "large length")):
+        write(tmp_path / "damaged", partition, segments[damage])
+        write(tmp_path / "later", partition, segments["compacted"])
+    told = audited(spark, [tmp_path / "damaged", tmp_path / "later"], tmp_path / "out")
+    assert told == dict.fromkeys(range(3), alone["compacted"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -229,9 +230,12 @@ def land(rows: DataFrame, untils: Mapping[int, int], folder: Scratch, *, offset_
     landed = folder.keep(kept.sortWithinPartitions("group_id", "offset"), "rows")
     found = seen.get
     passed = {} if offset_commits else {commit: found[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
+    seen_of: Counter[int] = Counter()
+    for each in json.loads(found["seen"] or "[]"):  # of each task there may be a bin of its own
+        seen_of[round(each["x"])] += round(each["y"])
     return Landing(
         landed,
-        {round(each["x"]): round(each["y"]) for each in json.loads(found["seen"] or "[]")},
+        seen_of,
         {each["partition"]: each["ms"] for each in json.loads(found["last"])},
         found["newest_ms"],
         {commit: count for commit, count in passed.items() if count},

@@ -132,7 +132,7 @@ def group_events(
         events = events.join(F.broadcast(losses), "partition", "left")
     events = events.transform(_with_snapshots, settled)
     in_snapshot = [] if settled is None else [_place_in_snapshot()]
-    in_order = events.repartition(*GROUP).sortWithinPartitions(*GROUP, *in_snapshot, "offset")
+    in_order = events.repartition(*GROUP).sortWithinPartitions(*GROUP, *in_snapshot, "offset", "key_type")
     return map_in_arrow(in_order, partial(tell, history), TOLD)
 
 

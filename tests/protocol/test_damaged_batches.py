@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kip848_records.protocol.segments.reader import NotASegmentError, SegmentError, UnsupportedMagicError
 from kip848_records.protocol.segments.survey import CUT
 from tests.protocol.segment_comparisons import read, small_steps
-from tests.protocol.segment_writer import CODECS, frame, plain_batch, plain_records, write_batch, write_marker
+from tests.protocol.segment_writer import CODECS, Record, frame, plain_batch, plain_records, write_batch, write_marker
 
 
 def with_flipped_bit(position: int, data: bytes) -> bytes:
@@ -54,8 +54,26 @@ def test_a_batch_whose_length_is_wrong_does_not_look_like_the_end_of_a_copy(bit:
     assert errors[-1]["offset"] == 3
 
 
+@pytest.mark.parametrize(("epoch", "partitions", "first"), [(2, 50, 200_000), (2, 1000, 1_000_000), (5, 20, 1 << 40)])
+def test_offset_commits_that_are_cut_hold_no_batch(epoch: int, partitions: int, first: int):
+    """Their values have bytes that look like a header: a partition's zeros, 16 bytes before a leader epoch."""
+    records = [
+        Record(
+            offset=3 + partition,
+            timestamp=1_750_000_000_000,
+            key=struct.pack(">hh8sh6si", 1, 8, b"payments", 6, b"orders", partition),
+            value=struct.pack(">hqihq", 3, first + 977 * partition, epoch, 0, 1_750_000_000_000),
+        )
+        for partition in range(partitions)
+    ]
+    whole = write_batch(records)
+    for cut in range(len(whole) // 9, len(whole), len(whole) // 9):
+        *_, error = read(plain_batch(0) + whole[:cut])
+        assert error["error"].startswith(CUT)
+
+
 def test_what_looks_like_batches_everywhere_is_not_searched_without_end():
-    start = bytes(8) + struct.pack(">iiBI", 1000, 0, 2, 0)
+    start = struct.pack(">qiiBI", 7, 1000, 0, 2, 0)
     (*_, error) = read(plain_batch(0) + bytes(8) + struct.pack(">iiB", 2**30, 0, 2) + start * 100_000)
     assert error["error"] == f"the batch at byte {len(plain_batch(0))} has a wrong length, for others follow it"
 

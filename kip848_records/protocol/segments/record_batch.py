@@ -30,7 +30,6 @@ HEADER: Final = np.dtype(
 HEADER_SIZE: Final = HEADER.itemsize
 LOG_OVERHEAD: Final = 12
 MAGIC_AT: Final = 16
-CRC_AT: Final = 17
 ATTRIBUTES_AT: Final = 21
 MAGIC: Final = 2
 

@@ -20,7 +20,6 @@ from kip848_records.protocol.segments.offset_order import OffsetOrder
 from kip848_records.protocol.segments.record_batch import (
     ATTRIBUTES_AT,
     CONTROL,
-    CRC_AT,
     HEADER_SIZE,
     LOG_OVERHEAD,
     MAGIC,
@@ -32,6 +31,8 @@ from kip848_records.protocol.segments.record_batch import (
 WINDOW_BATCHES = 32_768
 LEGACY_OVERHEAD: Final = 14
 _SEARCHED_BYTES: Final = 16 * 1024 * 1024
+_MOST_OFFSETS: Final = 1 << 32
+"""More than lie between two batches of a file: a segment has offsets of 31 bits."""
 
 
 class SegmentError(ValueError):
@@ -145,29 +146,31 @@ def _tail(segment: memoryview, position: int) -> Tail:
     if not len(rest) or (len(rest) >= LOG_OVERHEAD and not np.frombuffer(rest, np.uint8).any()):
         return Tail(position, None)
     if _starts_like_batch(rest) and (len(rest) < LOG_OVERHEAD or _length(rest) >= HEADER_SIZE - LOG_OVERHEAD):
-        if _holds_batch(rest[1:]):
+        if len(rest) > LOG_OVERHEAD and _holds_batch(rest[1:], int.from_bytes(rest[:8], "big")):
             return Tail(position, f"the batch at byte {position} has a wrong length, for others follow it")
         return Tail(position, f"{CUT} at byte {position}")
     return Tail(position, f"no record batch at byte {position}")
 
 
-def _holds_batch(data: memoryview) -> bool:
-    """Return whether a whole batch stands anywhere in some bytes, by its CRC.
+def _holds_batch(data: memoryview, base_offset: int) -> bool:
+    """Return whether a whole batch of a higher offset stands anywhere in some bytes, by its header and its CRC.
 
-    Also where more places look like the start of one than can be tried, as in no file that was only cut.
+    Also where more places have such a header than can be tried: in records that were only cut hardly any has.
     """
     to_try = 2 * len(data)
     for start in range(0, len(data) - HEADER_SIZE, _SEARCHED_BYTES):
         found = np.frombuffer(data[start : start + _SEARCHED_BYTES + MAGIC_AT], np.uint8)
         for place in np.flatnonzero((found[:-MAGIC_AT] == 0) & (found[MAGIC_AT:] == MAGIC)).tolist():
-            batch = data[start + place :]
-            end = LOG_OVERHEAD + _length(batch)
-            if HEADER_SIZE <= end <= len(batch):
-                crc = int.from_bytes(batch[CRC_AT:ATTRIBUTES_AT], "big")
-                if google_crc32c.value(bytes(batch[ATTRIBUTES_AT:end])) == crc:
-                    return True
-                to_try -= end
-            to_try -= HEADER_SIZE
+            end = start + place + LOG_OVERHEAD + _length(data[start + place :])
+            if not start + place + HEADER_SIZE <= end <= len(data):
+                continue
+            batch = data[start + place : end]
+            header = BatchHeaders.read(batch, np.zeros(1, np.int64))
+            if header.faults() or not 0 < int(header.base_offset[0]) - base_offset < _MOST_OFFSETS:
+                continue
+            if google_crc32c.value(bytes(batch[ATTRIBUTES_AT:])) == header.crc[0]:
+                return True
+            to_try -= len(batch)
             if to_try < 0:
                 return True
     return False
