@@ -45,7 +45,6 @@ _ALLOWED = {
     "tables/places.py": {"DeltaTable": "its static methods hand a session of Connect the class that Connect has"},
     "check.py": {"collect": "the audits that there are, and the first rows of each verdict"},
     "decode/dialects.py": {"collect": "a row of counts"},
-    "sources/dump.py": {"collect": "a few lines, to tell a dump from any other JSON"},
     "sources/segments.py": {"collect": "a path"},
     "sources/topic/admin.py": {"py4j": "what it raises"},
     "sources/topic/jvm.py": {
