@@ -56,8 +56,8 @@ def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
     prepare_tables(spark, out, migrate=False)
     _check_finished(spark, out)
     runs = read(spark, out, AUDIT_RUNS.name)
-    # Of the last run: an earlier one may have been given a wrong time.
-    # Versions that had no such columns knew no runs, and never set anything aside.
+    # Of the last run, for an earlier one may have been given a wrong time. Versions that had no such columns knew no
+    # runs, and never set anything aside.
     captured = F.max_by(F.unix_millis("captured_at"), "run" if "run" in runs.columns else "captured_at")
     aside = F.max("is_set_aside") if "is_set_aside" in runs.columns else F.lit(False)  # noqa: FBT003
     found = runs.groupBy("cluster").agg(captured.alias("captured_ms"), aside.alias("is_set_aside")).collect()

@@ -124,10 +124,9 @@ def _with_return(gone: DataFrame, rows: DataFrame) -> DataFrame:
 
 def _places(reading: Reading, ends: Ends, again: list[Read]) -> DataFrame:
     """Return of each partition where its log starts now, which offsets this run reads, and when it was read before."""
-    starts = {partition: start for partition, (start, _) in ends.offsets.items()}
-    untils = {partition: until for partition, (_, until) in reading.ends.offsets.items()}
+    now, this_run = ends.offsets, reading.ends.offsets
     places = [
-        (read.partition, starts[read.partition], read.until_offset, untils[read.partition], read.captured_ms)
+        (read.partition, now[read.partition][0], read.until_offset, this_run[read.partition][1], read.captured_ms)
         for read in again
     ]
     return reading.kept.spark.createDataFrame(

@@ -114,8 +114,7 @@ def read_on(reading: Reading, folder: Scratch) -> Run:
     landing = Landing()
     if filled:
         with live.reading():
-            untils = {partition: until for partition, (_, until) in filled.items()}
-            landing = land(live.read(filled), untils, folder, offset_commits=reading.wanted.offset_commits)
+            landing = land(live.read(filled), filled, folder, offset_commits=reading.wanted.offset_commits)
     return keep(reading, landing, folder)
 
 
@@ -206,17 +205,17 @@ def _newest(times: Iterable[int | None]) -> int | None:
     return max((ms for ms in times if ms is not None), default=None)
 
 
-def land(rows: DataFrame, untils: Mapping[int, int], folder: Scratch, *, offset_commits: bool) -> Landing:
-    """Copy the rows that count, in one pass; what is left out is counted. Partitions are read up to `untils`."""
+def land(rows: DataFrame, ranges: Mapping[int, tuple[int, int]], folder: Scratch, *, offset_commits: bool) -> Landing:
+    """Copy the rows that count, in one pass; what is left out is counted. `ranges`: which rows of each partition."""
     is_of_reader = reduce(or_, (group_id().startswith(prefix) for prefix in _SPARK_READERS))
     is_readers = F.coalesce(is_of_reader, F.lit(False))  # noqa: FBT003
-    lasts = F.array(*(F.lit(untils.get(partition, 0) - 1) for partition in range(max(untils) + 1)))
-    is_last = F.col("offset") == F.get(lasts, F.col("partition"))
+    untils = F.array(*(F.lit(ranges.get(partition, (0, 0))[1]) for partition in range(max(ranges) + 1)))
+    is_last = F.col("offset") == F.get(untils, F.col("partition")) - 1
     last = F.struct("partition", F.unix_millis("timestamp").alias("ms"))
     counts = {f"type_{commit}": F.count_if(key_of_types([commit]) & ~is_readers) for commit in OFFSET_COMMIT_TYPES}
     counts |= {
         # With a bin for each partition it counts exactly. As many counters would cost a row more than all else here.
-        "seen": F.to_json(F.histogram_numeric("partition", F.lit(max(2, len(untils))))),
+        "seen": F.to_json(F.histogram_numeric("partition", F.lit(max(2, len(ranges))))),
         "last": F.to_json(F.collect_list(F.when(is_last, last))),
         "newest_ms": newest_ms(),
         "left_out": F.count_if(is_readers),

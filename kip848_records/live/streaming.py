@@ -73,8 +73,7 @@ def _add(reading: Reading, folder: Scratch, batch: DataFrame, planned: Mapping[i
     is_new = [(F.col("partition") == partition) & (F.col("offset") >= first) for partition, first in starting.items()]
     wanted = batch.where(reduce(or_, is_new))
     reached = _reached(reading, starting, planned)
-    untils = {partition: until for partition, (_, until) in reached.ends.offsets.items()}
-    landing = land(wanted, untils, folder, offset_commits=reading.wanted.offset_commits)
+    landing = land(wanted, reached.ends.offsets, folder, offset_commits=reading.wanted.offset_commits)
     return [keep(reached, landing, folder)]
 
 

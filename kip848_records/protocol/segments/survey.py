@@ -146,7 +146,7 @@ def _tail(segment: memoryview, position: int) -> Tail:
     if not len(rest) or (len(rest) >= LOG_OVERHEAD and not np.frombuffer(rest, np.uint8).any()):
         return Tail(position, None)
     if _starts_like_batch(rest) and (len(rest) < LOG_OVERHEAD or _length(rest) >= HEADER_SIZE - LOG_OVERHEAD):
-        if len(rest) > LOG_OVERHEAD and _holds_batch(rest[1:], int.from_bytes(rest[:8], "big")):
+        if _holds_batch(rest[1:], int.from_bytes(rest[:8], "big")):
             return Tail(position, f"the batch at byte {position} has a wrong length, for others follow it")
         return Tail(position, f"{CUT} at byte {position}")
     return Tail(position, f"no record batch at byte {position}")
