@@ -1,20 +1,41 @@
-"""The command `kip848`, as it is installed: Spark, which it needs, is one of the package's extras."""
+"""The installed command `kip848`; Spark, which most commands need, is an extra of the package."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 from kip848_records.setup_errors import SetupError
+from kip848_records.threads import threads_at_work
+
+_INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command line; return its exit code, 2 where there is no PySpark or no Delta."""
+    """Run the command line; return its exit code, 2 if PySpark or Delta is missing, 130 after Ctrl-C."""
+    try:
+        code = _run()
+    except KeyboardInterrupt:  # while modules are imported, or arguments are parsed
+        print("interrupted", file=sys.stderr)  # noqa: T201 - the output of a command
+        code = _INTERRUPTED
+    finally:
+        # The command has ended and its exit code is final, although Python needs a moment to exit.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if threads_at_work():  # Python would wait for them, and Spark may never answer
+        sys.stdout.flush()
+        os._exit(code)
+    return code
+
+
+def _run() -> int:
     try:
         from kip848_records import cli  # noqa: PLC0415 - not before it is known to be there
+
+        return cli.main()
     except ModuleNotFoundError as missing:
-        if missing.name is None or missing.name.split(".")[0] not in {"delta", "pyspark"}:
+        failure = SetupError.of_missing_module(missing)
+        if failure is None:
             raise
-        failure = SetupError.no_spark(missing.name)
-        print(f"error: {failure.message}\nhint: {failure.hint}", file=sys.stderr)  # noqa: T201 - what a command does
+        print(f"error: {failure.message}\nhint: {failure.hint}", file=sys.stderr)  # noqa: T201
         return failure.exit_code
-    return cli.main()

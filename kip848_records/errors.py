@@ -1,7 +1,7 @@
-"""What a user can put right: errors of one line each, ending in a hint.
+"""Errors that the user can fix: one line each, with a hint.
 
-Bad rows are data (quarantine) and bugs are ordinary exceptions; only what the caller can mend is
-a `Kip848Error`. Each is built by a named constructor, so that a message is worded in one place.
+Bad rows are data (quarantine) and bugs are ordinary exceptions; a `Kip848Error` is a problem that the caller can fix.
+Named constructors build the errors, so that each message is written in one place.
 """
 
 from __future__ import annotations
@@ -45,92 +45,98 @@ class InputError(Kip848Error):
 
     @classmethod
     def path_not_found(cls, path: str) -> Self:
-        """Nothing is at `path`."""
+        """Nothing exists at `path`."""
         return cls(f"there is nothing at {path}", f"expected {_SOURCES}")
 
     @classmethod
     def empty_folder(cls, path: str) -> Self:
-        """`path` holds no file of the format that is looked for."""
+        """`path` holds no file of the expected format."""
         return cls(f"{path} holds no files to read", f"expected {_SOURCES}")
 
     @classmethod
     def no_file_of_format(cls, path: str, name: str) -> Self:
         """`path` holds files, but none of the format that the user named."""
-        return cls(
-            f"{path} holds no files of the format {name}", "name the format that they are of, or leave out --format"
-        )
+        return cls(f"{path} holds no files of the format {name}", "pass the format of the files, or omit --format")
 
     @classmethod
     def colon_in_path(cls, path: str) -> Self:
-        """Hadoop refuses to look for a pattern below a folder with a colon in its name."""
+        """Hadoop cannot apply a pattern below a folder with a colon in its name."""
         return cls(
-            f"{path} has a colon in it, below which Spark finds no __consumer_offsets-<partition> folders",
-            "rename the folder, or name one partition's folder",
+            f"{path} contains a colon, so Spark cannot find __consumer_offsets-<partition> folders below it",
+            "rename the folder, or pass the folder of one partition",
         )
 
     @classmethod
     def not_delta(cls, path: str) -> Self:
         """There is no `_delta_log` at `path`."""
-        return cls(f"{path} is no Delta table", f"expected {_SOURCES}")
+        return cls(f"{path} is not a Delta table", f"expected {_SOURCES}")
 
     @classmethod
     def tables_not_log(cls, path: str) -> Self:
-        """What was made of a log lies at `path`."""
+        """`path` holds the tables of an audit instead of a log."""
         return cls(
             f"{path} holds the tables of an audit, not a log",
-            "name the log that was audited; kip848 check, explain and report take tables, a folder at a time",
+            "pass the log that was audited; kip848 check, explain and report take one folder of tables",
         )
 
     @classmethod
-    def tables_in_dump(cls, out: str, dump: str) -> Self:
-        """Spark reads a dump's whole folder, and would find the tables in it the next time."""
-        return cls(f"tables in {out} would lie in the dump {dump}", "name a folder beside it with --out")
+    def output_at_source(cls, option: str, output: str, relation: str, source: str) -> Self:
+        """The next run would read the output as part of the source, or the output would overwrite the source."""
+        return cls(f"{option} {output} {relation} the source {source}", f"pass a folder outside of it with {option}")
+
+    @classmethod
+    def output_in_broker_folder(cls, option: str, output: str, folder: str, found: str) -> Self:
+        """A broker does not start if its data folder contains folders that are not partitions."""
+        return cls(
+            f"{option} {output} lies in the data folder of a Kafka broker: {folder} has {found}",
+            f"pass a folder outside of it with {option}: the broker does not start with other folders in it",
+        )
 
     @classmethod
     def mixed_folders(cls, path: str) -> Self:
-        """Spark takes folders of names with `=` for columns, and others of the same folder do not have them."""
+        """Spark reads folder names with `=` as partition columns, which the other folders do not have."""
         return cls(
             f"{path} holds folders that cannot be read together",
-            "name the folder of one dump, in which there is nothing else; several are copies of one log",
+            "pass a folder that holds one dump only; several sources are read as copies of one log",
         )
 
     @classmethod
     def not_a_source(cls, path: str, formats: Iterable[str]) -> Self:
-        """The files at `path` have names of no known kind."""
+        """The file names at `path` match no known format."""
         return cls(
-            f"{path} is no dump of __consumer_offsets by its file names",
-            f"expected {_SOURCES}; if it is one, name its format with --format {'|'.join(formats)}",
+            f"{path} is not a dump of __consumer_offsets: its file names match no format",
+            f"expected {_SOURCES}; if it is one, pass its format with --format {'|'.join(formats)}",
         )
 
     @classmethod
     def unknown_format(cls, name: str, formats: Iterable[str]) -> Self:
-        """There is no format of that name."""
+        """No format has that name."""
         return cls(f"there is no format '{name}'", f"use one of {', '.join(formats)}")
 
     @classmethod
     def unknown_dialect(cls, name: str, dialects: Iterable[str]) -> Self:
-        """There is no dialect of that name."""
+        """No dialect has that name."""
         return cls(f"there is no dialect '{name}'", f"use one of {', '.join(dialects)}")
 
     @classmethod
     def unreadable(cls, path: str) -> Self:
-        """A file has the right name, but Spark cannot read what is in it."""
+        """The name of a file is correct, but Spark cannot read its content."""
         return cls(
-            f"{path} cannot be read: it is damaged, cut short or of another format",
-            f"copy it anew; expected {_SOURCES}",
+            f"{path} cannot be read: it is damaged, truncated or of another format",
+            f"copy it again; expected {_SOURCES}",
         )
 
     @classmethod
     def not_opened(cls, path: str, reason: str | None) -> Self:
-        """The system does not let this user have a file, or cannot get at it."""
+        """The operating system refuses access to a file, or cannot reach it."""
         return cls(
             f"{path} cannot be read: {reason}",
-            "read it as a user who may, or copy it anew to a folder of yours",
+            "read it as a user with permission, or copy it to a folder of your own",
         )
 
     @classmethod
     def missing_columns(cls, path: str, missing: Iterable[str], needed: Iterable[str]) -> Self:
-        """A dump lacks columns of the Kafka source."""
+        """A dump lacks columns of Spark's Kafka source."""
         return cls(
             f"{path} has no column {', '.join(missing)}",
             f"a dump needs the Kafka source's columns {', '.join(needed)}",
@@ -138,138 +144,147 @@ class InputError(Kip848Error):
 
     @classmethod
     def mistyped_column(cls, path: str, column: str, found: str, expected: str) -> Self:
-        """A column of a dump has a type that the Kafka source's does not have."""
+        """A column of a dump does not have the type of the Kafka source's column."""
         return cls(
             f"column {column} of {path} is {found}, not {expected}",
-            "save the rows as Spark's Kafka source gives them, without casts",
+            "save the rows as Spark's Kafka source returns them, without casts",
         )
 
     @classmethod
     def not_a_segment(cls, path: str) -> Self:
-        """A file's name does not say which partition it is of, and from which offset on."""
+        """The name of a file does not give its partition and base offset."""
         return cls(
-            f"{path} is no segment of __consumer_offsets by its name",
-            "expected __consumer_offsets-<partition>/<base offset>.log, as brokers call them",
+            f"{path} is not a segment of __consumer_offsets: its name does not match",
+            "expected __consumer_offsets-<partition>/<base offset>.log, as brokers name them",
         )
 
     @classmethod
     def out_of_memory(cls) -> Self:
-        """The JVM's heap is too small for what it reads: whole files, but for local ones."""
+        """The JVM heap is too small: Spark holds whole files in memory, unless they are local."""
         return cls(
             "Spark ran out of memory while it read the source",
             "raise spark.driver.memory, or spark.executor.memory on a cluster; "
-            "or copy segment files to a local folder, from where no file is held in memory as a whole",
+            "or copy the segment files to a local folder: local files are read in parts",
         )
 
     @classmethod
     def segment_too_large(cls, path: str) -> Self:
-        """Spark hands over whole files of any file system but the local one, up to a size."""
-        return cls(f"{path} is larger than 1 GiB, the most that can be read from there", "copy it to a local folder")
+        """Spark reads files of remote file systems as a whole, up to a size limit."""
+        return cls(f"{path} is larger than 1 GiB, the limit for remote files", "copy it to a local folder")
 
     @classmethod
     def bad_topics_file(cls, path: str, reason: str) -> Self:
         """The topics file cannot be read."""
-        return cls(f"{path} is no topics file: {reason}", 'expected JSON: {"<topic id>": "<topic name>", ...}')
+        return cls(f"{path} is not a topics file: {reason}", 'expected JSON: {"<topic id>": "<topic name>", ...}')
 
     @classmethod
     def bad_config(cls, path: str, reason: str) -> Self:
-        """A configuration cannot be read, or says what cannot be."""
-        return cls(f"{path} is no configuration: {reason}", "conf/audit.toml has every setting, and what it means")
+        """A configuration cannot be read, or contains an invalid value."""
+        return cls(
+            f"{path} is not a valid configuration: {reason}",
+            "see the README for the expectations and their limits",
+        )
+
+    @classmethod
+    def bad_expectation(cls, path: str, reason: str) -> Self:
+        """The SQL file of an expectation cannot be read or run."""
+        return cls(f"{path} is not an expectation: {reason}", "see the section Expectations of CONTRIBUTING.md")
 
     @classmethod
     def no_file(cls, path: str, reason: str | None) -> Self:
         """Results cannot be written to a file."""
         return cls(
-            f"results cannot be written to {path}: {reason}", "name a file in a folder that is there, for each kind"
+            f"results cannot be written to {path}: {reason}", "pass a file in an existing folder, one file per format"
         )
 
     @classmethod
-    def not_writable(cls, out: str, reason: str | None) -> Self:
-        """Nothing can be written below `out`."""
-        return cls(f"nothing can be written to {out}: {reason}", "name a folder that is yours with --out, new or not")
+    def not_writable(cls, out: str, reason: str | None, option: str = "--out") -> Self:
+        """The folder `out`, which an option names, cannot be written."""
+        hint = f"pass a folder that you can write to with {option}; it need not exist"
+        return cls(f"nothing can be written to {out}: {reason}", hint)
 
     @classmethod
     def disk_full(cls, out: str) -> Self:
-        """There is no room left where tables are written, or where Spark keeps what it sorts."""
+        """The disk of the tables, or of Spark's sort files, is full."""
         return cls(
-            f"there is no space left on the disk for {out}, or for what Spark sorts (spark.local.dir)",
-            "make room and run it again: tables are changed as a whole, or not at all",
+            f"there is no space left on the disk of {out}, or of Spark's sort files (spark.local.dir)",
+            "free some space and run the command again: a table is changed completely or not at all",
         )
 
     @classmethod
     def checkpoint_of_copy(cls) -> Self:
-        """Only a stream has a checkpoint."""
-        return cls("--checkpoint is for a live topic", "leave it out for a copy of the log")
+        """`--checkpoint` was passed for a copy: only a stream has a checkpoint."""
+        return cls("--checkpoint is for a live topic", "omit it for a copy of the log")
 
     @classmethod
     def captured_before_its_end(cls, captured_at: datetime, newest: datetime) -> Self:
-        """The user's time of the copy is before what the copy holds: every age would be negative."""
+        """The capture time precedes the newest record, so every age would be negative."""
         return cls(
-            f"the log was not copied at {captured_at.isoformat()}: its newest record is of {newest.isoformat()}",
-            "give --captured-at the time of the copy with its zone, or leave it out for the newest record's",
+            f"the log was not copied at {captured_at.isoformat()}: its newest record is from {newest.isoformat()}",
+            "pass the time of the copy, with its zone, as --captured-at; or omit it to use the newest record's time",
         )
 
     @classmethod
     def captured_in_future(cls, captured_at: datetime, now: datetime) -> Self:
-        """The user's time is yet to come: every age would be too high, and retention would remove too much."""
+        """The capture time is in the future: every age would be too high, and retention would remove too much."""
         return cls(
-            f"the topic was not read at {captured_at.isoformat()}: it is {now.isoformat(timespec='seconds')} now",
-            "leave --captured-at out for the newest record's time, or give one that has been, with its zone",
+            f"the log was not read at {captured_at.isoformat()}: it is {now.isoformat(timespec='seconds')} now",
+            "omit --captured-at to use the newest record's time, or pass a past time with its zone",
         )
 
     @classmethod
     def not_simulated(cls, name: str, value: float, low: float, high: float) -> Self:
-        """A number of a simulation is too small or too large, or no number."""
+        """A parameter of a simulation is not a number, too small or too large."""
         limits = f"between {low:,} and {high:,}" if high < inf else f"of at least {low:,}"
         return cls(f"cannot simulate {name} = {value:,}", f"choose {name} {limits}")
 
     @classmethod
     def unknown_release(cls, name: str, releases: Iterable[str]) -> Self:
-        """Kafka's coordinator of that release is not simulated."""
-        return cls(f"there is no simulation of Kafka {name}", f"choose one of {', '.join(releases)}")
+        """The simulator does not know the coordinator of that Kafka release."""
+        return cls(f"Kafka {name} cannot be simulated", f"choose one of {', '.join(releases)}")
 
     @classmethod
     def simulated_before(cls, out: str) -> Self:
-        """A simulation would mix its partitions with those of another."""
-        return cls(f"there is a log in {out} already", "name another folder with --out, or remove that one")
+        """The new simulation would add its partitions to those of an earlier one."""
+        return cls(f"there is a log in {out} already", "pass another folder with --out, or remove that log")
 
     @classmethod
     def no_rows(cls, path: str, reason: str | None) -> Self:
-        """Nothing could be read, or there was nothing to read."""
+        """No row could be read, or the source is empty."""
         what = f"no record could be read from {path}" + (f": {reason}" if reason else "")
-        return cls(what, "if that is expected, kip848 audit --allow-empty takes it")
+        return cls(what, "if that is expected, pass --allow-empty to kip848 audit")
 
     @classmethod
     def no_records(cls, path: str, reason: str | None) -> Self:
-        """As `no_rows`, where there is no option to accept that."""
+        """As `no_rows`, for commands without an option to accept that."""
         return cls(cls.no_rows(path, reason).message, f"expected {_SOURCES}")
 
 
 class FailedError(Kip848Error):
-    """What the user asked to be told of by the exit code; everything was done all the same."""
+    """A condition that the user asked to see as an exit code; the command completed its work."""
 
     exit_code = 1
 
     @classmethod
     def too_many_quarantined(cls, quarantined: int, records: int, limit: str) -> Self:
-        """More rows did not decode than the user takes."""
+        """More rows failed to decode than the user allows."""
         return cls(
             f"{quarantined:,} of {records:,} rows were quarantined, more than --max-quarantined {limit}",
-            "the table quarantine has them, each with the reason",
+            "see the table quarantine for the reason of each row",
         )
 
 
 class UnexpectedError(Kip848Error):
-    """Anything that is not the user's to mend, as far as we know: Spark, the disk, a bug of ours."""
+    """An error that the user probably cannot fix: from Spark, the disk, or a bug of this package."""
 
     exit_code = 1
 
     @classmethod
     def of(cls, error: BaseException) -> Self:
-        """Wrap any exception; its first line says what happened, and where it brings a worker's traceback its last."""
+        """Wrap any exception: its message is the last line of a worker's traceback, else the first line."""
         lines = [line for line in str(error).splitlines() if line.strip()] or ["no message"]
-        told = lines[-1] if "Traceback (most recent call last):" in lines else lines[0]
-        return cls(f"{type(error).__name__}: {told}", "--debug shows where it happened")
+        summary = lines[-1] if "Traceback (most recent call last):" in lines else lines[0]
+        return cls(f"{type(error).__name__}: {summary}", "pass --debug to see the stack trace")
 
 
 def _one_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`kip848 inspect`: the records of a log, one line each, to read or to compare with Kafka's own tools."""
+"""`kip848 inspect`: the records of a log, one per line, to read or to compare with Kafka's own tools."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from kip848_records.decode.dialects import check_dialect
 from kip848_records.decode.schemas import JSON_SCHEMA
 from kip848_records.decode.workers import json_records
 from kip848_records.protocol.messages import KAFKA
-from kip848_records.sources import settle_transactions
+from kip848_records.sources import resolve_transactions
 from kip848_records.sources.copies import drop_copies
-from kip848_records.sources.log import LEFT_OUT, key_of_types
+from kip848_records.sources.log import is_unread as is_unread_row
+from kip848_records.sources.log import key_of_types
 from kip848_records.text import printable
 from kip848_records.times import utc, utc_text
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _ROWS_AT_ONCE: Final = 10_000
-# Of the control characters, those that JSON lets pass as they are. A terminal obeys them.
+# Control characters that JSON does not escape, but that a terminal interprets.
 _ESCAPES = {code: f"\\u{code:04X}" for code in range(0x7F, 0xA0)}
 
 
@@ -41,20 +42,21 @@ def inspect_log(
 ) -> DataFrame:
     """Return the records of log rows as JSON (`JSON_SCHEMA`, and `timestamp_ms`), by partition and offset.
 
-    `group`, `types` and `limit` select. Rows that the source could not read (`is_unread`) are there as well, as errors,
-    whatever is selected; `limit` does not count them.
+    `group`, `types` and `limit` select records. Rows that the source could not read (`is_unread`) are always included,
+    as errors; `limit` does not count them.
     """
-    settled = drop_copies(settle_transactions(log))
-    rows = to_json(settled.filter(key_of_types(types)) if types else settled, dialect=dialect)
+    resolved = drop_copies(resolve_transactions(log))
+    # The conditions cover the columns of both selections: so Spark sees the same rows in both, and reads them once.
+    # `control` is never empty.
+    read = resolved.filter(F.col("error").isNull() | ~is_unread_row())
+    unread = resolved.filter(is_unread_row() & F.col("file").isNull() & ~F.col("control").eqNullSafe(""))
+    rows = to_json(read.filter(key_of_types(types)) if types else read, dialect=dialect)
     if group is not None:
         rows = rows.filter(F.col("group_id") == group)
     if limit is not None:
         rows = rows.orderBy("partition", "offset").limit(limit)
-    # All but what nobody makes here: for `control`, with which Spark sees the same rows here as above, read but once.
-    is_kept = F.coalesce(F.col("control") != LEFT_OUT, F.lit(True))  # noqa: FBT003
-    unread = settled.filter(F.col("error").isNotNull() & is_kept)
-    told = {"partition", "offset", "timestamp", "error"}
-    rows = rows.union(unread.select(*(F.col(n) if n in told else F.lit(None) for n in JSON_SCHEMA.names)))
+    shown = {"partition", "offset", "timestamp", "error"}
+    rows = rows.union(unread.select(*(F.col(n) if n in shown else F.lit(None) for n in JSON_SCHEMA.names)))
     return rows.withColumn("timestamp_ms", F.unix_millis("timestamp")).orderBy("partition", "offset")
 
 
@@ -66,7 +68,7 @@ def inspect_plain(
     types: Sequence[int] = (),
     limit: int | None = None,
 ) -> Iterator[Row]:
-    """Yield the rows that `inspect_log` would return of plain records (`sources.plain.read_plain`), without Spark."""
+    """Yield the rows that `inspect_log` would return for the records of `sources.plain.read_plain`, without Spark."""
     check_dialect(dialect)
     left = len(records) if limit is None else limit
     for batch in records.to_batches(max_chunksize=_ROWS_AT_ONCE):
@@ -75,7 +77,7 @@ def inspect_plain(
             decoded = decoded.filter(pc.is_in(decoded["key_type"], pa.array(types, pa.int32())))
         if group is not None:
             decoded = decoded.filter(pc.equal(decoded["group_id"], group))
-        # A batch is a piece of the log in its order, of which decoding has made groups.
+        # A batch is a section of the log in offset order; decoding grouped its rows.
         rows = decoded.sort_by([("partition", "ascending"), ("offset", "ascending")]).slice(0, left)
         left -= len(rows)
         timestamp_ms = rows["timestamp"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
@@ -85,17 +87,17 @@ def inspect_plain(
 
 
 def is_unread(row: Row) -> bool:
-    """Return whether a row of `inspect_log` is one that the source could not read."""
-    # Every record has an outcome of its transaction, if only `none`.
+    """Return whether the source could not read a row of `inspect_log`."""
+    # Every record has an outcome of its transaction, at least `none`.
     return row.transaction is None
 
 
 def json_line(row: Row) -> str:
     """Return a row of `inspect_log` as one line of JSON.
 
-    `error` stands in the place of `value` where the record did not decode; `unknown` is true for a type that this
-    version does not know, whose key and value are the base64 of their bytes; `transaction` is there if it is pending.
-    Control characters are escaped, which leaves the values as they are.
+    `error` replaces `value` if the record did not decode. `unknown` is true for a type that this version does not know;
+    its key and value are base64 of their bytes. `transaction` is present if it is pending. Control characters are
+    escaped, which does not change the values.
     """
     fields = {
         "partition": json.dumps(row.partition),
@@ -118,7 +120,7 @@ def json_line(row: Row) -> str:
 
 
 def text_line(row: Row) -> str:
-    """Return a row of `inspect_log` as one line for people."""
+    """Return a row of `inspect_log` as one line of readable text."""
     what = "unknown record type" if _is_unknown(row) else "undecoded record" if row.record is None else row.record
     kind = "" if row.key_type is None else f" {row.key_type}"
     value = row.value or "<tombstone>" if row.error is None else f"ERROR {row.error}"

@@ -1,6 +1,6 @@
-"""The Java that Spark would run, and whether Spark runs on it.
+"""The Java that Spark would run, and whether Spark supports it.
 
-Imports the standard library only: `make` asks this module before anything is installed.
+This module imports the standard library only, because `make` runs it before anything is installed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _SUPPORTED = (17, 21)
 
 
 def check_java() -> None:
-    """Return if the Java that Spark would run is 17 or 21.
+    """Check that the Java that Spark would run is 17 or 21.
 
-    Raises SetupError if it does not run, or is of another version.
+    Raises SetupError if it does not run, or has another version.
     """
     java = _command()
     try:
@@ -34,13 +34,13 @@ def check_java() -> None:
 
 
 def _command() -> str:
-    """Where Spark's launcher looks: JAVA_HOME, believed without a check, else the PATH."""
+    """Return the path where Spark's launcher looks: JAVA_HOME, without a check, else the PATH."""
     home = os.environ.get("JAVA_HOME")
     return str(Path(home) / "bin" / "java") if home else "java"
 
 
 def _major(text: str) -> int | None:
-    """17 of 'openjdk version "17.0.15" 2025-04-15', 8 of 'java version "1.8.0_292"'."""
+    """Return 17 for 'openjdk version "17.0.15" 2025-04-15', 8 for 'java version "1.8.0_292"'."""
     version = re.search(r'version "(?:1\.)?(\d+)', text)
     return int(version[1]) if version else None
 

@@ -11,14 +11,10 @@ import atexit
 import logging
 import os
 import re
-import signal
 import sys
-import tempfile
-from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from threading import Thread, current_thread, main_thread
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import pyspark
 from pyspark import SparkConf, SparkContext
@@ -28,19 +24,21 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
+from kip848_records import spark_logs
+from kip848_records.interrupts import deferred_interrupts
 from kip848_records.java import check_java
 from kip848_records.setup_errors import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from subprocess import Popen
 
 _TIME_ZONE = "spark.sql.session.timeZone"
 _PY_FILES = "spark.submit.pyFiles"
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-# What spark-submit and Spark Connect leave in the environment: a session waits to be picked up.
+# Variables that spark-submit and Spark Connect set: a session is there to be used.
 _OFFERS = {"PYSPARK_GATEWAY_PORT", "SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"}
-# What in the environment tells a session of our own how it is to be.
+# Variables by which a user configures a session that this process starts.
 _SETTINGS = {"PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR"}
 _SMALL_BYTES = 16 << 20
 
@@ -55,7 +53,7 @@ def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSes
     Raises SetupError where Java, the installed versions, the jars or the session's settings do
     not allow Delta tables to be written.
     """
-    # Workers start `python3` from the PATH unless told: in a virtual environment, the wrong one.
+    # By default workers start the `python3` of the PATH, which is the wrong one in a virtual environment.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     # PySpark prints some errors as JSON besides raising them.
@@ -65,7 +63,7 @@ def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSes
     if spark is None:
         # Another thread's session is not active in this one, but its context is there.
         builder = SparkSession.builder.appName(app_name)
-        with _interrupted_by_us():
+        with deferred_interrupts():
             if _OFFERS.isdisjoint(os.environ) and SparkContext._active_spark_context is None:  # noqa: SLF001
                 _start_spark(app_name, _small_input() if _is_small(reads) else {})
             else:
@@ -82,47 +80,6 @@ def conf_dir() -> Path:
     return packaged if packaged.is_dir() else package.parent / "conf"
 
 
-@contextmanager
-def _interrupted_by_us() -> Iterator[None]:
-    """Let Ctrl-C wait while Spark starts within the block, and keep Spark from setting a handler of its own.
-
-    A JVM that is not waited for does not end with us. Whoever handles Ctrl-C otherwise than Python does, or ignores it,
-    goes on doing so.
-    """
-    handler = signal.getsignal(signal.SIGINT)
-    if current_thread() is not main_thread():
-        yield
-    elif handler is not signal.default_int_handler:
-        yield
-        signal.signal(signal.SIGINT, handler)
-    else:
-        interrupts: list[int] = []
-        signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, _interrupt)
-            if interrupts:  # whatever else happened: programs that this one starts may have been interrupted too
-                raise KeyboardInterrupt
-
-
-def _interrupt(*_: object) -> NoReturn:
-    """Cancel Spark's jobs, and raise KeyboardInterrupt.
-
-    The handler that a context sets does so on the connection on whose answer this thread waits: that fails, and what is
-    raised in the end is not KeyboardInterrupt. Another thread has another connection.
-    """
-    Thread(target=_cancel_jobs, daemon=True).start()
-    raise KeyboardInterrupt
-
-
-def _cancel_jobs() -> None:
-    context = SparkContext._active_spark_context  # noqa: SLF001
-    if context is not None:
-        with suppress(Exception):  # the JVM ends with the process, which may have come to its end by now
-            context.cancelAllJobs()
-
-
 def _check_settings(spark: SparkSession) -> None:
     """Mend the time zone, which can be set late, and refuse a session without Delta."""
     if spark.conf.get(_TIME_ZONE) != "UTC":
@@ -137,7 +94,7 @@ def _check_settings(spark: SparkSession) -> None:
 def _is_small(paths: Iterable[str]) -> bool:
     """Return whether there is something at these paths, on this machine, and no more than `_SMALL_BYTES` in all.
 
-    Whoever names settings of Spark of their own gets those.
+    A user's own Spark settings take precedence.
     """
     if not _SETTINGS.isdisjoint(os.environ):
         return False
@@ -176,8 +133,8 @@ def _start_spark(app_name: str, settings: Mapping[str, str]) -> None:
     check_java()
     os.environ.setdefault("SPARK_CONF_DIR", str(conf_dir()))
     _check_versions()
-    handle, name = tempfile.mkstemp(prefix="kip848-spark-", suffix=".log")
-    log = Path(name)
+    spark_logs.remove_ended()
+    log, handle = spark_logs.create()
     with os.fdopen(handle, "w") as output:
         try:
             conf = SparkConf(loadDefaults=False).setAll([*settings.items()])

@@ -1,4 +1,4 @@
-"""What is wrong with a machine, not with what is to be read: Java, versions, jars, a session of someone else's."""
+"""Errors of the machine rather than of the input: Java, versions, jars, a session of another application."""
 
 from __future__ import annotations
 
@@ -14,40 +14,46 @@ if TYPE_CHECKING:
 
 _JAVA_HINT = (
     "install Java 17 or 21 (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; "
-    "macOS: brew install openjdk@17) or point JAVA_HOME at one"
+    "macOS: brew install openjdk@17), or set JAVA_HOME to an installed one"
 )
 
 
 class SetupError(Kip848Error):
-    """The machine cannot run Spark as this package needs it: Java, versions, jars, settings."""
+    """The machine cannot run Spark as this package requires: Java, versions, jars, settings."""
 
     @classmethod
     def no_spark(cls, module: str) -> Self:
-        """The package was installed without its extra, and nothing else brought a Spark."""
+        """The package was installed without its extra, and PySpark is not installed otherwise."""
         return cls(f"Spark is not installed: there is no module {module}", "pip install 'kip848-records[spark]'")
 
     @classmethod
+    def of_missing_module(cls, error: BaseException) -> Self | None:
+        """Return the error for an import that failed because PySpark or Delta is missing; None for other errors."""
+        name = error.name if isinstance(error, ModuleNotFoundError) else None
+        return cls.no_spark(name) if name and name.split(".")[0] in {"delta", "pyspark"} else None
+
+    @classmethod
     def java_missing(cls, java: str) -> Self:
-        """No program answers at `java`, the command that Spark would run."""
-        return cls(f"Spark needs Java, and '{java}' does not run", _JAVA_HINT)
+        """The command `java`, which Spark would run, does not run."""
+        return cls(f"Spark needs Java, but '{java}' does not run", _JAVA_HINT)
 
     @classmethod
     def java_unsupported(cls, java: str, found: str) -> Self:
-        """`java` runs, but Spark does not run on its version."""
-        return cls(f"Spark needs Java 17 or 21, and '{java}' is {found}", _JAVA_HINT)
+        """`java` runs, but Spark does not support its version."""
+        return cls(f"Spark needs Java 17 or 21, but '{java}' is {found}", _JAVA_HINT)
 
     @classmethod
     def versions_disagree(cls, found: str, coordinate: str, wanted: Iterable[str]) -> Self:
-        """What is installed does not fit the jars that spark-defaults.conf names."""
+        """The installed version does not match the jars in spark-defaults.conf."""
         install = " ".join(f"'{requirement}'" for requirement in wanted)
-        return cls(f"{found} does not fit {coordinate}", f"pip install {install}")
+        return cls(f"{found} does not match {coordinate}", f"pip install {install}")
 
     @classmethod
     def other_spark_home(cls, home: str, pyspark: str) -> Self:
-        """SPARK_HOME names a Spark other than the one that came with pyspark."""
+        """SPARK_HOME names another Spark than the one of the installed pyspark."""
         return cls(
-            f"SPARK_HOME={home} holds no Spark {pyspark}, the version of the installed pyspark",
-            "unset SPARK_HOME to run the Spark that came with pyspark",
+            f"SPARK_HOME={home} is not Spark {pyspark}, the version of the installed pyspark",
+            "unset SPARK_HOME to run the Spark of the installed pyspark",
         )
 
     @classmethod
@@ -61,13 +67,13 @@ class SetupError(Kip848Error):
 
     @classmethod
     def spark_did_not_start(cls, log: Path) -> Self:
-        """The JVM ended before it opened its gateway, for a reason that only its log knows."""
-        return cls("Spark did not start", f"see why in {log}")
+        """The JVM ended before it opened its gateway; its log has the reason."""
+        return cls("Spark did not start", f"see the reason in {log}")
 
     @classmethod
     def session_without_delta(cls) -> Self:
-        """The session was started by someone else, and Delta's extension cannot be added later."""
+        """Another application started the session, and Delta's extension cannot be added later."""
         return cls(
             "this Spark session was started without Delta Lake's extension",
-            "pass --properties-file conf/spark-defaults.conf to spark-submit, or put those settings into the session",
+            "pass --properties-file conf/spark-defaults.conf to spark-submit, or add those settings to the session",
         )

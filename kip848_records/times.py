@@ -1,4 +1,4 @@
-"""Kafka's times are ms since 1970, UTC; what people read is UTC too, whatever zone the machine is in."""
+"""Kafka's times are ms since 1970, UTC; printed times are UTC too, in any zone of the machine."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# The times that Python and Spark can show: years 1 to 9999.
+# The times that Python and Spark can represent: years 1 to 9999.
 FIRST_MS: Final = -62_135_596_800_000
 LAST_MS: Final = 253_402_300_799_999
 
+CLOCKS_DIFFER_BY_MS: Final = 10 * 60 * 1000
+"""The tolerated difference between the clocks of machines; a larger one makes a time wrong."""
+
 
 def can_be_shown(millis: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which times, in ms since 1970, are in those years: those of a damaged record may be anything."""
+    """Return which times, in ms since 1970, are in those years: a damaged record may contain any number."""
     return (millis >= FIRST_MS) & (millis <= LAST_MS)
 
 
@@ -25,6 +28,6 @@ def utc(millis: int) -> datetime:
 
 
 def utc_text(at: datetime) -> str:
-    """Return a time for people, in ms."""
+    """Return a time in readable form, with ms."""
     at = at.astimezone(timezone.utc)
     return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03} UTC"

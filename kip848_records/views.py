@@ -1,31 +1,37 @@
-"""The tables of an audit as views, for SQL."""
+"""The tables of an audit, and the typed records of its log, as SQL views."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.tables.delta import ClusterTables
+from kip848_records.decode import decode
+from kip848_records.log.table import LogTable
+from kip848_records.tables.audit_runs import AUDIT_RUNS
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.places import read_audited
-from kip848_records.tables.specs import AUDIT_RUNS, TABLES
+from kip848_records.tables.registry import DEFAULT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 def create_views(spark: SparkSession, out: str, cluster: str) -> None:
-    """Make a temporary view of each table in `out`, by the table's name: the rows of one cluster.
+    """Create a temporary view for each table at `out`, with the table's name and the rows of one cluster.
 
-    `offset_commit` is empty without ``--offset-commits``; `log` is there for live topics only. Raises InputError where
-    the folder does not hold the tables of an audit, or not of that cluster.
+    Each record type has a view too (`consumer_group_metadata` …), which decodes its records from `log` when a query
+    reads them. `offset_commit` has rows only after ``--offset-commits``. Raises InputError if the location does not
+    hold the tables of an audit, or not those of the cluster.
     """
     known = _clusters(spark, out)
     if cluster not in known:
         raise TablesError.no_such_cluster(out, cluster, known)
-    tables = ClusterTables(spark, out, cluster)
-    for name in TABLES:
-        if tables.is_there(name):
-            tables.read(name).createOrReplaceTempView(name)
+    log = LogTable(spark, out, cluster)
+    last = log.read(AUDIT_RUNS.name).orderBy("run", ascending=False).first()
+    views = {name: log.read(name) for name in DEFAULT}
+    if last is not None:
+        views |= decode(log.records(), dialect=last.dialect, offset_commits=True).records
+    for name, rows in views.items():
+        rows.createOrReplaceTempView(name)
 
 
 def _clusters(spark: SparkSession, out: str) -> list[str]:

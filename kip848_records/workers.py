@@ -1,4 +1,4 @@
-"""Spark's Python workers: one place from which everything that runs in them is sent there."""
+"""Spark's Python workers: the one module that sends work to them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 def map_in_arrow(rows: DataFrame, work: Work, schema: StructType | str) -> DataFrame:
-    """Return what Python workers make of rows, as `DataFrame.mapInArrow` does, in tasks that start at once."""
+    """Return the result of `work` on rows, as `DataFrame.mapInArrow` does, with tasks that start without delay."""
     return rows.mapInArrow(partial(_run, work), schema)
 
 
 def forget_archives() -> None:
-    """Make Python forget in which zip files and jars it has looked for modules; it looks again when it needs one.
+    """Make Python forget which zip files and jars it has searched for modules; it searches again on demand.
 
-    Before every task Spark lets a worker look anew at all places that it has imported from (`setup_spark_files` in
-    `pyspark.worker_util`). PySpark's own archive is among them, Spark's jar, and those of `spark.jars.packages`, and to
-    read all their tables of contents takes Python longer than most tasks.
+    Before every task Spark makes a worker search all locations of its imports again (`setup_spark_files` in
+    `pyspark.worker_util`). These include PySpark's own archive, Spark's jar, and those of `spark.jars.packages`.
+    Reading all their tables of contents takes Python longer than most tasks.
     """
     for place, finder in list(sys.path_importer_cache.items()):
         if isinstance(finder, zipimporter):

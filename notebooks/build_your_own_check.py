@@ -13,19 +13,20 @@
 # MAGIC | `max_moved` | how many partitions one rebalance may move to another owner |
 # MAGIC
 # MAGIC It needs the package. On serverless compute, install its wheel in a cell before this one: `%pip install` and
-# MAGIC the path.
+# MAGIC the path. The terms are in the [glossary](../docs/glossary.md).
 
 # COMMAND ----------
 
 import os
+from dataclasses import replace
 from pathlib import Path
+from tempfile import mkdtemp
 
-from pyspark.sql import functions as F
+import pandas as pd
 
 from kip848_records.check import check
-from kip848_records.config import Setting, load_settings
-from kip848_records.quality import EXPECTATIONS, Expectation, judged, number, sentence
-from kip848_records.session import get_session
+from kip848_records.config import load_config
+from kip848_records.queries.engines import open_tables
 
 
 def parameter(name, default):
@@ -41,7 +42,17 @@ tables = parameter("tables", "out" if Path("out").is_dir() else "../out")
 cluster = parameter("cluster", "demo")
 max_moved = int(parameter("max_moved", "10"))
 
-spark = get_session("build your own check")
+
+def session():
+    """The session of Databricks, or one of our own where DuckDB cannot read the tables."""
+    if "spark" in globals():
+        return spark
+    from kip848_records.session import get_session
+
+    return get_session("build your own check")
+
+
+opened = open_tables(tables, "spark" if "spark" in globals() else None, session=session, note=print)
 
 # COMMAND ----------
 
@@ -49,25 +60,20 @@ spark = get_session("build your own check")
 # MAGIC ## What do we want to hold?
 # MAGIC
 # MAGIC Say that each moved partition costs a warm cache: a rebalance that moves many of them hurts, even a fast one.
-# MAGIC First look at what is usual. `partitions_moved` of `epoch_timeline` has it; it is null where the log does not
-# MAGIC tell.
+# MAGIC First look at what is usual. `partitions_moved` of `rebalance` has it; it is null where the log does not tell.
 # MAGIC
 # MAGIC **What to see:** a limit belongs above what a healthy group does, and below what you would call somebody for.
 
 # COMMAND ----------
 
-epochs = spark.table(f"delta.`{tables}/epoch_timeline`").where(F.col("cluster") == cluster)
-usual = (
-    epochs.groupBy("group_id")
-    .agg(
-        F.count("*").alias("epochs"),
-        F.count("partitions_moved").alias("known"),
-        F.median("partitions_moved").alias("median_moved"),
-        F.max("partitions_moved").alias("max_moved"),
-    )
-    .orderBy(F.desc_nulls_last("max_moved"), "group_id")
-    .toPandas()
-)
+MOVED = """
+SELECT group_id, count(*) AS rebalances, count(partitions_moved) AS known,
+    percentile(partitions_moved, 0.5) AS median_moved, max(partitions_moved) AS max_moved
+FROM rebalance
+GROUP BY group_id
+ORDER BY max_moved DESC, group_id
+"""
+usual = opened.arrow(MOVED, cluster).to_pandas()
 display(usual)
 
 # COMMAND ----------
@@ -75,33 +81,40 @@ display(usual)
 # MAGIC %md
 # MAGIC ## The expectation
 # MAGIC
-# MAGIC A function, from the tables to a verdict for each row that it looks at. Its first docstring line is what
-# MAGIC people read. `violated` may be null: then the answer is *unknown*, which neither passes nor fails. That is why
-# MAGIC a null in `partitions_moved` needs no code here.
+# MAGIC An SQL file: a header of TOML in comments, and a SELECT with a row for each thing that it looks at. `verdict`
+# MAGIC takes what is violated, and whether the log tells: where it does not, or where the first is null, the answer is
+# MAGIC *unknown*, which neither passes nor fails. That is why a null in `partitions_moved` needs no code here.
 
 # COMMAND ----------
 
+folder = mkdtemp(prefix="expectations-")
+file = Path(folder) / "partitions_stay.sql"
+file.write_text("""-- name = "partitions_stay"
+-- sentence = "A rebalance moves at most max_moved partitions to another owner"
+-- severity = "warn"
+-- [limits.max_moved]
+-- default = 10
+-- unit = "partitions"
+-- reason = "Each moved partition costs a warm cache."
 
-def partitions_stay(audited, limits):
-    """A rebalance moves at most max_moved partitions to another owner."""
-    return judged(
-        audited.table("epoch_timeline"),
-        violated=F.col("partitions_moved") > limits("max_moved"),
-        message=sentence(
-            "expected at most {} partitions to move, moved {} ({})",
-            *(number(limits("max_moved")), "partitions_moved", "cause"),
-        ),
-    )
-
-
-mine = Expectation("partitions_stay", partitions_stay, limits=("max_moved",))
+SELECT
+    verdict(partitions_moved > max_moved, true) AS verdict,
+    CAST(NULL AS string) AS severity,
+    group_id, last_epoch AS group_epoch, CAST(NULL AS string) AS member_id, partition, began_offset AS offset,
+    concat(
+        'expected at most ', max_moved_text, ' partitions to move, moved ', text(partitions_moved), ' (',
+        array_join(causes, ', '), ')'
+    ) AS message
+FROM rebalance
+JOIN limits USING (group_id)
+""")
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## What does it find?
 # MAGIC
-# MAGIC It runs beside those of the package, with their limits as they are. A severity of `warn` tells, `error` would
+# MAGIC It runs beside those of the package, with their limits as they are. A severity of `warn` is shown, `error` would
 # MAGIC fail.
 # MAGIC
 # MAGIC **What to see:** `violations` and `unknown` are counted apart from what passed. If `unknown` is most of it,
@@ -109,12 +122,14 @@ mine = Expectation("partitions_stay", partitions_stay, limits=("max_moved",))
 
 # COMMAND ----------
 
-settings = load_settings() | {mine.name: Setting("warn", {"max_moved": max_moved})}
-verdict = check(spark, tables, settings, expectations=[*EXPECTATIONS, mine], cluster=cluster)
-results = spark.createDataFrame(
+expectations, settings = load_config(folder=folder)
+mine = expectations[-1]
+settings[mine.name] = replace(settings[mine.name], limits={"max_moved": max_moved})
+verdict = check(opened, settings, expectations=expectations, cluster=cluster)
+results = pd.DataFrame(
     [(each.name, each.status, each.passed, each.errors + each.warnings, each.unknowns) for each in verdict.results],
-    "expectation string, status string, passed long, violations long, unknown long",
-).toPandas()
+    columns=["expectation", "status", "passed", "violations", "unknown"],
+)
 display(results)
 
 # COMMAND ----------
@@ -128,9 +143,9 @@ for violation in ours.violations:
 # MAGIC %md
 # MAGIC ## How does it get into the nightly job?
 # MAGIC
-# MAGIC 1. Put the function and `mine` into a module of your own.
-# MAGIC 2. Let a job call `check` as above, and end with an error `if verdict.failed`.
-# MAGIC 3. Keep its numbers in the file of the others: `load_settings("mine.toml", [mine])` reads
+# MAGIC 1. Put the file into a folder of your own.
+# MAGIC 2. Let the job run `kip848 check` with `--expectations` and that folder: its exit code is 1 if one fails.
+# MAGIC 3. Keep its severity and limits in the file of the others, which `--config` names:
 # MAGIC
 # MAGIC    ```toml
 # MAGIC    [expectations.partitions_stay]

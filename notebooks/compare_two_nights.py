@@ -2,8 +2,8 @@
 # MAGIC %md
 # MAGIC # What changed since the night before?
 # MAGIC
-# MAGIC Yesterday's audit and today's, side by side: which groups stopped converging, whose rebalances became slower,
-# MAGIC who joined, and how the lags are spread.
+# MAGIC Two audits, side by side: which groups stopped converging, whose rebalances became slower, who joined, and how
+# MAGIC long rebalances took.
 # MAGIC
 # MAGIC | parameter | |
 # MAGIC |---|---|
@@ -13,16 +13,24 @@
 # MAGIC
 # MAGIC An audit of a *copy* replaces its cluster's rows, so keep each night in a folder, or under a cluster name, of
 # MAGIC its own. The tables of a *live topic* keep growing: there name the same folder and cluster twice, and where
-# MAGIC the later night begins in `since`. By default the bundled log of Kafka 4.0.0 is the night before, and that of
-# MAGIC `make audit` the later.
+# MAGIC the later night begins in `since`. By default the log of `make audit` is the night before, and the bundled log
+# MAGIC of Kafka 4.0.0, which was copied a minute later, is the other.
+# MAGIC
+# MAGIC It needs the package. On serverless compute, install its wheel in a cell before this one: `%pip install` and the
+# MAGIC path. The terms are in the [glossary](../docs/glossary.md).
 
 # COMMAND ----------
 
 import os
+from datetime import datetime, timezone
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import plotly.express as px
-from pyspark.sql import functions as F
+
+from kip848_records.queries.engines import open_tables
+from kip848_records.times import utc_text
 
 
 def parameter(name, default):
@@ -35,52 +43,59 @@ def parameter(name, default):
 
 # `make audit` writes to out/ in the project's folder; Jupyter starts in the notebook's.
 tables = parameter("tables", "out" if Path("out").is_dir() else "../out")
-cluster = parameter("cluster", "demo")
+cluster = parameter("cluster", "later")
 tables_before = parameter("tables_before", tables)
-cluster_before = parameter("cluster_before", "before")
+cluster_before = parameter("cluster_before", "demo")
 since = parameter("since", "")
 
 if (tables_before, cluster_before, since) == (tables, cluster, ""):
     raise ValueError(
         "both nights are the same audit: name another one, or the time `since` when the later night begins"
     )
-if "spark" not in globals():  # Databricks brings one
-    from kip848_records.session import get_session
-
-    spark = get_session("compare two nights")
-spark.conf.set("spark.sql.session.timeZone", "UTC")
+FIRST, LAST = datetime(1970, 1, 1, tzinfo=timezone.utc), datetime(2200, 1, 1, tzinfo=timezone.utc)
+later_begins = datetime.fromisoformat(since) if since else None
+if later_begins is not None and later_begins.tzinfo is None:
+    later_begins = later_begins.replace(tzinfo=timezone.utc)
 NIGHTS = {"before": (tables_before, cluster_before), "after": (tables, cluster)}
 
 
-def table(night, name):
-    """The rows that one night's audit has of a table."""
-    folder, of_cluster = NIGHTS[night]
-    return spark.table(f"delta.`{folder}/{name}`").where(F.col("cluster") == of_cluster)
+def session():
+    """The session of Databricks, or one of our own where DuckDB cannot read the tables."""
+    if "spark" in globals():
+        return spark
+    from kip848_records.session import get_session
+
+    return get_session("compare two nights")
 
 
-def began(night, name, column):
-    """Those that began in that night, by the time in a column: all of them, unless both nights are in one table."""
-    rows = table(night, name)
-    if not since:
-        return rows
-    is_later = F.col(column) >= F.lit(since).cast("timestamp")
-    return rows.where(is_later if night == "after" else ~is_later)
+engine = "spark" if "spark" in globals() else None
+OPENED = {night: open_tables(folder, engine, session=session, note=print) for night, (folder, _) in NIGHTS.items()}
+
+
+def ask(night, question):
+    """The answer for one night: its cluster, from `:first` to `:until`, and its end, `:at`."""
+    first = later_begins if since and night == "after" else FIRST
+    until = later_begins if since and night == "before" else LAST
+    _, of_cluster = NIGHTS[night]
+    return OPENED[night].arrow(question, of_cluster, first=first, until=until, at=ENDS[night]).to_pandas()
 
 
 def end(night):
     """When a night ended: when its log was copied, or when the later night began."""
-    if since and night == "before":
-        return since
-    as_of = table(night, "audit_runs").agg(F.max("captured_at").cast("string")).first()[0]
-    if as_of is None:
-        folder, of_cluster = NIGHTS[night]
-        raise ValueError(f"{folder} has no audit of a cluster {of_cluster!r}: see kip848 audit, --out and --cluster")
-    return as_of
+    folder, of_cluster = NIGHTS[night]
+    (run,) = OPENED[night].chosen_runs(of_cluster)
+    if run.captured_at is None:
+        raise ValueError(f"{folder} does not say when the log of {of_cluster!r} was copied")
+    return later_begins if since and night == "before" else run.captured_at
 
 
 ENDS = {night: end(night) for night in NIGHTS}
 for night, (folder, of_cluster) in NIGHTS.items():
-    print(f"{night}: cluster {of_cluster} in {folder}, up to {ENDS[night]} UTC")
+    print(f"{night}: cluster {of_cluster} in {folder}, up to {utc_text(ENDS[night])}")
+if ENDS["before"] >= ENDS["after"]:
+    raise ValueError(
+        "the night before ends no earlier than the later one: swap the two, or name an earlier audit, or time `since`"
+    )
 
 # COMMAND ----------
 
@@ -88,46 +103,39 @@ for night, (folder, of_cluster) in NIGHTS.items():
 # MAGIC ## Which groups do not converge any more?
 # MAGIC
 # MAGIC The state of each group at the end of each night. *Newly not converged*: it was converged, empty or not there
-# MAGIC at the end of the night before. A state that the log does not tell reads `unknown`, and then nobody knows.
+# MAGIC at the end of the night before. A state that the log does not show reads `unknown`.
 # MAGIC
-# MAGIC **What to see:** the first rows. `since` tells a rebalance that was just under way from a group that is stuck.
+# MAGIC **What to see:** the first rows. `since` separates a rebalance just under way from a stuck group.
 
 # COMMAND ----------
 
-
-def states(night):
-    """The last state of each group in a night; none where it did not exist, or had been deleted."""
-    at = F.lit(ENDS[night]).cast("timestamp")
-    return (
-        table(night, "group_state_timeline")
-        .where((F.col("from_at") <= at) & (F.col("to_at").isNull() | (F.col("to_at") > at)))
-        .groupBy("group_id")
-        .agg(F.max_by("state", F.struct("incarnation", "from_offset")).alias(night))
-    )
-
-
-def is_stuck(night):
-    return F.col(night).isin("Assigning", "Reconciling")
-
-
-changes = (
-    states("before")
-    .join(states("after"), "group_id", "full")
-    .withColumn(
-        "change",
-        F.when((F.col("before") == "unknown") | (F.col("after") == "unknown"), "unknown")
-        .when(is_stuck("after"), F.when(is_stuck("before"), "still not converged").otherwise("newly not converged"))
-        .when(is_stuck("before"), "converged again")
-        .when(F.col("before").isNull(), "new group")
-        .when(F.col("after").isNull(), "gone")
-        .otherwise("as before"),
-    )
-)
+STATES = """
+SELECT group_id, max_by(state, (incarnation, from_offset)) AS state,
+    max_by(from_at, (incarnation, from_offset)) AS since
+FROM group_state_timeline
+WHERE from_at <= :at AND (to_at IS NULL OR to_at > :at)
+GROUP BY group_id
+ORDER BY group_id
+"""
 ORDER = ["newly not converged", "still not converged", "unknown", "converged again", "new group", "gone", "as before"]
-place = F.array_position(F.array(*map(F.lit, ORDER)), F.col("change"))
-present = table("after", "group_state").select("group_id", "since")
-stuck = changes.join(present, "group_id", "left").orderBy(place, "group_id")
-stuck = stuck.select("group_id", "change", "before", "after", "since").toPandas()
+before, after = (ask(night, STATES).rename(columns={"state": night}) for night in NIGHTS)
+stuck = before.drop(columns="since").merge(after, "outer", "group_id")
+is_stuck = {night: stuck[night].isin(["Assigning", "Reconciling"]) for night in NIGHTS}
+stuck["change"] = np.select(
+    [
+        (stuck.before == "unknown") | (stuck.after == "unknown"),
+        is_stuck["after"] & is_stuck["before"],
+        is_stuck["after"],
+        is_stuck["before"],
+        stuck.before.isna(),
+        stuck.after.isna(),
+    ],
+    ["unknown", "still not converged", "newly not converged", "converged again", "new group", "gone"],
+    "as before",
+)
+stuck["change"] = pd.Categorical(stuck.change, ORDER)
+stuck = stuck.sort_values(["change", "group_id"], ignore_index=True)
+stuck = stuck[["group_id", "change", "before", "after", "since"]]
 display(stuck)
 
 # COMMAND ----------
@@ -135,38 +143,43 @@ display(stuck)
 # MAGIC %md
 # MAGIC ## Whose rebalances became slower?
 # MAGIC
-# MAGIC Median and 95th percentile from bump to Stable, of rebalances whose both ends are in the log. `measured` says
-# MAGIC of how many: of three, a percentile says little.
+# MAGIC Median and 95th percentile from the first bump to Stable, of rebalances whose both ends are in the log, in
+# MAGIC groups that had members before. `measured` says of how many: of three, a percentile says little.
 # MAGIC
-# MAGIC **What to see:** `p95_grew_by` far above zero with a dozen measured epochs or more. A group with many more
-# MAGIC epochs than before is restarted, or its members are evicted, more often.
+# MAGIC **What to see:** `p95_grew_by` far above zero with a dozen measured rebalances or more. A group with many more
+# MAGIC rebalances than before is restarted, or its members are evicted, more often.
 
 # COMMAND ----------
 
-is_measured = (F.col("history") == "observed") & ~F.col("clock_skew")
-lag = F.when(is_measured, F.col("rebalance_lag_ms"))
+REBALANCES = """
+SELECT group_id, began_at, duration_ms,
+    coalesce(outcome = 'converged' AND history = 'observed' AND NOT clock_skew AND NOT started_empty, false)
+        AS is_measured
+FROM rebalance
+WHERE began_at >= :first AND began_at < :until
+ORDER BY group_id, began_at, began_offset
+"""
+REBALANCED = {night: ask(night, REBALANCES) for night in NIGHTS}
+MEASURED = {night: rows[rows.is_measured] for night, rows in REBALANCED.items()}
 
 
 def speed(night):
-    return (
-        began(night, "epoch_timeline", "bumped_at")
-        .groupBy("group_id")
-        .agg(
-            F.count("*").alias(f"epochs_{night}"),
-            F.count(lag).alias(f"measured_{night}"),
-            F.percentile(lag, 0.5).alias(f"median_ms_{night}"),
-            F.percentile(lag, 0.95).alias(f"p95_ms_{night}"),
-        )
+    took = MEASURED[night].groupby("group_id").duration_ms
+    return pd.DataFrame(
+        {
+            f"rebalances_{night}": REBALANCED[night].groupby("group_id").size(),
+            f"measured_{night}": took.count(),
+            f"median_ms_{night}": took.quantile(0.5),
+            f"p95_ms_{night}": took.quantile(0.95),
+        }
     )
 
 
-slower = (
-    speed("before")
-    .join(speed("after"), "group_id", "full")
-    .withColumn("p95_grew_by", F.col("p95_ms_after") - F.col("p95_ms_before"))
-    .orderBy(F.desc_nulls_last("p95_grew_by"), "group_id")
-    .toPandas()
-)
+slower = speed("before").join(speed("after"), how="outer").rename_axis("group_id").reset_index()
+counts = [f"{what}_{night}" for night in NIGHTS for what in ("rebalances", "measured")]
+slower[counts] = slower[counts].fillna(0).astype(int)
+slower["p95_grew_by"] = slower.p95_ms_after - slower.p95_ms_before
+slower = slower.sort_values(["p95_grew_by", "group_id"], ascending=[False, True], ignore_index=True)
 display(slower)
 
 # COMMAND ----------
@@ -182,32 +195,29 @@ display(slower)
 
 # COMMAND ----------
 
-
-def clients(night):
-    client = F.coalesce("instance_id", "client_id").alias("client")
-    return (
-        began(night, "rebalance_lag", "target_at")
-        .groupBy("group_id", client)
-        .agg(F.count_distinct("member_id").alias(f"member_ids_{night}"))
-    )
-
-
-members = (
-    clients("before")
-    .join(clients("after"), ["group_id", "client"], "full")
-    .fillna(0, ["member_ids_before", "member_ids_after"])
-    .withColumn("more", F.col("member_ids_after") - F.col("member_ids_before"))
-    .orderBy(F.col("member_ids_before") > 0, F.desc("more"), "group_id", "client")
-    .toPandas()
-)
+CLIENTS = """
+SELECT group_id, coalesce(instance_id, client_id) AS client, count(DISTINCT member_id) AS member_ids
+FROM membership
+WHERE coalesce(joined_at < :until, true) AND coalesce(left_at >= :first, true)
+GROUP BY group_id, coalesce(instance_id, client_id)
+ORDER BY group_id, client
+"""
+of_nights = [ask(night, CLIENTS).rename(columns={"member_ids": f"member_ids_{night}"}) for night in NIGHTS]
+members = of_nights[0].merge(of_nights[1], "outer", ["group_id", "client"])
+ids = ["member_ids_before", "member_ids_after"]
+members[ids] = members[ids].fillna(0).astype(int)
+members["more"] = members.member_ids_after - members.member_ids_before
+members["is_known"] = members.member_ids_before > 0
+members = members.sort_values(["is_known", "more", "group_id", "client"], ascending=[True, False, True, True])
+members = members.drop(columns="is_known").reset_index(drop=True)
 display(members)
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## How are the lags spread?
+# MAGIC ## How long did rebalances take?
 # MAGIC
-# MAGIC For each lag, the share of the night's rebalances that took no longer.
+# MAGIC For each time, the share of the night's measured rebalances that took no longer.
 # MAGIC
 # MAGIC **What to see:** the curve of the later night to the *right* of the other means slower. Curves that part only
 # MAGIC at the top are a few bad rebalances; curves that part everywhere are a broker, a heartbeat interval, or a new
@@ -215,24 +225,19 @@ display(members)
 
 # COMMAND ----------
 
-measured = None
-for night in NIGHTS:
-    lags = began(night, "epoch_timeline", "bumped_at").where(lag.isNotNull())
-    lags = lags.select(F.lit(night).alias("night"), "group_id", (F.col("rebalance_lag_ms") / 1000).alias("lag_s"))
-    measured = lags if measured is None else measured.union(lags)
-spread = measured.orderBy("night", "lag_s").toPandas()
-lags_figure = px.ecdf(
+spread = pd.concat([rows.assign(night=night, seconds=rows.duration_ms / 1000) for night, rows in MEASURED.items()])
+spread_figure = px.ecdf(
     spread,
-    x="lag_s",
+    x="seconds",
     color="night",
     category_orders={"night": list(NIGHTS)},
     color_discrete_map={"before": "#8C8C8C", "after": "#D55E00"},
     hover_data=["group_id"],
-    labels={"lag_s": "seconds from bump to Stable"},
+    labels={"seconds": "seconds from the first bump to Stable"},
     title="Rebalances of all groups, by how long they took",
 )
-lags_figure.update_yaxes(title="share of the rebalances", tickformat=".0%")
-lags_figure.show()
+spread_figure.update_yaxes(title="share of the rebalances", tickformat=".0%")
+spread_figure.show()
 
 # COMMAND ----------
 

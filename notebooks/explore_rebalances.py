@@ -3,23 +3,33 @@
 # MAGIC # Which group hurts, and why?
 # MAGIC
 # MAGIC Kafka's coordinator writes every step of every rebalance into `__consumer_offsets`; kip848-records turned that
-# MAGIC log into Delta tables. This notebook finds the consumer group that is worst off, shows its rebalances one by
-# MAGIC one, who held them up, and which partitions nobody consumed meanwhile.
+# MAGIC log into Delta tables. This notebook finds the consumer group that is worst off, says what holds it up, and
+# MAGIC draws its rebalances, what its members did meanwhile, and which partitions had no owner.
 # MAGIC
 # MAGIC | parameter | |
 # MAGIC |---|---|
 # MAGIC | `tables` | the folder of the tables, `--out` of the audit |
 # MAGIC | `cluster` | the Kafka cluster, `--cluster` of the audit |
 # MAGIC | `group` | the group to look at; empty: the one that is worst off |
+# MAGIC
+# MAGIC It needs the package, whose report has the same queries. On serverless compute, install its wheel in a cell
+# MAGIC before this one: `%pip install` and the path. The terms are in the [glossary](../docs/glossary.md).
 
 # COMMAND ----------
 
 import os
 from pathlib import Path
 
+import pandas as pd
 import plotly.express as px
-import plotly.graph_objects as go
-from pyspark.sql import functions as F
+from rich.console import Console
+
+from kip848_records.queries.engines import open_tables
+from kip848_records.report.advice import client_text
+from kip848_records.report.explain import GroupHistory, explain
+from kip848_records.report.page.contents import contents
+from kip848_records.report.page.phrases import blocker_text
+from kip848_records.times import utc_text
 
 
 def parameter(name, default):
@@ -35,82 +45,85 @@ tables = parameter("tables", "out" if Path("out").is_dir() else "../out")
 cluster = parameter("cluster", "demo")
 group = parameter("group", "")
 
-if "spark" not in globals():  # Databricks brings one
+
+def session():
+    """The session of Databricks, or one of our own where DuckDB cannot read the tables."""
+    if "spark" in globals():
+        return spark
     from kip848_records.session import get_session
 
-    spark = get_session("explore rebalances")
-spark.conf.set("spark.sql.session.timeZone", "UTC")
+    return get_session("explore rebalances")
 
 
-def table(name):
-    """This cluster's rows of a table."""
-    return spark.table(f"delta.`{tables}/{name}`").where(F.col("cluster") == cluster)
+opened = open_tables(tables, "spark" if "spark" in globals() else None, session=session, note=print)
+(run,) = opened.chosen_runs(cluster)
+found = contents(opened, cluster=cluster)
+captured_ms = found.captured[cluster]
+print(f"Cluster {cluster}, as of {utc_text(run.captured_at)}")
 
 
-as_of = table("audit_runs").agg(F.max("captured_at").cast("string")).first()[0]
-if as_of is None:
-    raise ValueError(f"{tables} has no audit of a cluster {cluster!r}: see kip848 audit, --out and --cluster")
-captured_at = F.lit(as_of).cast("timestamp")
-print(f"Cluster {cluster}, as of {as_of} UTC")
+def times(millis):
+    """Times in ms since 1970 as a column of timestamps, UTC."""
+    return pd.to_datetime(millis, unit="ms", utc=True)
+
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## Which group is worst off?
 # MAGIC
-# MAGIC One row for each group: what it is doing now, how long it has not been converged, and what its rebalances
-# MAGIC took. A percentile takes only rebalances whose start and end are both in the log (`history = 'observed'`).
+# MAGIC One row for each group: what it is doing now, for how long it has been stuck and who blocks it, and what its
+# MAGIC rebalances took. `slowest_ms` is of rebalances that converged and whose start and end are both in the log.
 # MAGIC
-# MAGIC **What to see:** groups on top are not converged *now*, the longest first. Below them, those that spent most
-# MAGIC time in rebalances. Many epochs with a small lag are a restart; few epochs with a large one are a slow member.
+# MAGIC **What to see:** groups on top are stuck *now*, the longest first. Below them, those with the slowest
+# MAGIC rebalances. Many quick rebalances are a restart; few slow ones are a slow member.
 
 # COMMAND ----------
 
-is_measured = (F.col("history") == "observed") & ~F.col("clock_skew")
-now = table("group_state").select(
-    "group_id",
-    "state",
-    F.when(
-        F.col("state").isin("Assigning", "Reconciling"),
-        captured_at.cast("double") - F.col("since").cast("double"),
-    ).alias("not_converged_s"),
-    "members",
-    "converged_members",
-)
-rebalances = (
-    table("epoch_timeline")
-    .groupBy("group_id")
-    .agg(
-        F.count("*").alias("epochs"),
-        F.percentile(F.when(is_measured, F.col("rebalance_lag_ms")), 0.95).alias("p95_lag_ms"),
-        F.max(F.when(is_measured, F.col("rebalance_lag_ms"))).alias("slowest_ms"),
-        F.sum(F.when(is_measured, F.col("rebalance_lag_ms"))).alias("rebalancing_ms"),
-    )
-)
-groups = now.join(rebalances, "group_id", "left").orderBy(
-    F.desc_nulls_last("not_converged_s"), F.desc_nulls_last("rebalancing_ms"), "group_id"
-)
-worst = groups.toPandas()
+
+def row_of(each):
+    """A group's row: that of the page's list."""
+    is_stuck = each["health"] == "stuck"
+    stuck_ms = captured_ms - each["since_ms"] if is_stuck and None not in (captured_ms, each["since_ms"]) else None
+    return {
+        **{name: each[name] for name in ("group_id", "state", "health")},
+        "stuck_for_s": None if stuck_ms is None else stuck_ms / 1000,
+        "blocked_by": blocker_text(each["blocker"]) if is_stuck else "",
+        **{name: each[name] for name in ("members", "converged_members", "rebalances", "slowest_ms", "idle_ms")},
+    }
+
+
+worst = pd.DataFrame([row_of(each) for each in found.groups])
 display(worst)
 
 # COMMAND ----------
 
+# MAGIC %md
+# MAGIC ## What holds it up, and what to do?
+# MAGIC
+# MAGIC The output of `kip848 explain` for a group: what it waits for, what to do next, and where that is explained.
+# MAGIC
+# MAGIC **What to see:** the first sentence is the answer: which client, doing what for how long, and who waits for it.
+
+# COMMAND ----------
+
 group = group or worst.group_id.iloc[0]
-print(f"Looking at group {group}")
+of_group = GroupHistory(opened, group, cluster)
+console = Console(width=140, force_jupyter=False)
+for part in explain(of_group):
+    console.print(part, soft_wrap=True)
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## What happened to it?
 # MAGIC
-# MAGIC Each bar is a group epoch: from the bump (the dot), when something changed, until the group was Stable again.
-# MAGIC Its colour says what caused it. A hatched bar is *censored*: the epoch has not ended yet, or records around it
-# MAGIC were compacted away, so that one of its ends is not known. A dot alone converged at once, or its group emptied
-# MAGIC or was deleted before: the table has which.
+# MAGIC Each bar is a rebalance: from the first bump (the dot), when something changed, until the group was Stable
+# MAGIC again. Its colour says what began it. A hatched bar is *censored*: it has not ended yet, or records around it
+# MAGIC were compacted away, so that one of its ends is not known. A dot alone converged at once.
 # MAGIC
-# MAGIC **What to see:** bars that end together were settled by one stable moment: the later epochs superseded the
-# MAGIC earlier. A staircase of short bars is a rolling restart. A hatched bar that runs to the right edge is the
-# MAGIC trouble of now.
+# MAGIC **What to see:** a staircase of short bars is a rolling restart. One bar of many epochs is a group that never
+# MAGIC came to rest between them. A hatched bar that runs to the right edge is the trouble of now.
 
 # COMMAND ----------
 
@@ -125,145 +138,175 @@ CAUSES = {
     "unknown": "#8C8C8C",
 }
 HATCHES = {"observed": "", "left_censored": "\\", "right_censored": "/", "censored": "x"}
-goes_on = F.col("status").isin("open", "superseded")
-epochs = (
-    table("epoch_timeline")
-    .where(F.col("group_id") == group)
-    .orderBy("incarnation", "group_epoch")
-    .withColumn("from", F.col("bumped_at"))
-    .withColumn("to", F.coalesce("converged_at", F.when(goes_on, captured_at), "bumped_at"))
-    .withColumn("epoch", F.concat_ws("/", F.when(F.col("incarnation") > 0, F.col("incarnation")), "group_epoch"))
-    .select(
-        *("epoch", "cause", "from", "to", "status", "members", "partitions_moved"),
-        *("assign_lag_ms", "rebalance_lag_ms", "history"),
-    )
-    .toPandas()
+incarnation = of_group.incarnations[-1]
+history = found.histories.get((cluster, incarnation.partition, group), {})
+
+
+def epochs_of(first, last, earlier):
+    """The epochs of a rebalance: 3-4; 1/3-4 if the group had been deleted once."""
+    epochs = f"{first}" if first == last else f"{first}-{last}"
+    return f"{earlier}/{epochs}" if earlier else epochs
+
+
+rebalances = pd.DataFrame(
+    [
+        {
+            "epochs": epochs_of(each["first_epoch"], each["last_epoch"], each["incarnation"]),
+            "from": times(each["began_at_ms"]),
+            "to": times(each["ended_at_ms"] or (captured_ms if each["outcome"] == "open" else each["began_at_ms"])),
+            "cause": each["causes"].split(" ")[0],
+            **{name: each[name] for name in ("causes", "outcome", "duration_ms", "assigning_ms", "members")},
+            **{name: each[name] for name in ("members_waited", "partitions_moved", "history")},
+        }
+        for each in reversed(history.get("rebalances", []))
+    ],
+    columns=[
+        *("epochs", "from", "to", "cause", "causes", "outcome", "duration_ms", "assigning_ms", "members"),
+        *("members_waited", "partitions_moved", "history"),
+    ],
 )
-display(epochs)
+display(rebalances)
 
 # COMMAND ----------
 
-epochs_figure = px.timeline(
-    epochs,
-    x_start="from",
-    x_end="to",
-    y="epoch",
-    color="cause",
-    color_discrete_map=CAUSES,
-    pattern_shape="history",
-    pattern_shape_map=HATCHES,
-    hover_data=["status", "members", "partitions_moved", "assign_lag_ms", "rebalance_lag_ms"],
-    title=f"Group {group}: each epoch from its bump until the group was Stable",
-)
-epochs_figure.add_scatter(
-    x=epochs["from"],
-    y=epochs.epoch,
-    mode="markers",
-    marker={"color": [CAUSES[cause] for cause in epochs.cause], "size": 8, "line": {"color": "white", "width": 1}},
-    name="bump",
-    hoverinfo="skip",
-)
-epochs_figure.update_yaxes(
-    title="group epoch", type="category", categoryorder="array", categoryarray=epochs.epoch[::-1]
-)
-epochs_figure.update_xaxes(title="time (UTC)")
-epochs_figure.update_layout(height=max(320, 160 + 22 * len(epochs)), legend_title="cause, history")
-epochs_figure.show()
+if rebalances.empty:
+    print(f"Group {group} has no rebalances in the log: a classic group has no epochs")
+else:
+    rebalances_figure = px.timeline(
+        rebalances,
+        x_start="from",
+        x_end="to",
+        y="epochs",
+        color="cause",
+        color_discrete_map=CAUSES,
+        pattern_shape="history",
+        pattern_shape_map=HATCHES,
+        hover_data=["causes", "outcome", "members", "partitions_moved", "assigning_ms", "duration_ms"],
+        title=f"Group {group}: each rebalance from its first bump until the group was Stable",
+    )
+    rebalances_figure.add_scatter(
+        x=rebalances["from"],
+        y=rebalances.epochs,
+        mode="markers",
+        marker={
+            "color": [CAUSES[cause] for cause in rebalances.cause],
+            "size": 8,
+            "line": {"color": "white", "width": 1},
+        },
+        name="bump",
+        hoverinfo="skip",
+    )
+    rebalances_figure.update_yaxes(
+        title="group epochs", type="category", categoryorder="array", categoryarray=rebalances.epochs[::-1]
+    )
+    rebalances_figure.update_xaxes(title="time (UTC)")
+    rebalances_figure.update_layout(height=max(320, 160 + 22 * len(rebalances)), legend_title="cause, history")
+    rebalances_figure.show()
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## Who held it up?
 # MAGIC
-# MAGIC The members of the slowest assignment, each with where its time went: *revoking* is time in which the member
-# MAGIC was asked to give partitions up, *waiting* is time in which it waited for partitions that others held. The
-# MAGIC rest went by until there was an assignment, and until the member's heartbeats.
+# MAGIC The blockers of one rebalance: the one that is ongoing, else the slowest of the last twenty. A member is *late*
+# MAGIC while its next step depends on no other member, and *blocks* while it holds a partition that another member
+# MAGIC awaits. Below, what every member did meanwhile.
 # MAGIC
-# MAGIC **What to see:** the culprit is the member that is *revoking*; those that are *waiting* name it under
-# MAGIC `blocked_by`. Its client id and host say whom to talk to. Its log says why it is slow; this log does not.
+# MAGIC **What to see:** the culprit is on top, and *revoking*, *behind* or *away*; those that are *waiting* wait for
+# MAGIC it. Its client id and host say whom to talk to. Its log says why it is slow; this log does not.
 
 # COMMAND ----------
 
-lags = table("rebalance_lag").where((F.col("group_id") == group) & F.col("lag_ms").isNotNull())
-slowest = (
-    lags.orderBy((F.col("status") != "open"), F.desc("lag_ms"), F.desc("group_epoch"))
-    .select("incarnation", "group_epoch")
-    .limit(1)
+shown = max(
+    of_group.rows("rebalances", incarnation),
+    key=lambda row: (row.outcome == "open", row.duration_ms or 0),
+    default=None,
 )
-members = (
-    lags.join(slowest, ["incarnation", "group_epoch"])
-    .orderBy(F.desc("lag_ms"), F.desc("revoke_ms"), "member_id")
-    .select(
-        "group_epoch",
-        "member_id",
-        F.concat_ws(" ", F.coalesce("instance_id", "client_id"), "client_host").alias("client"),
-        *("status", "lag_ms", "revoke_ms", "wait_ms", "blocked_by"),
-    )
-    .toPandas()
-)
-display(members)
-
-# COMMAND ----------
-
-members["other_ms"] = (members.lag_ms - members.revoke_ms - members.wait_ms).clip(lower=0)
-members_figure = go.Figure(
+blockers = pd.DataFrame(
     [
-        go.Bar(name=name, y=members.member_id, x=members[column] / 1000, orientation="h", marker_color=colour)
-        for name, column, colour in (
-            ("revoking", "revoke_ms", "#D55E00"),
-            ("waiting for others", "wait_ms", "#E69F00"),
-            ("assignment, heartbeats", "other_ms", "#BBBBBB"),
-        )
+        {
+            "client": client_text(each["client_id"], each["client_host"], each["instance_id"]),
+            **{name: each[name] for name in ("member_id", "late_ms", "blocked_ms", "held_up", "revoke_ms", "away_ms")},
+            "last_state": each["last_state"],
+        }
+        for each in (shown.blockers if shown else ())
+    ],
+    columns=["client", "member_id", "late_ms", "blocked_ms", "held_up", "revoke_ms", "away_ms", "last_state"],
+)
+display(blockers)
+
+# COMMAND ----------
+
+STATES = {
+    "revoking": "#D55E00",
+    "behind": "#CC79A7",
+    "away": "#7A5195",
+    "waiting": "#E69F00",
+    "unknown": "#8C8C8C",
+    "reconciled": "#56B4E9",
+}
+began_ms = shown.began_ms if shown else 0
+ended_ms = (shown.began_ms + (shown.duration_ms or 0)) if shown else 0
+intervals = pd.DataFrame(
+    [
+        {
+            **{name: each[name] for name in ("member_id", "state", "member_epoch")},
+            "from": times(max(each["from_ms"], began_ms)),
+            "to": times(min(each["to_ms"] or ended_ms, ended_ms)),
+        }
+        for each in history.get("intervals", [])
+        if each["incarnation"] == incarnation.incarnation
+        and each["from_ms"] < ended_ms
+        and (each["to_ms"] is None or each["to_ms"] > began_ms)
     ]
 )
-epoch = members.group_epoch.iloc[0] if len(members) else "without members"
-members_figure.update_layout(
-    barmode="stack",
-    title=f"Group {group}, assignment epoch {epoch}: where its members' time went",
-    xaxis_title="seconds from the bump",
-    yaxis={"title": "member", "autorange": "reversed"},
-    height=max(280, 160 + 40 * len(members)),
-)
-members_figure.show()
+if not intervals.empty:
+    # The blockers on top, the worst first.
+    ranks = {member_id: nth for nth, member_id in enumerate(blockers.member_id)}
+    names = sorted(intervals.member_id.unique(), key=lambda member_id: (ranks.get(member_id, len(ranks)), member_id))
+    members_figure = px.timeline(
+        intervals,
+        x_start="from",
+        x_end="to",
+        y="member_id",
+        color="state",
+        color_discrete_map=STATES,
+        category_orders={"member_id": names, "state": list(STATES)},
+        hover_data=["member_epoch"],
+        title=f"Group {group}, epochs {epochs_of(shown.first_epoch, shown.last_epoch, 0)}: what its members did",
+    )
+    members_figure.update_yaxes(title="member")
+    members_figure.update_xaxes(title="time (UTC)")
+    members_figure.update_layout(height=max(280, 160 + 30 * len(names)), legend_title="state")
+    members_figure.show()
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## Which partitions did nobody consume?
+# MAGIC ## Which partitions had no owner?
 # MAGIC
 # MAGIC A partition has no owner from its release to its next owner's record. Only time in which some member was meant
-# MAGIC to have it counts (`wanted`). It is a lower bound: how long a member was dead before its session expired is
-# MAGIC not in the log.
+# MAGIC to have it counts. It is a lower bound: how long a member was dead before its session expired is not in the log.
 # MAGIC
-# MAGIC **What to see:** wide bars are consumer lag that piles up on that partition. A hatched bar has not ended.
+# MAGIC **What to see:** wide bars are consumer lag that piles up on that partition.
 
 # COMMAND ----------
 
-topic_partition = F.concat_ws(" ", "topic", "partition")
-gaps = (
-    table("partition_handover")
-    .where((F.col("group_id") == group) & F.col("wanted") & (F.col("unowned_ms") > 0))
-    .select(
-        topic_partition.alias("partition"),
-        F.col("released_at").alias("from"),
-        F.col("acquired_at").alias("to"),
-        "history",
-    )
+unowned = pd.DataFrame(
+    [
+        {
+            "partition": f"{each['topic']} {number}",
+            "from": times(each["released_at_ms"]),
+            # Without a new owner the gap ends with the log, or when no member was to have the partition any more.
+            "to": times(each["acquired_at_ms"] or each["released_at_ms"] + each["idle_ms"]),
+            "from_member": each["from_member"],
+            "to_member": each["to_member"],
+        }
+        for each in history.get("handovers", [])
+        if each["idle_ms"]
+        for number in each["numbers"]
+    ]
 )
-still = (
-    lags.where(F.col("status") == "open")
-    .select(F.explode("awaited").alias("awaited"))
-    .select("awaited.*")
-    .where(F.col("owner").isNull() & F.col("released_at").isNotNull())
-    .select(
-        topic_partition.alias("partition"),
-        F.col("released_at").alias("from"),
-        captured_at.alias("to"),
-        F.lit("right_censored").alias("history"),
-    )
-    .distinct()
-)
-unowned = gaps.union(still).orderBy("partition", "from").toPandas()
 if unowned.empty:
     print(f"Group {group} left no partition without an owner, as far as the log shows")
 else:
@@ -272,14 +315,13 @@ else:
         x_start="from",
         x_end="to",
         y="partition",
-        pattern_shape="history",
-        pattern_shape_map=HATCHES,
+        hover_data=["from_member", "to_member"],
         color_discrete_sequence=["#D55E00"],
         title=f"Group {group}: partitions without an owner",
     )
     unowned_figure.update_yaxes(type="category", categoryorder="category descending")
     unowned_figure.update_xaxes(title="time (UTC)")
-    unowned_figure.update_layout(height=max(280, 140 + 20 * unowned.partition.nunique()), legend_title="history")
+    unowned_figure.update_layout(height=max(280, 140 + 20 * unowned.partition.nunique()))
     unowned_figure.show()
 
 # COMMAND ----------
@@ -288,6 +330,6 @@ else:
 # MAGIC ## And then?
 # MAGIC
 # MAGIC * Another group: set the parameter `group`, and run all cells.
-# MAGIC * `kip848 explain` tells the same of one group in a terminal; `kip848 check` judges all groups, for an alert.
+# MAGIC * `kip848 explain` shows the same for one group in a terminal; `kip848 check` evaluates all groups, as an alert.
 # MAGIC * `compare_two_nights` says what is new since an earlier audit.
 # MAGIC * `build_your_own_check` turns a finding into a rule.

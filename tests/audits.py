@@ -8,9 +8,11 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from kip848_records.audit import Audit, AuditOptions, run_audit
-from kip848_records.topics import read_topics_file
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.names import read_topics_file
+from kip848_records.pipeline.options import Audit, AuditOptions
 from tests.dump_log import Record, read_dump_logs
+from tests.progress import Watcher
 
 CLUSTERS = {
     "kafka-4.0.0-zstd": 'it\'s "4.0" = a/b\\c %2F',
@@ -25,7 +27,7 @@ class Audits:
 
     out: Path
     audits: dict[str, Audit]
-    said: dict[str, list[str]]
+    said: dict[str, Watcher]
 
     def rows(self, capture: str, table: str) -> list[dict[str, Any]]:
         """A capture's rows of a table, in log order if they have a place in the log."""
@@ -35,8 +37,8 @@ class Audits:
 def audit_captures(spark: SparkSession, captures: list[Path], out: Path) -> Audits:
     audits, said = {}, {}
     for capture in captures:
-        said[capture.name] = []
-        audits[capture.name] = run_audit(spark, capture_options(capture, out), said[capture.name].append)
+        said[capture.name] = Watcher()
+        audits[capture.name] = run_audit(spark, capture_options(capture, out), said[capture.name])
     return Audits(out, audits, said)
 
 
@@ -47,13 +49,18 @@ def capture_options(capture: Path, out: Path) -> AuditOptions:
         cluster=CLUSTERS[capture.name],
         topics=read_topics_file(str(capture / "topics.json")),
         offset_commits=True,
+        record_tables=True,
     )
 
 
 def table_rows(out: Path, table: str, cluster: str) -> list[dict[str, Any]]:
+    if not (out / table).exists():  # a table begins with its first row
+        return []
     rows = DeltaTable(out / table).to_pyarrow_table()
     found = rows.filter(pc.equal(rows["cluster"], cluster)).to_pylist()
-    return sorted(found, key=lambda row: (row["partition"], row["offset"])) if "offset" in rows.schema.names else found
+    if "offset" not in rows.schema.names:
+        return found
+    return sorted(found, key=lambda row: [-1 if row[name] is None else row[name] for name in ("partition", "offset")])
 
 
 def dumped(capture: Path) -> list[Record]:

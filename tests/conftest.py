@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from kip848_records.session import get_session
-from tests.audits import audit_captures
 from tests.broker.running import running_broker
 from tests.downloads import UnavailableError
 from tests.sessions import CLASSIC, CONNECT, ON_BOTH, connected, kind_of, mode
@@ -75,6 +74,8 @@ def audits(request, tmp_path_factory):
 
     By the worker that asks first; the others wait for it.
     """
+    from tests.audits import audit_captures  # noqa: PLC0415 - with all of the package: most tests need a part
+
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent

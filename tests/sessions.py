@@ -9,11 +9,9 @@ from pyspark.sql import SparkSession
 CLASSIC, CONNECT = "classic", "connect"
 # Whatever of the package only reads and transforms. What writes Delta tables needs a server that is set up for it.
 ON_BOTH = {
-    *("tests.decode.test_dialects", "tests.decode.test_hostile_rows", "tests.history.test_consecutive_dumps"),
+    *("tests.decode.test_dialects", "tests.decode.test_hostile_rows", "tests.log.test_consecutive_dumps"),
     "tests.notebooks.test_notebooks",
-    *("tests.quality.test_cases", "tests.quality.test_partitions", "tests.report.page.test_contents"),
-    *("tests.test_check", "tests.test_explain", "tests.test_inspect", "tests.test_questions", "tests.test_replay"),
-    *("tests.test_summary", "tests.test_topics", "tests.timeline.test_captures", "tests.timeline.test_random_logs"),
+    *("tests.test_inspect", "tests.test_questions", "tests.test_log_state", "tests.test_topics"),
 }
 """The modules of which each test that asks for `spark` runs on both kinds."""
 

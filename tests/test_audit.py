@@ -8,18 +8,18 @@ from datetime import datetime, timezone
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import functions as F
 
-from kip848_records import audit as audit_module
-from kip848_records.audit import AuditOptions, run_audit
 from kip848_records.errors import InputError
-from kip848_records.tables.specs import TABLES
+from kip848_records.pipeline import rebuild as rebuild_module
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.options import AuditOptions
 from tests.audits import CLUSTERS, capture_options, dumped, table_rows
 from tests.described import described_rows
 from tests.dump_log import read_dump_logs
+from tests.progress import Watcher
+from tests.protocol.segment_writer import plain_batch
 
 # The log itself is kept of a live topic only.
-OF_A_COPY = TABLES.keys() - {"log"}
 DESCRIBED = ["kafka-4.0.0-zstd", "kafka-4.3.1"]
 # Its assignment was finished between the copy and the description.
 CHANGED_AFTER_THE_COPY = {("kafka-4.0.0-zstd", "churn")}
@@ -125,9 +125,23 @@ def test_topic_names_come_from_the_file_first(audits, captures):
     assert {row["topic_id"]: row["topic"] for row in rows if row["source"] == "topics_file"} == names
 
 
-def test_progress_is_told_up_to_the_last_table(audits, capture):
-    said = audits.said[capture.name]
-    assert {line.removeprefix("wrote ") for line in said if line.startswith("wrote ")} == OF_A_COPY
+def test_the_phases_of_an_audit_are_said(audits, capture):
+    assert audits.said[capture.name].phases == ["reading", "replaying", "writing tables"]
+
+
+def test_the_rows_of_the_phases_are_said(audits, capture):
+    records = Counter(record["type"] for record in dumped(capture))
+    of_groups = sum(count for key_type, count in records.items() if key_type > 1)
+    assert 0 < of_groups < sum(records.values())
+    assert audits.said[capture.name].rows == {"reading": sum(records.values()), "replaying": of_groups}
+
+
+def test_a_run_names_the_version_of_each_of_its_tables(audits):
+    """The last capture's audit was the last to write."""
+    (run,) = audits.rows(max(CLUSTERS), "audit_runs")
+    versions = dict(run["table_versions"])
+    assert versions.keys() >= {"log", "rebalance", "group_state", "latest_state"}
+    assert versions == {name: DeltaTable(audits.out / name).version() for name in versions}
 
 
 class TestRuns:
@@ -140,42 +154,56 @@ class TestRuns:
 
     def tables(self):
         return {
-            (name, c): sorted(map(repr, table_rows(self.out, name, c))) for name in OF_A_COPY for c in CLUSTERS.values()
+            (name, c): sorted(map(repr, table_rows(self.out, name, c)))
+            for name in self.there()
+            for c in CLUSTERS.values()
         }
 
     def versions(self):
-        return {name: DeltaTable(self.out / name).version() for name in OF_A_COPY}
+        return {name: DeltaTable(self.out / name).version() for name in self.there()}
+
+    def there(self):
+        return sorted(path.name for path in self.out.iterdir())
 
     def test_running_again_with_a_dump_beside_the_segments_leaves_equal_tables(self, spark, captures):
         """Rows of the Kafka source are a copy of the log like any other, and other clusters are left alone."""
         before, versions = self.tables(), self.versions()
         capture = captures / "kafka-4.3.1-all-types"
         sources = (str(capture / "segments"), str(capture / "kafka-source.parquet"))
-        run_audit(spark, replace(capture_options(capture, self.out), sources=sources), print)
+        run_audit(spark, replace(capture_options(capture, self.out), sources=sources), Watcher())
         after = self.tables()
         copies = [row["copy"] for row in table_rows(self.out, "partition_history", CLUSTERS[capture.name])]
         assert Counter(copies) == dict.fromkeys(sources, 4)
         assert {table for table in before if before[table] != after[table]} == {
+            ("log", CLUSTERS[capture.name]),
             ("partition_history", CLUSTERS[capture.name]),
             ("audit_runs", CLUSTERS[capture.name]),
         }
         assert self.versions() != versions
-        assert {path.name for path in self.out.iterdir()} == OF_A_COPY
+        runs = table_rows(self.out, "audit_runs", CLUSTERS[capture.name])
+        assert {row["run"]: row["sources"] for row in runs} == {1: list(sources[:1]), 2: list(sources)}
 
-    def test_a_write_that_fails_leaves_every_table_readable_and_its_own_as_it_was(self, spark, captures, monkeypatch):
+    def test_a_write_that_fails_is_repaired_by_the_next_run(self, spark, captures, monkeypatch):
         before = self.tables()
-        broken = audit_module.latest_state
+        replace_rows = rebuild_module._replace
 
-        def fails_half_way(log, **options):
-            failure = F.when(F.col("offset") > 200, F.raise_error(F.lit("no space left")))
-            return broken(log, **options).withColumn("value", failure)
+        def fails(log, name, rows):
+            if name == "latest_state":
+                raise OSError("no space left")
+            replace_rows(log, name, rows)
 
-        monkeypatch.setattr(audit_module, "latest_state", fails_half_way)
-        with pytest.raises(Exception, match="no space left"):
-            run_audit(spark, capture_options(captures / "kafka-4.0.0-zstd", self.out), print)
-        # Only that it was audited is not said any more: the tables may be of two audits.
-        assert self.tables() == before | {("audit_runs", CLUSTERS["kafka-4.0.0-zstd"]): []}
-        assert {path.name for path in self.out.iterdir()} == OF_A_COPY
+        options = capture_options(captures / "kafka-4.0.0-zstd", self.out)
+        with monkeypatch.context() as patch:
+            patch.setattr(rebuild_module, "_replace", fails)
+            with pytest.raises(OSError, match="no space left"):
+                run_audit(spark, options, Watcher())
+        unfinished = self.tables()
+        cluster = CLUSTERS["kafka-4.0.0-zstd"]
+        assert {table for table, of in before if before[table, of] != unfinished[table, of]} == {"log"}
+        assert run_audit(spark, options, Watcher()).resumed
+        after = self.tables()
+        changed = {table for table in before if before[table] != after[table]}
+        assert changed == {("log", cluster), ("audit_runs", cluster)}
 
     def test_a_source_that_fails_half_way_changes_nothing(self, spark, captures, tmp_path):
         versions = self.versions()
@@ -185,9 +213,8 @@ class TestRuns:
         files[-1].write_bytes(b"PAR1" + files[-1].read_bytes()[:1000])
         options = AuditOptions(sources=(str(dump),), out=str(self.out), cluster=CLUSTERS["kafka-4.3.1"])
         with pytest.raises(InputError, match="cannot be read"):
-            run_audit(spark, options, print)
+            run_audit(spark, options, Watcher())
         assert self.versions() == versions
-        assert {path.name for path in self.out.iterdir()} == OF_A_COPY
 
 
 @pytest.fixture
@@ -200,57 +227,60 @@ def empty_source(tmp_path):
 
 def test_no_rows_are_an_error(spark, tmp_path, empty_source):
     out = tmp_path / "out"
-    with pytest.raises(InputError, match=r"no record could be read from .*; .*kip848 audit --allow-empty takes it"):
-        run_audit(spark, AuditOptions((empty_source,), str(out)), print)
+    with pytest.raises(InputError, match=r"no record could be read from .*; .*pass --allow-empty to kip848 audit"):
+        run_audit(spark, AuditOptions((empty_source,), str(out)), Watcher())
     assert list(out.iterdir()) == []
+
+
+def test_another_topic_is_refused_before_anything_is_written(spark, tmp_path):
+    segment = tmp_path / "orders" / "__consumer_offsets-0" / f"{0:020}.log"
+    segment.parent.mkdir(parents=True)
+    segment.write_bytes(plain_batch(0))
+    options = AuditOptions((str(tmp_path / "orders"),), str(tmp_path / "out"))
+    with pytest.raises(InputError, match=r"/orders has no record .*; check that it is `__consumer_offsets`"):
+        run_audit(spark, options, Watcher())
+    assert not (tmp_path / "out").exists()
 
 
 def test_no_rows_can_be_allowed(spark, tmp_path, empty_source):
     out = tmp_path / "a [b] 50% #1 \N{SNAKE}, c"
-    audit = run_audit(spark, AuditOptions((empty_source,), str(out), allow_empty=True), print)
+    audit = run_audit(spark, AuditOptions((empty_source,), str(out), allow_empty=True), Watcher())
     assert (audit.records, audit.captured_at) == ({}, None)
-    assert {path.name for path in out.iterdir()} == OF_A_COPY
-    assert {name for name in OF_A_COPY if table_rows(out, name, "default")} == {"audit_runs"}
+    rows = {path.name: table_rows(out, path.name, "default") for path in out.iterdir()}
+    assert {name for name, found in rows.items() if found} <= {"audit_runs", "log", "partition_history"}
 
 
 def test_only_errors_are_no_records_and_the_first_is_told(spark, tmp_path):
-    folder = tmp_path / "__consumer_offsets-0"
-    folder.mkdir()
+    folder = tmp_path / "in" / "__consumer_offsets-0"
+    folder.mkdir(parents=True)
     (folder / f"{0:020}.log").write_bytes(b"garbage " * 20)
     with pytest.raises(InputError, match=rf"no record could be read from .*: .*{0:020}\.log: "):
-        run_audit(spark, AuditOptions((str(tmp_path),), str(tmp_path / "out")), print)
+        run_audit(spark, AuditOptions((str(tmp_path / "in"),), str(tmp_path / "out")), Watcher())
 
 
-def test_a_garbage_file_beside_good_ones_is_quarantined_by_name(spark, captures, tmp_path, monkeypatch):
+def test_a_garbage_file_beside_good_ones_is_quarantined_by_name(spark, captures, tmp_path):
     source = tmp_path / "in"
     shutil.copytree(
         captures / "kafka-4.0.0-zstd" / "segments" / "__consumer_offsets-0", source / "__consumer_offsets-0"
     )
     (source / "__consumer_offsets-1").mkdir()
     (source / "__consumer_offsets-1" / f"{7:020}.log").write_bytes(b"garbage " * 20)
-    # Of all the tables, only the one that matters here.
-    written = {}
-    monkeypatch.setattr(audit_module, "write_audit", lambda _, records, *__: written.update(quarantine(records)))
-    monkeypatch.setattr(audit_module, "group_tables", lambda *_: {})
-    audit = run_audit(spark, AuditOptions((str(source),), str(tmp_path / "out")), print)
+    audit = run_audit(spark, AuditOptions((str(source),), str(tmp_path / "out")), Watcher())
     assert sum(audit.records.values()) > 100
-    ((partition, reason),) = written["quarantine"]
-    assert partition == 1
+    ((partition, code, reason),) = [
+        (row["partition"], row["error_code"], row["reason"])
+        for row in table_rows(tmp_path / "out", "quarantine", "default")
+    ]
+    assert (partition, code) == (1, "not_a_segment")
     assert f"/__consumer_offsets-1/{7:020}.log: " in reason
-
-
-def quarantine(tables):
-    return {
-        name: [(row.partition, row.reason) for row in tables[name].collect()] for name in tables.keys() & {"quarantine"}
-    }
 
 
 @pytest.mark.parametrize("place", ["file", "file/below", "/proc/kip848"])
 def test_an_output_folder_that_cannot_be_written_is_the_user_s_to_mend(spark, captures, tmp_path, place):
     (tmp_path / "file").touch()
     source = str(captures / "kafka-4.0.0-zstd" / "segments")
-    with pytest.raises(InputError, match=r"nothing can be written to .*; name a folder"):
-        run_audit(spark, AuditOptions((source,), str(tmp_path / place)), print)
+    with pytest.raises(InputError, match=r"nothing can be written to .*; pass a folder"):
+        run_audit(spark, AuditOptions((source,), str(tmp_path / place)), Watcher())
 
 
 @pytest.mark.parametrize("out", ["{}/dump", "{}/link/out", "file:{}/dump/out"])
@@ -258,19 +288,19 @@ def test_tables_are_not_written_among_the_files_of_a_dump(spark, captures, tmp_p
     shutil.copytree(captures / "kafka-4.3.1-all-types" / "kafka-source.parquet", tmp_path / "dump")
     (tmp_path / "link").symlink_to("dump")
     there = sorted((tmp_path / "dump").iterdir())
-    with pytest.raises(InputError, match=r"tables in .* would lie in the dump .*/dump; name a folder beside it"):
-        run_audit(spark, AuditOptions((str(tmp_path / "dump"),), out.format(tmp_path)), print)
+    with pytest.raises(InputError, match=r"--out .* (is|lies in) the source .*/dump; pass a folder"):
+        run_audit(spark, AuditOptions((str(tmp_path / "dump"),), out.format(tmp_path)), Watcher())
     assert sorted((tmp_path / "dump").iterdir()) == there
 
 
 def test_a_log_was_not_copied_before_its_newest_record(spark, captures, tmp_path):
     source = str(captures / "kafka-4.0.0-zstd" / "segments")
     before = datetime(2020, 1, 1, tzinfo=timezone.utc)
-    with pytest.raises(InputError, match=r"not copied at 2020-01-01.* newest record is of 20"):
-        run_audit(spark, AuditOptions((source,), str(tmp_path / "out"), captured_at=before), print)
+    with pytest.raises(InputError, match=r"not copied at 2020-01-01.* newest record is from 20"):
+        run_audit(spark, AuditOptions((source,), str(tmp_path / "out"), captured_at=before), Watcher())
     assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())
 
 
 def test_a_cluster_needs_a_name(spark, tmp_path):
     with pytest.raises(InputError, match="name of the cluster is empty"):
-        run_audit(spark, AuditOptions((str(tmp_path),), str(tmp_path), cluster=""), print)
+        run_audit(spark, AuditOptions((str(tmp_path),), str(tmp_path), cluster=""), Watcher())

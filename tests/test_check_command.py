@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kip848_records.cli import check, main
-from kip848_records.tables.specs import TABLES
+from kip848_records.cli import main
+from kip848_records.expectations import EXPECTATIONS
+from kip848_records.tables.registry import DEFAULT
 from tests import made_tables
 from tests.audits import CLUSTERS
 
@@ -39,7 +40,7 @@ class TestTables:
         cluster = CLUSTERS["kafka-4.3.1"]
         code, out, err = kip848_check(audits.out, "--cluster", cluster, "--config", DEMO, *options)
         assert (code, err) == (1, [])
-        assert "2 of 20 expectations failed" in out
+        assert "1 of 20 expectations failed, 1 warned" in out
         results = json.loads(files["json"].read_text())["expectations"]
         failed = [violation for each in results for violation in each["violations"]]
         assert {(each["cluster"], each["group_id"], each["member_id"]) for each in failed} == {
@@ -57,7 +58,7 @@ class TestTables:
         value = {"--captured-at": "2026-11-21", "--format": "parquet", "--dialect": "kafka"}.get(option, "x")
         code, out, err = kip848_check(audits.out, option, value)
         assert (code, out) == (2, "")
-        assert err[0] == f"error: {option} is for a log, and {audits.out} holds the tables of an audit"
+        assert err[0] == f"error: {option} is for a log, but {audits.out} holds the tables of an audit"
 
     def test_a_cluster_that_is_not_there(self, kip848_check, audits):
         code, out, err = kip848_check(audits.out, "--cluster", "production")
@@ -65,8 +66,8 @@ class TestTables:
         assert err[0] == f"error: {audits.out} has no tables of cluster 'production'"
         assert all(repr(cluster)[1:-1] in err[1] for cluster in CLUSTERS.values())
 
-    def test_tables_of_an_older_version(self, kip848_check, spark, tmp_path):
-        made_tables.write(spark, tmp_path, "c", latest_state=[])
+    def test_tables_of_an_older_version(self, kip848_check, tmp_path):
+        made_tables.write(tmp_path, "c", latest_state=[])
         code, out, err = kip848_check(tmp_path)
         assert (code, out) == (2, "")
         assert err[0] == f"error: {tmp_path} has no table audit_runs"
@@ -81,16 +82,16 @@ class TestLog:
         code, out, err = kip848_check(capture / "segments", *topics, "--out", tmp_path / "kept", "--cluster", "ci")
         assert (code, err) == (0, [])
         assert out.startswith("Cluster ci, captured at ")
-        assert {path.name for path in (tmp_path / "kept").iterdir()} == TABLES.keys() - {"log"}
+        assert {path.name for path in (tmp_path / "kept").iterdir()} == DEFAULT.keys()
 
-    def test_tables_are_judged_one_folder_at_a_time(self, kip848_check, spark, captures, tmp_path):
-        made_tables.write(spark, tmp_path, "c", latest_state=[], audit_runs=[{"version": "1"}])
+    def test_tables_are_judged_one_folder_at_a_time(self, kip848_check, captures, tmp_path):
+        made_tables.write(tmp_path, "c", latest_state=[], audit_runs=[{"version": "1"}])
         for others in ([captures / "kafka-4.0.0-zstd" / "segments"], [tmp_path / "others"]):
             code, out, err = kip848_check(tmp_path, *others)
             assert (code, out) == (2, "")
             assert err == [
                 f"error: {tmp_path} holds the tables of an audit, not a log",
-                "hint: name the log that was audited; kip848 check, explain and report take tables, a folder at a time",
+                "hint: pass the log that was audited; kip848 check, explain and report take one folder of tables",
             ]
 
     def test_nothing_to_read(self, kip848_check, tmp_path, monkeypatch):
@@ -108,15 +109,36 @@ class TestWithoutSpark:
 
     @pytest.fixture(autouse=True)
     def _no_spark(self, monkeypatch):
-        monkeypatch.setattr(check, "get_session", lambda **_: pytest.fail("Spark was started"))
+        monkeypatch.setattr("kip848_records.session.get_session", lambda **_: pytest.fail("Spark was started"))
 
-    def test_a_configuration_that_is_none(self, kip848_check, tmp_path):
+    @pytest.fixture
+    def tables(self, tmp_path):
+        (tmp_path / "tables" / "any" / "_delta_log").mkdir(parents=True)
+        return tmp_path / "tables"
+
+    @pytest.mark.parametrize(("limit", "code"), [("0", 1), ("1", 0), ("49%", 1), ("50%", 0)])
+    def test_too_much_that_is_unknown(self, kip848_check, tmp_path, limit, code):
+        """A folder is read without Spark."""
+        states = [{"group_id": group, "has_full_history": group == "a"} for group in "ab"]
+        tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
+        made_tables.write(
+            tmp_path, "c", audit_runs=[{"run": 1, "dialect": "kafka"}], **tables | {"group_state": states}
+        )
+        config = tmp_path / "audit.toml"
+        others = [each.name for each in EXPECTATIONS if each.name != "operation_size"]
+        config.write_text("".join(f'[expectations.{name}]\nseverity = "off"\n' for name in others))
+        found, _, err = kip848_check(tmp_path, "--config", config, "--max-unknown", limit)
+        assert found == code
+        assert ("1 of 2 results are unknown" in "".join(err)) == bool(code)
+
+    def test_a_configuration_that_is_none(self, kip848_check, tables, tmp_path):
         path = tmp_path / "audit.toml"
         path.write_text("[expectations.group_stabel]\nmax_seconds = 5\n")
-        code, out, err = kip848_check("out", "--config", path)
+        code, out, err = kip848_check(tables, "--config", path)
         assert (code, out) == (2, "")
         assert err[0] == (
-            f"error: {path} is no configuration: expectations has no 'group_stabel': did you mean group_stable?"
+            f"error: {path} is not a valid configuration: "
+            "expectations has no 'group_stabel': did you mean group_stable?"
         )
 
     @pytest.mark.parametrize(
@@ -130,16 +152,20 @@ class TestWithoutSpark:
     def test_one_file_for_two_kinds(self, kip848_check, tmp_path):
         code, out, err = kip848_check("out", "--junit", tmp_path / "x", "--json", tmp_path / "x")
         assert (code, out) == (2, "")
-        assert err[0] == f"error: results cannot be written to {tmp_path / 'x'}: it is named for two kinds of results"
+        assert (
+            err[0] == f"error: results cannot be written to {tmp_path / 'x'}: two kinds of results name the same file"
+        )
 
     @pytest.mark.parametrize(("verdict", "code"), [("ALL", 1), ("verdict(verdicts.result('fine'))", 0)])
-    def test_the_exit_code_is_the_answer_though_nobody_reads(self, verdict, code):
+    def test_the_exit_code_is_the_answer_though_nobody_reads(self, tables, verdict, code):
         program = f"""
 import sys
-from kip848_records.cli import check, main
+from kip848_records import check
+from kip848_records.cli import main
+from kip848_records.queries import engines
 from tests.report import verdicts
-check.get_session = check.is_audited = check.check = lambda *_, **__: verdicts.{verdict}
-sys.exit(main(["check", "out"]))
+engines.open_tables = check.check = lambda *_, **__: verdicts.{verdict}
+sys.exit(main(["check", {str(tables)!r}]))
 """
         reader, writer = os.pipe()
         os.close(reader)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kip848_records.tables.specs import TABLES
+from kip848_records.tables.registry import TABLES
 from tests.audits import table_rows
 from tests.conftest import QUICK_JAVA
 
@@ -50,7 +50,7 @@ def submit(captures, tmp_path):
         }
         command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
         command += [ROOT / "jobs" / "nightly_audit.py", captures / CAPTURE / "segments"]
-        command += ["--topics", captures / CAPTURE / "topics.json", "--offset-commits", "--out", out]
+        command += ["--topics", captures / CAPTURE / "topics.json", "--offset-commits", "--record-tables", "--out", out]
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_", "PYTHON"))}
         environment |= {"JDK_JAVA_OPTIONS": QUICK_JAVA, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
         # The script looks for its Spark with the `python3` that is first on the path.

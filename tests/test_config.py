@@ -2,10 +2,10 @@
 
 import pytest
 
-from kip848_records.config import OFF, Setting, default_config, load_settings
+from kip848_records.config import Setting, load_config, load_settings
 from kip848_records.errors import InputError
-from kip848_records.quality import EXPECTATIONS
-from kip848_records.quality.expectations import ERROR, WARN, Expectation
+from kip848_records.expectations import EXPECTATIONS
+from kip848_records.expectations.results import ERROR, OFF, WARN
 
 STABLE = "[expectations.group_stable]\n"
 
@@ -26,8 +26,8 @@ def test_every_expectation_has_defaults_and_a_file_has_what_is_different(load):
     defaults = load_settings()
     assert list(defaults) == [each.name for each in EXPECTATIONS]
     for each in EXPECTATIONS:
-        assert defaults[each.name].severity in (ERROR, WARN)
-        assert tuple(defaults[each.name].limits) == each.limits
+        assert defaults[each.name].severity in (ERROR, WARN, OFF)
+        assert defaults[each.name].limits == {name: limit.default for name, limit in each.limits.items()}
     changed = load(STABLE + 'max_seconds = 1.5\n[expectations.operation_size]\nseverity = "warn"')
     assert changed.pop("group_stable") == Setting(ERROR, {"max_seconds": 1.5})
     assert changed.pop("operation_size") == Setting(WARN, {"max_bytes": 1_048_588, "warn_percent": 80})
@@ -44,21 +44,47 @@ def test_groups_have_what_is_different_from_their_expectation(load):
     assert list(setting.groups) == ["a*", "b"]
 
 
-def test_an_expectation_of_ones_own_is_in_the_file_too(load):
-    mine = Expectation("mine", lambda audited, _: audited.table("group_state"), ("max_members",))
-    settings = load("[expectations.mine]\nmax_members = 3", expectations=[mine])
-    assert settings["mine"] == Setting(ERROR, {"max_members": 3})
-    assert set(settings) == {"mine", *(each.name for each in EXPECTATIONS)}
-    assert load('[expectations.mine]\nseverity = "off"', expectations=[mine])["mine"] == Setting(OFF)
-    without_limits = Expectation("mine", mine.rule)
-    assert load_settings(expectations=[without_limits])["mine"] == Setting()
-    with pytest.raises(InputError, match=r"expectations\.mine needs max_members"):
-        load_settings(expectations=[mine])
-    with pytest.raises(InputError, match=r"expectations\.mine needs max_members"):
-        load(
-            '[expectations.mine]\nseverity = "off"\n[expectations.mine.groups]\na = {severity = "warn"}',
-            expectations=[mine],
-        )
+OWN = """-- name = "mine"
+-- sentence = "A group has at most max_members members"
+-- [limits.max_members]
+-- default = 3
+-- unit = "members"
+-- reason = "Few."
+
+SELECT 1
+"""
+
+
+def test_an_expectation_of_ones_own_is_in_a_folder_that_the_file_names(tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mine.sql").write_text(OWN)
+    config = tmp_path / "audit.toml"
+    config.write_text('expectation_files = "own"\n[expectations.mine]\nmax_members = 5')
+    expectations, settings = load_config(str(config))
+    assert [each.name for each in expectations] == [*(each.name for each in EXPECTATIONS), "mine"]
+    assert settings["mine"] == Setting(ERROR, {"max_members": 5})
+    assert load_config(None, str(tmp_path / "own"))[1]["mine"] == Setting(ERROR, {"max_members": 3})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("mine", "SELECT 1", "name in its header is None, not the name of the file"),
+        ("mine", OWN.replace('"mine"', '"yours"'), "name in its header is 'yours'"),
+        ("mine", OWN.replace("-- default", "-- defalt"), "limits.max_members needs default, unit and reason"),
+        ("mine", OWN.replace("= 3", "= -3"), "the default of limits.max_members is -3"),
+        ("mine", OWN.replace("-- [", '-- severity = "fatal"\n-- ['), "severity is 'fatal', not one of"),
+        ("mine", OWN.replace("SELECT 1", ""), "there is no SELECT"),
+        ("mine", "-- = 1\nSELECT 1", "its header is not TOML"),
+        ("group_stable", OWN.replace("mine", "group_stable"), "kip848 has an expectation of that name"),
+    ],
+)
+def test_a_file_that_is_no_expectation_is_named(tmp_path, name, text, reason):
+    (tmp_path / f"{name}.sql").write_text(text)
+    with pytest.raises(InputError) as raised:
+        load_config(None, str(tmp_path))
+    assert raised.value.message.startswith(f"{tmp_path / name}.sql is not an expectation: ")
+    assert reason in raised.value.message
 
 
 @pytest.mark.parametrize(
@@ -70,7 +96,7 @@ def test_an_expectation_of_ones_own_is_in_the_file_too(load):
         ("[expectation]", "the file has no 'expectation': did you mean expectations?"),
         ("expectations = 1", "expectations is not a table"),
         ("[expectations.group_stabel]", "expectations has no 'group_stabel': did you mean group_stable?"),
-        ("[expectations.x]", "expectations has no 'x': it may have group_stable, rebalance_lag"),
+        ("[expectations.x]", "expectations has no 'x': it may have group_stable, rebalance_time"),
         ("[expectations]\ngroup_stable = 600", "expectations.group_stable is not a table"),
         (STABLE + "max_second = 1", "expectations.group_stable has no 'max_second': did you mean max_seconds?"),
         (STABLE + "max_percent = 1", "expectations.group_stable has no 'max_percent'"),
@@ -103,7 +129,7 @@ def test_an_expectation_of_ones_own_is_in_the_file_too(load):
 def test_what_cannot_be_is_named(load, tmp_path, text, reason):
     with pytest.raises(InputError) as raised:
         load(text)
-    assert raised.value.message.startswith(f"{tmp_path / 'check.toml'} is no configuration: ")
+    assert raised.value.message.startswith(f"{tmp_path / 'check.toml'} is not a valid configuration: ")
     assert reason in raised.value.message
 
 
@@ -112,10 +138,3 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
         load_settings(str(tmp_path / "none.toml"))
     with pytest.raises(InputError, match="Is a directory"):
         load_settings(str(tmp_path))
-
-
-def test_the_defaults_explain_every_number():
-    for text in default_config().read_text().splitlines():
-        name, equals, value = text.partition(" = ")
-        if equals and not text.startswith("#") and name != "severity":
-            assert " # " in value

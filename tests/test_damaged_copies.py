@@ -1,12 +1,17 @@
 """Segment files of a broker, damaged: what is said of groups is what the whole files say, or that it is unknown."""
 
+import json
 import struct
+from base64 import b64encode
 
+import pyarrow.parquet as pq
 import pytest
 
-from kip848_records.audit import AuditOptions, run_audit
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.options import AuditOptions
 from kip848_records.sources.log import TOPIC
 from tests.audits import table_rows
+from tests.progress import Watcher
 from tests.protocol.plain_segments import batches_of
 
 PARTITION = 2
@@ -39,7 +44,7 @@ def write(folder, partition, segment):
 
 def audited(spark, sources, out):
     """Partition -> group -> state."""
-    run_audit(spark, AuditOptions(tuple(map(str, sources)), str(out)), lambda _: None)
+    run_audit(spark, AuditOptions(tuple(map(str, sources)), str(out)), Watcher())
     told = {}
     for row in table_rows(out, "group_state", "default"):
         told.setdefault(row["partition"], {})[row["group_id"]] = row["state"]
@@ -83,3 +88,53 @@ def test_a_copy_that_ended_within_a_batch_may_be_older_than_what_compaction_left
         write(tmp_path / "later", partition, segments["compacted"])
     told = audited(spark, [tmp_path / "damaged", tmp_path / "later"], tmp_path / "out")
     assert told == dict.fromkeys(range(3), alone["compacted"])
+
+
+LOST_IN_THE_DUMP = (3, 6)
+
+
+@pytest.fixture(scope="module")
+def files_and_dump(captures, tmp_path_factory):
+    """The files of a log, and a damaged dump of it: in the dump no epoch of any group can be read."""
+    capture = captures / "kafka-4.3.1-all-types"
+    folder = tmp_path_factory.mktemp("dump")
+    rows = pq.read_table(capture / "kafka-source.parquet").to_pylist()
+    (folder / "dump.json").write_text("\n".join(dump_line(row, LOST_IN_THE_DUMP) for row in rows))
+    return capture / "segments", folder
+
+
+@pytest.fixture(scope="module")
+def tables_of_files_and_both(spark, files_and_dump, tmp_path_factory):
+    """The tables of the files alone, and those of both."""
+    outs = [tmp_path_factory.mktemp("files"), tmp_path_factory.mktemp("both")]
+    for out, sources in zip(outs, (files_and_dump[:1], files_and_dump), strict=True):
+        audited(spark, sources, out)
+    return outs
+
+
+@pytest.mark.parametrize("table", ["group_state", "epoch_timeline", "latest_state", "membership", "rebalance_lag"])
+def test_a_record_that_one_copy_cannot_read_is_not_lost(tables_of_files_and_both, table):
+    alone, both = (sorted(table_rows(out, table, "default"), key=repr) for out in tables_of_files_and_both)
+    assert len(alone) > 1
+    assert both == alone
+
+
+def test_the_quarantine_shows_what_one_copy_cannot_read(tables_of_files_and_both):
+    alone, both = (table_rows(out, "quarantine", "default") for out in tables_of_files_and_both)
+    assert alone == []
+    assert {row["error_code"] for row in both} == {"not_base64"}
+    assert len(both) > 10
+
+
+def test_alone_the_damaged_copy_knows_no_state(spark, files_and_dump, tmp_path):
+    states = audited(spark, files_and_dump[1:], tmp_path)
+    assert "unknown" in {state for groups in states.values() for state in groups.values()}
+
+
+def dump_line(row, lost):
+    """A line of a JSON dump; the values of records of these types are damaged."""
+    key, value = ("" if row[name] is None else b64encode(row[name]).decode() for name in ("key", "value"))
+    damaged = int.from_bytes(row["key"][:2], "big") in lost
+    at = row["timestamp"].isoformat()
+    line = {"key": key, "partition": row["partition"], "offset": row["offset"], "timestamp": at}
+    return json.dumps(line | {"value": "***" if damaged else None if row["value"] is None else value})

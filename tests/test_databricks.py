@@ -45,7 +45,7 @@ def tasks(job):
 def arguments(task):
     words = [re.sub(r"\$\{var\.(\w+)\}", lambda name: VARIABLES[name[1]], word) for word in task["parameters"]]
     command = {"nightly_audit": "audit", "check_convergence": "check"}[Path(task["python_file"]).stem]
-    return _parser().parse_args([command, *words])
+    return _parser([command]).parse_args([command, *words])
 
 
 def test_the_job_is_one_that_databricks_takes(job):
@@ -127,11 +127,12 @@ def test_the_check_takes_its_arguments_and_waits_for_the_audit(tasks):
     assert tasks["check"]["depends_on"] == tasks["explore"]["depends_on"] == [{"task_key": "audit"}]
 
 
-def test_the_notebook_takes_its_parameters_and_runs_without_a_cluster(tasks):
+def test_the_notebook_takes_its_parameters_and_has_the_wheel(tasks):
     task = tasks["explore"]
+    assert task["job_cluster_key"] == tasks["audit"]["job_cluster_key"]
+    assert task["libraries"] == tasks["audit"]["libraries"][:1]
     asked = re.findall(r'= parameter\("(\w+)"', (RESOURCES / task["notebook_task"]["notebook_path"]).read_text())
     assert set(task["notebook_task"]["base_parameters"]) <= set(asked)
-    assert not {"job_cluster_key", "new_cluster", "existing_cluster_id", "environment_key"} & set(task)
 
 
 def test_the_cluster_has_the_settings_that_are_not_this_machine_s(job):

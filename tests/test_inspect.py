@@ -9,7 +9,7 @@ from kip848_records.inspection import inspect_log, is_unread, json_line, text_li
 from kip848_records.sources import read_log
 from tests.audits import dumped
 from tests.log_rows import log_of
-from tests.test_replay import assert_json_equal
+from tests.test_log_state import assert_json_equal
 
 GROUP = b"\x00\x01g"
 EPOCH = b"\x00\x03" + GROUP

@@ -4,22 +4,28 @@ from types import SimpleNamespace
 
 import pytest
 
-from kip848_records.audit import Audit
-from kip848_records.cli import audit, main
+from kip848_records.cli import audit as command
+from kip848_records.cli import main
+from kip848_records.pipeline import audit
+from kip848_records.pipeline.options import Audit
+from kip848_records.report import summary
 
 
 @pytest.fixture
 def exit_code(monkeypatch, tmp_path):
     """Run the command, with an audit of which so many rows were quarantined; its exit code."""
-    monkeypatch.setattr(audit, "get_session", SimpleNamespace)
-    monkeypatch.setattr(audit, "summary", lambda *_: ["the summary"])
+    monkeypatch.setattr(command, "get_session", SimpleNamespace)
+    monkeypatch.setattr(summary, "summary", lambda *_: ["the summary"])
+    monkeypatch.setattr(command, "open_tables", lambda *_, **__: None)
+    log = tmp_path / "log.parquet"
+    log.touch()
 
     def run(limit, quarantined, records):
         def audited(_spark, options, _progress):
-            return Audit(options, "kafka", None, 1, records, 0, 0, quarantined)
+            return Audit(options, 1, "kafka", None, 1, records, 0, 0, quarantined)
 
         monkeypatch.setattr(audit, "run_audit", audited)
-        return main(["audit", "log", "--out", str(tmp_path), "--max-quarantined", limit])
+        return main(["audit", str(log), "--out", str(tmp_path / "out"), "--max-quarantined", limit])
 
     return run
 
@@ -54,8 +60,10 @@ def test_of_nothing_nothing_is_quarantined(exit_code):
     "text", ["", "-1", "1.5", "101%", "100.1%", "1e3", "many", "%", "5 %", "nan%", "\u0663", "1_0"]
 )
 def test_what_is_no_limit(capsys, monkeypatch, text):
-    monkeypatch.setattr(audit, "get_session", lambda **_: pytest.fail("Spark was started"))
+    monkeypatch.setattr(command, "get_session", lambda **_: pytest.fail("Spark was started"))
     with pytest.raises(SystemExit) as ended:
         main(["audit", "log", "--out", "out", f"--max-quarantined={text}"])
     assert ended.value.code == 2
-    assert f"argument --max-quarantined: {text!r} is neither a number of rows nor a share" in capsys.readouterr().err
+    assert (
+        f"argument --max-quarantined: {text!r} is neither a number of rows nor a percentage" in capsys.readouterr().err
+    )

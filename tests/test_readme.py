@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.cli import main
 from kip848_records.config import load_settings
-from kip848_records.quality import EXPECTATIONS
+from kip848_records.expectations import EXPECTATIONS
 from tests.audits import table_rows
 from tests.conftest import QUICK_JAVA
 
@@ -109,7 +109,8 @@ def test_python_example_shows_records(capsys):
 def test_report_writes_a_page(out):
     command = block("test: report").replace(" report out ", f" report {shlex.quote(str(out))} ")
     assert re.fullmatch(r"out/report\.html: 10 groups, \d\.\d MB\n", run(command, out))
-    assert "9 groups of consumers: 8 converged, 1 not converged" in (out / "report.html").read_text(encoding="utf-8")
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "8 healthy · 1 deleted" in page
 
 
 def test_ci_example_fails_for_a_group_that_did_not_converge(tmp_path):
@@ -126,11 +127,10 @@ def test_check_prints_what_it_says(out):
 
 
 @pytest.mark.usefixtures("summary")
-def test_an_expectation_of_ones_own_is_judged_beside_the_others(out, capsys):
-    exec(block("test: expectation").replace('"out"', repr(str(out))), {})  # noqa: S102 - our own README
-    printed = capsys.readouterr().out
-    assert "group_stable pass\n" in printed
-    assert "group_size warn\n   steady expected at most 3 members, seen 4\n" in printed
+def test_an_expectation_of_ones_own_is_evaluated_beside_the_others(out, tmp_path):
+    (tmp_path / "group_size.sql").write_text(block("test: expectation"))
+    printed = run(f"kip848 check {shlex.quote(str(out))} --expectations {shlex.quote(str(tmp_path))}", out)
+    assert "expected at most 3 members, seen 4" in printed
 
 
 def test_settings_of_ones_own_can_be_read(tmp_path):
@@ -169,9 +169,9 @@ def test_nightly_job_on_a_machine_in_another_time_zone_writes_the_same_tables(au
     environment |= {"TZ": "Asia/Tokyo", "TMPDIR": str(tmp_path), "JDK_JAVA_OPTIONS": QUICK_JAVA}
     done = subprocess.run(["bash", "-ec", script], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 group not converged" in done.stdout
-    assert "1 of 20 expectations could not be judged" in done.stdout
-    for table in ("consumer_group_metadata", "epoch_timeline", "group_state"):
+    assert "CRITICAL  1 of 9 groups stuck" in done.stdout
+    assert "1 of 20 expectations could not be evaluated" in done.stdout
+    for table in ("rebalance", "epoch_timeline", "group_state"):
         expected = [row | {"cluster": "demo"} for row in audits.rows("kafka-4.3.1", table)]
         assert sorted(map(repr, table_rows(out, table, "demo"))) == sorted(map(repr, expected))
     first = min(row["bumped_at"] for row in audits.rows("kafka-4.3.1", "epoch_timeline"))

@@ -102,12 +102,12 @@ class TestVersions:
 
     def test_another_spark(self, monkeypatch):
         monkeypatch.setattr(pyspark, "__version__", "4.1.0")
-        with pytest.raises(SetupError, match=r"pyspark 4\.1\.0 .* does not fit .*; pip install 'pyspark==4\.0\.\*'"):
+        with pytest.raises(SetupError, match=r"pyspark 4\.1\.0 .* does not match .*; pip install 'pyspark==4\.0\.\*'"):
             session._check_versions()
 
     def test_another_delta(self, monkeypatch):
         monkeypatch.setattr(session, "version", lambda _: "4.3.0")
-        with pytest.raises(SetupError, match=r"delta-spark 4\.3\.0 does not fit .*'delta-spark==4\.4\.0'"):
+        with pytest.raises(SetupError, match=r"delta-spark 4\.3\.0 does not match .*'delta-spark==4\.4\.0'"):
             session._check_versions()
 
     def test_no_delta(self, monkeypatch):
@@ -115,7 +115,7 @@ class TestVersions:
             raise PackageNotFoundError(name)
 
         monkeypatch.setattr(session, "version", absent)
-        with pytest.raises(SetupError, match=r"delta-spark missing does not fit .*'delta-spark==4\.4\.0'"):
+        with pytest.raises(SetupError, match=r"delta-spark missing does not match .*'delta-spark==4\.4\.0'"):
             session._check_versions()
 
     def test_a_spark_home_of_another_release(self, monkeypatch, tmp_path):
@@ -223,7 +223,7 @@ def test_a_jvm_that_does_not_start(run, script, tmp_path):
     arguments = "--conf spark.driver.memory=1x pyspark-shell"
     started = run(sys.executable, str(script), PYSPARK_SUBMIT_ARGS=arguments)
     log = next(tmp_path.glob("kip848-spark-*.log"))
-    assert started.stderr == f"Spark did not start; see why in {log}\n"
+    assert started.stderr == f"Spark did not start; see the reason in {log}\n"
     assert "Invalid maximum heap size" in log.read_text()
 
 
@@ -237,4 +237,4 @@ def test_spark_submit_without_our_settings_says_how_to_pass_them(run, script):
     assert started.returncode != 0
     # spark-submit prints both streams of its program as one.
     (line,) = started.stdout.splitlines()
-    assert line.endswith("or put those settings into the session")
+    assert line.endswith("or add those settings to the session")

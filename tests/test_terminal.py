@@ -1,10 +1,8 @@
 """What people read: exact where it is compared, short where it is not."""
 
-from types import SimpleNamespace
-
 import pytest
 
-from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, ranges_text, since_text, time_text
+from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, ranges_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -27,12 +25,6 @@ def test_numbers_and_times():
     assert [ms_text(millis) for millis in (None, 0, 7008)] == ["", "0 ms", "7,008 ms"]
     assert time_text(1_795_249_126_358) == "2026-11-21 08:18:46.358 UTC"
     assert [count_text(count, "group") for count in (0, 1, 1200)] == ["0 groups", "1 group", "1,200 groups"]
-
-
-@pytest.mark.parametrize(("history", "more"), [("right_censored", ""), ("censored", " or before")])
-def test_a_beginning_that_nobody_saw_is_no_beginning(history, more):
-    state = SimpleNamespace(since_ms=1_795_249_126_358, history=history)
-    assert since_text(state) == "2026-11-21 08:18:46.358 UTC" + more
 
 
 @pytest.mark.parametrize(

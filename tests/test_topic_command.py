@@ -43,7 +43,7 @@ def test_inspect_prints_all_that_is_there(spark, url, capsys):
     assert code == 0
     assert [(line["partition"], line["offset"]) for line in lines] == [(row.partition, row.offset) for row in expected]
     assert {line["key"].get("group") for line in lines if line["key"]} >= set(GROUPS)
-    assert f"note: {url} does not show how transactions ended: " in err
+    assert f"note: {url} does not show transaction outcomes: " in err
 
 
 def test_inspect_looks_for_one_group(url, capsys):
@@ -68,7 +68,7 @@ def test_a_failure_is_two_lines_even_with_a_stack_trace(broker, capsys):
     at = f"kafka://{broker.scram}/{OFFSETS}"
     code, out, err = run(capsys, "inspect", at, "--kafka-config", str(config), "--debug")
     assert (code, out) == (2, "")
-    assert f"error: the cluster at {broker.scram} refuses the log-in: " in err
+    assert f"error: the cluster at {broker.scram} rejects the login: " in err
     assert "secret" not in err
 
 
@@ -77,18 +77,18 @@ def test_a_failure_while_spark_reads_is_two_lines(broker, capsys):
     config = broker.properties(settings.READER, "SASL_PLAINTEXT")
     code, _, err = run(capsys, "inspect", f"kafka://{broker.scram}/{OFFSETS}", "--kafka-config", str(config))
     assert code == 2
-    assert err.startswith("error: the user may not ask about the group in whose name Spark reads\nhint: let an admin")
+    assert err.startswith("error: the user may not describe the group id with which Spark reads\nhint: let an admin")
 
 
 @pytest.mark.parametrize("command", [["inspect"], ["audit", "--out", "o"], ["check"]])
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["kafka://h:1/t", "--format", "json"], "--format is for files, and kafka://h:1/t is a live topic"),
-        (["kafka://h:1/t", "dump.parquet"], "kafka://h:1/t is a live topic, which is read alone"),
-        (["kafka://h/t"], "kafka://h/t is no topic: h has no port"),
+        (["kafka://h:1/t", "--format", "json"], "--format is for files, but kafka://h:1/t is a live topic"),
+        (["kafka://h:1/t", "dump.parquet"], "kafka://h:1/t is a live topic, which must be the only source"),
+        (["kafka://h/t"], "kafka://h/t is not a topic: h has no port"),
         (["kafka://me:hush@h:1/t"], "a kafka:// URL takes no user and no password"),
-        (["dump.json", "--kafka-config", "f"], "--kafka-config is for a live topic, and dump.json is none"),
+        (["dump.json", "--kafka-config", "f"], "--kafka-config is for a live topic, but dump.json is not one"),
     ],
 )
 def test_arguments_that_do_not_fit(capsys, command, arguments, says):

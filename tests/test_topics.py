@@ -5,49 +5,39 @@ import json
 import pytest
 
 from kip848_records.errors import InputError
-from kip848_records.topics import read_topics_file, topic_names
+from kip848_records.pipeline.names import LIVE, TOPICS_FILE, names_of_commits, read_topics_file, topic_names
 
-PLACE = "partition int, offset bigint"
-TOPICS = "array<struct<topic_id: string, topic_name: string>>"
+FOUND = "topic_id string, topic string, source string, partition int, offset bigint"
+TYPE_4, TYPE_15 = "consumer_group_partition_metadata", "share_group_state_partition_metadata"
 
 
-@pytest.fixture
-def tables(spark):
-    def topics(*rows):
-        return spark.createDataFrame([(0, offset, list(pairs)) for offset, pairs in rows], f"{PLACE}, topics {TOPICS}")
-
-    share = f"{PLACE}, initializing_topics {TOPICS}, initialized_topics {TOPICS}, deleting_topics {TOPICS}"
-    commits = [
-        (0, 1, "by-file", "file"),
-        (0, 2, "by-commit", "commit"),
-        (0, 3, "A" * 22, "nothing"),
-        (0, 4, None, "none"),
+def test_the_surest_source_wins_and_of_its_records_the_last(spark):
+    of_records = [
+        ("by-record", "old name", TYPE_4, 0, 1),
+        ("by-record", "new name", TYPE_4, 0, 9),
+        ("by-file", "not this", TYPE_4, 0, 9),
+        ("being-made", "i", TYPE_15, 0, 5),
+        ("by-record", "not this", TYPE_15, 0, 50),
+        ("unnamed", None, TYPE_15, 0, 5),
     ]
-    return {
-        "consumer_group_partition_metadata": topics(
-            (1, [("by-record", "old name")]), (9, [("by-record", "new name"), ("by-file", "not this")])
-        ),
-        "share_group_state_partition_metadata": spark.createDataFrame(
-            [(0, 5, [("being-made", "i")], [("by-record", "not this"), ("made", "ii")], None)], share
-        ),
-        "offset_commit": spark.createDataFrame(commits, f"{PLACE}, topic_id string, topic string"),
-    }
+    commits = [("by-file", "file", 1), ("by-commit", "commit", 2), ("A" * 22, "nothing", 3), (None, "none", 4)]
+    decoded = spark.createDataFrame(
+        [(*commit[:2], 0, commit[2]) for commit in commits],
+        "topic_id string, topic string, partition int, offset bigint",
+    )
+    found = [spark.createDataFrame(of_records, FOUND), names_of_commits(decoded)]
+    given = [("by-file", "first", TOPICS_FILE), ("by-file", "given", TOPICS_FILE), ("by-file", "live", LIVE)]
+    names = topic_names(given, (batch for rows in found for batch in rows.toArrow().to_batches()))
+    assert sorted(zip(*names.to_pydict().values(), strict=True)) == [
+        ("being-made", "i", TYPE_15),
+        ("by-commit", "commit", "offset_commit"),
+        ("by-file", "given", TOPICS_FILE),
+        ("by-record", "new name", TYPE_4),
+    ]
 
 
-def test_the_surest_source_wins_and_of_its_records_the_last(spark, tables):
-    names = topic_names(spark, tables, {"by-file": "given"}).collect()
-    assert {row.topic_id: (row.topic, row.source) for row in names} == {
-        "by-file": ("given", "topics_file"),
-        "by-record": ("new name", "consumer_group_partition_metadata"),
-        "being-made": ("i", "share_group_state_partition_metadata"),
-        "made": ("ii", "share_group_state_partition_metadata"),
-        "by-commit": ("commit", "offset_commit"),
-    }
-
-
-def test_without_offset_commits_they_are_not_asked(spark, tables):
-    names = topic_names(spark, {name: tables[name] for name in tables.keys() - {"offset_commit"}}, {}).collect()
-    assert "by-commit" not in {row.topic_id for row in names}
+def test_no_topic_has_a_name():
+    assert topic_names([], []).num_rows == 0
 
 
 def test_a_topics_file(tmp_path):
@@ -58,7 +48,7 @@ def test_a_topics_file(tmp_path):
 def test_a_topics_file_that_is_not_there(tmp_path):
     with pytest.raises(InputError) as caught:
         read_topics_file(str(tmp_path / "topics.json"))
-    assert caught.value.message == f"{tmp_path}/topics.json is no topics file: No such file or directory"
+    assert caught.value.message == f"{tmp_path}/topics.json is not a topics file: No such file or directory"
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"a": 1}', b"\xff", b"null"])
@@ -66,5 +56,5 @@ def test_what_is_no_topics_file(tmp_path, content):
     path = tmp_path / "topics.json"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(InputError, match=r'topics\.json is no topics file: .+; expected JSON: {"<topic id>"'):
+    with pytest.raises(InputError, match=r'topics\.json is not a topics file: .+; expected JSON: {"<topic id>"'):
         read_topics_file(str(path))

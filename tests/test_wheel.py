@@ -10,6 +10,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.audits import CLUSTERS
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -38,6 +40,7 @@ def test_it_carries_the_settings_and_not_what_is_to_be_copied(wheel):
         f"kip848_records/conf/{name}"
         for name in ("audit.toml", "spark-defaults.conf", "small-input.conf", "log4j2.properties")
     }
+    assert "kip848_records/docs/runbook.md" in names
     assert not [name for name in names if "/databricks/" in name or "/ci/" in name]
     assert {name.split("/")[0] for name in names if "dist-info" not in name} == {"kip848_records"}
 
@@ -55,13 +58,40 @@ def test_it_asks_for_no_spark_unless_told(wheel):
     }
 
 
-def test_without_spark_the_command_says_how_to_get_it(installed):
-    done = run(installed / "kip848", "--help")
-    assert (done.returncode, done.stdout) == (2, "")
+@pytest.fixture
+def without_spark(installed, tmp_path):
+    """The same with all that it depends on, but neither PySpark nor Delta."""
+    (site,) = installed.parent.glob("lib/python*/site-packages")
+    for package in Path(sysconfig.get_path("purelib")).iterdir():
+        if not package.name.startswith(("pyspark", "delta_spark", "kip848", "_kip848")) and package.name != "delta":
+            (tmp_path / package.name).symlink_to(package)
+    (site / "others.pth").write_text(str(tmp_path))
+    yield installed
+    (site / "others.pth").unlink()
+
+
+def test_without_spark_the_command_says_how_to_get_it(without_spark, tmp_path):
+    done = run(without_spark / "kip848", "audit", "nowhere", "--out", tmp_path / "out")
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert done.stderr.splitlines() == [
         "error: Spark is not installed: there is no module pyspark",
         "hint: pip install 'kip848-records[spark]'",
     ]
+
+
+def test_tables_of_a_folder_are_read_without_spark(without_spark, audits):
+    for arguments in (["query", audits.out, "slowest"], ["explain", audits.out, "--group", "slow-revoke"]):
+        done = run(without_spark / "kip848", *arguments, "--cluster", CLUSTERS["kafka-4.3.1"])
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "slow-revoke" in done.stdout
+
+
+def test_the_questions_and_expectations_come_with_it(wheel):
+    names = ZipFile(wheel).namelist()
+    for folder in ("expectations", "queries/questions", "report/sql", "report/page/sql"):
+        ours = {file.name for file in (ROOT / "kip848_records" / folder).glob("*.sql")}
+        assert {f"kip848_records/{folder}/{name}" for name in ours} <= set(names)
+        assert ours
 
 
 def test_with_what_it_depends_on_the_command_runs_from_the_wheel(installed):

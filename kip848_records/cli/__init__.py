@@ -1,6 +1,6 @@
-"""The command line: a module for each command, such as `kip848 audit`.
+"""The command line: one module per command, such as `kip848 audit`.
 
-A command's `add` adds its parser, whose default `run` is what runs the command and returns its exit code.
+A command's `add` adds its parser. The parser's default `run` runs the command and returns its exit code.
 """
 
 from __future__ import annotations
@@ -8,50 +8,63 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kip848_records import __version__
-from kip848_records.cli import audit, check, explain, inspect, maintain, report, simulate
 from kip848_records.cli.arguments import Parser
 from kip848_records.cli.output import until_nobody_reads
 from kip848_records.errors import Kip848Error, UnexpectedError
+from kip848_records.interrupts import raise_interrupts
+from kip848_records.setup_errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["INTERRUPTED", "main"]
 
-_INTERRUPTED = 130
-# For the root logger, which prints what it has no handler for: Py4J tells it of what it raises as well.
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells use it."""
+
+_COMMANDS = ("audit", "check", "inspect", "explain", "report", "query", "maintain", "simulate")
+# The root logger prints records without a handler. Py4J logs each exception that it also raises.
 _SILENT = logging.NullHandler()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code: 0 done, 1 failed, 2 bad arguments or input, 130 interrupted.
 
-    Raises SystemExit where the arguments are wrong, and for `--help` and `--version`.
+    Raises SystemExit for invalid arguments, and for `--help` and `--version`.
     """
-    arguments = _parser().parse_args(argv)
+    arguments = _parser(sys.argv[1:] if argv is None else argv).parse_args(argv)
     logging.getLogger().addHandler(_SILENT)
     code: int = 0
     try:
-        with until_nobody_reads():
+        with raise_interrupts(), until_nobody_reads():
             code = arguments.run(arguments)
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last place to turn it into a line
         if arguments.debug:
             traceback.print_exc()
-        failure = error if isinstance(error, Kip848Error) else UnexpectedError.of(error)
+        failure = _failure(error)
         print(f"error: {failure.message}\nhint: {failure.hint}", file=sys.stderr)
         return failure.exit_code
     return code
 
 
-def _parser() -> Parser:
-    parser = Parser(prog="kip848", description="Tells the story of consumer group rebalances from __consumer_offsets.")
+def _failure(error: Exception) -> Kip848Error:
+    if isinstance(error, Kip848Error):
+        return error
+    return SetupError.of_missing_module(error) or UnexpectedError.of(error)
+
+
+def _parser(argv: Sequence[str]) -> Parser:
+    """Return the parser of all commands, or of the named one only: importing the others' modules takes a second."""
+    parser = Parser(prog="kip848", description="Explains consumer group rebalances from __consumer_offsets.")
     parser.add_argument("--version", action="version", version=f"kip848-records {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (audit, check, inspect, explain, report, maintain, simulate):
-        command.add(commands)
+    for command in argv[:1] if argv and argv[0] in _COMMANDS else _COMMANDS:
+        import_module(f"kip848_records.cli.{command}").add(commands)
     return parser

@@ -1,63 +1,82 @@
-"""What commands share in their arguments: how errors are said, what names a log, and the types of values."""
+"""Arguments that several commands share: error output, the options that name a log, and the types of values."""
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
+import shlex
+import sys
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
-from kip848_records.audit import AuditOptions
-from kip848_records.decode.dialects import AUTO
-from kip848_records.protocol.messages import DIALECTS, KAFKA
-from kip848_records.sources.files import FORMATS
-from kip848_records.sources.topic import TopicError, is_topic, parse_url
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.places import schema_place
 from kip848_records.text import printable
-from kip848_records.topics import read_topics_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kip848_records.pipeline.options import AuditOptions
+
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse has no public name for it
-"""To add a command's parser to."""
+"""The object to which a command adds its parser."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, and the way out in another, as every other error does."""
+    """Prints an error as one line and a hint as another, like all other errors."""
+
+    late_argument: str | None = None
+    """A positional argument that may be missing, or may follow options, where argparse does not find it."""
+    _given: Sequence[str] = ()
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Let a command refuse what it does not know: else `kip848` would, whose help does not have its options."""
+        """Let the command reject unknown arguments: the help of `kip848` itself does not list its options."""
+        self._given = sys.argv[1:] if args is None else args
         known, unknown = super().parse_known_args(args, namespace)
+        late = self.late_argument
+        if late is not None and getattr(known, late) is None and len(unknown) == 1 and not unknown[0].startswith("-"):
+            setattr(known, late, unknown.pop())
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return known, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Print both lines and exit with code 2."""
-        self.exit(2, f"error: {printable(message)}\nhint: see {self.prog} --help\n")
+        """Print the error and its hint, and exit with code 2."""
+        hint = self._hint_of_dashes(message) or f"see {self.prog} --help"
+        self.exit(2, f"error: {printable(message)}\nhint: {printable(hint)}\n")
+
+    def _hint_of_dashes(self, message: str) -> str | None:
+        """Return how to write a value that begins with a dash, if argparse took that value for an option."""
+        if not (option := re.match(r"argument (--[a-z-]+): expected one argument$", message)):
+            return None
+        for name, value in itertools.pairwise(self._given):
+            if name == option[1] and value.startswith("-") and value not in self._option_string_actions:
+                return f"write a value that begins with a dash as {name}={shlex.quote(value)}"
+        return None
 
 
 def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, at_least: int = 1) -> None:
-    """Add what reads a log: its `sources` (`besides`: what else they may be), how to read them, and `debug`."""
+    """Add the options that read a log: its `sources` (`besides`: other values), their format, and `debug`."""
+    from kip848_records.protocol.messages import AUTO, DIALECTS, KAFKA
+    from kip848_records.sources.registry import FORMATS
+
     command.add_argument(
         "sources",
         nargs="+" if at_least else "*",
         type=given_path,
         metavar=metavar,
         help=f"{besides}segment files (a file, a partition's folder, a broker's data folder or a folder of several of "
-        "those), or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several are copies of one log; or "
-        "the live topic, kafka://host:port[,host:port...]/__consumer_offsets",
+        "those), or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several sources are copies of one "
+        "log; or the live topic, kafka://host:port[,host:port...]/__consumer_offsets",
     )
-    command.add_argument("--format", choices=FORMATS, help="what SOURCE is, where its file names do not tell")
+    command.add_argument("--format", choices=FORMATS, help="format of SOURCE, if its file names do not show it")
     command.add_argument(
         "--dialect",
         choices=(*DIALECTS, AUTO),
         default=KAFKA.name,
-        help=f"who wrote the records: {KAFKA.name} is 3.8 and later, auto what most of them decode as ({KAFKA.name})",
+        help=f"dialect of the records; {KAFKA.name} is 3.8 and later, auto is what decodes most of them ({KAFKA.name})",
     )
     command.add_argument(
         "--kafka-config",
@@ -70,7 +89,10 @@ def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, a
 
 
 def check_source(arguments: argparse.Namespace) -> None:
-    """Raise InputError where an option does not fit the `sources`, or a live topic is one of several or no such URL."""
+    """Raise InputError if an option does not fit the `sources`, or a live topic has a bad URL or is one of several."""
+    from kip848_records.sources.topic.address import is_topic, parse_url
+    from kip848_records.sources.topic.errors import TopicError
+
     topics = [source for source in arguments.sources if is_topic(source)]
     for url in topics:
         parse_url(url)
@@ -83,7 +105,7 @@ def check_source(arguments: argparse.Namespace) -> None:
 
 
 def add_capture(command: Parser) -> None:
-    """Add what is to be known of a log besides: its `topics`, and `captured_at`."""
+    """Add the options with more facts about a log: its `topics`, and `captured_at`."""
     command.add_argument(
         "--topics", type=given_path, metavar="FILE", help='topic names, as JSON: {"<topic id>": "<name>", ...}'
     )
@@ -91,16 +113,20 @@ def add_capture(command: Parser) -> None:
         "--captured-at",
         type=zoned_time,
         metavar="TIME",
-        help="when the log was copied, ISO 8601, UTC unless it says otherwise (default: the newest time in the log)",
+        help="when the log was copied, ISO 8601, UTC if it has no zone (default: the newest time in the log)",
     )
 
 
 def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> AuditOptions:
-    """Return what to audit, by the arguments of `add_source` and `add_capture`, and where its tables go.
+    """Return the audit's options by the arguments of `add_source` and `add_capture`, and the location of its tables.
 
-    Raises InputError where they do not fit each other.
+    Raises InputError if the arguments contradict each other.
     """
     check_source(arguments)
+    from kip848_records.pipeline.names import read_topics_file
+    from kip848_records.pipeline.options import AuditOptions
+    from kip848_records.protocol.messages import KAFKA
+
     return AuditOptions(
         sources=tuple(arguments.sources),
         out=out,
@@ -114,29 +140,58 @@ def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> Audi
 
 
 def add_schema(command: Parser) -> None:
-    """Add `catalog` and `schema`, which name tables where a folder would."""
-    command.add_argument("--catalog", metavar="NAME", help="the tables are in a schema of this catalog, in no folder")
-    command.add_argument("--schema", metavar="NAME", help="the schema, which must be there")
+    """Add `catalog` and `schema`, which name the location of tables instead of a folder."""
+    command.add_argument("--catalog", metavar="NAME", help="catalog of the schema with the tables, instead of a folder")
+    command.add_argument("--schema", metavar="NAME", help="the schema, which must exist")
+
+
+def add_engine(command: Parser) -> None:
+    """Add `engine`, for commands that query tables."""
+    from kip848_records.queries.engines import ENGINES
+
+    command.add_argument(
+        "--engine",
+        choices=ENGINES,
+        help="engine that reads the tables (default: duckdb for a folder; spark for a catalog and inside spark-submit)",
+    )
+
+
+def add_expectations(command: Parser) -> None:
+    """Add `config` and `expectations`, for commands that evaluate expectations."""
+    command.add_argument("--config", type=given_path, metavar="FILE", help="TOML with changes to the defaults")
+    command.add_argument(
+        "--expectations", type=given_path, metavar="DIR", help="a folder with your own expectations, SQL files"
+    )
 
 
 def add_scratch(command: Parser) -> None:
-    """Add `scratch`, for who writes tables into a schema."""
+    """Add `scratch`, for commands that write tables into a schema."""
     command.add_argument(
         "--scratch",
         type=given_path,
         metavar="DIR",
-        help="with --catalog: a folder for what tables are made of, such as one in a volume",
+        help="with --catalog: a scratch folder for intermediate files, such as one in a volume",
     )
 
 
+def check_scratch(arguments: argparse.Namespace, tables: str) -> None:
+    """Raise InputError if tables in a schema, which `place` returned, have no scratch folder."""
+    if arguments.catalog is not None:
+        from kip848_records.tables.location import work_folder
+
+        work_folder(tables, arguments.scratch)
+
+
 def place(arguments: argparse.Namespace, folder: str | None, what: str) -> str:
-    """Return where the tables are: in `folder`, `what` names it, or in a schema. Raises InputError for both or none."""
+    """Return the location of the tables: `folder` (called `what`) or a schema. Raises InputError for both or none."""
     catalog, schema = arguments.catalog, arguments.schema
     if (catalog is None) != (schema is None):
         raise TablesError.half_a_schema()
     if catalog is not None and folder is not None:
         raise TablesError.two_places(folder)
     if catalog is not None:
+        from kip848_records.tables.location import schema_place
+
         return schema_place(catalog, schema)
     if folder is None:
         raise TablesError.no_place(what)
@@ -148,8 +203,13 @@ def add_debug(command: Parser) -> None:
     command.add_argument("--debug", action="store_true", help="show the stack trace of an error")
 
 
+def add_quiet(command: Parser) -> None:
+    """Add `quiet`, for commands that show progress."""
+    command.add_argument("--quiet", action="store_true", help="show no progress")
+
+
 def given_path(text: str) -> str:
-    """Return a path; an empty one, as a shell makes of a variable that is not set, would be the current folder."""
+    """Return a path. An empty one is refused: an unset shell variable would mean the current folder."""
     if text:
         return text
     message = "the path is empty"
@@ -157,7 +217,7 @@ def given_path(text: str) -> str:
 
 
 def zoned_time(text: str) -> datetime:
-    """Return an ISO 8601 time with its zone; UTC unless it names another."""
+    """Return an ISO 8601 time with its zone, UTC by default."""
     try:
         time = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text))
     except ValueError:
@@ -167,7 +227,7 @@ def zoned_time(text: str) -> datetime:
 
 
 def key_type(text: str) -> int:
-    """Return the type of a record, which its key holds as an int16."""
+    """Return the type of a record, which is an int16 in its key."""
     if re.fullmatch(r"-?[0-9]{1,5}", text) and -(1 << 15) <= int(text) < 1 << 15:
         return int(text)
     message = f"{text!r} is not a record type, an int16"
@@ -175,7 +235,7 @@ def key_type(text: str) -> int:
 
 
 def int32(what: str) -> Callable[[str], int]:
-    """Return what reads such a number, which Kafka or Spark holds in 32 bits; none is negative."""
+    """Return a parser for a non-negative number that Kafka or Spark stores in 32 bits."""
 
     def read(text: str) -> int:
         if re.fullmatch(r"[0-9]{1,10}", text) and int(text) < 1 << 31:

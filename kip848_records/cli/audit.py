@@ -1,4 +1,4 @@
-"""`kip848 audit`: a copy of the log becomes Delta tables and a summary."""
+"""`kip848 audit`: write a log as Delta tables, and print a summary."""
 
 from __future__ import annotations
 
@@ -8,82 +8,125 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from kip848_records.audit import DEFAULT_CLUSTER, run_audit
+from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import (
     add_capture,
+    add_quiet,
     add_schema,
     add_scratch,
     add_source,
     audit_options,
+    check_scratch,
+    check_source,
     given_path,
     place,
 )
-from kip848_records.cli.output import print_parts, progress_lines
-from kip848_records.errors import FailedError
+from kip848_records.cli.output import print_note, print_parts
+from kip848_records.cli.progress import shown_progress
+from kip848_records.errors import FailedError, InputError
+from kip848_records.queries.engines import DUCKDB, SPARK, open_tables
 from kip848_records.session import get_session
-from kip848_records.summary import summary
+from kip848_records.sources.topic.address import is_topic
+from kip848_records.tables import DEFAULT_CLUSTER
+from kip848_records.tables.location import is_schema
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from kip848_records.audit import Audit
     from kip848_records.cli.arguments import Commands
+    from kip848_records.pipeline.options import Audit
 
 
 def add(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "audit",
-        help="decode a copy of the log into Delta tables and sum up what they say",
-        description="Decodes a copy of __consumer_offsets into Delta tables and sums up what they say.",
+        help="decode a log into Delta tables and print a summary of its groups",
+        description="Decodes a copy of __consumer_offsets, or the live topic, into Delta tables and prints a summary.",
     )
     add_source(command)
     command.add_argument("--out", type=given_path, metavar="DIR", help="folder of the Delta tables, one folder each")
     add_schema(command)
     add_scratch(command)
     command.add_argument(
-        "--cluster", default=DEFAULT_CLUSTER, metavar="NAME", help="cluster column of every row (%(default)s)"
+        "--cluster", default=DEFAULT_CLUSTER, metavar="NAME", help="value of the column cluster (%(default)s)"
     )
     add_capture(command)
     command.add_argument("--offset-commits", action="store_true", help="decode offset commits too, most of any log")
-    command.add_argument("--allow-empty", action="store_true", help="accept a source without a single record")
+    command.add_argument(
+        "--record-tables", action="store_true", help="also write a table of decoded records for each record type"
+    )
+    command.add_argument("--allow-empty", action="store_true", help="accept a source without records")
     command.add_argument(
         "--checkpoint",
         type=given_path,
         metavar="DIR",
-        help="read the live topic as a stream that keeps in DIR how far it came, and stops when it has read all",
+        help="read the live topic as a stream with its checkpoint in DIR, and stop when all records are read",
     )
     command.add_argument(
         "--max-quarantined",
         type=_limit,
         metavar="N|P%",
-        help="exit with 1, with all tables written, if more rows than that did not decode: a number, or a share of "
-        "what was read",
+        help="exit with 1 if more than N rows, or than P percent of the rows read, fail to decode; all tables are "
+        "written anyway",
     )
+    command.add_argument(
+        "--verbose", action="store_true", help="also print record counts, members, and lists of the slowest epochs"
+    )
+    add_quiet(command)
     command.set_defaults(run=_run)
 
 
 def _run(arguments: Namespace) -> int:
-    named = audit_options(arguments, place(arguments, arguments.out, "--out"), arguments.cluster)
-    options = replace(named, offset_commits=arguments.offset_commits, allow_empty=arguments.allow_empty)
-    options = replace(options, checkpoint=arguments.checkpoint, scratch=arguments.scratch)
-    progress = progress_lines()
-    progress("starting Spark")
-    spark = get_session(reads=arguments.sources)
-    audit = run_audit(spark, options, progress)
-    print_parts(summary(spark, audit))
+    tables = place(arguments, arguments.out, "--out")
+    _check(arguments, tables)
+    with shown_progress(arguments) as progress:
+        progress.phase("starting Spark")
+        from kip848_records.pipeline.audit import run_audit
+        from kip848_records.report.summary import summary
+
+        named = audit_options(arguments, tables, arguments.cluster)
+        options = replace(named, offset_commits=arguments.offset_commits, allow_empty=arguments.allow_empty)
+        options = replace(options, checkpoint=arguments.checkpoint, scratch=arguments.scratch)
+        options = replace(options, record_tables=arguments.record_tables)
+        spark = get_session(reads=arguments.sources)
+        before_spark.check_outputs(_outputs(arguments), arguments.sources)  # a session knows the location of all paths
+        audit = run_audit(spark, options, progress)
+    # A session is running, but DuckDB answers sooner if the folder is known to be on this machine.
+    is_local = not is_schema(tables) and before_spark.known_path(tables) is not None
+    engine = DUCKDB if is_local else SPARK
+    opened = open_tables(tables, engine, session=lambda: spark, note=print_note)
+    print_parts(summary(opened, audit))
+    if arguments.verbose:
+        from kip848_records.report.details import details
+
+        print_parts(details(opened, audit))
     if (limit := arguments.max_quarantined) is not None:
         _check_quarantine(audit, limit)
     return 0
 
 
+def _check(arguments: Namespace, tables: str) -> None:
+    """Raise InputError for invalid arguments, before any work is done."""
+    check_source(arguments)
+    check_scratch(arguments, tables)
+    if arguments.checkpoint is not None and not any(map(is_topic, arguments.sources)):
+        raise InputError.checkpoint_of_copy()
+    before_spark.check_log(arguments, _outputs(arguments))
+    before_spark.check_folders(_outputs(arguments))
+
+
+def _outputs(arguments: Namespace) -> dict[str, str | None]:
+    return {"--out": arguments.out, "--scratch": arguments.scratch, "--checkpoint": arguments.checkpoint}
+
+
 def _limit(text: str) -> tuple[str, float, bool]:
-    """Return a limit as it was given, its number, and whether it is a percentage."""
+    """Return a limit: its text, its number, and whether it is a percentage."""
     if re.fullmatch(r"[0-9]{1,12}|[0-9]{1,3}(\.[0-9]{1,6})?%", text) and float(text.rstrip("%")) <= (
         100 if text.endswith("%") else inf
     ):
         return text, float(text.rstrip("%")), text.endswith("%")
-    message = f"{text!r} is neither a number of rows nor a share such as 0.5%"
+    message = f"{text!r} is neither a number of rows nor a percentage such as 0.5%"
     raise argparse.ArgumentTypeError(message)
 
 

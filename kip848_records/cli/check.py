@@ -1,16 +1,21 @@
-"""`kip848 check`: judges what is expected of groups, on the tables of an audit or on a log."""
+"""`kip848 check`: evaluate the expectations about groups, on the tables of an audit or on a log."""
 
 from __future__ import annotations
 
+import re
+import sys
+from argparse import ArgumentTypeError
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from kip848_records.audit import DEFAULT_CLUSTER, run_audit
-from kip848_records.check import check, is_audited
+from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import (
     add_capture,
+    add_engine,
+    add_expectations,
+    add_quiet,
     add_schema,
     add_source,
     audit_options,
@@ -18,16 +23,11 @@ from kip848_records.cli.arguments import (
     given_path,
     place,
 )
-from kip848_records.cli.output import check_file, print_parts, progress_lines, write_file
-from kip848_records.config import load_settings
+from kip848_records.cli.output import check_file, print_parts, write_file
+from kip848_records.cli.progress import shown_progress
 from kip848_records.errors import InputError
-from kip848_records.report.check_json import check_json
-from kip848_records.report.check_terminal import check_terminal
-from kip848_records.report.junit import junit
-from kip848_records.report.markdown import markdown
-from kip848_records.report.sarif import sarif
-from kip848_records.session import get_session
-from kip848_records.sources.topic import is_topic
+from kip848_records.sources.topic.address import is_topic
+from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
@@ -37,14 +37,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kip848_records.cli.arguments import Commands
-    from kip848_records.quality.results import Verdict
+    from kip848_records.expectations.results import Verdict
+    from kip848_records.progress import Progress
+    from kip848_records.queries.tables import Tables
 
 _FAILED = 1
 _FORMS = {
-    "junit": ("JUnit XML", junit),
-    "sarif": ("SARIF 2.1.0", sarif),
-    "json": ("JSON", check_json),
-    "markdown": ("Markdown, as GitHub shows it", markdown),
+    "junit": "JUnit XML",
+    "sarif": "SARIF 2.1.0",
+    "json": "JSON",
+    "markdown": "Markdown, as GitHub shows it",
 }
 _OF_A_LOG = ("format", "dialect", "topics", "captured_at", "out")
 
@@ -53,70 +55,154 @@ def add(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "check",
-        help="judge expectations: exit code 1 if groups do not converge, or the log breaks the protocol's rules",
-        description="Judges expectations about the tables of an audit, or about a copy of the log, which is audited "
-        "first. Exit code 0: none failed, 1: one did, or the check with an error line, 2: bad arguments or input.",
+        help="evaluate expectations: exit code 1 if groups do not converge, or the log breaks the protocol's rules",
+        description="Evaluates expectations about the tables of an audit, or about a log, which is audited first. "
+        "Exit code 0: none failed; 1: one failed, or the check ended with an error; 2: bad arguments or input.",
     )
     add_source(command, "DIR|SOURCE", "the folder of an audit's tables; or ", at_least=0)
     add_schema(command)
-    command.add_argument("--cluster", metavar="NAME", help="only this cluster of DIR; the name of the log's")
+    command.add_argument("--cluster", metavar="NAME", help="only this cluster of DIR; for a log, its cluster name")
     add_capture(command)
-    command.add_argument("--out", type=given_path, metavar="DIR", help="keep the tables of the log's audit there")
+    command.add_argument("--out", type=given_path, metavar="DIR", help="keep the tables of the log's audit in DIR")
+    add_expectations(command)
     command.add_argument(
-        "--config", type=given_path, metavar="FILE", help="TOML with what differs from the defaults, conf/audit.toml"
+        "--max-unknown",
+        type=_limit_of_unknown,
+        metavar="N|P%",
+        help="exit code 1 if more than N results, or more than P percent of all, are unknown",
     )
-    for name, (what, _) in _FORMS.items():
+    add_engine(command)
+    for name, what in _FORMS.items():
         command.add_argument(f"--{name}", type=given_path, metavar="FILE", help=f"write the results to FILE as {what}")
-    command.set_defaults(run=_run, dialect=None)  # to tell whether it was named
+    add_quiet(command)
+    command.set_defaults(run=_run, dialect=None)  # None shows that the option was not given
 
 
 def _run(arguments: Namespace) -> int:
-    check_source(arguments)
-    settings = load_settings(arguments.config)
     files = _files(arguments)
-    progress = progress_lines()
-    progress("starting Spark")
-    spark = get_session(reads=arguments.sources)
-    with _tables(spark, arguments, progress) as (tables, cluster):
-        progress("judging what is expected")
-        verdict = check(spark, tables, settings, cluster=cluster)
+    _check(arguments)
+    from kip848_records.check import check
+    from kip848_records.config import load_config
+    from kip848_records.report.check_terminal import check_terminal
+
+    expectations, settings = load_config(arguments.config, arguments.expectations)
+    with shown_progress(arguments) as progress, _tables(arguments, progress) as (tables, cluster):
+        progress.phase("evaluating expectations")
+        verdict = check(tables, settings, expectations=expectations, cluster=cluster)
     print_parts(check_terminal(verdict))
-    for path, form in files.items():
-        write_file(path, form(verdict))
-    return _FAILED if verdict.failed else 0
+    for name, path in files.items():
+        write_file(path, _form(name)(verdict))
+    return _FAILED if verdict.failed or _has_too_many_unknown(verdict, arguments.max_unknown) else 0
 
 
-def _files(arguments: Namespace) -> dict[Path, Callable[[Verdict], str]]:
-    """Return what to write where; raises InputError for a file that cannot be written, before any work is done."""
-    files: dict[Path, Callable[[Verdict], str]] = {}
-    for name, (_, form) in _FORMS.items():
+def _limit_of_unknown(text: str) -> tuple[float, bool]:
+    """Return a number, and whether it is a percentage."""
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return float(text), False
+    if (percent := re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%", text)) and float(percent[1]) <= 100:  # noqa: PLR2004
+        return float(percent[1]), True
+    message = f"{text!r} is neither a number nor a percentage such as 5%"
+    raise ArgumentTypeError(message)
+
+
+def _has_too_many_unknown(verdict: Verdict, limit: tuple[float, bool] | None) -> bool:
+    """Return whether more results are unknown than `--max-unknown` allows; stderr then has the numbers."""
+    if limit is None:
+        return False
+    unknown = sum(result.unknowns for result in verdict.results)
+    checked = unknown + sum(result.passed + result.errors + result.warnings for result in verdict.results)
+    most, is_percentage = limit
+    if unknown <= (most * checked / 100 if is_percentage else most):
+        return False
+    shown = f"{most:g}{' %' if is_percentage else ''}"
+    print(f"{unknown:,} of {checked:,} results are unknown, more than --max-unknown {shown}", file=sys.stderr)
+    return True
+
+
+def _check(arguments: Namespace) -> None:
+    """Raise InputError for invalid arguments, before any work is done."""
+    check_source(arguments)
+    if _is_of_tables(arguments):
+        tables = place(arguments, next(iter(arguments.sources), None), "DIR")
+        _refuse_options_of_logs(arguments, tables)
+        before_spark.check_outputs(_outputs(arguments))
+        return
+    before_spark.check_log(arguments, _outputs(arguments))
+    if arguments.out is not None:
+        before_spark.check_folder(arguments.out)
+
+
+def _is_of_tables(arguments: Namespace) -> bool:
+    """Return whether the arguments certainly name tables, not a log, before Spark starts."""
+    if arguments.catalog is not None or arguments.schema is not None or not arguments.sources:
+        return True
+    first, *others = arguments.sources
+    return not others and not is_topic(first) and before_spark.holds_tables(first)
+
+
+def _outputs(arguments: Namespace) -> dict[str, str | None]:
+    return {f"--{name}": getattr(arguments, name) for name in ("out", *_FORMS)}
+
+
+def _form(name: str) -> Callable[[Verdict], str]:
+    """Return the function that writes the results in a format."""
+    from kip848_records.report.check_json import check_json
+    from kip848_records.report.junit import junit
+    from kip848_records.report.markdown import markdown
+    from kip848_records.report.sarif import sarif
+
+    return {"junit": junit, "sarif": sarif, "json": check_json, "markdown": markdown}[name]
+
+
+def _files(arguments: Namespace) -> dict[str, Path]:
+    """Return the files to write by format; raises InputError for a file that cannot be written, before any work."""
+    files: dict[str, Path] = {}
+    for name in _FORMS:
         if (text := getattr(arguments, name)) is not None:
             path = Path(text)
-            if path in files:
-                raise InputError.no_file(text, "it is named for two kinds of results")
+            if path in files.values():
+                raise InputError.no_file(text, "two kinds of results name the same file")
             check_file(path)
-            files[path] = form
+            files[name] = path
     return files
 
 
 @contextmanager
-def _tables(
-    spark: SparkSession, arguments: Namespace, progress: Callable[[str], None]
-) -> Iterator[tuple[str, str | None]]:
-    """Yield the folder of the tables and the cluster: as named, or those of a log that is audited now."""
-    if arguments.catalog is not None or arguments.schema is not None or not arguments.sources:
-        _refuse_options_of_logs(arguments, tables := place(arguments, next(iter(arguments.sources), None), "DIR"))
-        yield tables, arguments.cluster
+def _tables(arguments: Namespace, progress: Progress) -> Iterator[tuple[Tables, str | None]]:
+    """Yield the named tables and cluster, or those of a log that is audited now."""
+    from kip848_records.queries.engines import open_tables
+
+    def session() -> SparkSession:
+        from kip848_records.session import get_session
+
+        progress.phase("starting Spark")
+        return get_session(reads=arguments.sources)
+
+    def opened(location: str) -> Tables:
+        return open_tables(location, arguments.engine, session=session, note=progress.note)
+
+    if _is_of_tables(arguments):
+        yield opened(place(arguments, next(iter(arguments.sources), None), "DIR")), arguments.cluster
         return
+    from kip848_records.pipeline.audit import run_audit
+    from kip848_records.tables.audit_runs import AUDIT_RUNS
+    from kip848_records.tables.latest_state import LATEST_STATE
+    from kip848_records.tables.log import LOG
+    from kip848_records.tables.places import is_there
+
+    spark = session()
     first, *others = arguments.sources
-    if not others and not is_topic(first) and is_audited(spark, first):
+    # A path on another file system, or one that only a session can resolve, may contain tables too.
+    names = (AUDIT_RUNS.name, LATEST_STATE.name, LOG.name)
+    if not others and not is_topic(first) and any(is_there(spark, first, name) for name in names):
         _refuse_options_of_logs(arguments, first)
-        yield first, arguments.cluster
+        yield opened(first), arguments.cluster
         return
+    before_spark.check_outputs(_outputs(arguments), arguments.sources)  # a session knows the location of all paths
     with nullcontext(arguments.out) if arguments.out else TemporaryDirectory(prefix="kip848-check-") as out:
         cluster = DEFAULT_CLUSTER if arguments.cluster is None else arguments.cluster
         run_audit(spark, audit_options(arguments, out, cluster), progress)
-        yield out, cluster
+        yield opened(out), cluster
 
 
 def _refuse_options_of_logs(arguments: Namespace, tables: str) -> None:

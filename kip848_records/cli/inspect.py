@@ -1,4 +1,4 @@
-"""`kip848 inspect`: the decoded records of a copy of the log, a line each."""
+"""`kip848 inspect`: print the decoded records of a log, one per line."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
-
+from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_source, check_source, int32, key_type
-from kip848_records.decode.dialects import AUTO, choose_dialect
 from kip848_records.errors import InputError
-from kip848_records.inspection import inspect_log, inspect_plain, is_unread, json_line, text_line
+from kip848_records.protocol.messages import AUTO
 from kip848_records.session import get_session
-from kip848_records.sources import read_log, reading
-from kip848_records.sources.copies import drop_copies
-from kip848_records.sources.plain import read_plain
-from kip848_records.sources.topic import READ_UNCOMMITTED, failures_of, is_topic, look_up, open_topic, read_range
-from kip848_records.terminal import count_text
+from kip848_records.sources.topic.address import is_topic
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -49,12 +43,16 @@ def add(commands: Commands) -> None:
         help="only records of this type; may be repeated",
     )
     command.add_argument("--limit", type=int32("a number of records"), metavar="N", help="only the first N records")
-    command.add_argument("--json", action="store_true", help="one JSON object a line, in the forms of kafka-dump-log")
+    command.add_argument("--json", action="store_true", help="print one JSON object per line, as kafka-dump-log does")
     command.set_defaults(run=_run)
 
 
 def _run(arguments: Namespace) -> int:
     check_source(arguments)
+    before_spark.check_log(arguments, {})
+    from kip848_records.inspection import is_unread, json_line, text_line
+    from kip848_records.terminal import count_text
+
     line = json_line if arguments.json else text_line
     selected = arguments.group is not None or arguments.types
     printed, decoded, undecided, unread = 0, 0, 0, 0
@@ -72,12 +70,12 @@ def _run(arguments: Namespace) -> int:
             undecided += row.transaction == "unknown"
             first_error = first_error or row.error
     if undecided:
-        what = f"how transactions ended: {undecided:,} offset commits above may have been aborted"
+        what = f"transaction outcomes: {undecided:,} offset commits above may have been aborted"
         _note(f"{', '.join(arguments.sources)} does not show {what}")
     if not decoded and not selected and arguments.limit is None:
         raise InputError.no_records(", ".join(arguments.sources), first_error)
     if unread:
-        _note(f"{count_text(unread, 'row')} could not be read, the first: {first_unread}")
+        _note(f"{count_text(unread, 'row')} could not be read; the first: {first_unread}")
     if selected and not printed and arguments.limit != 0:
         _note(f"no record{_selection(arguments)}")
     return 0
@@ -94,7 +92,9 @@ def _note(text: str) -> None:
 
 @contextmanager
 def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
-    """Yield the rows to print; within the block they can be read."""
+    """Yield the rows to print; they can be read within the block only."""
+    from kip848_records.inspection import inspect_log, inspect_plain
+
     selected = {"group": arguments.group, "types": arguments.types, "limit": arguments.limit}
     if (records := _plain_records(arguments)) is not None:
         yield inspect_plain(records, dialect=arguments.dialect, **selected)
@@ -105,30 +105,37 @@ def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
 
 
 def _plain_records(arguments: Namespace) -> pa.Table | None:
-    """Return the records of a source that Spark is not needed for; None if it is, or is to tell the dialect."""
+    """Return the records of a source that needs no Spark; None if it needs Spark, or its dialect is unknown."""
+    from kip848_records.sources.plain import read_plain
+
     alone = len(arguments.sources) == 1 and arguments.format in {None, "segments"} and arguments.dialect != AUTO
     return read_plain(arguments.sources[0]) if alone else None
 
 
 @contextmanager
 def _log(spark: SparkSession, arguments: Namespace) -> Iterator[DataFrame]:
-    """Yield the rows of the sources, for a live topic as far as it goes now; within the block they can be read."""
+    """Yield the rows of the sources, of a live topic up to its present end; they can be read within the block only."""
+    from kip848_records.sources import read_log, reading
+    from kip848_records.sources.topic import READ_UNCOMMITTED, failures_of, look_up, open_topic, read_range
+
     source = arguments.sources[0]
     if not is_topic(source):
         with reading():
             yield read_log(spark, arguments.sources, arguments.format)
         return
     topic = open_topic(spark, source, arguments.kafka_config)
-    # Aborted commits are shown as well, as those of a dump are.
+    # Aborted commits are shown too, because the rows of a dump include them.
     ends = look_up(spark, topic, isolation=READ_UNCOMMITTED)
     with failures_of(topic, "read"):
-        rows = read_range(spark, topic, ends.offsets, isolation=READ_UNCOMMITTED)
-        yield rows.withColumn("copies", F.array(F.lit(source)))
+        yield read_range(spark, topic, ends.offsets, isolation=READ_UNCOMMITTED)
 
 
 def _dialect(name: str, log: DataFrame) -> str:
     if name != AUTO:
         return name
+    from kip848_records.decode.dialects import choose_dialect
+    from kip848_records.sources.copies import drop_copies
+
     choice = choose_dialect(drop_copies(log))
     print(choice, file=sys.stderr)
     return choice.name

@@ -1,4 +1,4 @@
-"""`kip848 maintain`: says what of the tables is older than is to be kept, and removes it."""
+"""`kip848 maintain`: report which rows of the tables are too old to keep, and remove them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from kip848_records.cli.arguments import add_debug, add_schema, add_scratch, given_path, place
-from kip848_records.cli.output import print_parts, progress_lines
-from kip848_records.maintain import DAYS_OF_FILES, maintain, plan
+from kip848_records.cli import before_spark
+from kip848_records.cli.arguments import add_debug, add_quiet, add_schema, add_scratch, check_scratch, given_path, place
+from kip848_records.cli.output import print_parts
+from kip848_records.cli.progress import shown_progress
 from kip848_records.session import get_session
-from kip848_records.terminal import text_table
 from kip848_records.text import printable
 from kip848_records.times import utc, utc_text
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from kip848_records.cli.arguments import Commands
-    from kip848_records.maintain import Retention
+    from kip848_records.pipeline.maintain import Retention
 
 _MOST_DAYS = 36_500
 
@@ -32,10 +32,10 @@ def add(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "maintain",
-        help="remove what is older than is to be kept from the tables of live topics, and tidy their files",
-        description="Says what is older than is to be kept in the tables of live topics, and removes it: history that "
-        "had ended by then. The present state stays. Then it compacts the files of all tables and deletes those that "
-        f"no table has had for {DAYS_OF_FILES} days.",
+        help="remove old history from the tables of live topics, and compact their files",
+        description="Prints which history in the tables of live topics ended before the period to keep, and removes "
+        "it. The present state stays. Then the command compacts the files of all tables, and deletes files that no "
+        "table has used for a week.",
     )
     command.add_argument("out", nargs="?", type=given_path, metavar="DIR", help="the folder of an audit's tables")
     add_schema(command)
@@ -45,24 +45,39 @@ def add(commands: Commands) -> None:
         required=True,
         type=_days,
         metavar="DAYSd",
-        help="how much history to keep, such as 90d: back from when each cluster was audited last",
+        help="how much history to keep before each cluster's last audit, such as 90d",
     )
-    command.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+    command.add_argument("--dry-run", action="store_true", help="only print what would be removed")
+    add_quiet(command)
     add_debug(command)
     command.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     tables = place(arguments, arguments.out, "DIR")
-    progress = progress_lines()
-    progress("starting Spark")
-    spark = get_session()
-    plans = plan(spark, tables, arguments.keep)
-    print_parts(_explained(plans, arguments.keep))
+    _check(arguments, tables)
+    with shown_progress(arguments) as progress:
+        progress.phase("starting Spark")
+        from kip848_records.pipeline.maintain import maintain, plan
+
+        spark = get_session()
+        plans = plan(spark, tables, arguments.keep)
+        progress.done()
+        print_parts(_explained(plans, arguments.keep))
+        if not arguments.dry_run:
+            maintain(spark, tables, plans, progress, arguments.scratch)
     if not arguments.dry_run:
-        maintain(spark, tables, plans, progress, arguments.scratch)
         print("Done")
     return 0
+
+
+def _check(arguments: argparse.Namespace, tables: str) -> None:
+    """Raise InputError for invalid arguments, before any work is done."""
+    check_scratch(arguments, tables)
+    before_spark.check_tables(tables)
+    before_spark.check_outputs({"--scratch": arguments.scratch})
+    if not arguments.dry_run:
+        before_spark.check_folders({"DIR": arguments.out, "--scratch": arguments.scratch})
 
 
 def _days(text: str) -> timedelta:
@@ -73,15 +88,18 @@ def _days(text: str) -> timedelta:
 
 
 def _explained(plans: list[Retention], keep: timedelta) -> Iterator[RenderableType]:
+    from kip848_records.pipeline.maintain import DAYS_OF_FILES
+    from kip848_records.terminal import text_table
+
     for each in plans:
         name = printable(each.cluster)
         if each.is_copy:
-            yield Text(f"Cluster {name}: nothing to remove, each audit of a copy replaces its tables")
+            yield Text(f"Cluster {name}: nothing to remove, because each audit of a copy replaces its tables")
         elif each.since_ms is None or not each.rows:
             yield Text(f"Cluster {name}: nothing is older than {keep.days} days")
         else:
-            what = "set aside" if each.is_set_aside else "ended"
-            yield Text(f"Cluster {name}: what was {what} before {utc_text(utc(each.since_ms))} is removed")
+            ended = "was archived" if each.is_archived else "ended"
+            yield Text(f"Cluster {name}: history that {ended} before {utc_text(utc(each.since_ms))} is removed")
             rows = [(table, f"{count:,}") for table, count in each.rows.items()]
             yield text_table("table", "rows", rows=rows, right=("rows",))
-    yield Text(f"In all tables: small files are joined; files that none has had for {DAYS_OF_FILES} days are deleted")
+    yield Text(f"In all tables: small files are merged; files unused for {DAYS_OF_FILES} days are deleted")

@@ -1,20 +1,28 @@
-"""`kip848 report`: the tables of an audit as one HTML file."""
+"""`kip848 report`: write the tables of an audit as one HTML file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kip848_records.cli.arguments import add_debug, add_schema, given_path, place
-from kip848_records.cli.output import check_file, progress_lines, write_file
-from kip848_records.config import load_settings
-from kip848_records.report.page.contents import contents
-from kip848_records.report.page.page import page
-from kip848_records.session import get_session
-from kip848_records.terminal import count_text
+from kip848_records.cli import before_spark
+from kip848_records.cli.arguments import (
+    add_debug,
+    add_engine,
+    add_expectations,
+    add_quiet,
+    add_schema,
+    given_path,
+    place,
+)
+from kip848_records.cli.output import check_file, write_file
+from kip848_records.cli.progress import shown_progress
+from kip848_records.queries.engines import open_tables
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from pyspark.sql import SparkSession
 
     from kip848_records.cli.arguments import Commands
 
@@ -24,7 +32,7 @@ def add(commands: Commands) -> None:
     command = commands.add_parser(
         "report",
         help="write what an audit found as one HTML page",
-        description="Writes what an audit found as one HTML file, which needs nothing else: what has not converged, "
+        description="Writes what an audit found as one self-contained HTML file: groups that have not converged, "
         "the slowest rebalances, failed expectations, and a timeline of each group.",
     )
     command.add_argument(
@@ -33,25 +41,42 @@ def add(commands: Commands) -> None:
     add_schema(command)
     command.add_argument("--out", required=True, type=given_path, metavar="FILE", help="the file to write")
     command.add_argument("--cluster", metavar="NAME", help="only this cluster of DIR")
-    command.add_argument(
-        "--config", type=given_path, metavar="FILE", help="TOML for the expectations, as kip848 check takes it"
-    )
+    add_expectations(command)
+    add_engine(command)
+    add_quiet(command)
     add_debug(command)
     command.set_defaults(run=_run)
 
 
 def _run(arguments: Namespace) -> int:
-    tables = place(arguments, arguments.tables, "DIR")
+    location = place(arguments, arguments.tables, "DIR")
     file = Path(arguments.out)
     check_file(file)
-    settings = load_settings(arguments.config)
-    progress = progress_lines()
-    progress("starting Spark")
-    spark = get_session(reads=[tables])
-    progress("reading the tables")
-    found = contents(spark, tables, settings, arguments.cluster)
-    progress("writing the page")
-    written = page(found)
-    write_file(file, written.html)
+    before_spark.check_tables(location)
+    before_spark.check_outputs({"--out": arguments.out})
+    from kip848_records.check import check
+    from kip848_records.config import load_config
+    from kip848_records.report.page.contents import contents
+    from kip848_records.report.page.page import page
+    from kip848_records.terminal import count_text
+
+    expectations, settings = load_config(arguments.config, arguments.expectations)
+
+    def session() -> SparkSession:
+        from kip848_records.session import get_session
+
+        progress.phase("starting Spark")
+        return get_session(reads=[location])
+
+    with shown_progress(arguments) as progress:
+        progress.phase("reading the tables")
+        tables = open_tables(location, arguments.engine, session=session, note=progress.note)
+        progress.phase("evaluating expectations")
+        verdict = check(tables, settings, expectations=expectations, cluster=arguments.cluster)
+        files = {"config": arguments.config, "expectations": arguments.expectations}
+        found = contents(tables, verdict, cluster=arguments.cluster, files=files)
+        progress.phase("writing the page")
+        written = page(found)
+        write_file(file, written.html)
     print(f"{file}: {count_text(written.listed, 'group')}, {len(written.html.encode()) / 1e6:.1f} MB")
     return 0

@@ -1,10 +1,11 @@
-"""`kip848 simulate`: a log of simulated groups, to try things on."""
+"""`kip848 simulate`: write a log of simulated groups for experiments."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
+from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_debug, given_path
 from kip848_records.errors import InputError
 from kip848_records.simulate import RELEASES, Simulation, simulate
@@ -20,19 +21,19 @@ def add(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "simulate",
-        help="write a log of simulated groups, to try things on",
-        description="Writes the log of simulated groups as Parquet files, and what is true about it.",
+        help="write a log of simulated groups for experiments",
+        description="Writes the log of simulated groups as Parquet files, and the ground truth about it.",
     )
     command.add_argument("--groups", type=int, default=20, metavar="N", help="how many groups (%(default)s)")
-    command.add_argument("--members", type=int, default=5, metavar="M", help="members a group, about (%(default)s)")
-    command.add_argument("--hours", type=float, default=1.0, metavar="H", help="how much time passes (%(default)s)")
+    command.add_argument("--members", type=int, default=5, metavar="M", help="mean members per group (%(default)s)")
+    command.add_argument("--hours", type=float, default=1.0, metavar="H", help="simulated time in hours (%(default)s)")
     command.add_argument("--seed", type=int, default=0, metavar="S", help="one seed, one log (%(default)s)")
-    command.add_argument("--release", choices=RELEASES, default="4.3", help="who writes the log (%(default)s)")
+    command.add_argument("--release", choices=RELEASES, default="4.3", help="Kafka release to simulate (%(default)s)")
     command.add_argument(
         "--largest",
         type=int,
         metavar="M",
-        help="instead of --members: sizes by a power law, from 1 to M, which the first group has",
+        help="instead of --members: group sizes follow a power law, from 1 to M; the first group has M",
     )
     command.add_argument("--compacted", action="store_true", help="compact the older part of the log, as brokers do")
     command.add_argument(
@@ -43,11 +44,12 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: Namespace) -> int:
-    if arguments.largest == 0:  # to Simulation, what says that none is given
+    before_spark.check_outputs({"--out": arguments.out})
+    if arguments.largest == 0:  # Simulation reads 0 as "not given"
         raise InputError.not_simulated("largest", 0, 1, MOST_MEMBERS)
     names = ("groups", "members", "hours", "seed", "release", "largest", "compacted")
     spec = Simulation(**{name: given for name in names if (given := getattr(arguments, name)) is not None})
     simulated = simulate(spec, arguments.out, processes=os.cpu_count() or 1)
-    print(f"{simulated.rows:,} log rows in {simulated.log}; what is true about them is in {simulated.truth}")
+    print(f"{simulated.rows:,} log rows in {simulated.log}; the ground truth is in {simulated.truth}")
     print(f"to audit them: kip848 audit {simulated.log} --topics {simulated.topics} --out TABLES")
     return 0

@@ -25,7 +25,7 @@ from kip848_records.protocol.messages import DIALECTS, OFFSET_COMMIT_TYPES, RECO
 from kip848_records.protocol.schema import Array, Field, Struct, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
 OFFSET_COMMIT_TABLE = RECORDS[OFFSET_COMMIT_TYPES[0]].table
 
@@ -35,21 +35,21 @@ PLACE = [
     StructField("timestamp", TimestampType()),
 ]
 TRANSACTION = StructField("transaction", StringType())
-SIZE = StructField("size", IntegerType())
-"""The bytes of a record's key and value."""
 
 FAILURE_SCHEMA = StructType(
     [
         *PLACE,
         StructField("key", BinaryType()),
         StructField("value", BinaryType()),
+        StructField("error_code", StringType()),
         StructField("reason", StringType()),
         StructField("position", IntegerType()),
     ]
 )
-"""A row that did not decode: `reason` begins with the side, `key` or `value`, in which byte `position` showed it.
+"""A row that did not decode: `error_code` is the reason, `protocol.columnar.Error` in lower case.
 
-Rows that the source itself could not read have the source's reason and no position.
+`reason` is the same as text. It begins with the side, `key` or `value`, whose byte `position` has the error. Rows that
+the source itself could not read have the source's code (`sources.error_codes`) and text, and no position.
 """
 
 UNKNOWN_SCHEMA = StructType(
@@ -77,8 +77,9 @@ JSON_SCHEMA = StructType(
 )
 """A record with key and value as the JSON that Kafka's tools print; `value` is null for a tombstone.
 
-`error` says why a record did not decode, and `value` is null then. Bytes that have no JSON form, those of a type that
-is not known (`record` null, `error` null) and of a key that does not decode, stand as a JSON string of their base64.
+`error` is the reason if a record did not decode; then `value` is null. Some bytes have no JSON form: those of an
+unknown type (`record` null, `error` null), and those of a key that does not decode. They become a JSON string with
+their base64.
 """
 
 _SPARK_TYPES: dict[pa.DataType, DataType] = {
@@ -93,36 +94,15 @@ _LOG_COLUMNS = {field.name for field in PLACE}
 
 
 def record_schema(table: str) -> StructType:
-    """Return the columns of a record's DataFrame: place, is_tombstone, the key's fields, then the value's.
+    """Return the columns of a record's DataFrame: location, is_tombstone, the key's fields, then the value's.
 
-    A value has the fields of all its versions, layouts and dialects; those that a record's own layout lacks are null. A
-    field whose name a log row has as well gets `key_` or `value_` in front. Offset commits also have `transaction`.
+    A value has the fields of all its versions, layouts and dialects; fields that a record's own layout lacks are null.
+    A field with the name of a log column gets the prefix `key_` or `value_`. Offset commits also have `transaction`.
     """
     transaction = [TRANSACTION] if table == OFFSET_COMMIT_TABLE else []
     fields = key_columns(table) | value_columns(table)
     typed = [StructField(column, spark_type(field.type)) for column, field in fields.items()]
     return StructType([*PLACE, StructField("is_tombstone", BooleanType()), *transaction, *typed])
-
-
-def joint_schema(tables: Mapping[str, Sequence[str]]) -> StructType:
-    """Return the columns of a DataFrame with records of several tables, of which it has the columns that are named.
-
-    They are place, `size`, is_tombstone, `table`, then those columns: null where the record's own table was not asked
-    for it.
-    Tables that share a column must agree on its type.
-    """
-    columns = {name: record_schema(table)[name] for table, names in tables.items() for name in names}
-    table = StructField("table", StringType())
-    return StructType([*PLACE, SIZE, StructField("is_tombstone", BooleanType()), table, *columns.values()])
-
-
-def joint_types(tables: Mapping[str, Sequence[str]]) -> dict[str, pa.DataType]:
-    """Return the Arrow types of the columns that `joint_schema` names."""
-    return {
-        name: (key_columns(table) | value_columns(table))[name].type.arrow
-        for table, names in tables.items()
-        for name in names
-    }
 
 
 @cache

@@ -1,8 +1,7 @@
-"""What Python workers do with the Arrow batches that `mapInArrow` hands them: RecordBatch -> RecordBatch, no more.
+"""Functions for `mapInArrow` in Python workers: RecordBatch -> RecordBatch, nothing else.
 
-`typed_records` serves `decode_record`, `joint_records` `decode_together`, `failures` the quarantine, `json_records`
-`to_json` and `decoded_counts` `choose_dialect`. Dialects are named: a name travels to a worker, and the layouts are
-there already.
+`decode_record` uses `typed_records`, the quarantine `failures`, `to_json` uses `json_records`, and `choose_dialect`
+uses `decoded_counts`. Arguments name dialects: a worker has the layouts, so only the name is sent.
 """
 
 from __future__ import annotations
@@ -17,9 +16,6 @@ from kip848_records.decode.schemas import (
     FAILURE_SCHEMA,
     JSON_SCHEMA,
     PLACE,
-    SIZE,
-    joint_schema,
-    joint_types,
     key_columns,
     record_schema,
     value_columns,
@@ -28,9 +24,10 @@ from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.kafka_json import key_json, value_json
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.protocol.records import DecodedBatch, RecordGroup, decode_records, join_batches
+from kip848_records.replay.undecoded import error_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -46,24 +43,6 @@ def typed_records(table: str, dialect: str, batches: Iterable[pa.RecordBatch]) -
                 yield _table_columns(table, group, batch.take(pa.array(group.rows)))
 
 
-def joint_records(
-    tables: Mapping[str, Sequence[str]], dialect: str, batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that decode as records of one of the tables, with the columns of `joint_schema`."""
-    names, types = joint_schema(tables).names, joint_types(tables)
-    for batch in join_batches(batches):
-        for group in _decode(batch, dialect).groups:
-            table = group.record.table
-            if table in tables:
-                rows = batch.take(pa.array(group.rows))
-                columns = _table_columns(table, group, rows)
-                theirs = (*_PLACE, "is_tombstone", *tables[table])
-                known = {name: columns[name] for name in theirs}
-                known |= {SIZE.name: rows[SIZE.name], "table": pa.repeat(table, columns.num_rows)}
-                nulls = {name: pa.nulls(columns.num_rows, types[name]) for name in names if name not in known}
-                yield pa.RecordBatch.from_pydict({name: (known | nulls)[name] for name in names})
-
-
 def failures(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the rows that do not decode, with the reason."""
     for batch in join_batches(batches):
@@ -71,8 +50,10 @@ def failures(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Rec
         failed = np.flatnonzero(decoded.errors != Error.NONE)
         if len(failed):
             rows = batch.take(pa.array(failed))
+            sides = zip(decoded.errors[failed].tolist(), decoded.in_key[failed].tolist(), strict=True)
+            codes = pa.array([error_code(Error(error), in_key=in_key) for error, in_key in sides])
             reasons = pa.array([reason(decoded, row) for row in failed])
-            columns = [*rows.columns, reasons, pa.array(decoded.positions[failed])]
+            columns = [*rows.columns, codes, reasons, pa.array(decoded.positions[failed])]
             yield pa.RecordBatch.from_arrays(columns, FAILURE_SCHEMA.names)
 
 
@@ -100,12 +81,12 @@ def _decode(batch: pa.RecordBatch, dialect: str) -> DecodedBatch:
 
 
 def reason(decoded: DecodedBatch, row: int) -> str:
-    """Return why a row did not decode, in words."""
+    """Return why a row did not decode, as text."""
     return f"{'key' if decoded.in_key[row] else 'value'}: {Error(decoded.errors[row]).reason}"
 
 
 def _table_columns(table: str, group: RecordGroup, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Put a group's fields under the columns of its table, null where the group's layout does not have them."""
+    """Return a group's fields as the columns of its table, null if the group's layout lacks them."""
     fields = {}
     if group.layout is not None and group.value is not None:
         fields = {f.column: child for f, child in zip(group.layout.struct.fields, group.value.flatten(), strict=True)}
@@ -121,7 +102,7 @@ def _table_columns(table: str, group: RecordGroup, rows: pa.RecordBatch) -> pa.R
 def _undecoded(
     batch: pa.RecordBatch, dialect: str, decoded: DecodedBatch, failed: NDArray[np.int64]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that failed, those with a good key with its JSON, and the rows of unknown types."""
+    """Yield the failed rows, with the JSON of a key that decodes, and the rows of unknown types."""
     rest = np.sort(np.concatenate([failed, decoded.unknown]))
     rows = batch.take(pa.array(rest))
     keys_only = decode_records(rows["key"], pa.nulls(len(rest), rows["value"].type), DIALECTS[dialect])

@@ -1,1 +1,1 @@
-"""Kafka's wire format for `__consumer_offsets`, in NumPy and PyArrow; it knows nothing of Spark."""
+"""Kafka's wire format for `__consumer_offsets`, in NumPy and PyArrow, without Spark."""

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 UUID_BYTES = 16
 UUID_CHARACTERS = 22
 
-_FEW = 500  # so few are encoded before their distinct ones are found
+_FEW = 500  # up to this number, ids are encoded without a search for the distinct ones
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _PAIRS = np.frombuffer(b"".join(bytes(pair) for pair in product(_ALPHABET, repeat=2)), np.uint16)
 """The characters of 12 bits."""
 
 _SHIFTS = np.array([[52, 40, 28, 16, 4], [48, 36, 24, 12, 0]])[:, :, np.newaxis]
-"""Where in the 64 bits from byte 0 on, and in those from byte 7 on, five times 12 bits lie."""
+"""The positions of five groups of 12 bits, in the 64 bits from byte 0 on and in those from byte 7 on."""
 
 
 def uuid_text(raw: NDArray[Any]) -> pa.StringArray:
@@ -39,9 +39,9 @@ def uuid_text(raw: NDArray[Any]) -> pa.StringArray:
 
 
 def _distinct(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the distinct ids, and for every id its place among them.
+    """Return the distinct ids, and for every id its position among them.
 
-    Half an id nearly always tells it from the others, and hashing 64-bit numbers is cheap.
+    Half of an id nearly always identifies it, and hashing 64-bit numbers is cheap.
     """
     halves = ids.view(np.uint64).reshape(-1, 2)
     encoded = pa.array(np.ascontiguousarray(halves[:, 1])).dictionary_encode()

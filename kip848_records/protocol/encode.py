@@ -1,6 +1,6 @@
 """The inverse of the decoder, one record at a time, for tests and simulation.
 
-Values are what Kafka's JSON holds: mappings by camelCase names, uuids as URL-safe base64, bytes as base64 or as bytes.
+Values have the form of Kafka's JSON: mappings by camelCase names, uuids as URL-safe base64, bytes as base64 or bytes.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ def encode_key(record: Record, key: Mapping[str, Any]) -> bytes:
 
 
 def encode_message(layout: Layout, message: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a versioned message, a record's value for one: its version, then the message.
+    """Return the bytes of a versioned message, such as a record's value: its version, then the message.
 
-    Tagged fields are written where `message` has them and they are not at Kafka's default. Raises KeyError for any
-    other field that it lacks.
+    Tagged fields are written if `message` has them and they differ from Kafka's default. Raises KeyError for any other
+    missing field.
     """
     return struct.pack(">h", layout.version) + _Writer(layout).struct(layout.struct, message)
 
 
 def uvarint(value: int) -> bytes:
-    """Return an unsigned varint: seven bits a byte, the lowest first."""
+    """Return an unsigned varint: seven bits per byte, the lowest first."""
     encoded = bytearray()
     while value >= _MORE:
         encoded.append(value & 0x7F | _MORE)
@@ -64,7 +64,7 @@ class _Writer:
         return self.value(field.type, value)
 
     def tagged(self, field: Field, value: Any) -> bytes:  # noqa: ANN401 - JSON
-        """A tagged nullable struct has a varint in front, 0 for null, where any other has an int8, -1 for null."""
+        """Write a tagged nullable struct after a varint, 0 for null; any other has an int8, -1 for null."""
         if isinstance(field.type, Struct) and value is None:
             return b"\x00"
         return self.field(field, value)
@@ -77,7 +77,7 @@ class _Writer:
         if isinstance(kind, Struct):
             return self.struct(kind, value)
         if isinstance(kind, Array) and value and kind.element is not UUID and isinstance(kind.element, Fixed):
-            # The longest arrays are of numbers: all at once.
+            # The longest arrays contain numbers: all of them are written at once.
             return self.length(value, ">i") + struct.pack(f">{len(value)}{_FORMATS[kind.element.name][1]}", *value)
         if isinstance(kind, Array):
             elements = b"" if value is None else b"".join(self.value(kind.element, element) for element in value)

@@ -1,9 +1,9 @@
-"""Decoded records as the JSON that Kafka's own tools print, a column at a time.
+"""Decoded records as the JSON that Kafka's own tools print, one column at a time.
 
 Names and forms are those of the generated `*JsonConverter` classes: camelCase, uuids as URL-safe base64, bytes as
-base64. A tagged field that is null is left out, unless it is a struct. Of classic groups of protocol type `consumer`
-the embedded subscriptions and assignments are printed decoded where they parse, as `kafka-dump-log --offsets-decoder`
-does.
+base64. A tagged field that is null is omitted, unless it is a struct. In classic groups of protocol type `consumer`,
+embedded subscriptions and assignments are printed decoded if they parse, as `kafka-dump-log --offsets-decoder` prints
+them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ESCAPES = {chr(code): f"\\u{code:04X}" for code in range(0x20)} | {
     "\f": "\\f",
     "\r": "\\r",
 }
-"""Control characters as Kafka's JSON writer has them: hexadecimal digits are capitals."""
+"""Control characters as Kafka's JSON writer escapes them, with upper-case hexadecimal digits."""
 
 
 def key_json(group: RecordGroup) -> pa.StringArray:
@@ -39,7 +39,7 @@ def key_json(group: RecordGroup) -> pa.StringArray:
 
 
 def value_json(group: RecordGroup) -> pa.StringArray:
-    """Return the values of a group as JSON objects; of tombstones, null."""
+    """Return the values of a group as JSON objects; null for tombstones."""
     if group.layout is None or group.value is None:
         return pa.nulls(len(group.rows), pa.string())
     plain, embedding = _Printer(group.layout), _Printer(group.layout, embedded=True)
@@ -72,7 +72,7 @@ class _Printer:
             parts += [f'{lead}"{field.name}":', pc.coalesce(self.field(field, children[field.name]), "null")]
         for field in self.layout.tagged(kind).values():
             text = self.field(field, children[field.name])
-            if isinstance(field.type, Struct):  # Kafka writes these even where they are null
+            if isinstance(field.type, Struct):  # Kafka writes these even if they are null
                 text = pc.coalesce(text, "null")
             parts.append(pc.coalesce(pc.binary_join_element_wise(f',"{field.name}":', text, ""), ""))
         text = pc.binary_join_element_wise(*parts, "}", "")
@@ -120,9 +120,9 @@ def _base64(values: pa.BinaryArray) -> pa.StringArray:
 
 
 def _embedded(message: Message, values: pa.BinaryArray) -> pa.StringArray:
-    """Print bytes that hold an int16 version and a message; as base64 where they do not.
+    """Print bytes that hold an int16 version and a message; other bytes as base64.
 
-    As Kafka's tool does, take a negative version for 0 and do not look at bytes behind the message.
+    As in Kafka's tool, a negative version counts as 0, and bytes after the message are ignored.
     """
     text = _base64(values)
     encoded = Encoded(values)

@@ -1,4 +1,4 @@
-"""From the keys and values of log rows to typed records: which type, which version, which layout.
+"""Decodes the keys and values of log rows to typed records, by type, version and layout.
 
 The rows of a batch are sorted by record type, then every type and value version is decoded as columns.
 """
@@ -34,9 +34,9 @@ _JOINED_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, eq=False)
 class _Order:
-    """In what order the rows of a batch are decoded: those of one record type together, and so those of one key layout.
+    """The order in which the rows of a batch are decoded: by record type, and so by key layout.
 
-    A rank is a place in `records`; unknown types and rows without a type have the two ranks behind those.
+    A rank is a position in `records`; unknown types and rows without a type have the next two ranks.
     """
 
     dialect: Dialect
@@ -75,9 +75,9 @@ def _order(dialect: Dialect) -> _Order:
 
 @dataclass(frozen=True)
 class RecordGroup:
-    """Records of one type and one value layout out of a batch; `layout` and `value` are None for tombstones.
+    """Records of one type and one value layout of a batch; `layout` and `value` are None for tombstones.
 
-    `rows` are their places in the batch, ascending; `key` and `value` have a struct for each of them.
+    `rows` are their positions in the batch, ascending; `key` and `value` have a struct for each of them.
     """
 
     record: Record
@@ -89,10 +89,11 @@ class RecordGroup:
 
 @dataclass(frozen=True)
 class DecodedBatch:
-    """A decoded batch: every row is in one of `groups`, or of an unknown type, or has an error.
+    """A decoded batch: every row is in one of `groups`, or has an unknown type, or has an error.
 
-    `errors` has an `Error` per row; `positions` the byte at which it was found, counted from the start of the key where
-    `in_key`, else of the value; `unknown` the places of the rows whose key has a type that this version does not know.
+    `errors` has an `Error` per row. `positions` has the byte of the error, counted from the start of the key if
+    `in_key`, else of the value. `unknown` has the positions of the rows whose key has a type that this version does not
+    know.
     """
 
     groups: list[RecordGroup]
@@ -108,9 +109,9 @@ def decode_records(key: pa.Array, value: pa.Array, dialect: Dialect = KAFKA) -> 
 
 
 def join_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Join batches that follow each other, where they mix record types: each type costs some time per batch.
+    """Join consecutive batches if they mix record types: each type costs some time per batch.
 
-    Five of Spark's default batches still fit in a processor's cache; batches of long values are left as they are.
+    Five of Spark's default batches fit in a processor's cache; batches of long values are not joined.
     """
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
@@ -125,7 +126,7 @@ def join_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class _BatchDecoder:
-    """Decodes a batch whose rows are sorted; `order` has the place that each row has in the batch that was given."""
+    """Decodes a batch with sorted rows; `order` has the position of each row in the original batch."""
 
     def __init__(self, key: pa.Array, value: pa.Array, decoding: _Order) -> None:
         self.decoding = decoding
@@ -147,7 +148,7 @@ class _BatchDecoder:
         records = self.decoding.records
         groups: list[RecordGroup] = []
         for layout, ranks in groupby(range(len(records)), lambda rank: records[rank].key_layout):
-            groups += self.of_key_layout(layout, list(ranks))
+            groups += self.decode_key_layout(layout, list(ranks))
         self.fail(self.rows(self.decoding.no_type), Error.MISSING_KEY, in_key=True)
         back = np.empty_like(self.order)
         back[self.order] = np.arange(len(self.order))
@@ -157,7 +158,7 @@ class _BatchDecoder:
     def rows(self, rank: int) -> Indices:
         return np.arange(self.bounds[rank], self.bounds[rank + 1])
 
-    def of_key_layout(self, layout: Layout, ranks: list[int]) -> Iterator[RecordGroup]:
+    def decode_key_layout(self, layout: Layout, ranks: list[int]) -> Iterator[RecordGroup]:
         """Decode the keys of all types that share a layout, then the values of each type."""
         first, end = int(self.bounds[ranks[0]]), int(self.bounds[ranks[-1] + 1])
         if first == end:
@@ -168,22 +169,22 @@ class _BatchDecoder:
             if len(rows := self.rows(rank)):
                 record, keys = self.decoding.records[rank], decoded.values.slice(int(rows[0]) - first, len(rows))
                 theirs = good[rows - first]
-                yield from self.of_type(record, *_select(theirs, rows, keys))
+                yield from self.decode_type(record, *_select(theirs, rows, keys))
                 for other in self.decoding.dialect.by_type[record.key_type][1:]:
-                    yield from self.of_other_record(other, rows[~theirs])
+                    yield from self.decode_other_record(other, rows[~theirs])
 
-    def of_other_record(self, record: Record, rows: Indices) -> Iterator[RecordGroup]:
-        """Decode the rows whose keys do not end where those of their type usually do, but where this record's do."""
+    def decode_other_record(self, record: Record, rows: Indices) -> Iterator[RecordGroup]:
+        """Decode the rows whose keys end at this record's end instead of the usual end of their type."""
         if not len(rows):
             return
         decoded = self.keys(record.key_layout, rows)
         good = self.keep_errors(rows, decoded, in_key=True)
-        yield from self.of_type(record, *_select(good, rows, decoded.values))
+        yield from self.decode_type(record, *_select(good, rows, decoded.values))
 
     def keys(self, layout: Layout, rows: Indices) -> Decoded:
         return decode_spans(layout, self.key, self.key.starts[rows] + _TYPE_BYTES, self.key.ends[rows])
 
-    def of_type(self, record: Record, rows: Indices, keys: pa.StructArray) -> Iterator[RecordGroup]:
+    def decode_type(self, record: Record, rows: Indices, keys: pa.StructArray) -> Iterator[RecordGroup]:
         dead = self.tombstone[rows]
         if dead.any():
             yield RecordGroup(record, None, self.order[rows[dead]], keys.filter(pa.array(dead)), None)
@@ -196,10 +197,12 @@ class _BatchDecoder:
             return
         versions = self.value.view(">i2")[self.value.starts[rows]]
         for version in np.unique(versions) if np.ptp(versions) else versions[:1]:
-            yield from self.of_version(record, int(version), *_select(versions == version, rows, keys))
+            yield from self.decode_version(record, int(version), *_select(versions == version, rows, keys))
 
-    def of_version(self, record: Record, version: int, rows: Indices, keys: pa.StructArray) -> Iterator[RecordGroup]:
-        """Decode with each layout in turn what the layouts before it left; the newest one's error is the one kept."""
+    def decode_version(
+        self, record: Record, version: int, rows: Indices, keys: pa.StructArray
+    ) -> Iterator[RecordGroup]:
+        """Decode rows with each layout in turn until one fits; the error of the newest layout is kept."""
         layouts = record.value_layouts(version)
         if not layouts:
             self.fail(rows, Error.UNKNOWN_VERSION)

@@ -1,7 +1,7 @@
-"""The vocabulary in which record layouts are written down as data.
+"""The types that describe record layouts as data.
 
-It mirrors the JSON message definitions inside Kafka's jars (`common/message/*.json`): a struct has fields, a field has
-a type, the versions that carry it, the versions in which it may be null and, in the tagged section, a tag. `Message.at`
+It mirrors the JSON message definitions inside Kafka's jars (`common/message/*.json`): a struct has fields. A field has
+a type, the versions that carry it and the versions in which it may be null; a tagged field also has a tag. `Message.at`
 resolves a definition for one version; everything that reads or writes bytes works on that `Layout`.
 """
 
@@ -45,7 +45,7 @@ class Fixed:
     arrow: pa.DataType
 
     @cached_property
-    def native(self) -> Any:  # noqa: ANN401 - so NumPy types it
+    def native(self) -> Any:  # noqa: ANN401 - NumPy's own type
         """The NumPy type of an integer in memory."""
         return self.arrow.to_pandas_dtype()
 
@@ -63,7 +63,7 @@ INT16 = Fixed("int16", ">i2", 2, pa.int16())
 INT32 = Fixed("int32", ">i4", 4, pa.int32())
 INT64 = Fixed("int64", ">i8", 8, pa.int64())
 UINT16 = Fixed("uint16", ">u2", 2, pa.int32())  # Spark has no unsigned types
-UUID = Fixed("uuid", "V16", 16, pa.string())  # as text, the way Kafka prints it
+UUID = Fixed("uuid", "V16", 16, pa.string())  # text, as Kafka prints it
 STRING = Variable("string", pa.string())
 BYTES = Variable("bytes", pa.binary())
 
@@ -85,7 +85,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a struct: `name` as Kafka's JSON has it, version ranges as Kafka's definitions write them."""
+    """One field of a struct: `name` as in Kafka's JSON, version ranges as in Kafka's definitions."""
 
     name: str
     type: Type
@@ -93,17 +93,17 @@ class Field:
     nullable: str = "none"
     tag: int | None = None
     default: Any = field(default=None, hash=False)
-    """What a tagged field that is absent means to Kafka, which does not write one at its default.
+    """The value of an absent tagged field; Kafka does not write a tagged field with its default value.
 
-    As in Kafka's generated classes: a definition's `"default": null`, without quotes, comes out there as empty.
+    As in Kafka's generated classes, a definition's `"default": null`, without quotes, means empty.
     """
 
     embeds: Message | None = None
-    """What a bytes field holds in groups that speak the consumer protocol: an int16 version and this message."""
+    """The content of a bytes field in groups with the consumer protocol: an int16 version and this message."""
 
     @cached_property
     def column(self) -> str:
-        """The field's name in snake_case, as tables have it."""
+        """The field's name in snake_case, as in tables."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name).lower()
 
     @cached_property
@@ -119,13 +119,13 @@ class Field:
 
 @dataclass(frozen=True)
 class Struct:
-    """A sequence of fields, the same for all versions: each field says in which it exists."""
+    """A sequence of fields, the same for all versions: each field has its range of versions."""
 
     fields: tuple[Field, ...]
 
     @cached_property
     def arrow(self) -> pa.DataType:
-        """The Arrow struct type over the fields of all versions; a field that a version lacks is null there."""
+        """The Arrow struct type over the fields of all versions; a field is null in versions that lack it."""
         return pa.struct([pa.field(f.column, f.type.arrow) for f in self.fields])
 
 
@@ -139,7 +139,7 @@ def struct(*fields: Field) -> Struct:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A message as one version of it lies on the wire; a message has one `Layout` per version, equal to itself alone.
+    """The wire format of one version of a message; a message has one `Layout` per version, equal only to itself.
 
     `flexible` versions have compact (uvarint) lengths and a section of tagged fields at the end of every struct.
     """
@@ -179,5 +179,5 @@ class Message:
         }
 
     def at(self, version: int) -> Layout | None:
-        """Return the layout of `version`, or None where there is no such version."""
+        """Return the layout of `version`, or None if there is no such version."""
         return self.layouts.get(version)

@@ -1,1 +1,1 @@
-"""The verdict of a check in the forms that people and other programs read: each module makes one of them."""
+"""The verdict of a check in formats for people and for other programs: one module per format."""

@@ -13,14 +13,14 @@ from kip848_records.report.words import checked, overall, violated
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kip848_records.quality.results import Result, Verdict
+    from kip848_records.expectations.results import Result, Verdict
 
 
 def check_json(verdict: Verdict) -> str:
-    """Return one JSON object, in ASCII: ids are as they are once it is read, whatever they hold.
+    """Return one JSON object in ASCII; a JSON parser restores ids exactly, whatever they contain.
 
     `status` is the worst of all expectations. Times are ISO 8601, UTC. `checked`, `passed`, `errors`, `warnings`,
-    `violations_total` and `unknown_total` count all that was looked at; `violations` and `unknown` list the first.
+    `violations_total` and `unknown_total` count all checked items; `violations` and `unknown` list the first of them.
     """
     document = {
         "version": __version__,

@@ -1,4 +1,4 @@
-"""A verdict for a person to read in a terminal."""
+"""A verdict as text for a terminal."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from kip848_records.quality.results import Result, Verdict
+    from kip848_records.expectations.results import Result, Verdict
 
 _SHOWN = 10
 
 
 def check_terminal(verdict: Verdict) -> Iterator[RenderableType]:
-    """Yield the parts, in order: all expectations, the violations of each, and in the last line the verdict."""
+    """Yield the parts, in order: all expectations, the violations of each, and the verdict as the last line."""
     for capture in captures(verdict):
         yield Text(printable(capture))
     yield Text()

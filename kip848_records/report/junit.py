@@ -1,4 +1,4 @@
-"""A verdict as JUnit XML, which Jenkins, GitLab and others show next to the results of tests."""
+"""A verdict as JUnit XML, which Jenkins, GitLab and other tools show next to test results."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 
 from junitparser import Failure, Skipped, TestCase, TestSuite
 
-from kip848_records.quality.results import FAIL, UNKNOWN, WARN
+from kip848_records.expectations.results import FAIL, UNKNOWN, WARN
 from kip848_records.report.words import counts, line, more, violated
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kip848_records.quality.results import Finding, Result, Verdict
+    from kip848_records.expectations.results import Finding, Result, Verdict
 
 _SUITE = "kip848 check"
 _CLASS = "kip848.check"
-"""Jenkins takes what stands before the last dot for a package."""
+"""Jenkins reads the part before the last dot as a package."""
 
 
 def junit(verdict: Verdict) -> str:
     """Return one test suite with a test case for each expectation.
 
-    One that failed has a line for each violation in its failure; one that warned passes, and prints them; one that
-    could not be judged is skipped, and says of what. Characters that XML cannot hold are escaped as in a terminal.
+    A failed expectation has one line per violation in its failure. One with warnings passes and prints them. One that
+    could not be evaluated is skipped, with its items. Characters that XML cannot hold are escaped as in a terminal.
     """
     suite = TestSuite(_SUITE)
     suite.add_testcases([_case(result) for result in verdict.results])
@@ -37,7 +37,7 @@ def junit(verdict: Verdict) -> str:
 def _case(result: Result) -> TestCase:
     case = TestCase(printable(result.name), _CLASS)
     summary = printable(f"{counts(result)}: {result.description}")
-    violations = "\n".join([summary, *_lines(result.violations, violated(result), judged=True)])
+    violations = "\n".join([summary, *_lines(result.violations, violated(result), evaluated=True)])
     if result.status == FAIL:
         failure = Failure(summary, "violation")
         failure.text = violations
@@ -46,11 +46,11 @@ def _case(result: Result) -> TestCase:
         case.system_out = violations
     elif result.status == UNKNOWN:
         skipped = Skipped(summary, "unknown")
-        skipped.text = "\n".join([summary, *_lines(result.unknown, result.unknowns, judged=False)])
+        skipped.text = "\n".join([summary, *_lines(result.unknown, result.unknowns, evaluated=False)])
         case.result = [skipped]
     return case
 
 
-def _lines(found: Sequence[Finding], counted: int, *, judged: bool) -> list[str]:
+def _lines(found: Sequence[Finding], counted: int, *, evaluated: bool) -> list[str]:
     rest = more(counted, found)
-    return [*(line(one, judged=judged) for one in found), *([rest] if rest else [])]
+    return [*(line(one, evaluated=evaluated) for one in found), *([rest] if rest else [])]

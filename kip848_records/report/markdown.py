@@ -1,6 +1,6 @@
 """A verdict as Markdown, for the summary of a GitHub job or a comment on a pull request.
 
-What comes from the log stands in code, in which GitHub sees neither mentions, references, links nor emoji.
+Values from the log are written as code, in which GitHub interprets no mentions, references, links or emoji.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.quality.results import FAIL, PASS, UNKNOWN, WARN
+from kip848_records.expectations.results import FAIL, PASS, UNKNOWN, WARN
 from kip848_records.report.words import SAID, captures, checked, counts, more, overall, position, sentence, violated
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kip848_records.quality.results import Finding, Result, Verdict
+    from kip848_records.expectations.results import Finding, Result, Verdict
 
 _SHOWN = 20
 _SIGNS: Final = {
@@ -28,7 +28,7 @@ _SEVERITIES: Final = {"error": f"{_SIGNS[FAIL]} error", "warn": f"{_SIGNS[WARN]}
 
 
 def markdown(verdict: Verdict) -> str:
-    """Return a headline, all expectations, the violations of each, and folded away what could not be judged."""
+    """Return a headline, all expectations, the violations of each, and a folded list of what could not be evaluated."""
     return "\n\n".join(_parts(verdict)) + "\n"
 
 
@@ -41,14 +41,14 @@ def _parts(verdict: Verdict) -> Iterator[str]:
         if violated(result):
             yield f"### {_SIGNS[result.status]} {_code(result.name)}: {counts(result)}"
             yield _prose(result.description)
-            yield _findings(result.violations, violated(result), several=several, judged=True)
+            yield _findings(result.violations, violated(result), several=several, evaluated=True)
     unknown = [result for result in verdict.results if result.unknowns]
     if unknown:
         count = sum(result.unknowns for result in unknown)
-        yield f"<details>\n<summary>{_SIGNS[UNKNOWN]} {count:,} could not be judged</summary>"
+        yield f"<details>\n<summary>{_SIGNS[UNKNOWN]} {count:,} could not be evaluated</summary>"
         for result in unknown:
             yield f"### {_code(result.name)}: {result.unknowns:,} of {checked(result):,}"
-            yield _findings(result.unknown, result.unknowns, several=several, judged=False)
+            yield _findings(result.unknown, result.unknowns, several=several, evaluated=False)
         yield "</details>"
 
 
@@ -67,13 +67,13 @@ def _expectations(results: Iterable[Result]) -> str:
     return _table(titles, rows)
 
 
-def _findings(findings: Sequence[Finding], counted: int, *, several: bool, judged: bool) -> str:
-    """Return the first findings; `several` clusters are named, and severities where they were `judged`."""
-    titles = ("Severity",) * judged + ("Cluster",) * several + ("Group", "Epoch", "Member", "Where", "What")
+def _findings(findings: Sequence[Finding], counted: int, *, several: bool, evaluated: bool) -> str:
+    """Return the first findings; with their clusters if `several`, and with their severities if `evaluated`."""
+    titles = ("Severity",) * evaluated + ("Cluster",) * several + ("Group", "Epoch", "Member", "Where", "What")
     shown = findings[:_SHOWN]
     rows = [
         (
-            *((_SEVERITIES[found.severity],) if judged else ()),
+            *((_SEVERITIES[found.severity],) if evaluated else ()),
             *((_code(found.cluster),) if several else ()),
             _code(found.group_id),
             "" if found.group_epoch is None else str(found.group_epoch),
@@ -92,20 +92,20 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _code(text: str | None) -> str:
-    """Return one line of text as code, fit for the cell of a table; nothing for nothing."""
+    """Return one line of text as code for a table cell; an empty text for none."""
     if not text:
         return ""
     shown = printable(text)
-    if "\\|" in shown:  # there is no way to write that in a code span of a cell
+    if "\\|" in shown:  # a code span in a cell cannot contain it
         return f"<code>{''.join(c if c.isalnum() else f'&#{ord(c)};' for c in shown)}</code>"
     fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
-    # A space on either side is taken off again; of spaces alone none is.
+    # Markdown strips one space on either side, unless the text consists of spaces only.
     is_padded = "`" in shown[0] + shown[-1] or (shown[0] == shown[-1] == " " and shown.strip(" "))
     padding = " " if is_padded else ""
     return f"{fence}{padding}{shown.replace('|', chr(92) + '|')}{padding}{fence}"
 
 
 def _prose(text: str) -> str:
-    """Return one line of text as it is, whatever it means to Markdown."""
+    """Return one line of text with Markdown's special characters escaped."""
     escaped = re.sub(r"[\\`*\[\]<>|&~$@]|(?<!\w)_|_(?!\w)", r"\\\g<0>", printable(text))
     return re.sub(r"^(\d*)([-+#=:.)])", r"\1\\\2", escaped)

@@ -1,4 +1,4 @@
-"""A verdict as SARIF 2.1.0, which GitHub shows as code scanning alerts: one for each violation."""
+"""A verdict as SARIF 2.1.0, which GitHub shows as code scanning alerts, one per violation."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from kip848_records.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kip848_records.quality.results import Finding, Result, Verdict
+    from kip848_records.expectations.results import Finding, Result, Verdict
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {"error": "error", "warn": "warning", "off": "none"}
-"""Of severities. An expectation that is off may be on for some groups."""
+"""SARIF levels by severity. An expectation that is off may be on for some groups."""
 
 Json = dict[str, Any]
 
 
 def sarif(verdict: Verdict) -> str:
-    """Return one run: expectations are its rules, violations its results; what could not be judged is noted.
+    """Return one run: its rules are expectations, its results violations; unknown items become notifications.
 
-    A result lies in the folder of its partition; ids stand in its properties as they are. The fingerprint of a result
-    is the same in every check, as long as expectation, cluster, group and member are.
+    The location of a result is the folder of its partition; its properties contain the ids unescaped. The fingerprint
+    of a result is stable across checks, as long as expectation, cluster, group and member are the same.
     """
     run = {
         "tool": {
@@ -49,7 +49,7 @@ def _rule(result: Result) -> Json:
     description = {"text": result.description}
     return {
         "id": result.name,
-        # GitHub asks for all three.
+        # GitHub requires all three.
         "shortDescription": description,
         "fullDescription": description,
         "help": description,
@@ -58,14 +58,14 @@ def _rule(result: Result) -> Json:
 
 
 def _notifications(results: Iterable[Result]) -> Iterator[Json]:
-    """Say how many violations there are beyond those that a check keeps, and how much could not be judged."""
+    """Report the number of violations beyond those that a check keeps, and of items that could not be evaluated."""
     for index, result in enumerate(results):
         rest = more(violated(result), result.violations)
-        told = [
+        notes = [
             *([f"{rest} violations"] if rest else []),
             *([f"{result.unknowns:,} unknown"] if result.unknowns else []),
         ]
-        for what in told:
+        for what in notes:
             text = f"{result.name}: {what}"
             yield {"level": "note", "message": {"text": text}, "associatedRule": {"index": index}}
 
@@ -83,7 +83,7 @@ def _results(verdict: Verdict) -> Iterator[Json]:
                 "level": _LEVELS[found.severity],
                 "message": {"text": _plain(found.message)},
                 "locations": [_location(found)],
-                # GitHub compares this one only. One member's findings are told apart by their number.
+                # GitHub compares this fingerprint only. A number distinguishes several findings of one member.
                 "partialFingerprints": {"primaryLocationLineHash": f"{same}:{seen[same]}"},
                 "properties": {
                     "cluster": found.cluster,
@@ -99,7 +99,7 @@ def _results(verdict: Verdict) -> Iterator[Json]:
 def _location(found: Finding) -> Json:
     name = found.cluster if found.group_id is None else found.group_id
     return {
-        # GitHub shows no result without a line.
+        # GitHub does not show a result without a line.
         "physicalLocation": {"artifactLocation": {"uri": topic(found.partition)}, "region": {"startLine": 1}},
         "logicalLocations": [
             {
@@ -112,7 +112,7 @@ def _location(found: Finding) -> Json:
 
 
 def _path(found: Finding) -> str:
-    """Return cluster/group/epoch 7/member m, without what it is not about. A slash within an id is written as %2F."""
+    """Return cluster/group/epoch 7/member m, without absent parts. A slash within an id is written as %2F."""
     parts = [
         found.cluster,
         *([] if found.group_id is None else [found.group_id]),
@@ -123,7 +123,7 @@ def _path(found: Finding) -> str:
 
 
 def _plain(message: str) -> str:
-    """Return a message in which no viewer sees a link, SARIF's ``[text](target)``."""
+    """Return a message in which no viewer finds a link of SARIF, ``[text](target)``."""
     return printable(message).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
 

@@ -1,7 +1,7 @@
-"""A group coordinator in miniature: it writes the log of `__consumer_offsets` and knows the truth about it.
+"""A small group coordinator: it writes the log of `__consumer_offsets` and its ground truth.
 
-`broker` is what runs in a broker, `clients` and `behaviour` are the consumers and what happens to them, `truth` is told
-of every change of a group while it happens.
+`broker` simulates a broker; `clients` and `behaviour` simulate the consumers and the events that affect them. `truth`
+observes every operation of the coordinator, reads no log, and keeps the rows of each table.
 """
 
 from kip848_records.simulate.broker.releases import RELEASES

@@ -1,8 +1,9 @@
-"""What happens to one group over time, by chance: its life."""
+"""The random events of one group over time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final
 
@@ -11,23 +12,23 @@ from kip848_records.simulate.broker.cluster import Cluster, uuid_of
 from kip848_records.simulate.broker.coordinator import Coordinator
 from kip848_records.simulate.broker.group import ConsumerGroup
 from kip848_records.simulate.broker.member import Member
-from kip848_records.simulate.clients import REVOKE_MS, Client, Clients
+from kip848_records.simulate.clients import REVOKE_MS, SESSION_TIMEOUT_MS, Client, Clients
 from kip848_records.simulate.spec import START_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from kip848_records.simulate.broker.coordinator import Clock, Witness
+    from kip848_records.simulate.broker.coordinator import Clock, Observer
     from kip848_records.simulate.spec import Simulation
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A kind of group: how often there is one, how much busier than others it is, and what happens how often."""
+    """A kind of group: how common it is, how much busier than others, and how often each event happens."""
 
     share: int
-    happenings: dict[str, int]
-    haste: float = 1.0
+    event_weights: dict[str, int]
+    event_rate: float = 1.0
     revoke_ms: tuple[int, int] = (REVOKE_MS, 300)
     is_static: bool = False
     has_regex: bool = False
@@ -37,21 +38,21 @@ class Profile:
 
 
 PROFILES: Final[dict[str, Profile]] = {
-    "steady": Profile(30, {"join": 3, "leave": 3, "crash": 1, "deploy": 1}),
+    "steady": Profile(30, {"join": 3, "leave": 3, "crash": 1, "deploy": 1, "pause": 1}),
     "static": Profile(12, {"restart": 8, "join": 1, "leave": 1, "crash": 1, "subscribe": 1}, is_static=True),
     "slow": Profile(10, {"join": 3, "leave": 3, "crash": 1}, revoke_ms=(1_000, 30_000)),
-    "churn": Profile(10, {"join": 8, "leave": 7, "crash": 1, "subscribe": 2}, haste=6.0),
-    "regex": Profile(8, {"join": 2, "leave": 2, "flap": 4}, has_regex=True),
+    "churn": Profile(10, {"join": 8, "leave": 7, "crash": 1, "subscribe": 2}, event_rate=6.0),
+    "regex": Profile(8, {"join": 2, "leave": 2, "flap": 4, "restart_all": 1}, has_regex=True),
     "classic": Profile(8, {"rebalance": 1}, starts_classic=True),
     "upgrade": Profile(6, {"upgrade": 4, "downgrade": 2, "leave": 3, "rebalance": 2, "delete": 1}, starts_classic=True),
     "stuck": Profile(4, {"join": 3, "leave": 2}, has_stuck_member=True),
-    "reuse": Profile(4, {"join": 2, "leave": 1, "delete": 3}, haste=2.0),
+    "reuse": Profile(4, {"join": 2, "leave": 1, "delete": 3}, event_rate=2.0),
     "txn": Profile(8, {"join": 2, "leave": 2}, commits_in_transactions=True),
 }
-"""By the name that is part of the group's id."""
+"""Profiles by the name that is part of the group's id."""
 
 
-class Life:
+class GroupScenario:
     """One group, from its first member to the end of the simulation."""
 
     def __init__(self, spec: Simulation, number: int, clock: Clock) -> None:
@@ -73,46 +74,54 @@ class Life:
         self._named = 0
         self._committed: Callable[[], Collection[tuple[str, int]]] = tuple
         self._classic: list[Member] = []
-        for time, name, partitions in spec.growths():
-            self.clients.at(time, self._grower(name, partitions))
+        self.clients.on_fenced = self._rejoin
+        self._plan_topics()
         self._begin()
 
-    def watch(self, witnesses: Collection[Witness], committed: Callable[[], Collection[tuple[str, int]]]) -> None:
-        """Tell these of all that happens; `committed` returns the partitions with offsets, which go with the group."""
-        self.clients.coordinator.watch(witnesses)
+    def watch(self, observers: Collection[Observer], committed: Callable[[], Collection[tuple[str, int]]]) -> None:
+        """Set the observers of all events; `committed` returns the partitions whose offsets go with the group."""
+        self.clients.coordinator.watch(observers)
         self._committed = committed
 
     def run_until(self, time: int) -> None:
-        """Do all that happens before `time`."""
+        """Run all events before `time`."""
         self.clients.run_until(time)
 
     def _begin(self) -> None:
-        """Plan the first members, and the first thing that happens to them."""
+        """Plan the first members, and the first event."""
         first = self.clients.now + self.random.randint(0, 60_000)
         if self.profile.starts_classic:
             self.clients.at(first, self._rebalance)
         else:
             for _ in range(self.size):
                 self.clients.at(first + self.random.randint(0, 20_000), self._join)
-        self._plan_happening(first + 30_000)
+        self._plan_event(first + 30_000)
 
-    def _plan_happening(self, earliest: int) -> None:
-        mean = 1000 * self.spec.happening_s / self.profile.haste
+    def _plan_event(self, earliest: int) -> None:
+        mean = 1000 * self.spec.happening_s / self.profile.event_rate
         self.clients.at(earliest + round(self.random.expovariate(1 / mean)), self._happen)
 
     def _happen(self) -> None:
-        kinds = self.profile.happenings
+        kinds = self.profile.event_weights
         kind = self.random.choices(list(kinds), list(kinds.values()))[0]
         action: Callable[[], None] = getattr(self, f"_{kind}")
         action()
-        self._plan_happening(self.clients.now)
+        self._plan_event(self.clients.now)
 
-    def _grower(self, name: str, partitions: int) -> Callable[[], None]:
-        def grow() -> None:
-            self.cluster.grow(name, partitions)
+    def _plan_topics(self) -> None:
+        """Plan the changes of topics; members find them at their next heartbeat."""
+        for time, name, partitions in self.spec.growths():
+            self._plan_change(time, partial(self.cluster.grow, name, partitions))
+        for topic in self.spec.recreations():
+            self._plan_change(topic.deleted_at, partial(self.cluster.delete, topic.name))
+            self._plan_change(topic.created_at, partial(self.cluster.create, topic.name, topic.partitions, topic.seed))
+
+    def _plan_change(self, time: int, change: Callable[[], object]) -> None:
+        def change_and_wake() -> None:
+            change()
             self.clients.wake()
 
-        return grow
+        self.clients.at(time, change_and_wake)
 
     @property
     def _consumers(self) -> ConsumerGroup | None:
@@ -158,7 +167,7 @@ class Life:
             self.clients.resolve(self.regex, tuple(sorted(self.topics)))
 
     def _flap(self) -> None:
-        """Let the regular expression match another topic, one less, or what it matched before."""
+        """Let the regular expression match one topic more, one less, or its previous topics."""
         group = self._consumers
         if group is None or self.regex not in group.regexes:
             return
@@ -176,6 +185,35 @@ class Life:
         client = self._any_client()
         if client is not None:
             self.clients.crash(client)
+
+    def _pause(self) -> None:
+        """Let a member stay silent for longer than its session, and join again under the same member id."""
+        client = self._any_client()
+        group = self._consumers
+        if client is not None and group is not None:
+            member = group.members[client.member_id]
+            self.clients.crash(client)
+            back = self.clients.now + SESSION_TIMEOUT_MS + self.random.randint(1, 10_000)
+            self.clients.at(back, lambda: self._join_again(member))
+
+    def _rejoin(self, member: Member) -> None:
+        """Let a fenced member join again under the same member id, in most cases."""
+        if self.random.random() < 2 / 3:
+            self.clients.at(self.clients.now + self.random.randint(1, 6_000), lambda: self._join_again(member))
+
+    def _join_again(self, member: Member) -> None:
+        group = self._consumers
+        if group is not None and member.member_id not in group.members:
+            self.clients.join(member.renewed())
+
+    def _restart_all(self) -> None:
+        """Let all members leave at nearly the same time, soon after an assignment, and one join at once."""
+        self._join()
+        time = self.clients.now + 100
+        for client in list(self.clients.alive.values()):
+            self.clients.at(time, lambda client=client: self.clients.leave(client))  # type: ignore[misc]
+            time += self.random.randint(1, 50)
+        self.clients.at(time + self.random.randint(1, 1_500), self._join)
 
     def _deploy(self) -> None:
         """Replace all members, one after the other."""
@@ -212,7 +250,7 @@ class Life:
         return self.spec.subscribed(self.number, self.random)
 
     def _rebalance(self) -> None:
-        """Let a classic group, or one that is not there, come out of a rebalance with other members."""
+        """Let a classic group, or a new one, finish a rebalance with other members."""
         if self._consumers is not None:
             return
         size = self.random.choice([self.size, self.size + 1, max(1, self.size - 1), 0])
@@ -223,12 +261,12 @@ class Life:
         self.clients.coordinator.rebalance_classic(self.clients.now, self._classic[:size])
 
     def _upgrade(self) -> None:
-        """Let the first member of the new protocol join a classic group, or the next one a group on its way."""
+        """Let the first member of the new protocol join a classic group, or the next one a partly upgraded group."""
         self._enter(self._new_member())
         self.clients.adopt()
 
     def _downgrade(self) -> None:
-        """Let all members of the new protocol leave: what is left of an upgrade is a classic group again."""
+        """Let all members of the new protocol leave, so that a partly upgraded group becomes a classic group again."""
         group = self._consumers
         if group is not None and any(member.classic is not None for member in group.members.values()):
             members = group.members.copy()
@@ -252,7 +290,7 @@ class Life:
 
 
 def group_id(spec: Simulation, number: int) -> str:
-    """Return the id of a group, which has its kind in it."""
+    """Return the id of a group, which contains its kind."""
     random = Random(f"{spec.seed}/kind/{number}")  # noqa: S311
     kind = random.choices(list(PROFILES), [profile.share for profile in PROFILES.values()])[0]
     if spec.is_hot(number):

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from random import Random
 
 _CLEAN_SHARE: Final = (0.5, 0.95)
-"""How much of a partition has been cleaned, of its segments: the active one never is."""
+"""The share of a partition's segments that has been cleaned; the active one never is."""
 
 
 def clean(path: Path, random: Random, delete_retention_ms: int) -> int:
-    """Leave in a partition's file what the cleaner leaves; return the offset up to which it has been.
+    """Compact a partition's file as the cleaner does; return the offset up to which it was cleaned.
 
-    Row groups stand for segments. Of those below that offset only the last record of each key stays, and no tombstone
-    that is older than `delete_retention_ms` when the cleaner runs, which is at the newest timestamp that it reads.
+    Row groups represent segments. Below that offset only the last record of each key stays, and no tombstone older than
+    `delete_retention_ms`. The cleaner runs at the newest timestamp that it reads.
     """
     with pq.ParquetFile(path) as file:
         segments = file.num_row_groups

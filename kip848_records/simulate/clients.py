@@ -1,4 +1,4 @@
-"""The consumers of one group: when they heartbeat, how long they take to revoke, and how they come and go."""
+"""The consumers of one group: their heartbeats, the time that they need to revoke, and their joins and leaves."""
 
 from __future__ import annotations
 
@@ -25,40 +25,42 @@ REVOKE_MS = 10
 
 @dataclass(eq=False)
 class Client:
-    """A consumer. `revoke_ms` is how long it takes to give partitions up, None for ever; a `silent` one is dead."""
+    """A consumer. `revoke_ms`: how long it takes to revoke partitions, None: forever; a `silent` one is dead."""
 
     member_id: str
     beats_from: int
     revoke_ms: int | None = REVOKE_MS
     silent: bool = False
     revoking: dict[TopicPartition, int] | None = None
-    """The partitions that it is giving up."""
+    """The partitions that it is revoking."""
 
 
 class Clients:
-    """The consumers of a group, and what they will do and when. Times are in ms.
+    """The consumers of a group, and their planned actions. Times are in ms.
 
-    Heartbeats that cannot change anything are left out: they would write nothing.
+    Heartbeats that cannot change anything are skipped, because they would write nothing. `on_fenced` is called with a
+    member that was removed because it took too long to revoke partitions.
     """
 
     def __init__(self, coordinator: Coordinator, random: Random | None = None, jitter_ms: int = 0) -> None:
         self.coordinator = coordinator
         self.now = 0
+        self.on_fenced: Callable[[Member], None] = lambda member: None  # noqa: ARG005 - part of the signature
         self.alive: dict[str, Client] = {}
         self._idle: dict[str, Client] = {}
-        """Those of which no heartbeat is planned."""
+        """Clients without a planned heartbeat."""
         self._random = random
         self._jitter_ms = jitter_ms
         self._plan: list[tuple[int, int, Action]] = []
         self._planned = 0
 
     def at(self, time: int, action: Action) -> None:
-        """Plan an action; of two at one time the first that was planned comes first."""
+        """Plan an action; actions at one time run in the order of planning."""
         self._planned += 1
         heappush(self._plan, (max(time, self.now), self._planned, action))
 
     def run_until(self, time: int) -> None:
-        """Do all that is planned before `time`."""
+        """Run all planned actions before `time`."""
         while self._plan and self._plan[0][0] < time:
             self.now, _, action = heappop(self._plan)
             action()
@@ -70,22 +72,24 @@ class Clients:
         return self._enter(member.member_id, revoke_ms)
 
     def leave(self, client: Client) -> None:
-        """Let a member say that it leaves."""
+        """Let a member leave, unless it has joined again since."""
+        if self.alive.get(client.member_id, client) is not client:
+            return
         self._drop(client)
         if self._member(client) is not None:
             self.coordinator.leave(self.now, client.member_id)
             if not isinstance(self.coordinator.group, ConsumerGroup):
-                self.alive.clear()  # downgraded: of a classic group the log shows what its rebalances come to
+                self.alive.clear()  # downgraded: of a classic group the log shows only the results of rebalances
                 self._idle.clear()
             self.wake()
 
     def crash(self, client: Client) -> None:
-        """Let a member fall silent: its session expires."""
+        """Let a member become silent: its session expires."""
         self._drop(client)
         self.at(self.now + SESSION_TIMEOUT_MS, lambda: self.leave(client))
 
     def go_away(self, client: Client) -> None:
-        """Let a static member say that it will be back; if it is not, its session expires."""
+        """Let a static member go away; if it does not come back, its session expires."""
         self._drop(client)
         self.coordinator.go_away(self.now, client.member_id)
         self.wake()
@@ -99,26 +103,26 @@ class Clients:
         self.coordinator.come_back(self.now, client.member_id, new_id, topics)
         return self._enter(new_id, client.revoke_ms)
 
-    def subscribe(self, client: Client, topics: frozenset[str]) -> None:
-        """Let a member subscribe to other topics."""
-        self.coordinator.subscribe(self.now, client.member_id, topics)
+    def subscribe(self, client: Client, topics: frozenset[str], regex: str | None = None) -> None:
+        """Let a member subscribe to other topics, and to another regular expression unless that is None."""
+        self.coordinator.subscribe(self.now, client.member_id, topics, regex)
         self._follow(client)
         self.wake()
 
     def resolve(self, regex: str, topics: tuple[str, ...]) -> None:
-        """Let the broker find what a regular expression matches."""
+        """Let the broker resolve a regular expression."""
         self.coordinator.resolve(self.now, regex, topics)
         self.wake()
 
     def heartbeat(self, client: Client) -> None:
-        """Hear from a member now, whatever its interval."""
+        """Send a heartbeat now, independent of its interval."""
         if self._member(client) is not None and not client.silent:
             self.coordinator.heartbeat(self.now, client.member_id)
             self._follow(client)
             self.wake()
 
     def wake(self) -> None:
-        """Plan the next heartbeats, if they may find anything to do."""
+        """Plan the next heartbeats that may have an effect."""
         group = self.coordinator.group
         if not isinstance(group, ConsumerGroup) or (group.state == "Stable" and not group.is_outdated):
             return
@@ -128,9 +132,9 @@ class Clients:
         self._idle.clear()
 
     def adopt(self) -> None:
-        """Take the members that an upgrade brought in for clients of the group."""
-        for member_id in self.coordinator.consumers.members:
-            if member_id not in self.alive:
+        """Treat the members that an upgrade brought in as clients of the group."""
+        for member_id, member in self.coordinator.consumers.members.items():
+            if member.classic is not None and member_id not in self.alive:
                 self._enter(member_id, REVOKE_MS)
 
     def _enter(self, member_id: str, revoke_ms: int | None) -> Client:
@@ -159,7 +163,7 @@ class Clients:
         self.at(time + jitter, beat)
 
     def _follow(self, client: Client) -> None:
-        """Let a member that is to revoke partitions do so in its time, and fence it if that is too long."""
+        """Let a member revoke its pending partitions after its time, and fence it if that is too long."""
         member = self._member(client)
         if member is None or member.state != UNREVOKED_PARTITIONS or member.pending is client.revoking:
             return
@@ -174,6 +178,7 @@ class Clients:
         def fence() -> None:
             if self._is_revoking(client, pending):
                 self.leave(client)
+                self.on_fenced(member)
 
         if client.revoke_ms is not None:
             self.at(self.now + client.revoke_ms, acknowledge)

@@ -1,4 +1,4 @@
-"""Offset commits, most of any log: made as columns, never one by one."""
+"""Offset commits, most of any log: generated as columns, never one by one."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 OFFSET_COMMIT: Final = 1
 HIDDEN: Final = -1
-"""In place of a key's number: an offset that readers of committed records do not see, a marker or an aborted commit."""
+"""Instead of a key's number: an offset that readers of committed records skip, a marker or an aborted commit."""
 
 _ABORTED_OF: Final = 20
-"""One transaction of so many is aborted."""
+"""One of this many transactions is aborted."""
 
 _TOPIC_ID_TAG: Final = b"\x01\x00\x10"  # one tagged field: tag 0, 16 bytes
 _VALUES: Final = {
@@ -53,7 +53,7 @@ _VALUES: Final = {
         ]
     ),
 }
-"""OffsetCommit values with empty metadata, by version: all as long as each other."""
+"""OffsetCommit values with empty metadata, by version: all have the same length."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class Commits:
 
 
 def commits_of(spans: Sequence[Span], in_transactions: Sequence[bool], interval_ms: int) -> Commits:
-    """Return the commits of members that commit all their partitions every `interval_ms` while they have them.
+    """Return the commits of members that commit all their partitions every `interval_ms` while they own them.
 
-    `in_transactions` says for each span whether a transaction does that; its marker takes an offset, too.
+    `in_transactions`: whether a span commits in transactions, whose markers take offsets, too.
     """
     if not spans or not interval_ms:
         return Commits(np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -112,11 +112,11 @@ def commit_values(commits: Commits, timestamps: Ints, ids: NDArray[Any], release
     kind = _VALUES[release.offset_commit_version]
     values = np.zeros(len(commits.keys), kind)
     values["version"] = release.offset_commit_version
-    # Each partition takes in records at a rate of its own.
+    # Each partition receives records at its own rate.
     values["offset"] = (commits.times - START_MS) * (commits.keys % 97 + 3) // 1000
     values["commit_timestamp"] = timestamps
     if release.offset_commit_version >= 4:  # noqa: PLR2004 - the first flexible one
-        values["metadata_length"] = 1  # compact: one more than it is
+        values["metadata_length"] = 1  # compact: the length plus one
         values["tag"] = np.void(_TOPIC_ID_TAG)
         values["topic_id"] = ids[commits.keys]
     ends = np.arange(0, (len(values) + 1) * kind.itemsize, kind.itemsize, dtype=np.int32)
@@ -124,6 +124,6 @@ def commit_values(commits: Commits, timestamps: Ints, ids: NDArray[Any], release
 
 
 def _repeat(counts: Ints) -> tuple[Ints, Ints]:
-    """Return each index as often as `counts` says, and how often it was there before."""
+    """Return each index `counts` times, and its number of earlier occurrences."""
     index = np.repeat(np.arange(len(counts)), counts)
     return index, np.arange(len(index)) - (np.cumsum(counts) - counts)[index]

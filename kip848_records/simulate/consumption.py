@@ -1,4 +1,4 @@
-"""Who consumes which partitions, and for how long: what offset commits are made of."""
+"""Which members consume which partitions, and for how long: the basis of offset commits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kip848_records.simulate.broker.group import ConsumerGroup
 from kip848_records.simulate.broker.member import AWAY_EPOCH
+from kip848_records.simulate.broker.operation import CurrentAssignmentWritten, MemberRemoved
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.cluster import Cluster, TopicPartition
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """A member has the same partitions from `start` on until `end` (ms); it got them at `origin`.
+    """A member owns the same partitions from `start` until `end` (ms); it acquired them at `origin`.
 
     `keys` are numbers of offset commit keys.
     """
@@ -44,7 +45,7 @@ class CommitKeys:
 
 
 class Consumption:
-    """Is told of a group's operations and notes what its members consume meanwhile."""
+    """Observes a group's operations and notes which partitions its members consume."""
 
     def __init__(self, group_id: str, cluster: Cluster, keys: CommitKeys) -> None:
         self._group_id = group_id
@@ -56,9 +57,11 @@ class Consumption:
         self._ended: list[Span] = []
 
     def operation(self, operation: Operation, group: Group | None, incarnation: int) -> None:  # noqa: ARG002
-        """Note whose partitions are others now."""
+        """Note the members whose partitions changed."""
         if isinstance(group, ConsumerGroup):
-            changed = [*operation.left, *operation.current]
+            changed = [
+                e.member_id for e in operation.events if isinstance(e, (MemberRemoved, CurrentAssignmentWritten))
+            ]
         else:
             changed = [*self._running, *(group.members if group else ())]
         for member_id in changed:
@@ -67,23 +70,19 @@ class Consumption:
             if member is not None:
                 self._begin(member, operation.time)
 
-    def deletion(self, operation: Operation, incarnation: int) -> None:
-        """Committed offsets go with their group; what is consumed is seen at the end of the operation."""
-
     def committed(self) -> list[tuple[str, int]]:
         """Return the names and numbers of the partitions with committed offsets, and forget them."""
-        names = {topic.topic_id: topic.name for topic in self._cluster.topics.values()}
-        committed = sorted((names[topic_id], number) for topic_id, number in self._committed)
+        committed = sorted({(self._cluster.names[topic_id], number) for topic_id, number in self._committed})
         self._committed.clear()
         return committed
 
     def any_key(self) -> int:
         """Return the number of a key of the group, a new one if it has none."""
-        topic = next(iter(self._cluster.topics.values()))
-        return self._number(next(iter(self._numbers), (topic.topic_id, 0)))
+        topic_id = next(iter(self._cluster.names))
+        return self._number(next(iter(self._numbers), (topic_id, 0)))
 
     def take(self, until: int) -> list[Span]:
-        """Hand over the spans up to a time, cutting those that go on."""
+        """Return and remove the spans up to a time, splitting those that continue."""
         for member_id, span in list(self._running.items()):
             self._end(member_id, until)
             self._running[member_id] = Span(span.origin, until, until, span.keys)
@@ -103,6 +102,5 @@ class Consumption:
 
     def _number(self, tp: TopicPartition) -> int:
         if tp not in self._numbers:
-            name = next(topic.name for topic in self._cluster.topics.values() if topic.topic_id == tp[0])
-            self._numbers[tp] = self._keys.add(self._group_id, (name, tp[0]), tp[1])
+            self._numbers[tp] = self._keys.add(self._group_id, (self._cluster.names[tp[0]], tp[0]), tp[1])
         return self._numbers[tp]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 TOPIC = "__consumer_offsets"
 
 _GROUP_METADATA = 2
-_GROUP_METADATA_VERSION = 3  # as Kafka 4 writes it; of the records of KIP-848 there is version 0 only
+_GROUP_METADATA_VERSION = 3  # as Kafka 4 writes it; the records of KIP-848 have version 0 only
 
 
 def encode(record: Record, release: Release) -> tuple[bytes, bytes | None]:

@@ -64,10 +64,10 @@ class PartitionLog:
         commits: Commits,
         timestamps: Callable[[NDArray[np.int64]], NDArray[np.int64]],
     ) -> None:
-        """Write what happened in one stretch of time; `operations` are in the order of time.
+        """Write the records of one time interval; `operations` are in the order of time.
 
-        `timestamps` turns times into what the coordinator's clock shows. Operations get their `base_offset` and lose
-        their records, which nobody needs any more.
+        `timestamps` converts times to the coordinator's clock. Operations get their `base_offset`, and their records
+        are removed, because nothing needs them any more.
         """
         sizes = np.array([operation.size for operation in operations], np.int64)
         records = [record for operation in operations for record in operation.records]
@@ -98,8 +98,8 @@ class PartitionLog:
     def _take_keys(self, keys: list[bytes], numbers: NDArray[np.int64]) -> pa.Array:
         """Return the keys of records, then those of commits by their numbers."""
         self._encoded_keys += commit_keys(self._keys, since=len(self._encoded_keys))
-        of_commits = pa.array(self._encoded_keys, pa.binary()).take(pa.array(numbers))
-        return pa.concat_arrays([pa.array(keys, pa.binary()), of_commits])
+        encoded = pa.array(self._encoded_keys, pa.binary()).take(pa.array(numbers))
+        return pa.concat_arrays([pa.array(keys, pa.binary()), encoded])
 
     def _write(
         self, keys: pa.Array, values: pa.Array, offsets: NDArray[np.int64], timestamps: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Runs a simulation of any size and writes its log and the truth about it, partition by partition."""
+"""Runs a simulation of any size and writes its log and its ground truth, partition by partition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kip848_records.errors import InputError
-from kip848_records.simulate.behaviour import Life, group_id
+from kip848_records.simulate.behaviour import GroupScenario, group_id
 from kip848_records.simulate.broker.cluster import offsets_partition, uuid_of
 from kip848_records.simulate.cleaner import clean
 from kip848_records.simulate.commits import Commits, commits_of
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 _FIRST_WINDOW_MS: Final = 1_000
 _ROWS_PER_WINDOW: Final = 100_000
-"""How much of a partition is in memory at a time, roughly."""
+"""The approximate number of rows of a partition in memory at a time."""
 
 _LAST_QUIET_MS: Final = 1_000
-"""Nothing happens so short before the end, for two operations at one time would reach beyond it."""
+"""No event happens this close to the end, because two operations at one time would reach beyond it."""
 
 _WINDOWS: Final = 20
-"""How many stretches of time there are at least, each a segment for the cleaner."""
+"""The minimum number of time intervals; each one is a segment for the cleaner."""
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What was written: `rows` log rows below `out`, the newest of them of `captured_at` (ms since 1970)."""
+    """The output: `rows` log rows below `out`; the newest of them has the time `captured_at` (ms since 1970)."""
 
     out: Path
     rows: int
@@ -51,7 +51,7 @@ class Simulated:
 
     @property
     def log(self) -> Path:
-        """The folder of the log's files, one a partition."""
+        """The folder of the log's files, one per partition."""
         return self.out / "log"
 
     @property
@@ -61,19 +61,19 @@ class Simulated:
 
     @property
     def topics(self) -> Path:
-        """The file of the topics' names by id."""
+        """The file of topic names by id."""
         return self.out / "topics.json"
 
 
 def simulate(spec: Simulation, out: str | Path, processes: int = 1) -> Simulated:
-    """Write a simulated log and the truth about it.
+    """Write a simulated log and its ground truth.
 
     Below `out`: `log/partition-<n>.parquet`, the rows of Spark's Kafka source as a reader of committed records sees
-    them; `topics.json`, names by topic id; `truth/<timeline>.parquet`, the timelines by the columns of their tables,
-    which know of no compaction; `truth/log_partition.parquet`, how far each partition goes and the cleaner went. What
-    is written does not depend on the number of `processes`.
+    them; `topics.json`, names by topic id; `truth/<table>.parquet`, the rows of each table as if the log had never been
+    compacted (for `group_state`, columns that do not depend on the log's form); `truth/log_partition.parquet`, the end
+    of each partition and the offset up to which the cleaner went. The number of `processes` does not change the output.
 
-    Raises InputError if `out` cannot be written to, or has a log already.
+    Raises InputError if `out` cannot be written to, or already contains a log.
     """
     folder = Path(out)
     try:
@@ -98,7 +98,7 @@ def simulate_partition(spec: Simulation, partition: int, numbers: list[int], fol
     """Write one partition's log and truth; return its row of `log_partition`."""
     keys = CommitKeys()
     clock = BrokerClock(spec, partition)
-    lives = [_Observed(spec, number, clock, keys) for number in numbers]
+    groups = [_Observed(spec, partition, number, clock, keys) for number in numbers]
     path = folder / "log" / f"partition-{partition}.parquet"
     with PartitionLog(path, partition, spec.kafka, keys) as log, TruthFiles(folder / "truth", f"-{partition}") as truth:
         window, start = _FIRST_WINDOW_MS, START_MS
@@ -106,17 +106,17 @@ def simulate_partition(spec: Simulation, partition: int, numbers: list[int], fol
             end = min(start + window, spec.end_ms)
             before = log.next_offset
             quiet = min(end, spec.end_ms - _LAST_QUIET_MS)
-            operations = sorted((o for life in lives for o in life.run_until(quiet)), key=lambda o: o.time)
-            log.append(operations, _commits(spec, lives, end), clock.of_many)
-            truth.write(collect(life.truth for life in lives))
+            operations = sorted((o for group in groups for o in group.run_until(quiet)), key=lambda o: o.time)
+            log.append(operations, _commits(spec, groups, end), clock.of_many)
+            truth.write(collect(group.truth for group in groups))
             written = max(log.next_offset - before, 1)
-            # The next stretch of time shall hold about as many rows as fit.
+            # The next time interval should have about as many rows as fit.
             window = min(4 * window, window * _ROWS_PER_WINDOW // written, (spec.end_ms - START_MS) // _WINDOWS)
             window = max(100, window)
             start = end
-        for life in lives:
-            life.truth.close(spec.end_ms)
-        truth.write(collect(life.truth for life in lives))
+        for group in groups:
+            group.truth.close(spec.end_ms)
+        truth.write(collect(group.truth for group in groups))
     cleaned_to = 0
     if spec.compacted:
         random = Random(f"{spec.seed}/cleaner/{partition}")  # noqa: S311 - a log, not a secret
@@ -126,44 +126,44 @@ def simulate_partition(spec: Simulation, partition: int, numbers: list[int], fol
 
 
 class _Observed:
-    """A group with those who watch it."""
+    """A group with its observers."""
 
-    def __init__(self, spec: Simulation, number: int, clock: BrokerClock, keys: CommitKeys) -> None:
-        self.truth = Truth(group_id(spec, number))
-        self.life = Life(spec, number, clock)
-        self.consumption = Consumption(self.life.group_id, self.life.cluster, keys)
-        self.life.watch([*self.truth.witnesses, self.consumption], self.consumption.committed)
+    def __init__(self, spec: Simulation, partition: int, number: int, clock: BrokerClock, keys: CommitKeys) -> None:
+        self.scenario = GroupScenario(spec, number, clock)
+        self.truth = Truth(partition, self.scenario.group_id)
+        self.consumption = Consumption(self.scenario.group_id, self.scenario.cluster, keys)
+        self.scenario.watch([*self.truth.observers, self.consumption], self.consumption.committed)
         self.ends_log = number == 0
 
     def run_until(self, time: int) -> list[Operation]:
-        self.life.run_until(time)
-        return self.life.clients.coordinator.take()
+        self.scenario.run_until(time)
+        return self.scenario.clients.coordinator.take()
 
 
-def _commits(spec: Simulation, lives: list[_Observed], end: int) -> Commits:
+def _commits(spec: Simulation, groups: list[_Observed], end: int) -> Commits:
     spans, in_transactions = [], []
-    for life in lives:
-        ended = life.consumption.take(end)
+    for group in groups:
+        ended = group.consumption.take(end)
         spans += ended
-        in_transactions += [life.life.profile.commits_in_transactions] * len(ended)
+        in_transactions += [group.scenario.profile.commits_in_transactions] * len(ended)
     commits = commits_of(spans, in_transactions, spec.commit_interval_ms)
-    if end < spec.end_ms or not any(life.ends_log for life in lives):
+    if end < spec.end_ms or not any(group.ends_log for group in groups):
         return commits
-    # The truth is told as of the end of the simulation, and so must the log: its newest row is of that time.
-    last = next(life for life in lives if life.ends_log).consumption.any_key()
+    # The truth covers the simulation to its end, so the log must too: its newest row has that time.
+    last = next(group for group in groups if group.ends_log).consumption.any_key()
     return Commits(np.append(commits.times, end), np.append(commits.keys, last))
 
 
 def _run_all(
     spec: Simulation, partitions: dict[int, list[int]], folder: Path, workers: int
 ) -> Iterator[dict[str, int]]:
-    # The largest first, so that nobody is left with one at the end.
+    # The largest first, so that the processes finish at about the same time.
     in_order = sorted(partitions.items(), key=lambda item: -sum(map(spec.typical_size, item[1])))
     arguments = [(spec, partition, numbers, folder) for partition, numbers in in_order]
     if workers == 1:
         yield from (simulate_partition(*argument) for argument in arguments)
         return
-    # A forked process would inherit Arrow's threads, which do not survive that.
+    # A forked process would inherit Arrow's threads, which do not survive the fork.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         yield from pool.map(simulate_partition, *zip(*arguments, strict=True))
@@ -178,6 +178,7 @@ def _groups_by_partition(spec: Simulation) -> dict[int, list[int]]:
 
 def _write_topics(spec: Simulation, folder: Path) -> None:
     names = {uuid_of("topic", spec.seed, name): name for name, _ in spec.topics()}
+    names |= {uuid_of("topic", topic.seed, topic.name): topic.name for topic in spec.recreations()}
     (folder / "topics.json").write_text(json.dumps(names, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

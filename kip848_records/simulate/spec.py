@@ -1,4 +1,4 @@
-"""What to simulate."""
+"""The parameters of a simulation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from bisect import bisect
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -20,35 +20,39 @@ if TYPE_CHECKING:
     from kip848_records.simulate.broker.releases import Release
 
 START_MS: Final = 1_800_000_000_000
-"""Where the simulation's time begins: 2027-01-15 08:00 UTC."""
+"""The start of the simulation's time: 2027-01-15 08:00 UTC."""
 
 MOST_MEMBERS: Final = 10_000
-"""That a group may have."""
+"""The largest number of members of a group."""
 
 _HOUR_MS: Final = 3_600_000
 _MAX_HOURS: Final = 24 * 366
 _TOPICS: Final = 20
 _WIDEST_NARROW: Final = 8
-"""Groups with more members want a topic that has a partition for each of them."""
+"""Larger groups need a topic with a partition for each member."""
+
+_WITHOUT_TOPIC_MS: Final = (1, 60_000)
+"""How long a recreated topic is missing."""
 
 _HOURS_PER_GROWTH: Final = 8
-"""How long it takes, on average, until somebody gives a topic more partitions."""
+"""The mean time until a topic gets more partitions."""
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """A cluster of `groups` groups with some `members` members each, over `hours` hours.
+    """A cluster of `groups` groups with about `members` members each, over `hours` hours.
 
-    `release` is Kafka's, 4.0 or 4.3. `partitions` are those of `__consumer_offsets`. `happening_s`: how much time, on
-    average, passes between two things that happen to a group. `commit_interval_ms`: how often each member commits the
-    offsets of its partitions; 0 for no offset commits, which are most of a real log. `largest`: instead of `members`,
-    the sizes of groups follow a power law, from 1 to so many members (of a size and more, half as many as of half of
-    it and more); the first group is that large, and never at rest. 0: no power law. `compacted`: run Kafka's cleaner
-    over all but the newest part of each partition; `delete_retention_ms` is how long it keeps tombstones.
+    `release`: Kafka's, 4.0 or 4.3. `partitions`: those of `__consumer_offsets`. `happening_s`: the mean time between
+    two events of a group. `commit_interval_ms`: how often each member commits the offsets of its partitions; 0: no
+    offset commits, which are most of a real log. `largest`: if not 0, the sizes of groups follow a power law from 1 to
+    this size, instead of `members`: half as many groups have at least the double size. The first group has the largest
+    size, and is never at rest. `compacted`: run Kafka's cleaner over all but the newest part of each partition;
+    `delete_retention_ms`: how long it keeps tombstones. `recreations_per_hour`: how often, on average, each topic is
+    deleted, and created again with another id.
 
-    The same fields give the same log, and a group does the same whichever other groups there are.
+    The same fields give the same log, and a group behaves the same with any other groups.
 
-    Raises InputError for what cannot be simulated.
+    Raises InputError for values that cannot be simulated.
     """
 
     groups: int
@@ -62,9 +66,10 @@ class Simulation:
     largest: int = 0
     compacted: bool = False
     delete_retention_ms: int = 86_400_000
+    recreations_per_hour: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be simulated."""
+        """Reject values that cannot be simulated."""
         limits: dict[str, tuple[float, float]] = {
             "groups": (1, 1_000_000),
             "members": (1, MOST_MEMBERS),
@@ -74,6 +79,7 @@ class Simulation:
             "commit_interval_ms": (0, math.inf),
             "largest": (0, MOST_MEMBERS),
             "delete_retention_ms": (0, math.inf),
+            "recreations_per_hour": (0, 3_600),
         }
         for name, (low, high) in limits.items():
             if not low <= getattr(self, name) <= high:
@@ -102,22 +108,22 @@ class Simulation:
         return number == 0 and self.largest > 0
 
     def size(self, number: int, random: Random) -> int:
-        """Return how many members a group has, more or less."""
+        """Return the approximate number of members of a group."""
         size = self.typical_size(number)
         return size if self.largest else max(1, round(random.gauss(size, size / 3)))
 
     def typical_size(self, number: int) -> int:
-        """Return about how many members a group will have."""
+        """Return the expected number of members of a group."""
         if not self.largest:
             return self.members
         if self.is_hot(number):
             return self.largest
-        # The share of groups that are as large and larger: 1 for a size of 1, a half for a size of 2.
+        # The share of groups that are at least as large: 1 for a size of 1, a half for a size of 2.
         share = Random(f"{self.seed}/size/{number}").uniform(1 / self.largest, 1)  # noqa: S311
         return int(1 / share)
 
     def subscribed(self, number: int, random: Random) -> frozenset[str]:
-        """Return the topics that a group begins with: for a large one a topic that has a partition for each member."""
+        """Return the first topics of a group: for a large one a topic with a partition for each member."""
         names = [name for name, _ in self.topics()[:_TOPICS]]
         wide = _doubling(_WIDEST_NARROW, self.typical_size(number)) if self.largest else []
         if wide:
@@ -125,10 +131,36 @@ class Simulation:
         return frozenset(random.sample(names, random.randint(1, 3)))
 
     def growths(self) -> list[tuple[int, str, int]]:
-        """Return which topics get how many partitions when (ms), in the order of time."""
+        """Return time (ms), topic and new number of partitions of each growth, in the order of time."""
         random = Random(f"{self.seed}/growths")  # noqa: S311
         grown = [topic for topic in self.topics() if random.random() < self.hours / _HOURS_PER_GROWTH]
         return sorted((random.randrange(START_MS, self.end_ms), name, n + random.choice([1, 4])) for name, n in grown)
+
+    def recreations(self) -> list[TopicRecreation]:
+        """Return the topics that are deleted and created again, with the times."""
+        random = Random(f"{self.seed}/recreations")  # noqa: S311
+        recreations: list[TopicRecreation] = []
+        for name, partitions in self.topics():
+            time = float(START_MS)
+            while self.recreations_per_hour:
+                time += random.expovariate(self.recreations_per_hour / _HOUR_MS)
+                created_at = round(time) + random.randint(*_WITHOUT_TOPIC_MS)
+                if created_at >= self.end_ms:
+                    break
+                seed = f"{self.seed}/{len(recreations)}"
+                recreations.append(TopicRecreation(name, partitions, seed, round(time), created_at))
+                time = created_at
+        return recreations
+
+
+class TopicRecreation(NamedTuple):
+    """A topic is deleted, and created again with an id that `seed` determines."""
+
+    name: str
+    partitions: int
+    seed: str
+    deleted_at: int
+    created_at: int
 
 
 def _wide(partitions: int) -> str:
@@ -136,7 +168,7 @@ def _wide(partitions: int) -> str:
 
 
 def _doubling(start: int, end: int) -> list[int]:
-    """Return twice `start`, twice that, and so on, up to the first that is no less than `end`."""
+    """Return twice `start`, twice that, and so on, up to the first value of at least `end`."""
     sizes = []
     while start < end:
         start *= 2
@@ -145,7 +177,7 @@ def _doubling(start: int, end: int) -> list[int]:
 
 
 class BrokerClock:
-    """The clock of whichever broker leads one partition of `__consumer_offsets`; some run behind, none ahead.
+    """The clock of the broker that leads one partition of `__consumer_offsets`; some clocks are slow, none is fast.
 
     Now and then the partition moves to another broker and back. At the end of the simulation the clock is right, so
     that nothing in the log is newer.
@@ -158,10 +190,10 @@ class BrokerClock:
         self._behind = [random.randint(1, 3_000) if place % 2 else 0 for place in range(moves + 1)]
 
     def of_many(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what the clock shows at many times."""
+        """Return the clock's times for many times of the simulation."""
         behind = np.array(self._behind, np.int64)
         return times - behind[np.searchsorted(np.array(self._moves, np.int64), times, side="right")]
 
     def __call__(self, time: int) -> int:
-        """Return what the clock shows at a time of the simulation."""
+        """Return the clock's time for a time of the simulation."""
         return time - self._behind[bisect(self._moves, time)]

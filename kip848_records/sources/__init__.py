@@ -1,89 +1,112 @@
-"""Anything that holds a copy of `__consumer_offsets`, or several copies, as one DataFrame of log rows."""
+"""All sources that hold one or several copies of `__consumer_offsets`, read as log rows.
+
+A kind of source is one module and one line of `registry`. `sources.topic` reads live topics.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from kip848_records.sources.dump import read_columnar_dump, read_json_dump
-from kip848_records.sources.files import Copy, check_apart, find_copies, reading
+from kip848_records.sources.copies import drop_copies, merge_copies
+from kip848_records.sources.files import Copy, check_apart, reading
+from kip848_records.sources.finding import find_copies
+from kip848_records.sources.kinds import ReadOptions
+from kip848_records.sources.known_keys import check_is_log
 from kip848_records.sources.log import LOG_SCHEMA
-from kip848_records.sources.segments import read_segments, settle_transactions
+from kip848_records.sources.registry import FORMATS, KINDS
+from kip848_records.sources.transactions import resolve_transactions, without_aborted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Observation, SparkSession
 
 __all__ = [
+    "FORMATS",
     "Copy",
+    "LogBatch",
     "check_apart",
-    "ends_of_dumps",
+    "check_is_log",
     "find_copies",
-    "read_copies",
+    "merged_rows",
     "read_log",
+    "read_sources",
     "reading",
-    "settle_transactions",
+    "resolve_transactions",
 ]
+
+
+@dataclass(frozen=True)
+class LogBatch:
+    """The rows of all sources; each source is read once, when an action runs.
+
+    `rows`: log rows (`sources.log.LOG_SCHEMA`), including the coverage rows of files. `copies`: the names of the
+    copies. `needs_merge`: the rows may hold an offset more than once, see `merged_rows`. `offset_commits`: whether the
+    rows include offset commits; otherwise the files' rows count them.
+    """
+
+    rows: DataFrame
+    copies: tuple[str, ...]
+    needs_merge: bool
+    offset_commits: bool
+
+
+def read_sources(spark: SparkSession, copies: Sequence[Copy], *, offset_commits: bool) -> LogBatch:
+    """Return the rows of one copy of the log, or of several.
+
+    The reader of a single copy skips records of transactions that it knows to be aborted. `merged_rows` and
+    `resolve_transactions` resolve the outcomes that only another copy or another file shows.
+
+    Raises InputError if the columns or files of a copy do not match its format. Files are read when an action runs:
+    within `reading()`, a file that cannot be read is an InputError as well.
+    """
+    several = len(copies) > 1
+    with reading():
+        options = ReadOptions(offset_commits=offset_commits, aborted=several, coverage=True)
+        rows = [_read(spark, copy, options) for copy in copies]
+        needs_merge = several or any(KINDS[copy.format].may_overlap(copy) for copy in copies)
+    return LogBatch(reduce(DataFrame.union, rows), tuple(copy.name for copy in copies), needs_merge, offset_commits)
+
+
+def merged_rows(
+    batch: LogBatch, materialize: Callable[[DataFrame, str], DataFrame], dropped: Observation | None = None
+) -> DataFrame:
+    """Return a batch's rows, each record once with the names of all copies that hold it, and no aborted records.
+
+    Rows that differ at one offset all get the error code `conflict`. `materialize` writes rows under a name and returns
+    the written rows, which can be read several times. `dropped` observes as `aborted` how many aborted records of all
+    copies the merge drops; it observes nothing if the batch needs no merge.
+    """
+    if not batch.needs_merge:
+        return batch.rows
+    if len(batch.copies) == 1:
+        return without_aborted(drop_copies(batch.rows), dropped)
+    rows = batch.rows
+    if batch.offset_commits:
+        # One copy may show a transaction as open that another shows as aborted.
+        rows = resolve_transactions(materialize(rows, "copies"))
+    return without_aborted(merge_copies(rows), dropped)
 
 
 def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str | None = None) -> DataFrame:
     """Return the log rows (`sources.log.LOG_SCHEMA`) of the dumps and segment files at one path or several.
 
-    `source_format` is `segments`, `parquet`, `delta` or `json`; it is recognised by file names unless given. A path may
-    also be a folder of several brokers' data folders. Each path or broker's folder is a copy of the log: what several
-    copies hold comes as often, until `sources.copies.merge_copies` makes one log of them.
+    `source_format` is one of `FORMATS`; by default the file names decide. A path may also be a folder of several
+    brokers' data folders. Each path or broker's folder is a copy of the log: a record in several copies becomes several
+    rows. Offset commits and records of aborted transactions are included; the coverage of dumps is not.
 
-    Raises InputError where there is nothing at a path that could be a copy of `__consumer_offsets`. Files are read when
-    an action runs: within `reading()`, one that cannot be read is an InputError as well.
+    Raises InputError if nothing at a path could be a copy of `__consumer_offsets`.
     """
-    return read_copies(spark, find_copies(spark, paths, source_format))
-
-
-def read_copies(spark: SparkSession, copies: Sequence[Copy], *, offset_commits: bool = True) -> DataFrame:
-    """Return the log rows of one copy or more, one copy's after another's.
-
-    Without `offset_commits`, sources that Python reads leave them out and count them (`sources.log.LEFT_OUT`): from
-    there to Spark they would take most of the time. Where Spark itself reads, it drops them as well as any.
-    """
+    copies = find_copies(spark, paths, source_format)
     with reading():
-        rows = [
-            _read(spark, copy, offset_commits=offset_commits).withColumn("copies", F.array(F.lit(copy.name)))
-            for copy in copies
-        ]
-    return reduce(DataFrame.union, rows)
+        return reduce(DataFrame.union, [_read(spark, copy, ReadOptions()) for copy in copies])
 
 
-def ends_of_dumps(spark: SparkSession, copies: Sequence[Copy]) -> list[DataFrame]:
-    """Return control rows `start` and `end` (`LOG_SCHEMA`) for each partition of each dump among the copies.
-
-    Segments have such rows. Of a dump they take a look at all its rows, offset commits included.
-    """
-    dumps = [copy for copy in copies if copy.format != "segments"]
-    return [_ends(read_copies(spark, [copy])) for copy in dumps]
-
-
-def _ends(log: DataFrame) -> DataFrame:
-    ends = {"start": F.min("offset"), "end": F.max("offset")}
-    told = F.explode(F.array(*(F.struct(F.lit(name).alias("control"), F.col(name).alias("offset")) for name in ends)))
-    rows = (
-        log.filter(F.col("error").isNull())
-        .groupBy("partition", "copies")
-        .agg(*(end.alias(name) for name, end in ends.items()))
-        .select("partition", "copies", told.alias("told"))
-        .select("partition", "copies", "told.*", F.lit("none").alias("transaction"))
-    )
-    return rows.select(
-        *(F.col(f.name) if f.name in rows.columns else F.lit(None).cast(f.dataType).alias(f.name) for f in LOG_SCHEMA)
-    )
-
-
-def _read(spark: SparkSession, copy: Copy, *, offset_commits: bool) -> DataFrame:
-    if copy.format == "segments":
-        return read_segments(spark, copy.files, offset_commits=offset_commits)
-    if copy.format == "json":
-        return read_json_dump(spark, copy.name)
-    return read_columnar_dump(spark, copy.name, copy.format)
+def _read(spark: SparkSession, copy: Copy, options: ReadOptions) -> DataFrame:
+    rows = KINDS[copy.format].read(spark, copy, options)
+    return rows.withColumn("copies", F.array(F.lit(copy.name))).select(*LOG_SCHEMA.names)

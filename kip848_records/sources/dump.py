@@ -1,11 +1,10 @@
-"""Rows of Spark's Kafka source that somebody saved: Parquet, Delta, or JSON lines with base64 bytes."""
+"""Saved rows of Spark's Kafka source: Parquet and Delta dumps, and the code that all kinds of dumps share."""
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
@@ -16,119 +15,210 @@ from pyspark.sql.types import (
     NumericType,
     ShortType,
     StringType,
-    StructField,
-    StructType,
     TimestampNTZType,
     TimestampType,
 )
 
 from kip848_records.errors import InputError
+from kip848_records.protocol.columnar import Error
+from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
+from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.files import escape_glob
-from kip848_records.sources.log import COPY_SCHEMA, KAFKA_SCHEMA, OTHER_TOPIC, is_of_log, is_offset_commit
+from kip848_records.sources.keys import GROUP_TYPES
+from kip848_records.sources.log import (
+    COPY_SCHEMA,
+    FILE_SCHEMA,
+    KAFKA_SCHEMA,
+    TOPIC,
+    group_id,
+    is_of_log,
+    is_offset_commit,
+    key_of_types,
+    key_type,
+    without_offset_commits,
+)
+from kip848_records.times import utc
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
+
+    from kip848_records.sources.files import Copy
+    from kip848_records.sources.kinds import ReadOptions
 
 _INTEGER = (IntegerType, LongType, ShortType, ByteType)
-_COLUMN_TYPES: dict[str, tuple[type[DataType], ...]] = {
+COLUMN_TYPES: dict[str, tuple[type[DataType], ...]] = {
     "key": (BinaryType,),
     "value": (BinaryType,),
     "partition": _INTEGER,
     "offset": _INTEGER,
     "timestamp": (TimestampType, TimestampNTZType, LongType),
 }
-_CORRUPT = "_corrupt_record"
+"""The columns that a dump must have, with the types that a typed format may have; the first one is usual."""
 
-# What a column of plain numbers may count since 1970, told by its size: ms until the year 5138, µs until 5138 too.
+# The unit of a numeric time since 1970 follows from its size: ms up to the year 5138, µs up to 5138 too.
 _END_OF_MILLIS, _END_OF_MICROS = 10**14, 10**17
+_KEYS_AT_ONCE = 10_000
+_MAY_BE_NULL = ("key", "value")
 
 
-def read_columnar_dump(spark: SparkSession, path: str, source_format: str) -> DataFrame:
-    """Return the rows (`COPY_SCHEMA`) of a `parquet` or `delta` dump; raises InputError for columns that do not fit."""
-    rows = spark.read.format(source_format).load(path if source_format == "delta" else escape_glob(path))
+class Check(NamedTuple):
+    """A possible error of a row: its condition, its code, and its text."""
+
+    is_wrong: Column
+    code: ErrorCode
+    text: Column
+
+
+def read_columns(spark: SparkSession, copy: Copy, options: ReadOptions) -> DataFrame:
+    """Return the rows (`COPY_SCHEMA`) of a Parquet or Delta dump, and its coverage of each partition.
+
+    The coverage is computed at once, in a separate scan. A dump does not show the outcomes of transactions, so none of
+    its records is known to be aborted. Raises InputError for columns that do not match.
+    """
+    path = copy.name if copy.format == "delta" else escape_glob(copy.name)
+    rows = spark.read.format(copy.format).load(path)
     present = {field.name: field.dataType for field in rows.schema}
-    if missing := [name for name in _COLUMN_TYPES if name not in present]:
-        raise InputError.missing_columns(path, missing, list(_COLUMN_TYPES))
-    for name, accepted in _COLUMN_TYPES.items():
-        if not isinstance(present[name], accepted):
-            raise InputError.mistyped_column(path, name, present[name].simpleString(), accepted[0].typeName())
+    if missing := [name for name in COLUMN_TYPES if name not in present]:
+        raise InputError.missing_columns(copy.name, missing, list(COLUMN_TYPES))
+    for name, accepted in COLUMN_TYPES.items():
+        if isinstance(present[name], accepted):
+            continue
+        # A column of nulls may have any type: a writer cannot know the right one.
+        if name not in _MAY_BE_NULL or not rows.filter(F.col(name).isNotNull()).isEmpty():
+            raise InputError.mistyped_column(copy.name, name, present[name].simpleString(), accepted[0].typeName())
+        rows = rows.withColumn(name, F.lit(None).cast("binary"))
     if isinstance(present["timestamp"], LongType):
-        rows = rows.withColumn("timestamp", _from_number(F.col("timestamp")))
-    return log_rows(rows, F.lit(None))
+        rows = rows.withColumn("timestamp", timestamp_of(F.col("timestamp")))
+    return with_coverage(placed_rows(rows), copy.format, options)
 
 
-def read_json_dump(spark: SparkSession, path: str) -> DataFrame:
-    """Return the rows (`COPY_SCHEMA`) of files of JSON lines; a line that is no such row becomes one with an error.
-
-    Raises InputError where no line has one of the columns.
-    """
-    text = StructType([StructField(name, StringType()) for name in [*KAFKA_SCHEMA.names, _CORRUPT]])
-    rows = spark.read.schema(text).option("columnNameOfCorruptRecord", _CORRUPT).json(escape_glob(path))
-    _check_json_columns(rows, path)
-    decoded = {name: F.try_to_binary(F.col(name), F.lit("base64")) for name in ("key", "value")}
-    error = F.when(F.col(_CORRUPT).isNotNull(), F.lit("the line is not a JSON object"))
-    for name, bytes_ in decoded.items():
-        error = error.when(F.col(name).isNotNull() & bytes_.isNull(), F.lit(f"{name} is not base64"))
-    number = F.col("timestamp").try_cast("bigint")
-    timestamp = F.coalesce(_from_number(number), F.col("timestamp").try_cast("timestamp"))
-    kept = F.coalesce(F.col(_CORRUPT), F.to_json(F.struct(*KAFKA_SCHEMA.names))).cast("binary")
-    typed = rows.select(
-        decoded["key"].alias("key"),
-        F.when(error.isNull(), decoded["value"]).otherwise(kept).alias("value"),
-        *("topic", "partition", "offset", "timestampType"),
-        timestamp.alias("timestamp"),
-        error.alias("error"),
-    )
-    return log_rows(typed, F.col("error"))
+def may_overlap(copy: Copy) -> bool:
+    """Return whether a dump may hold a row twice: always, because files may have been saved twice."""
+    del copy
+    return True
 
 
-def _check_json_columns(rows: DataFrame, path: str) -> None:
-    """Raise InputError for the columns that no line has: one line more is read for each that the ones before lack.
-
-    Spark's JSON writer leaves nulls out, of a tombstone's value too, and a dump may begin with rows of another topic.
-    """
-    missing = list(_COLUMN_TYPES)
-    while missing:
-        line = rows.filter(reduce(or_, (F.col(name).isNotNull() for name in missing))).first()
-        if line is None:
-            break
-        missing = [name for name in missing if line[name] is None]
-    if missing and not rows.isEmpty():
-        raise InputError.missing_columns(path, missing, list(_COLUMN_TYPES))
+def keys_of(file: str) -> Iterator[pa.Array]:
+    """Yield the keys of a Parquet file."""
+    for batch in pq.ParquetFile(file).iter_batches(_KEYS_AT_ONCE, columns=["key"]):
+        yield batch["key"]
 
 
-def log_rows(rows: DataFrame, error: Column) -> DataFrame:
-    """Give rows with the Kafka source's columns all columns of a log row.
+def placed_rows(rows: DataFrame, checks: Sequence[Check] = ()) -> DataFrame:
+    """Return rows of the Kafka source with all columns of a log row, except those derived from the key.
 
-    Whoever saved them may have other numbers in them than Kafka has, and names for its types of timestamps.
+    The writer of a dump may have saved other number types than Kafka's, and names for Kafka's timestamp types.
+    `checks`: errors of this kind of dump, in addition to those of every dump.
     """
     given = {field.name: field.dataType for field in rows.schema}
     numbers = {name: F.col(name).try_cast(KAFKA_SCHEMA[name].dataType) for name in ("partition", "offset")}
-    optional = {"topic": F.lit(None)} if "topic" not in given else {}
-    rows = rows.withColumns(numbers | optional | {"timestampType": _timestamp_type(given.get("timestampType"))})
-    placed = F.col("partition").isNotNull() & F.col("offset").isNotNull() & F.col("timestamp").isNotNull()
-    # Only offset commits are ever written in transactions, and the Kafka source does not show how those ended.
-    transaction = F.when(is_offset_commit(), "unknown").otherwise("none")
-    reason = F.coalesce(
-        F.when(~is_of_log(), F.concat(F.lit(OTHER_TOPIC), F.col("topic"))),
-        error,
-        F.when(~placed, F.lit("no partition, offset or timestamp")),
-        F.when(~F.year("timestamp").between(1, 9999), F.lit("timestamp out of range")),
+    optional = {"topic": F.lit(None).cast("string")} if "topic" not in given else {}
+    rows = rows.withColumns(numbers | optional)
+    is_complete = F.col("partition").isNotNull() & F.col("offset").isNotNull() & F.col("timestamp").isNotNull()
+    is_shown = F.year("timestamp").between(1, 9999)
+    is_of_topic = F.coalesce(F.col("topic").endswith(TOPIC), F.lit(True))  # noqa: FBT003 - without a topic it is
+    every = (
+        Check(~is_of_topic, ErrorCode.OTHER_TOPIC, F.concat(F.lit("a row of topic "), F.col("topic"))),
+        *checks,
+        Check(~is_complete, ErrorCode.INCOMPLETE_ROW, F.lit("no partition, offset or timestamp")),
+        Check(~is_shown, ErrorCode.TIMESTAMP_OUT_OF_RANGE, F.lit("timestamp out of range")),
     )
-    known = {name: F.col(name) for name in KAFKA_SCHEMA.names} | {"transaction": transaction, "error": reason}
-    return rows.select(*(known.get(f.name, F.lit(None)).cast(f.dataType).alias(f.name) for f in COPY_SCHEMA))
+    known = {name: F.col(name) for name in ("partition", "offset", "key", "value")} | {
+        "timestamp": F.when(is_shown, F.col("timestamp")),
+        "timestamp_type": _timestamp_type(given.get("timestampType")),
+        # Kafka writes only offset commits in transactions, and its Spark source does not show their outcomes.
+        "transaction": F.when(is_offset_commit(), "unknown").otherwise("none"),
+        **first_error(every),
+    }
+    full = ((known.get(field.name, F.lit(None)), field) for field in COPY_SCHEMA)
+    return rows.select(*(column.cast(field.dataType).alias(field.name) for column, field in full))
+
+
+def log_rows(placed: DataFrame) -> DataFrame:
+    """Add the columns derived from the key to `placed_rows`."""
+    keyed = placed.withColumns(
+        {"key_type": key_type(), "group_id": F.when(key_of_types(RECORDS), group_id())},
+    )
+    is_of_group = key_of_types(GROUP_TYPES)
+    checks = (
+        Check(F.col("key_type").isNull(), ErrorCode.KEY_WITHOUT_TYPE, F.lit(f"key: {Error.MISSING_KEY.reason}")),
+        Check(is_of_group & F.col("group_id").isNull(), ErrorCode.KEY_WITHOUT_GROUP, F.lit("key: no group id")),
+    )
+    later = first_error(checks)
+    return keyed.withColumns({name: F.coalesce(F.col(name), found) for name, found in later.items()})
+
+
+def first_error(checks: Sequence[Check]) -> dict[str, Column]:
+    """Return code and text of the first check that finds an error; null if none does."""
+    return {
+        "error_code": F.coalesce(*(F.when(check.is_wrong, check.code.value) for check in checks)),
+        "error": F.coalesce(*(F.when(check.is_wrong, check.text) for check in checks)),
+    }
+
+
+def with_coverage(placed: DataFrame, source_format: str, options: ReadOptions) -> DataFrame:
+    """Return a dump's log rows and, if requested, its coverage of each partition."""
+    rows = log_rows(placed if options.offset_commits else without_offset_commits(placed))
+    if not options.coverage:
+        return rows
+    covered = _coverage(placed, source_format, offset_commits=options.offset_commits)
+    return rows.unionByName(placed.sparkSession.createDataFrame(covered, COPY_SCHEMA)) if covered else rows
+
+
+def timestamp_of(number: Column) -> Column:
+    """Return the time of a number of ms, µs or ns since 1970."""
+    is_millis, is_micros = (number.between(-end, end) for end in (_END_OF_MILLIS, _END_OF_MICROS))
+    micros = F.when(is_millis, number * 1000).when(is_micros, number)
+    return F.timestamp_micros(micros.otherwise(F.call_function("div", number, F.lit(1000))))
+
+
+def _coverage(placed: DataFrame, source_format: str, *, offset_commits: bool) -> list[tuple[Any, ...]]:
+    """Return the coverage rows of a dump's partitions, with the counts of skipped records."""
+    here = placed.filter(F.col("partition").isNotNull() & F.col("offset").isNotNull() & is_of_log())
+    counts = {"first": F.min("offset"), "last": F.max("offset"), "rows": F.count("*")}
+    if not offset_commits:
+        is_skipped = is_offset_commit() & F.col("error_code").isNull()
+        counts |= {f"type_{kind}": F.count_if(is_skipped & key_of_types([kind])) for kind in OFFSET_COMMIT_TYPES}
+        counts["newest_ms"] = F.max(F.when(is_skipped, F.unix_millis("timestamp")))
+    spans = here.groupBy("partition").agg(*(count.alias(name) for name, count in counts.items())).collect()
+    # Rows may occur twice, so the number of rows alone proves nothing.
+    gapless = [span.partition for span in spans if span.rows > span.last - span.first]
+    offsets: dict[int, int] = {}
+    if gapless:
+        distinct = here.filter(F.col("partition").isin(gapless)).groupBy("partition")
+        offsets = {row.partition: row.n for row in distinct.agg(F.count_distinct("offset").alias("n")).collect()}
+    return [
+        _coverage_row(
+            span.partition,
+            span.last,
+            format=source_format,
+            first_offset=span.first,
+            last_offset=span.last,
+            has_gap=offsets.get(span.partition) != span.last - span.first + 1,
+            unread=[],
+            skipped=[] if offset_commits else _skipped(span),
+            newest_skipped=None if offset_commits or span.newest_ms is None else utc(span.newest_ms),
+        )
+        for span in spans
+    ]
+
+
+def _skipped(span: Row) -> list[tuple[int, str, int]]:
+    counts = ((kind, "unknown", span[f"type_{kind}"]) for kind in OFFSET_COMMIT_TYPES)
+    return [each for each in counts if each[2]]
+
+
+def _coverage_row(partition: int, offset: int, **fields: object) -> tuple[Any, ...]:
+    row = {"partition": partition, "offset": offset, "file": tuple(fields.get(name) for name in FILE_SCHEMA.names)}
+    return tuple(row.get(name) for name in COPY_SCHEMA.names)
 
 
 def _timestamp_type(given: DataType | None) -> Column:
-    """Return Kafka's number of the type that a column `timestampType` of this data type holds; null for no type."""
+    """Return Kafka's number for the values of a column `timestampType` of this data type; null for no type."""
     kind = F.col("timestampType")
     if isinstance(given, StringType):
         return F.coalesce(kind.try_cast("int"), F.when(kind == "CreateTime", 0).when(kind == "LogAppendTime", 1))
     return kind.try_cast("int") if isinstance(given, NumericType) else F.lit(None)
-
-
-def _from_number(number: Column) -> Column:
-    """Return the time that a count of ms, µs or ns since 1970 stands for."""
-    is_millis, is_micros = (number.between(-end, end) for end in (_END_OF_MILLIS, _END_OF_MICROS))
-    micros = F.when(is_millis, number * 1000).when(is_micros, number)
-    return F.timestamp_micros(micros.otherwise(F.call_function("div", number, F.lit(1000))))

@@ -1,10 +1,10 @@
-"""Log rows: what every source is turned into, and how their kind is told by the JVM alone."""
+"""Log rows, the output of every source, and the expressions by which the JVM alone classifies them."""
 
 from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -20,21 +20,16 @@ from pyspark.sql.types import (
 )
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
+from kip848_records.sources.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pyspark.sql import Column, DataFrame
 
-_TYPES = 1 << 16  # a type is an int16, negative ones after the others as bytes go
+_TYPES = 1 << 16  # a type is an int16; as bytes, negative ones sort after the others
 
 TOPIC = "__consumer_offsets"
-
-OTHER_TOPIC = "a row of topic "
-"""How the error begins of a row that a dump has of another topic: nothing of this log is lost with it."""
-
-LEFT_OUT = "left out"
-"""The control rows (`COPY_SCHEMA`) that count offset commits which a source has left out."""
 
 KAFKA_SCHEMA = StructType(
     [
@@ -47,46 +42,125 @@ KAFKA_SCHEMA = StructType(
         StructField("timestampType", IntegerType()),
     ]
 )
-"""The columns of Spark's Kafka source, headers apart (no coordinator writes any)."""
+"""The columns of Spark's Kafka source, without headers (no coordinator writes any)."""
 
-COPY_SCHEMA = StructType(
+FILE_SCHEMA = StructType(
     [
-        *KAFKA_SCHEMA.fields,
-        StructField("transaction", StringType()),
-        StructField("compaction_gap", BooleanType()),
-        StructField("producer_id", LongType()),
-        StructField("control", StringType()),
-        StructField("error", StringType()),
+        StructField("name", StringType()),
+        StructField("format", StringType()),
+        StructField("base_offset", LongType()),
+        StructField("first_offset", LongType()),
+        StructField("last_offset", LongType()),
+        StructField("has_gap", BooleanType()),
+        StructField("last_gap_end", LongType()),
+        StructField("first_repeated_offset", LongType()),
+        StructField(
+            "unread",
+            ArrayType(
+                StructType(
+                    [
+                        StructField("first_offset", LongType()),
+                        StructField("next_offset", LongType()),
+                        StructField("error_code", StringType()),
+                    ]
+                )
+            ),
+        ),
+        StructField(
+            "skipped",
+            ArrayType(
+                StructType(
+                    [
+                        StructField("key_type", IntegerType()),
+                        StructField("transaction", StringType()),
+                        StructField("count", LongType()),
+                    ]
+                )
+            ),
+        ),
+        StructField("newest_skipped", TimestampType()),
     ]
 )
-"""A log row of one copy: Kafka's columns, then what a source may know besides.
+"""The coverage of one segment file in its partition; for a dump, the coverage of the copy in one partition.
 
-`transaction`: `none`, `committed`, `aborted`, `pending` (no marker up to the end of the file), or `unknown` where the
-source does not tell. Only offset commits are ever written in transactions.
-`compaction_gap`: whether compaction removed records directly before this one; null where the source does not tell.
-`producer_id`: the transactional or idempotent producer, -1 for none; null where the source does not tell.
-`control`: null for every record. `commit` and `abort`: a transaction's marker. `compacted`: the last offset of a file
-that has lost its last records. Every segment file in which something could be read also tells, by the offsets of
-such rows: `start`, where the partition's first file starts; `file`, where it starts itself; `gap`, where its last gap
-ends; `end`, the last offset that it covers. They have no key. `start` and `end` of a dump: `sources.ends_of_dumps`.
-`left out`: of offset commits that were read and left out, `key` is their type, `transaction` their outcome, `value` how
-many there were (int64), `timestamp` the newest of them.
-`error`: why the source could not read what stands here, with the bytes in `value`; null for every readable row.
+`name`: the file's path; null for a dump. `format`: the source's, such as `segments` or `parquet`.
+`base_offset`: the offset in the file's name; null for a dump.
+`first_offset`: the start of the partition in this copy: the base offset of its first file, or a dump's lowest offset.
+`last_offset`: the last covered offset; null for a file in which nothing could be read.
+`has_gap`: compaction may have removed offsets between `base_offset` (a dump's `first_offset`) and `last_offset`. A dump
+does not show transaction markers, whose offsets look like gaps too.
+`last_gap_end`: the offset after the last such gap; null without a gap, and for a dump.
+`first_repeated_offset`: the offset of the second of the first two records of one key, both in this file, not before
+`last_gap_end` and outside transactions; null if there are none, and for a dump. Offset commits count too.
+`unread`: the unreadable batches, adjacent ones merged: the lowest offset that the first can have, the offset of the
+next readable record (null if there was none), and the error code of the first. Empty for a dump: each of its rows in
+error has its own offset.
+`skipped`: how many records did not become rows, by key type and outcome of their transaction: offset commits that were
+not requested, and records of aborted transactions. `newest_skipped`: their highest timestamp.
 """
 
-LOG_SCHEMA = StructType([*COPY_SCHEMA.fields, StructField("copies", ArrayType(StringType()))])
-"""A log row, with `copies`: the names of the copies of its partition that hold it."""
+LOG_SCHEMA = StructType(
+    [
+        StructField("partition", IntegerType()),
+        StructField("offset", LongType()),
+        StructField("timestamp", TimestampType()),
+        StructField("timestamp_type", IntegerType()),
+        StructField("key", BinaryType()),
+        StructField("value", BinaryType()),
+        StructField("key_type", IntegerType()),
+        StructField("group_id", StringType()),
+        StructField("transaction", StringType()),
+        StructField("producer_id", LongType()),
+        StructField("control", StringType()),
+        StructField("error_code", StringType()),
+        StructField("error", StringType()),
+        StructField("leader_epoch", IntegerType()),
+        StructField("copies", ArrayType(StringType())),
+        StructField("file", FILE_SCHEMA),
+    ]
+)
+"""A row of the log. There are four kinds:
+
+- a record: `control`, `error_code` and `file` are null;
+- a transaction marker: `control` is not null;
+- unreadable bytes, or something that is not a record: `error_code` is not null, and `value` has the bytes;
+- the coverage of a file: `file` is not null, `partition` and `copies` name the partition and the copy, `offset` is
+  `file.last_offset` (`file.base_offset` if that is null), and all other columns are null.
+
+`timestamp_type`: 0 if `timestamp` is the creation time of the record, 1 if it is the append time; null if unknown.
+`key_type`: the first two bytes of the key, signed; null without a key, or with a shorter one.
+`group_id`: only for key types that this version knows; null if the key does not hold a complete one in UTF-8.
+`transaction`: `none`, `committed`, `aborted`, `pending` (no marker up to the end of the file), or `unknown` if the
+source does not show it. Kafka writes only offset commits in transactions.
+`producer_id`: the transactional or idempotent producer, -1 for none; null if unknown.
+`control`: a marker's `commit` or `abort`; `unknown` for a control record of another kind.
+`error_code`: a value of `sources.error_codes.ErrorCode`; `error`: the same as text, with location and value.
+`leader_epoch`: the partition leader's epoch when the batch was appended; null if unknown.
+`copies`: the names of the copies of the partition that hold the row.
+"""
+
+COPY_SCHEMA = StructType([field for field in LOG_SCHEMA if field.name != "copies"])
+"""A log row of one copy, as its reader returns it."""
+
+
+IS_READABLE: Final = "(error_code IS NULL AND control IS NULL AND file IS NULL)"
+IS_RECORD: Final = f"({IS_READABLE} AND transaction IS NOT NULL AND transaction <> 'aborted')"
+_IS_OF_LOG: Final = f"(error_code IS DISTINCT FROM '{ErrorCode.OTHER_TOPIC.value}')"
+NEWEST_MS: Final = (
+    f"max(CASE WHEN {_IS_OF_LOG} AND control IS NULL THEN unix_millis(coalesce(timestamp, file.newest_skipped)) END)"
+)
+"""SQL of both engines for `is_readable`, `is_record` and `newest_ms`."""
 
 
 def key_of_types(key_types: Iterable[int]) -> Column:
-    """Return whether `key` is of one of the record types; false, not null, without a key.
+    """Return whether `key` has one of the record types; false, not null, without a key.
 
-    Types are compared as the key's first two bytes in order, which Spark pushes down to Parquet.
+    Types are compared as the key's first two bytes, in their order, which Spark pushes down to Parquet.
     """
     key = F.col("key")
     unsigned = (key_type % _TYPES for key_type in key_types)
-    of_types = [(key >= _prefix(first)) & _is_below(last + 1) for first, last in _ranges(unsigned)]
-    return F.coalesce(reduce(or_, of_types, F.lit(False)), F.lit(False))  # noqa: FBT003
+    ranges = [(key >= _prefix(first)) & _is_below(last + 1) for first, last in _ranges(unsigned)]
+    return F.coalesce(reduce(or_, ranges, F.lit(False)), F.lit(False))  # noqa: FBT003
 
 
 def key_of_unknown_type() -> Column:
@@ -96,71 +170,75 @@ def key_of_unknown_type() -> Column:
 
 
 def key_type() -> Column:
-    """Return the record type that `key` begins with; null without a key, or with one too short."""
+    """Return the record type in the first bytes of `key`; null without a key, or with a shorter one."""
     unsigned = _unsigned_int16(1)
     signed = F.when(unsigned >= 1 << 15, unsigned - (1 << 16)).otherwise(unsigned)
     return F.when(F.length("key") >= 2, signed)  # noqa: PLR2004 - an int16
 
 
 def key_ends_after_group() -> Column:
-    """Return whether `key` has a type and a group id and no more; false, not null, without a key."""
+    """Return whether `key` has a type and a group id and nothing else; false, not null, without a key."""
     return F.coalesce(F.length("key") == group_id_length() + 4, F.lit(False))  # noqa: FBT003 - int16 type, int16 length
 
 
 def group_id_length() -> Column:
-    """Return how many bytes of `key` are its group id: the int16 behind the type."""
-    return _unsigned_int16(3)
+    """Return the length of the group id in `key` in bytes: the int16 after the type; null if the key is too short."""
+    return F.when(F.length("key") >= 4, _unsigned_int16(3))  # noqa: PLR2004 - two int16
 
 
 def group_id() -> Column:
-    """Return the group id of `key`, behind an int16 type and an int16 length; null if it is damaged or not there."""
+    """Return the group id of `key`, after an int16 type and an int16 length; null if it is damaged or missing."""
     size = group_id_length()
     text = F.expr("substring(key, 5)").substr(F.lit(1), size)
     return F.when(F.octet_length(text) == size, F.try_validate_utf8(text.cast("string")))
 
 
 def is_offset_commit() -> Column:
-    """Return whether `key` is that of an offset commit, about 95 % of a real log."""
+    """Return whether `key` is the key of an offset commit; these are about 95 % of a real log."""
     return key_of_types(OFFSET_COMMIT_TYPES)
 
 
 def without_offset_commits(log: DataFrame) -> DataFrame:
-    """Drop offset commits, in the JVM; rows that could not be read stay, whatever their key."""
-    return log.filter(~is_offset_commit() | F.col("error").isNotNull())
-
-
-def left_out() -> Column:
-    """Return how many records a control row `left out` stands for; null for all other rows."""
-    return F.when(F.col("control") == LEFT_OUT, F.conv(F.hex("value"), 16, 10).cast("bigint"))
+    """Drop offset commits, in the JVM; rows that could not be read stay, with any key."""
+    return log.filter(~is_offset_commit() | F.col("error_code").isNotNull())
 
 
 def is_record() -> Column:
-    """Return whether a row is a record that counts: readable, no control record, not of an aborted transaction."""
-    return is_readable() & (F.col("transaction") != "aborted")
+    """Return whether a row is a record that counts: readable, and not of an aborted transaction."""
+    return F.expr(IS_RECORD)
 
 
 def is_readable() -> Column:
-    """Return whether a row is a record, of any transaction: no control record, and nothing that could not be read."""
-    return F.col("error").isNull() & F.col("control").isNull()
+    """Return whether a row is a record, of any transaction: no marker, no error, no coverage of a file."""
+    return F.expr(IS_READABLE)
+
+
+def is_unread() -> Column:
+    """Return whether the source could not read a row, or it is not a record; a row with only a wrong key was read."""
+    key_errors = (ErrorCode.KEY_WITHOUT_TYPE.value, ErrorCode.KEY_WITHOUT_GROUP.value)
+    return F.coalesce(~F.col("error_code").isin(*key_errors), F.lit(False))  # noqa: FBT003
+
+
+def is_file() -> Column:
+    """Return whether a row is the coverage of a file (`FILE_SCHEMA`)."""
+    return F.col("file").isNotNull()
 
 
 def is_of_log() -> Column:
-    """Return whether a row is of this log, not of another topic that a dump has too; without a topic it is."""
-    return F.coalesce(F.col("topic").endswith(TOPIC), F.lit(True))  # noqa: FBT003
+    """Return whether a row belongs to this log, not to another topic in the same dump."""
+    return F.expr(_IS_OF_LOG)
 
 
 def newest_ms() -> Column:
-    """Return the newest time in this log, in ms since 1970: of records, and of what could not be read.
+    """Return the newest time in this log, in ms since 1970: of records, of skipped ones, of unreadable bytes.
 
-    A damaged row may be of any time; in a year that cannot be shown, it does not count.
+    Transaction markers do not count. Readers give no row a time outside the years that can be represented.
     """
-    is_counted = is_readable() | left_out().isNotNull() | F.col("error").isNotNull()
-    counts = is_of_log() & F.year("timestamp").between(1, 9999) & is_counted
-    return F.max(F.when(counts, F.unix_millis("timestamp")))
+    return F.expr(NEWEST_MS)
 
 
 def _unsigned_int16(position: int) -> Column:
-    """Return the two bytes of `key` at a position that counts from 1."""
+    """Return two bytes of `key` as an unsigned number; positions count from 1."""
     return F.conv(F.hex(F.substring("key", position, 2)), 16, 10).cast("int")
 
 

@@ -1,10 +1,12 @@
-"""What a table is, and a column: name, type, meaning, whether it may be null. And the columns that many tables have."""
+"""The specs of tables and columns (name, type, meaning, nullability), and columns that many tables share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
     BooleanType,
     DataType,
@@ -15,6 +17,12 @@ from pyspark.sql.types import (
     StructType,
     TimestampType,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NamedTuple
+
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -29,39 +37,73 @@ class Column:
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A table: one row for each value of `key`, a list of columns.
+    """A table, partitioned by cluster: one row for each value of `key`, a list of columns.
 
-    It is partitioned by cluster; and by `also_partitioned_by`, a column that tells rows which later runs change from
-    all others, so that to change them rewrites no file of history.
+    `row`: the class of the rows that the replay emits for it; None for tables that the replay does not know.
+    `complete`: adds the columns that these rows do not have. Its arguments are the topics' names by id and a batch of
+    the replay's rows. `ended_at`: SQL for the time at which a row's subject had ended, as far as the row shows it; null
+    for rows about something open. Retention removes old rows by it, and keeps all rows without it.
     """
 
     name: str
     comment: str
     key: tuple[str, ...]
     columns: tuple[Column, ...]
-    also_partitioned_by: str | None = None
-
-    @property
-    def partitioned_by(self) -> list[str]:
-        """The columns that the table is partitioned by."""
-        return ["cluster"] if self.also_partitioned_by is None else ["cluster", self.also_partitioned_by]
+    row: type[NamedTuple] | None = None
+    complete: Callable[[pa.Table, pa.RecordBatch], pa.RecordBatch] | None = None
+    ended_at: str | None = None
 
     @property
     def schema(self) -> StructType:
-        """The table's columns as Spark has them, comments included."""
+        """The table's columns as a Spark schema, comments included."""
         fields = (StructField(c.name, c.type, not c.required, {"comment": c.comment}) for c in self.columns)
         return StructType(list(fields))
 
     def schema_without(self, name: str) -> StructType:
-        """The same without one of the columns."""
+        """The schema without one of the columns."""
         return StructType([field for field in self.schema if field.name != name])
 
 
 STRING, INT, BIGINT, BOOLEAN = StringType(), IntegerType(), LongType(), BooleanType()
 TIMESTAMP, BINARY = TimestampType(), BinaryType()
+STRINGS = ArrayType(STRING)
 
 CLUSTER = Column("cluster", STRING, "Name of the Kafka cluster, as given to the audit", required=True)
 PARTITION = Column("partition", INT, "Partition of __consumer_offsets", required=True)
 OFFSET = Column("offset", BIGINT, "Offset of the record in its partition", required=True)
 LOGGED_AT = Column("timestamp", TIMESTAMP, "When the record was appended, by the coordinator's clock (UTC)")
+POSITION = (CLUSTER, PARTITION, OFFSET, LOGGED_AT)
+POSITION_KEY = ("cluster", "partition", "offset")
+KEY_TYPE = Column("key_type", INT, "Record type: the first two bytes of the key", required=True)
+
 GROUP_ID = Column("group_id", STRING, "Group id, in full", required=True)
+GROUP_TYPE = Column("group_type", STRING, "consumer or classic", required=True)
+MEMBER_ID = Column("member_id", STRING, "Member id, in full", required=True)
+INCARNATION = Column("incarnation", INT, "How often the group id had been deleted before", required=True)
+GROUP = (CLUSTER, GROUP_ID, INCARNATION)
+CLIENT = (
+    Column("instance_id", STRING, "Static members: group.instance.id"),
+    Column("client_id", STRING, "client.id"),
+    Column("client_host", STRING, "Host of the client"),
+)
+REBALANCE_TIMEOUT = Column(
+    "rebalance_timeout_ms", INT, "The member's rebalance timeout: how long it may take to revoke partitions, in ms"
+)
+STATE = Column("state", STRING, "Empty, Assigning, Reconciling, Stable; unknown: not shown by the log", required=True)
+HISTORY = Column(
+    "history",
+    STRING,
+    "observed: both ends seen and no record missing between; left_censored: began, or may have lost records, before "
+    "the history is complete; right_censored: open at the end of the log, or until records were lost; censored: both. "
+    "Use only observed rows for measurements",
+    required=True,
+)
+HAS_ENDED = "coalesce(status, '') NOT IN ('open', 'unknown') AND history NOT IN ('right_censored', 'censored')"
+"""SQL: whether the subject of a row has ended. A row without a status ended before the history is complete."""
+CLOCK_SKEW = Column(
+    "clock_skew",
+    BOOLEAN,
+    "Whether an operation of the group within the row has an earlier timestamp than the one before it, or a time comes "
+    "out negative",
+    required=True,
+)

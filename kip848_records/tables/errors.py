@@ -1,4 +1,4 @@
-"""What a user can put right about tables: where they are, whose they are, what is asked of them."""
+"""Errors about tables that the user can fix: their location, their writer, and what a command asks of them."""
 
 from __future__ import annotations
 
@@ -13,34 +13,39 @@ if TYPE_CHECKING:
 
 
 class TablesError(InputError):
-    """Tables that are not there, or not such as a command needs."""
+    """Tables that do not exist, or that a command cannot use."""
 
     @classmethod
     def not_audited(cls, out: str, table: str) -> Self:
         """A folder does not hold the tables of an audit."""
-        hint = "name the folder that was given to kip848 audit --out, or audit the log again if an older version did"
+        hint = "pass the folder of kip848 audit --out; audit the log again if an older version wrote the tables"
         return cls(f"{out} has no table {table}", hint)
 
     @classmethod
+    def not_for_duckdb(cls, out: str, reason: str) -> Self:
+        """DuckDB cannot read the tables."""
+        return cls(f"DuckDB cannot read {out}: {reason}", "use --engine spark")
+
+    @classmethod
     def other_table(cls, out: str, table: str) -> Self:
-        """Someone else's table has the name of one of ours."""
-        return cls(f"the table {table} in {out} is not of an audit", "name another place for the tables of audits")
+        """A table of another application has the name of one of this package's tables."""
+        return cls(f"the table {table} in {out} was not written by an audit", "pass another location for the tables")
 
     @classmethod
     def not_for_tables(cls, option: str, out: str) -> Self:
-        """An option says how to read a log, but tables were named."""
-        return cls(f"{option} is for a log, and {out} holds the tables of an audit", f"leave out {option}")
+        """An option describes how to read a log, but tables were named."""
+        return cls(f"{option} is for a log, but {out} holds the tables of an audit", f"omit {option}")
 
     @classmethod
     def no_such_cluster(cls, out: str, cluster: str | None, clusters: Sequence[str]) -> Self:
-        """Nothing was audited into a folder, or not that cluster."""
+        """The folder has no tables of any cluster, or not of that one."""
         what = "of any cluster" if cluster is None else f"of cluster {cluster!r}"
         hint = f"there is {', '.join(map(repr, clusters))}" if clusters else "audit a log with kip848 audit --out"
         return cls(f"{out} has no tables {what}", hint)
 
     @classmethod
     def no_such_group(cls, group_id: str, out: str, similar: Sequence[str]) -> Self:
-        """Nothing is known of a group."""
+        """The tables have no rows of a group."""
         hint = f"there is {', '.join(map(repr, similar))}" if similar else "the table group_state lists all groups"
         return cls(f"there is no group {group_id!r} in {out}", hint)
 
@@ -56,80 +61,80 @@ class TablesError(InputError):
 
     @classmethod
     def no_such_epoch(cls, group_id: str, epoch: int) -> Self:
-        """The log does not have that epoch of a group."""
-        return cls(f"the log has no epoch {epoch} of group {group_id!r}", "leave out --epoch to see all that it has")
+        """The log does not contain that epoch of a group."""
+        return cls(f"the log has no epoch {epoch} of group {group_id!r}", "omit --epoch to see all epochs")
 
     @classmethod
     def no_schema(cls, schema: str) -> Self:
-        """A catalog has no such schema."""
-        return cls(f"there is no schema {schema}", "create it, or check --catalog, --schema and the right to use both")
+        """The catalog has no such schema."""
+        return cls(f"there is no schema {schema}", "create it, or check --catalog, --schema and the privileges on both")
 
     @classmethod
     def no_scratch(cls, schema: str) -> Self:
-        """What tables in a catalog are made of has no folder."""
+        """Tables in a schema were named without a scratch folder."""
         return cls(
-            f"tables in the schema {schema} need a folder for what they are made of",
-            "name one with --scratch, such as a folder in a volume, that no other audit uses",
+            f"tables in the schema {schema} need a scratch folder",
+            "pass --scratch, such as a folder in a volume, that no other audit uses",
         )
 
     @classmethod
     def no_place(cls, what: str) -> Self:
-        """Nobody said where the tables are."""
-        return cls("it is not said where the tables are", f"name {what}, or --catalog and --schema")
+        """No location of the tables was given."""
+        return cls("no table location given", f"pass {what}, or --catalog and --schema")
 
     @classmethod
     def half_a_schema(cls) -> Self:
-        """A catalog without a schema, or the other way round."""
-        return cls("--catalog and --schema belong together", "name both, or neither")
+        """A catalog without a schema, or a schema without a catalog."""
+        return cls("--catalog and --schema belong together", "pass both, or neither")
 
     @classmethod
     def two_places(cls, folder: str) -> Self:
-        """A folder and a schema were named."""
-        return cls(f"the tables are in a schema or in a folder, and {folder} was named too", "leave out one of them")
+        """Both a folder and a schema were named."""
+        return cls(f"the tables are in a schema or in a folder, but {folder} was named too", "omit one of them")
 
     @classmethod
     def other_writer(cls, out: str) -> Self:
-        """Another run writes to the same tables."""
+        """Another run is writing to the same tables."""
         return cls(
-            f"another run writes to the tables in {out}", "wait until it is done, or name another folder with --out"
+            f"another run writes to the tables in {out}", "wait until it ends, or pass another folder with --out"
         )
 
     @classmethod
     def other_options(cls, dialect: str, *, offset_commits: bool) -> Self:
-        """A run decodes otherwise than the runs before it did."""
-        how = f"--dialect {dialect} and {'with' if offset_commits else 'without'} --offset-commits"
-        return cls(f"the runs before this one were made {how}", "do the same, or name another --cluster or --out")
+        """The run decodes with other options than earlier runs did."""
+        how = f"--dialect {dialect}, {'with' if offset_commits else 'without'} --offset-commits"
+        return cls(f"earlier runs had {how}", "use the same options, or pass another --cluster or --out")
 
     @classmethod
     def cluster_of_topic(cls, cluster: str, out: str) -> Self:
-        """A copy would replace what was read from a live topic, night after night."""
+        """A copy would replace the rows that several runs read from a live topic."""
         return cls(
-            f"the tables of cluster {cluster!r} in {out} are of a live topic, run by run",
-            "name another --cluster or --out for a copy",
+            f"the tables of cluster {cluster!r} in {out} hold the runs of a live topic",
+            "pass another --cluster or --out for a copy",
         )
 
     @classmethod
     def cluster_of_copy(cls, cluster: str, out: str) -> Self:
-        """What is read from a live topic would be mixed with a copy's."""
+        """The rows of a live topic would be mixed with those of a copy."""
         return cls(
-            f"the tables of cluster {cluster!r} in {out} are of a copy of the log",
-            "name another --cluster or --out for a live topic",
+            f"the tables of cluster {cluster!r} in {out} hold a copy of the log",
+            "pass another --cluster or --out for a live topic",
         )
 
     @classmethod
     def checkpoint_ahead(cls, checkpoint: str, out: str) -> Self:
-        """A stream would go on behind rows that the tables do not have."""
+        """The stream would continue after rows that the tables do not have."""
         return cls(
-            f"the checkpoint {checkpoint} is further than the tables in {out}",
-            "name another folder with --checkpoint: what the tables have already is not added twice",
+            f"the checkpoint {checkpoint} is ahead of the tables in {out}",
+            "pass another folder with --checkpoint: rows that the tables already have are not added twice",
         )
 
     @classmethod
     def unfinished_run(cls, out: str, cluster: str) -> Self:
         """A run was interrupted while it changed the tables."""
         return cls(
-            f"the last run of cluster {cluster!r} in {out} did not finish: its tables do not fit together",
-            "run the same audit again, which finishes it",
+            f"the last run of cluster {cluster!r} in {out} did not finish: its tables are inconsistent",
+            "run the same audit again to finish it",
         )
 
     @classmethod
@@ -139,5 +144,5 @@ class TablesError(InputError):
 
     @classmethod
     def empty_cluster(cls) -> Self:
-        """A cluster's name partitions the tables, and Delta takes an empty one for null."""
-        return cls("the name of the cluster is empty", "name it with --cluster, or leave that out")
+        """The tables are partitioned by the name of the cluster, and Delta reads an empty name as null."""
+        return cls("the name of the cluster is empty", "pass a name with --cluster, or omit the option")

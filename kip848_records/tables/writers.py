@@ -1,4 +1,4 @@
-"""One writer at a time: runs that change the same tables would undo each other's work."""
+"""One writer at a time: two runs that change the same tables would undo each other's changes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from delta import exceptions as delta
 
 from kip848_records.errors import InputError
 from kip848_records.sources.files import local_path
+from kip848_records.tables import locks
 from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-# They have no class in common that Python could name.
+# These errors share no base class that Python could name.
 _CONFLICTS = (
     delta.ConcurrentAppendException,
     delta.ConcurrentDeleteDeleteException,
@@ -35,11 +36,11 @@ _FULL = "No space left on device"
 
 @contextmanager
 def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
-    """Keep other runs from the tables in `out` until the block ends, or the process does, in whatever way.
+    """Keep other runs from writing to the tables in `out` until the block or the process ends.
 
-    By a lock, among runs on this machine. An object store has none, nor have some volumes: there Delta refuses a commit
-    that meets another one of the same table, and no more; in S3, of several drivers not even that (its "Storage
-    configuration"). Raises InputError where it is refused, and where the disk is full.
+    A lock does this for runs on this machine. Object stores and some volumes have no locks: there Delta only refuses a
+    commit that conflicts with another one of the same table. In S3 it does not even do that for several drivers (see
+    its "Storage configuration"). Raises InputError if another run holds the lock, or if the disk is full.
     """
     folder = local_path(spark, out)
     try:
@@ -57,27 +58,14 @@ def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
 
 
 def is_locked(spark: SparkSession, out: str) -> bool:
-    """Return whether a lock keeps other runs from the tables in `out`, not Delta alone."""
+    """Return whether a lock keeps other runs from the tables in `out`, rather than Delta alone."""
     folder = local_path(spark, out)
-    return folder is not None and folder.is_dir() and _is_held(folder)
-
-
-def _is_held(folder: Path) -> bool:
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # as below
-        return False
-    finally:
-        os.close(lock)
-    return False
+    return folder is not None and folder.is_dir() and locks.is_locked(folder)
 
 
 @contextmanager
 def _locked(folder: Path, out: str) -> Iterator[None]:
-    """Lock the folder itself: nothing is left in it, and the system takes the lock from a process that ends."""
+    """Lock the folder itself: no lock file remains, and the system releases the lock when the process ends."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder, os.O_RDONLY)
@@ -88,7 +76,7 @@ def _locked(folder: Path, out: str) -> Iterator[None]:
     except BlockingIOError:
         os.close(lock)
         raise TablesError.other_writer(out) from None
-    except OSError:  # a volume that looks like a folder, and cannot be locked
+    except OSError:  # a volume that looks like a folder, but cannot be locked
         pass
     try:
         yield

@@ -13,7 +13,7 @@ from kip848_records.session import get_session
 from kip848_records.sources import read_log
 from kip848_records.sources.log import without_offset_commits
 from kip848_records.tables.places import create, read, save
-from kip848_records.tables.specs import TABLES
+from kip848_records.tables.registry import TABLES
 from kip848_records.threads import both, several
 from tests.benchmarks.processes import Used, run
 

@@ -11,12 +11,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kip848_records.decode import decode_record, decode_together
+from kip848_records.decode import decode_record
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.session import get_session
-from kip848_records.sources import find_copies, read_copies
+from kip848_records.sources import find_copies, read_sources
 from kip848_records.sources.log import is_record, key_of_types, without_offset_commits
-from kip848_records.timeline import EVENT_TABLES
 from tests.benchmarks.logs import Log, log_of
 from tests.benchmarks.results import Measure
 from tests.benchmarks.segment_files import CODECS
@@ -50,9 +49,6 @@ def _decoded(rows: DataFrame, scan: float, log: Log, turns: int) -> Iterator[Mea
     for key_type in (5, 7, 8):
         decoded = decode_record(rows, tables[key_type])
         yield _against_identity(f"decode type {key_type}", decoded, rows, [key_type], turns)
-    together = decode_together(rows, EVENT_TABLES)
-    event_types = [key_type for key_type, table in tables.items() if table in EVENT_TABLES]
-    yield _against_identity("decode what timelines need", together, rows, event_types, turns)
     commits = decode_record(rows, tables[1])
     measured = _against_identity("decode offset commits", commits, rows, [1], turns)
     share = measured.rows / log.rows  # of the scan's time, the part of these rows
@@ -86,7 +82,7 @@ def _of_segments(spark: SparkSession, log: Log, codecs: Iterable[str], turns: in
 
 
 def _copies(spark: SparkSession, folder: Path) -> DataFrame:
-    return read_copies(spark, find_copies(spark, (str(folder),), None))
+    return read_sources(spark, find_copies(spark, (str(folder),)), offset_commits=True).rows
 
 
 def best(turns: int, *frames: DataFrame) -> list[float]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from datetime import datetime, timezone
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
-from kip848_records.tables.specs import RECORD_TABLES
+from kip848_records.tables.records import RECORD_TABLES
 from tests.audits import dumped
 
 _NO_ID = "A" * 22

@@ -8,14 +8,16 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from kip848_records.audit import AuditOptions, run_audit
 from kip848_records.decode import decode
 from kip848_records.decode.dialects import choose_dialect
 from kip848_records.inspection import inspect_log, json_line
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.options import AuditOptions
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.messages import DIALECTS
 from tests.audits import table_rows
 from tests.log_rows import log_of
+from tests.progress import Watcher
 from tests.protocol.samples import VECTOR_RELEASES, usual_record, vector_records
 
 TOPIC = {"topicId": "AAECAwQFBgcICQoLDA0ODw", "partitions": [0, 1]}
@@ -105,11 +107,13 @@ def test_records_of_another_dialect_are_quarantined_with_the_reason(spark):
 def test_an_audit_of_a_draft_log(classic, tmp_path):
     columns = "key", "value", "partition", "offset", "timestamp"
     log_of(classic, draft_rows()).select(*columns).write.parquet(str(tmp_path / "dump"))
-    said = []
-    options = AuditOptions(sources=(str(tmp_path / "dump"),), out=str(tmp_path / "out"), dialect="auto", cluster="c")
-    audit = run_audit(classic, options, said.append)
+    said = Watcher()
+    options = AuditOptions(
+        sources=(str(tmp_path / "dump"),), out=str(tmp_path / "out"), dialect="auto", cluster="c", record_tables=True
+    )
+    audit = run_audit(classic, options, said)
     assert audit.dialect == "kip-848-draft"
-    assert any(line.startswith("dialect kip-848-draft: leaves 0 of 5") for line in said)
+    assert any(line.startswith("dialect kip-848-draft: leaves 0 of 5") for line in said.notes)
 
     def rows(table):
         return table_rows(tmp_path / "out", table, "c")

@@ -1,19 +1,16 @@
-"""Groups told on from where they had settled, in logs that end at odd places: as one run over all of it tells them."""
-
-from contextlib import ExitStack
+"""Nights that end at odd places of the log: the tables are those of one run over all of it."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kip848_records.live import update
 from kip848_records.simulate.log import KAFKA_ROWS
 from kip848_records.simulate.spec import START_MS
 from kip848_records.sources import read_log
-from kip848_records.timeline.operations import GROUP_EPOCH
-from tests.live import two_days
 from tests.live.topics import Topic, as_consumed, ends_of, tables
 from tests.simulate.scenario import Scenario
+
+GROUP_EPOCH = 3
 
 
 def topic_of(spark, folder, rows):
@@ -45,7 +42,7 @@ def operations_of_more_than_one_record(group_id):
 
 
 def test_a_night_may_end_behind_any_record(spark, tmp_path):
-    """One operation's records may be of two nights: nothing is settled until all of them are there."""
+    """The records of one operation may be read by two runs."""
     ends = range(1, len(operations_of_more_than_one_record("g")))
     rows = [{**row, "partition": end} for end in ends for row in operations_of_more_than_one_record(f"ends at {end}")]
     topic = topic_of(spark, tmp_path, rows)
@@ -75,46 +72,4 @@ def test_epochs_that_are_assigned_before_they_are_bumped_to(spark, tmp_path, joi
     for until in ({0: joined}, ends_of(topic.rows)):
         topic.until = until
         topic.audit(tmp_path / "nights")
-    assert_as_one_run(topic, tmp_path)
-
-
-class KilledError(Exception):
-    pass
-
-
-def one_by_one(work, items):
-    """Do all that may be done at once: of what is killed, the rest has been quicker."""
-    with ExitStack() as steps:
-        for item in items:
-            steps.callback(work, item)
-
-
-ORDERS = "P2cOIiumhDYPDd48sL6lhw"
-WRITES = {"partition_handover": "_upsert", "topic_name": "_replace"}
-
-
-@pytest.mark.parametrize(("table", "name"), [("partition_handover", "renamed"), ("topic_name", "orders")])
-def test_names_of_topics_after_a_run_that_was_killed(spark, log, tmp_path, table, name):
-    """A run that is told another name of a topic is killed before it wrote a table; the next is told that, or the old.
-
-    The group `quiet` writes nothing in either: nothing but the name says that its handovers are to be told again.
-    """
-    topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
-    topic.names = {ORDERS: "orders"}
-    topic.audit(tmp_path / "nights")
-    topic.until, topic.names = log.ends, {ORDERS: "renamed"}
-    writes = getattr(update._Update, WRITES[table])
-
-    def killed(of_run, written, rows):
-        if written == table:
-            raise KilledError
-        writes(of_run, written, rows)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(update, "several", one_by_one)
-        patch.setattr(update._Update, WRITES[table], killed)
-        with pytest.raises(KilledError):
-            topic.audit(tmp_path / "nights")
-    topic.names = {ORDERS: name}
-    topic.audit(tmp_path / "nights")
     assert_as_one_run(topic, tmp_path)

@@ -17,10 +17,16 @@ import json, sys
 from pathlib import Path
 from kip848_records.session import get_session
 from tests.live import two_days
+from tests.progress import Watcher
 folder, out, ends = sys.argv[1:]
 until = {int(partition): end for partition, end in json.loads(ends).items()}
 topic = two_days.topic(get_session("to be killed"), Path(folder), until)
-topic.audit(Path(out), progress=lambda said: print(said, flush=True))
+class Told(Watcher):
+    def phase(self, name, detail=""):
+        super().phase(name, detail)
+        print(name, flush=True)
+
+topic.audit(Path(out), progress=Told())
 """
 
 
@@ -40,7 +46,7 @@ def test_runs_after_kills_write_what_one_run_would(spark, log, tmp_path):
     rng = random.Random(seed)  # noqa: S311 - not for secrets
     happened = [f"seed {seed}"]
     for until in (two_days.FIRST_DAY, log.ends):
-        moment = {"lines": rng.randint(1, 36), "delay": rng.random()}
+        moment = {"lines": rng.randint(1, 4), "delay": 8 * rng.random()}
         code, told = audit_until_killed(log.folder, tmp_path / "out", until, **moment)
         happened.append(f"killed after {len(told)} lines and {moment['delay']:.2f} s: {code}, {told[-1:]}")
         assert told, happened

@@ -8,19 +8,22 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
-from kip848_records.audit import AuditOptions, audit_copies
 from kip848_records.errors import InputError
-from kip848_records.live.kept_log import KeptLog, latest
-from kip848_records.live.retention import prunable
+from kip848_records.log.retention import prunable
+from kip848_records.log.runs import last_reads
+from kip848_records.log.table import LogTable
+from kip848_records.pipeline.audit import audit_copies
+from kip848_records.pipeline.options import AuditOptions
+from kip848_records.pipeline.scratch import Scratch
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.messages import KAFKA
 from kip848_records.protocol.schema import NO_UUID
-from kip848_records.timeline.operations import GROUP_METADATA
 from tests.audits import table_rows
 from tests.live import two_days
 from tests.live.topics import DAY_MS, tables
+from tests.progress import Watcher
 
-CLASSIC = KAFKA.by_type[GROUP_METADATA][0]
+CLASSIC = KAFKA.by_type[2][0]
 EMPTY = {"protocolType": "", "generation": 0, "protocol": None, "leader": None, "members": []}
 
 
@@ -44,11 +47,11 @@ def test_an_end_that_was_lost_and_written_again_is_another_partition(spark, log,
     later = F.when(is_last, F.expr("timestamp + INTERVAL 1 SECOND")).otherwise(F.col("timestamp"))
     topic.rows = topic.rows.withColumn("timestamp", later)
     topic.until = log.ends
-    said = []
-    audit = topic.audit(tmp_path, progress=said.append)
+    said = Watcher()
+    audit = topic.audit(tmp_path, progress=said)
     assert {read.partition: read.from_offset for read in audit.reads} == {0: two_days.FIRST_DAY[0], 1: 0}
-    (told,) = [line for line in said if "is not the one read before" in line]
-    assert told.startswith("partition 1 is not the one read before: another record stands at 33 than the one")
+    (told,) = [line for line in said.notes if "is not the one read before" in line]
+    assert told.startswith("partition 1 is not the one read before: the record at 33 is not the one")
 
 
 def test_nothing_is_asked_for_that_lies_before_the_start_of_the_log(first_day, log, tmp_path):
@@ -74,10 +77,11 @@ def test_a_deleted_group_that_is_back_as_a_classic_one_was_deleted_before_that(f
     keys = {"stuck": 5, "quiet": 5}
     back_at = two_days.FIRST_DAY[0] + keys["stuck"]
     value = encode_message(CLASSIC.value_layouts(0)[0], EMPTY)
-    record = (0, back_at, encode_key(CLASSIC, {"group": "stuck"}), value)
-    returned = spark.createDataFrame([record], "partition int, offset bigint, key binary, value binary")
+    record = (0, back_at, encode_key(CLASSIC, {"group": "stuck"}), value, 2, "stuck")
+    columns = "partition int, offset bigint, key binary, value binary, key_type int, group_id string"
+    returned = spark.createDataFrame([record], columns)
     others = first_day.rows.where("partition = 1")
-    like = others.limit(1).drop("partition", "offset", "key", "value")
+    like = others.limit(1).drop(*returned.columns)
     first_day.rows = others.unionByName(like.crossJoin(returned)).localCheckpoint()
     first_day.until = {**two_days.FIRST_DAY, 0: back_at + 1 + keys["quiet"]}
     first_day.now_ms += 2 * DAY_MS
@@ -115,7 +119,7 @@ def test_what_was_cut_off_may_be_there_still(first_day, tmp_path, is_room):
 
 def kept_rows(out):
     """Of partition 0."""
-    return [row for row in table_rows(out, "log", "default") if row["partition"] == 0 and row["read"] is None]
+    return [row for row in table_rows(out, "log", "default") if row["partition"] == 0 and row["content"] != "knowledge"]
 
 
 def test_the_first_id_that_a_topic_has_does_not_make_it_another(spark, log, tmp_path):
@@ -131,9 +135,13 @@ def test_the_first_id_that_a_topic_has_does_not_make_it_another(spark, log, tmp_
 def test_a_record_of_a_year_that_cannot_be_shown_does_not_say_when_the_log_was_read(spark, log, tmp_path):
     topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
     is_damaged = (F.col("partition") == 0) & (F.col("offset") == 3)
-    at, error = F.timestamp_millis(F.lit(400_000_000_000_000)), F.lit("timestamp out of range")
+    error = F.lit("timestamp out of range")
     topic.rows = topic.rows.withColumns(
-        {"timestamp": F.when(is_damaged, at).otherwise(F.col("timestamp")), "error": F.when(is_damaged, error)}
+        {
+            "timestamp": F.when(~is_damaged, F.col("timestamp")),
+            "error_code": F.when(is_damaged, F.lit("timestamp_out_of_range")),
+            "error": F.when(is_damaged, error),
+        }
     )
     there = topic.read({partition: (0, end) for partition, end in topic.until.items()})
     newest = there.where(~is_damaged).agg(F.max(F.unix_millis("timestamp"))).first()[0]
@@ -143,19 +151,39 @@ def test_a_record_of_a_year_that_cannot_be_shown_does_not_say_when_the_log_was_r
 def test_a_topic_cannot_have_been_read_at_a_time_that_is_yet_to_come(spark, log, tmp_path):
     topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
     later = datetime.fromtimestamp((topic.now_ms + DAY_MS) / 1000, timezone.utc)
-    with pytest.raises(InputError, match=r"the topic was not read at 2027-\S+: it is 2027-\S+ now; leave"):
+    with pytest.raises(InputError, match=r"the log was not read at 2027-\S+: it is 2027-\S+ now; omit"):
         topic.audit(tmp_path, captured_at=later)
     assert not (tmp_path / "log").exists()
 
 
 @pytest.mark.usefixtures("first_day")
-def test_to_remove_what_is_old_is_no_break_in_history(spark, tmp_path, monkeypatch):
-    kept = KeptLog(spark, str(tmp_path), "default")
-    after_a_break = [replace(read, is_break=True) for read in kept.reads()]
-    monkeypatch.setattr(KeptLog, "reads", lambda _: after_a_break)
-    _, marks = prunable(kept, since_ms=0)
-    assert marks
-    assert not any(mark.is_break for mark in latest(marks).values())
+def test_to_remove_what_is_old_is_no_break_in_history(spark, tmp_path):
+    log = LogTable(spark, str(tmp_path), "default")
+    knowledge = log.knowledge()
+    after_a_gap = [replace(read, is_tombstone_gap=True) for read in knowledge.reads]
+    _, _, reads = prunable(log, replace(knowledge, reads=after_a_gap), since_ms=0)
+    assert reads
+    assert not any(read.is_tombstone_gap for read in last_reads(reads).values())
+
+
+def test_another_topic_is_refused_before_any_row_of_it_is_written(spark, log, tmp_path, monkeypatch):
+    topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
+    topic.rows = topic.rows.withColumn("key", F.lit(b"order"))
+    monkeypatch.setattr(Scratch, "materialize", lambda *_: pytest.fail("rows were written"))
+    with pytest.raises(InputError, match=rf"^{topic.name} has no record .*; check that it is `__consumer_off"):
+        topic.audit(tmp_path / "out")
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_rows_that_an_earlier_run_quarantined_do_not_count_again(spark, log, tmp_path):
+    topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
+    is_damaged = (F.col("partition") == 0) & F.col("offset").isin(3, two_days.FIRST_DAY[0])
+    topic.rows = topic.rows.withColumn("value", F.when(is_damaged, b"").otherwise(F.col("value")))
+    assert topic.audit(tmp_path).quarantined == 1
+    assert topic.audit(tmp_path).quarantined == 0
+    topic.until = log.ends
+    assert topic.audit(tmp_path).quarantined == 1
+    assert len(table_rows(tmp_path, "quarantine", "default")) == 2
 
 
 def test_rows_of_another_topic_say_nothing_of_this_log(spark, log, tmp_path):
@@ -166,9 +194,9 @@ def test_rows_of_another_topic_say_nothing_of_this_log(spark, log, tmp_path):
         (tmp_path / name).mkdir()
         pq.write_table(pa.Table.from_pylist(table), tmp_path / name / "dump.parquet")
         options = AuditOptions(sources=(str(tmp_path / name),), out=str(tmp_path / f"{name} tables"))
-        assert audit_copies(spark, options, lambda _: None).quarantined == (3 if name == "two" else 0)
+        assert audit_copies(spark, options, Watcher()).quarantined == (3 if name == "two" else 0)
     apart = ("audit_runs", "quarantine", "partition_history")
-    one, two = (tables(tmp_path / f"{name} tables", without=apart) for name in ("one", "two"))
+    one, two = (tables(tmp_path / f"{name} tables", without=(*apart, "log")) for name in ("one", "two"))
     assert one.keys() == two.keys()
     for table in one:
         assert one[table] == two[table], table

@@ -9,36 +9,51 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql.types import StructType
 
-from kip848_records import check, maintain
-from kip848_records.audit import AuditOptions, audit_copies
+from kip848_records import __version__
 from kip848_records.cli import main
 from kip848_records.cli import maintain as command
 from kip848_records.errors import InputError
-from kip848_records.live.retention import _ENDED
-from kip848_records.maintain import plan
+from kip848_records.pipeline import maintain
+from kip848_records.pipeline.audit import audit_copies
+from kip848_records.pipeline.maintain import plan
+from kip848_records.pipeline.options import AuditOptions
+from kip848_records.queries.duck import DuckTables
 from kip848_records.simulate.spec import START_MS
-from kip848_records.tables.specs import TABLES
-from kip848_records.timeline.operations import GROUP_EPOCH
+from kip848_records.tables.registry import TABLES
 from tests import made_tables
 from tests.audits import table_rows
 from tests.live import two_days
 from tests.live.topics import DAY_MS, tables
+from tests.progress import Watcher
 
 COPY = "of a copy"
+COPY_RUN = {"version": __version__, "dialect": "kafka", "is_copy": True}
+COPY_INFO = {"is_copy": True, "sources": ["a dump"], "version": __version__, "dialect": "kafka", "names": []}
+COPY_INFO |= {"offset_commits": False, "is_archived": False, "read_ms": 0}
 LONG_AGO = datetime(2020, 1, 1, tzinfo=timezone.utc)
 DAY = timedelta(days=1)
 ENDS = {
     "epoch_timeline": lambda row: has_end(row) and (row["converged_at"] or row["assigned_at"] or row["bumped_at"]),
     "rebalance_lag": lambda row: has_end(row) and (row["reconciled_at"] or row["target_at"]),
-    "partition_handover": lambda row: row["acquired_at"],
+    "partition_handover": lambda row: row["acquired_at"] or gap_end(row),
     "group_state_timeline": lambda row: row["to_at"],
-    "group_event": lambda row: row["timestamp"],
+    "rebalance": lambda row: row["outcome"] not in {"open", "unknown"} and (row["ended_at"] or row["began_at"]),
+    "membership": lambda row: row["left_at"],
+    "member_state_timeline": lambda row: row["to_at"],
+    "anomaly": lambda row: row["at"],
 }
 """When what a row tells of had ended, if it has."""
 
 
 def has_end(row):
     return row["status"] not in {"open", "unknown"} and "right" not in row["history"] and row["history"] != "censored"
+
+
+def gap_end(row):
+    """When a gap ended that no new owner ended: the group became Empty, or was deleted."""
+    if row["history"] in {"right_censored", "censored"} or row["unowned_ms"] is None:
+        return None
+    return row["released_at"] + timedelta(milliseconds=row["unowned_ms"])
 
 
 def every_row(out, cluster):
@@ -57,7 +72,7 @@ def young(name, rows, since):
 def gone_of(rows, since, kept_groups):
     """Which records of the kept log may go, told record by record."""
     reads = {row["partition"]: row["read"] for row in rows if row["read"]}
-    records = sorted((row for row in rows if not row["read"]), key=lambda row: row["offset"])
+    records = sorted((row for row in rows if row["content"] == "record"), key=lambda row: row["offset"])
     gone = set()
     for partition, read in reads.items():
         here = [row for row in records if row["partition"] == partition]
@@ -66,8 +81,10 @@ def gone_of(rows, since, kept_groups):
         last = {row["key"]: row["offset"] for row in old}
         for row in old:
             is_last = last[row["key"]] == row["offset"] and row["value"] is not None
-            is_deletion = row["key"][:2] == bytes([0, GROUP_EPOCH]) and row["value"] is None
-            if row["group_id"] not in kept_groups and not (is_last or is_deletion or row["offset"] == read["witness"]):
+            is_deletion = row["key"][:2] == bytes([0, 3]) and row["value"] is None
+            if row["group_id"] not in kept_groups and not (
+                is_last or is_deletion or row["offset"] == read["compaction_probe"]
+            ):
                 gone.add((partition, row["offset"]))
     return gone
 
@@ -75,6 +92,10 @@ def gone_of(rows, since, kept_groups):
 def open_groups(tables):
     rows = [*tables["epoch_timeline"], *tables["rebalance_lag"]]
     return {row["group_id"] for row in rows if row["status"] == "open"}
+
+
+def positions(rows):
+    return {(row["partition"], row["offset"]) for row in rows if row["content"] == "record"}
 
 
 def states(rows):
@@ -89,10 +110,19 @@ def first(spark, log, tmp_path_factory):
     topic = two_days.topic(spark, log.folder, {0: log.ends[0], 1: log.ends[1] - 7})
     topic.audit(out)
     of_copy = {
-        "audit_runs": [{"run": 1, "version": "0.0.1", "dialect": "kafka", "captured_at": datetime.now(timezone.utc)}],
-        "group_event": [{"group_id": "g", "timestamp": LONG_AGO}],
+        "audit_runs": [
+            {
+                "run": 1,
+                "version": __version__,
+                "dialect": "kafka",
+                "is_copy": True,
+                "is_archived": False,
+                "captured_at": datetime.now(timezone.utc),
+            }
+        ],
+        "log": [{"run": 1, "content": "knowledge", "run_info": COPY_INFO}],
     }
-    made_tables.write(spark, out, COPY, **of_copy)
+    made_tables.write(out, COPY, **of_copy)
     (captured,) = {row["captured_at"] for row in table_rows(out, "audit_runs", "default")}
     return SimpleNamespace(
         out=out, topic=topic, since=captured - DAY, ours=every_row(out, "default"), copy=every_row(out, COPY)
@@ -111,7 +141,7 @@ def maintained(first):
 
 
 def test_every_table_with_an_end_is_known_here():
-    assert ENDS.keys() == _ENDED.keys()
+    assert ENDS.keys() == {name for name, spec in TABLES.items() if spec.ended_at is not None}
 
 
 def test_a_plan_says_what_would_go_and_changes_nothing(spark, first, capsys):
@@ -121,11 +151,11 @@ def test_a_plan_says_what_would_go_and_changes_nothing(spark, first, capsys):
     gone = {name: len(rows) - len(young(name, rows, first.since)) for name, rows in first.ours.items()}
     gone["log"] = len(gone_of(first.ours["log"], first.since, open_groups(first.ours)))
     assert ours.rows == {name: count for name, count in gone.items() if count}
-    assert all(ours.rows.get(name) for name in ("log", *ENDS))
+    assert all(ours.rows.get(name) for name in ("log", *(ENDS.keys() - {"anomaly"})))
     assert main(["maintain", str(first.out), "--keep", "1d", "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert f"Cluster {COPY}: nothing to remove, each audit of a copy replaces its tables" in said
-    assert "Cluster default: what was ended before " in said
+    assert f"Cluster {COPY}: nothing to remove, because each audit of a copy replaces its tables" in said
+    assert "Cluster default: history that ended before " in said
     assert [line.split() for line in said.splitlines() if line.strip().startswith("log ")] == [
         ["log", str(gone["log"])]
     ]
@@ -134,10 +164,10 @@ def test_a_plan_says_what_would_go_and_changes_nothing(spark, first, capsys):
 
 def test_what_had_ended_is_gone_and_nothing_else(maintained):
     gone = gone_of(maintained.ours["log"], maintained.since, open_groups(maintained.ours))
-    there = {(row["partition"], row["offset"]) for row in maintained.kept["log"] if not row["read"]}
-    assert there == {(row["partition"], row["offset"]) for row in maintained.ours["log"] if not row["read"]} - gone
+    assert positions(maintained.kept["log"]) == positions(maintained.ours["log"]) - gone
     for name in ("latest_state", "topic_name", "quarantine"):
-        assert sorted(map(repr, maintained.kept[name])) == sorted(map(repr, maintained.ours[name])), name
+        kept, ours = (sorted(map(repr, rows.get(name, []))) for rows in (maintained.kept, maintained.ours))
+        assert kept == ours, name
     assert states(maintained.kept["group_state"]) == states(maintained.ours["group_state"])
     for name in ENDS:
         key = [column for column in TABLES[name].key if column != "cluster"]
@@ -152,7 +182,8 @@ def test_the_log_is_as_its_spec_says(maintained):
     table = DeltaTable(maintained.out / "log")
     assert StructType.fromJson(json.loads(table.schema().to_json())) == TABLES["log"].schema
     assert (table.metadata().description, table.metadata().partition_columns) == (TABLES["log"].comment, ["cluster"])
-    keys = [tuple(row[column] for column in TABLES["log"].key) for row in every_row(maintained.out, "default")["log"]]
+    rows = [row for row in every_row(maintained.out, "default")["log"] if row["content"] == "record"]
+    keys = [tuple(row[column] for column in TABLES["log"].key) for row in rows]
     assert len(set(keys)) == len(keys) > 0
 
 
@@ -165,15 +196,15 @@ def test_there_is_nothing_more_to_remove(spark, maintained):
     assert ours.rows == {}
 
 
-def test_a_later_run_tells_what_all_of_the_kept_log_tells(spark, log, maintained, tmp_path):
+def test_a_later_run_tells_what_all_of_the_kept_log_tells(log, maintained, tmp_path):
     maintained.topic.until = log.ends
     maintained.topic.audit(maintained.out)
-    assert check._runs(spark, str(maintained.out), "default")
+    assert DuckTables(str(maintained.out)).chosen_runs("default")
     later = tables(maintained.out)
     assert later["latest_state"] == log.tables["latest_state"]
     shutil.copytree(maintained.out / "log", tmp_path / "log")
     with pytest.raises(InputError, match="has no table audit_runs"):
-        check._runs(spark, str(tmp_path), "default")
+        DuckTables(str(tmp_path)).chosen_runs("default")
     maintained.topic.audit(tmp_path)
     anew = tables(tmp_path)
     assert later.keys() == anew.keys()
@@ -202,27 +233,27 @@ def test_what_to_keep_counts_back_from_no_time_after_the_topic_was_read(spark, l
 def test_what_does_not_fit_the_runs_before(spark, maintained, tmp_path):
     topic, out = maintained.topic, maintained.out
     before = versions(out)
-    with pytest.raises(InputError, match="are of a copy of the log; name another --cluster or --out for a live topic"):
+    with pytest.raises(InputError, match="hold a copy of the log; pass another --cluster or --out for a live topic"):
         topic.audit(out, cluster=COPY)
     for other in ({"offset_commits": True}, {"dialect": "kafka-3.5"}):
-        with pytest.raises(InputError, match="made --dialect kafka and without --offset-commits"):
+        with pytest.raises(InputError, match="earlier runs had --dialect kafka, without --offset-commits"):
             topic.audit(out, **other)
     two_days.write(tmp_path)
     options = AuditOptions((str(tmp_path / "dump.parquet"),), str(out))
-    with pytest.raises(InputError, match=r"'default' in .* are of a live topic, run by run; name another --cluster"):
-        audit_copies(spark, options, lambda _: None)
+    with pytest.raises(InputError, match=r"'default' in .* hold the runs of a live topic; pass another --cluster"):
+        audit_copies(spark, options, Watcher())
     assert versions(out) == before
 
 
-def test_tables_of_a_run_that_did_not_finish_are_not_judged(spark, maintained, tmp_path):
+def test_tables_of_a_run_that_did_not_finish_are_not_judged(maintained, tmp_path):
     """The log has what a run read, and the other tables do not."""
     shutil.copytree(maintained.out, tmp_path / "out")
     runs = DeltaTable(tmp_path / "out" / "audit_runs")
     last = max(row["run"] for row in table_rows(tmp_path / "out", "audit_runs", "default"))
     runs.delete(f"cluster = 'default' AND run = {last}")
     with pytest.raises(InputError, match=r"the last run of cluster 'default' in .* did not finish"):
-        check._runs(spark, str(tmp_path / "out"), None)
-    assert check._runs(spark, str(tmp_path / "out"), COPY)
+        DuckTables(str(tmp_path / "out")).chosen_runs()
+    assert DuckTables(str(tmp_path / "out")).chosen_runs(COPY)
 
 
 @pytest.mark.parametrize("keep", ["", "0d", "90", "-1d", "1.5d", "36501d", "100000d", "d", "1w", "\u0663d", "1d "])

@@ -1,9 +1,15 @@
 """After any number of runs the tables are what one run over all that was read would have written."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
+from kip848_records.log.runs import RunInfo
+from kip848_records.pipeline import rebuild
 from kip848_records.sources import read_log
 from tests.live.topics import Topic, as_consumed, ends_of, tables
+from tests.progress import Watcher
 
 
 @pytest.fixture(scope="module")
@@ -33,25 +39,72 @@ class KilledError(Exception):
     pass
 
 
+def kill_after(patch, steps):
+    """Let a run be killed when it has written so many tables."""
+    replace, left = rebuild._replace, [steps]
+
+    def stop(*arguments):
+        left[0] -= 1
+        if left[0] < 0:
+            raise KilledError
+        replace(*arguments)
+
+    patch.setattr(rebuild, "_replace", stop)
+
+
 def test_interrupted_runs_write_what_one_would(spark, log, ends, once, tmp_path):
     """Each run is stopped somewhere else between its commits, but for the last."""
     topic = Topic(spark, log, {})
-    for nth, steps in enumerate((5, 28, 4, 9, 1000), start=1):
+    for nth, steps in enumerate((5, 0, 4, 11), start=1):
         topic.until = part(ends, nth, 5)
-        left = [steps]
-
-        def stop(said, left=left):
-            if said.startswith("wrote"):
-                left[0] -= 1
-                if not left[0]:
-                    raise KilledError
-
-        if steps < 1000:
+        with pytest.MonkeyPatch.context() as patch:
+            kill_after(patch, steps)
             with pytest.raises(KilledError):
-                topic.audit(tmp_path, progress=stop)
-        else:
-            topic.audit(tmp_path)
+                topic.audit(tmp_path)
+    topic.until = ends
+    topic.audit(tmp_path)
     written = tables(tmp_path)
     assert written.keys() == once.keys()
     for name in once:
         assert written[name] == once[name], name
+
+
+@pytest.mark.parametrize("minutes", [15, 16])
+def test_a_slow_rebuild_of_a_topic_advises_retention(log, ends, tmp_path, monkeypatch, minutes):
+    """By a clock that stands still but for the time that the writing takes."""
+    now, progress = [1000.0], Watcher()
+    replace = rebuild._replace
+
+    def slowly(log, name, rows):
+        replace(log, name, rows)
+        now[0] += 60 * minutes if name == "group_state" else 0
+
+    monkeypatch.setattr(rebuild, "monotonic", lambda: now[0])
+    monkeypatch.setattr(rebuild, "_replace", slowly)
+    out = tmp_path / "my tables"
+    Topic(log.sparkSession, log, part(ends, 1, 5)).audit(out, progress)
+    count = log.sparkSession.read.format("delta").load(f"{out}/log").where("content = 'record'").count()
+    advice = (
+        f"replaying {count:,} records of the log and writing the tables took 16 minutes; "
+        f"to keep less history, run kip848 maintain '{out}' --keep 90d"
+    )
+    assert progress.notes == [advice] * (minutes > 15)
+
+
+TOPIC = RunInfo(1, is_copy=False, sources=("s",), version="1", dialect="kafka", offset_commits=False, read_ms=0)
+
+
+@pytest.mark.parametrize(
+    ("out", "what", "advised"),
+    [
+        ("out", {}, "kip848 maintain out --keep 90d"),
+        ("catalog:main.kafka", {}, "kip848 maintain --catalog main --schema kafka --scratch DIR --keep 90d"),
+        ("out", {"is_copy": True}, None),
+        ("out", {"is_archived": True}, None),
+        ("out", {"is_pruning": True}, None),
+    ],
+)
+def test_retention_is_advised_where_it_helps(out, what, advised):
+    progress, facts = Watcher(), SimpleNamespace(counts=SimpleNamespace(records=5))
+    rebuild._advise_retention(SimpleNamespace(out=out), replace(TOPIC, **what), facts, 7_200, progress)
+    assert [note.partition("run ")[2] for note in progress.notes] == ([] if advised is None else [advised])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kip848_records.cli import main
-from kip848_records.tables.places import schema_place
+from kip848_records.tables.location import schema_place
 from tests.live import two_days
 from tests.live.topics import tables
 
@@ -50,7 +50,7 @@ def test_the_commands_of_the_readme(capsys, log, schema, tmp_path):
     ours["/Volumes/ops/kafka/dump"] = str(log.folder / "dump.parquet")
     audit, check, maintain = ([ours.get(word, word) for word in shlex.split(line)[1:]] for line in written.splitlines())
     assert main([*audit, "--cluster", "copy"]) == 0
-    assert f"Delta tables are in {CATALOG}.{SCHEMA}\n" in capsys.readouterr().out
+    assert f"kip848 check --catalog {CATALOG} --schema {SCHEMA} --cluster copy\n" in capsys.readouterr().out
     assert tables(schema, "copy")["group_state"]
     assert main([*check, "--cluster", "default"]) == 0
     of_schema = capsys.readouterr().out
@@ -64,17 +64,17 @@ def test_the_commands_of_the_readme(capsys, log, schema, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["audit", "x"], "error: it is not said where the tables are\nhint: name --out, or --catalog and --schema\n"),
-        (["explain", "--group", "g"], "error: it is not said where the tables are\nhint: name DIR, or --"),
-        (["check"], "error: it is not said where the tables are\nhint: name DIR, or --"),
+        (["audit", "x"], "error: no table location given\nhint: pass --out, or --catalog and --schema\n"),
+        (["explain", "--group", "g"], "error: no table location given\nhint: pass DIR, or --"),
+        (["check"], "error: no table location given\nhint: pass DIR, or --"),
         (["audit", "x", "--catalog", "main"], "error: --catalog and --schema belong together\n"),
         (
             ["audit", "x", "--out", "y", *NAMED],
-            "error: the tables are in a schema or in a folder, and y was named too\n",
+            "error: the tables are in a schema or in a folder, but y was named too\n",
         ),
-        (["check", "y", *NAMED], "error: the tables are in a schema or in a folder, and y was named too\n"),
+        (["check", "y", *NAMED], "error: the tables are in a schema or in a folder, but y was named too\n"),
         (["check", *NAMED, "--format", "delta"], "error: --format is "),
-        (["audit", "DUMP", *NAMED], f"error: tables in the schema {CATALOG}.{SCHEMA} need a folder"),
+        (["audit", "DUMP", *NAMED], f"error: tables in the schema {CATALOG}.{SCHEMA} need a scratch folder"),
         (
             ["audit", "DUMP", "--catalog", "spark_catalog", "--schema", "none", "--scratch", "SCRATCH"],
             "error: there is no schema spark_catalog.none\n",

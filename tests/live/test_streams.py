@@ -4,10 +4,12 @@ from itertools import pairwise
 
 import pytest
 
-from kip848_records.audit import AuditOptions, run_audit
-from kip848_records.live.kept_log import KeptLog
+from kip848_records.log.table import LogTable
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.options import AuditOptions
 from tests.broker.clients import commit, make_topic
 from tests.broker.offsets_topic import partition_of
+from tests.progress import Watcher
 
 
 class KilledError(Exception):
@@ -24,23 +26,24 @@ def test_a_batch_that_comes_again_is_no_run_of_its_own(spark, broker, tmp_path, 
         str(tmp_path / "out"),
         checkpoint=str(tmp_path / "checkpoint"),
     )
-    append = KeptLog.append
+    append = LogTable.append_run
 
-    def killed(kept, rows, reads):
+    def killed(*arguments):
         if is_appended:
-            append(kept, rows, reads)
+            append(*arguments)
         raise KilledError
 
     commit(broker, group, {(topic, 0): 1})
-    run_audit(spark, options, lambda _: None)
+    run_audit(spark, options, Watcher())
     commit(broker, group, {(topic, 0): 2})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(KeptLog, "append", killed)
+        patch.setattr(LogTable, "append_run", killed)
         with pytest.raises(KilledError):
-            run_audit(spark, options, lambda _: None)
+            run_audit(spark, options, Watcher())
     commit(broker, group, {(topic, 0): 3})
-    run_audit(spark, options, lambda _: None)
-    reads = [read for read in KeptLog(spark, options.out, "default").reads() if read.partition == partition_of(group)]
+    run_audit(spark, options, Watcher())
+    knowledge = LogTable(spark, options.out, "default").knowledge()
+    reads = [read for read in knowledge.reads if read.partition == partition_of(group)]
     assert [read.run for read in reads] == ([1, 2, 3] if is_appended else [1, 2])
     assert all(read.from_offset < read.until_offset for read in reads)
     assert all(before.until_offset == read.from_offset for before, read in pairwise(reads))

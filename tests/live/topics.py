@@ -8,19 +8,21 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kip848_records.audit import AuditOptions, audit_topic
+from kip848_records.pipeline.audit import audit_topic
+from kip848_records.pipeline.options import AuditOptions
 from kip848_records.simulate.spec import START_MS
-from kip848_records.sources.log import COPY_SCHEMA
+from kip848_records.sources.log import LOG_SCHEMA
 from kip848_records.sources.topic import Ends
-from kip848_records.tables.specs import TABLES
+from kip848_records.tables.registry import TABLES
 from tests.audits import table_rows
+from tests.progress import Watcher
 
 DAY_MS = 24 * 60 * 60 * 1000
 
 
 @dataclass
 class Topic:
-    """`rows` is all that is ever written to it (`COPY_SCHEMA`); `ends` how much of it is there yet, by partition."""
+    """`rows` is all that is ever written to it (`LOG_SCHEMA`); `ends` how much of it is there yet, by partition."""
 
     spark: SparkSession
     rows: DataFrame
@@ -47,15 +49,15 @@ class Topic:
         if self.removed:
             gone = self.spark.createDataFrame(sorted(self.removed), "partition int, offset bigint")
             there = there.join(F.broadcast(gone), ["partition", "offset"], "left_anti")
-        return there.select(*COPY_SCHEMA.names)
+        return there.select(*LOG_SCHEMA.names)
 
     def reading(self):
         return nullcontext()
 
-    def audit(self, out, progress=lambda _: None, **options):
+    def audit(self, out, progress=None, **options):
         """One run, into the folder `out`."""
         given = AuditOptions(sources=(self.name,), out=str(out), **options)
-        return audit_topic(self.spark, self, given, progress)
+        return audit_topic(self.spark, self, given, progress or Watcher())
 
 
 def tables(out, cluster="default", *, without=("audit_runs", "log")):
@@ -70,10 +72,10 @@ def tables(out, cluster="default", *, without=("audit_runs", "log")):
 def as_consumed(log: DataFrame) -> DataFrame:
     """Rows of segment files as a consumer sees them: records alone, with no word of transactions."""
     is_commit = F.col("key").substr(1, 2).isin(b"\x00\x00", b"\x00\x01")
-    records = log.where("control IS NULL AND error IS NULL")
-    unknown = {"compaction_gap": F.lit(None).cast("boolean"), "producer_id": F.lit(None).cast("bigint")}
+    records = log.where("control IS NULL AND error_code IS NULL AND file IS NULL")
+    unknown = {name: F.lit(None).cast(LOG_SCHEMA[name].dataType) for name in ("producer_id", "leader_epoch")}
     transaction = F.when(is_commit, "unknown").otherwise("none")
-    return records.withColumns(unknown | {"transaction": transaction}).select(*COPY_SCHEMA.names)
+    return records.withColumns(unknown | {"transaction": transaction}).select(*LOG_SCHEMA.names)
 
 
 def ends_of(rows: DataFrame) -> dict[int, int]:

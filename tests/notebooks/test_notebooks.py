@@ -10,28 +10,35 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
+import pandas as pd
 import plotly.io
 import pytest
+from pandas.testing import assert_frame_equal
 
 from kip848_records.cli import _parser
+from kip848_records.errors import InputError
 from tests.audits import CLUSTERS
 from tests.conftest import QUICK_JAVA
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 NAMES = ("build_your_own_check", "compare_two_nights", "explore_rebalances")
+DEMO, SINCE = CLUSTERS["kafka-4.3.1"], "2026-11-21 08:18:45"
 to_jupyter = runpy.run_path(str(NOTEBOOKS / "to_jupyter.py"))["to_jupyter"]
 
 
 @pytest.fixture
-def run(spark, audits, monkeypatch):
-    """Run a notebook's cells in this process, with parameters; return its names, and what it displayed and plotted."""
+def run(audits, monkeypatch):
+    """Run a notebook's cells in this process, with parameters; return its names, and what it displayed and plotted.
 
-    def start(name, **parameters):
-        for key, value in ({"tables": audits.out, "cluster": CLUSTERS["kafka-4.3.1"]} | parameters).items():
+    DuckDB reads the tables, unless there is a session, as on Databricks.
+    """
+
+    def start(name, session=None, **parameters):
+        for key, value in ({"tables": audits.out, "cluster": DEMO} | parameters).items():
             monkeypatch.setenv(f"KIP848_{key.upper()}", str(value))
         displayed, plotted = [], []
         monkeypatch.setattr(plotly.io, "show", lambda figure, *_, **__: plotted.append(figure))
-        names = {"spark": spark, "display": displayed.append}
+        names = {"display": displayed.append} | ({} if session is None else {"spark": session})
         for cell in to_jupyter((NOTEBOOKS / f"{name}.py").read_text()).cells:
             if cell.cell_type == "code":
                 exec(compile(cell.source, name, "exec"), names)  # noqa: S102 - our own
@@ -40,102 +47,130 @@ def run(spark, audits, monkeypatch):
     return start
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("explore_rebalances", {}),
+        ("compare_two_nights", {"cluster_before": DEMO, "since": SINCE}),
+        ("build_your_own_check", {}),
+    ],
+)
+def test_a_session_of_spark_shows_the_same(run, spark, name, parameters):
+    for ours, theirs in zip(run(name, **parameters)[1], run(name, session=spark, **parameters)[1], strict=True):
+        assert_frame_equal(ours, theirs, check_dtype=False)
+
+
 class TestExploreRebalances:
-    def test_the_group_that_is_stuck_is_on_top_and_its_epochs_are_plotted(self, run, capsys):
-        names, (groups, epochs, members), (epochs_figure, members_figure) = run("explore_rebalances")
+    def test_it_begins_with_the_group_that_is_stuck_and_tells_its_story(self, run, capsys):
+        names, (groups, rebalances, blockers), (rebalances_figure, members_figure) = run("explore_rebalances")
         assert (names["group"], groups.group_id[0]) == ("stuck", "stuck")
-        assert groups.not_converged_s.notna().sum() == 1
-        assert groups.not_converged_s[0] == pytest.approx(28.027)
-        assert list(epochs.epoch) == ["2", "3", "4"]
-        bars = {bar.name: bar for bar in epochs_figure.data if bar.type == "bar"}
-        assert {name: list(bar.y) for name, bar in bars.items()} == {
-            "member_joined, observed": ["2"],
-            "member_joined, right_censored": ["3"],
-            "topic_metadata_changed, right_censored": ["4"],
+        assert list(groups.health == "stuck") == [True] + [False] * (len(groups) - 1)
+        assert groups.stuck_for_s[0] == pytest.approx(28.027)
+        assert groups.blocked_by[0] == "stuck-app @ 127.0.0.1, revoking for ≥ 27 s"
+        assert list(rebalances.epochs) == ["2", "3-4"]
+        bars = {bar.name: bar for bar in rebalances_figure.data if bar.type == "bar"}
+        assert {name: (list(bar.y), bar.marker.pattern.shape) for name, bar in bars.items()} == {
+            "member_joined, observed": (["2"], ""),
+            "member_joined, right_censored": (["3-4"], "/"),
         }
-        assert {name: bar.marker.pattern.shape for name, bar in bars.items()} == {
-            "member_joined, observed": "",
-            "member_joined, right_censored": "/",
-            "topic_metadata_changed, right_censored": "/",
-        }
-        revoking, waiting, _ = members_figure.data
-        culprit, waits = members.member_id
-        assert members.blocked_by[1] == [culprit]
-        assert (revoking.x[0], waiting.x[0]) == (pytest.approx(27.833), 0)
-        assert (revoking.x[1], waiting.x[1]) == (0, pytest.approx(28.027))
-        assert culprit != waits
+        (culprit,) = blockers.itertuples()
+        assert (culprit.client, culprit.last_state, culprit.held_up) == ("stuck-app @ 127.0.0.1", "revoking", 1)
+        states = {bar.name: set(bar.y) for bar in members_figure.data}
+        assert culprit.member_id in states["revoking"]
+        assert culprit.member_id not in states["waiting"]
+        assert members_figure.layout.yaxis.categoryarray[-1] == culprit.member_id  # on top
+        assert members_figure.layout.title.text == "Group stuck, epochs 3-4: what its members did"
         said = capsys.readouterr().out
         assert "as of 2026-11-21 08:19:14.385 UTC" in said
+        assert "stuck-app @ 127.0.0.1 has been asked to give up partitions for 27 s; 1 member waits for it" in said
         assert "left no partition without an owner" in said
 
     def test_another_group_is_looked_at_by_its_name(self, run, audits):
-        _, (_, epochs, _), (epochs_figure, _, unowned_figure) = run("explore_rebalances", group="slow-revoke")
-        assert list(epochs.rebalance_lag_ms) == [0, 6006, 7008]
-        bars = [bar for bar in epochs_figure.data if bar.type == "bar"]
+        _, (_, rebalances, _), (figure, members_figure, unowned_figure) = run("explore_rebalances", group="slow-revoke")
+        assert list(rebalances.duration_ms) == [0, 6006, 7008]
+        bars = [bar for bar in figure.data if bar.type == "bar"]
         assert sorted(ms for bar in bars for ms in bar.x) == [0, 6006, 7008]
+        # The slowest, and nothing beyond its ends.
+        assert {bar.name for bar in members_figure.data} >= {"revoking", "waiting"}
+        (slowest,) = (row for row in rebalances.itertuples() if row.duration_ms == 7008)
+        for bar in members_figure.data:
+            begins = pd.to_datetime(list(bar.base), utc=True)
+            ends = begins + pd.to_timedelta(list(bar.x), unit="ms")
+            assert min(begins) >= slowest[2]
+            assert max(ends) <= slowest[3]
         lost = {
             f"{row['topic']} {row['partition']}"
             for row in audits.rows("kafka-4.3.1", "partition_handover")
-            if row["group_id"] == "slow-revoke" and row["wanted"] and row["unowned_ms"] > 0
+            if row["group_id"] == "slow-revoke" and row["wanted_ms"]
         }
         assert {y for bar in unowned_figure.data for y in bar.y} == lost
         assert len(lost) == 4
 
-    def test_an_epoch_that_its_group_s_end_cut_short_has_no_bar(self, run):
-        _, (_, epochs, _), _ = run("explore_rebalances", group="deleted")
-        ended = epochs[epochs.status.isin(["emptied", "deleted"])]
-        assert len(ended)
-        assert list(ended["from"]) == list(ended["to"])
+    def test_a_group_that_was_deleted_is_shown_to_its_end(self, run, capsys):
+        _, (_, rebalances, _), _ = run("explore_rebalances", group="deleted")
+        assert {"emptied", "deleted"} & set(rebalances.outcome)
+        assert "was deleted" in capsys.readouterr().out
 
-    def test_a_classic_group_has_no_epochs_to_show(self, run, capsys):
-        _, (_, epochs, members), _ = run("explore_rebalances", group="classic")
-        assert epochs.empty
-        assert members.empty
-        assert "left no partition without an owner" in capsys.readouterr().out
+    def test_a_classic_group_has_no_rebalances_to_show(self, run, capsys):
+        _, (_, rebalances, blockers), figures = run("explore_rebalances", group="classic")
+        assert rebalances.empty
+        assert blockers.empty
+        assert figures == []
+        said = capsys.readouterr().out
+        assert "Group classic has no rebalances in the log" in said
+        assert "left no partition without an owner" in said
 
     def test_a_cluster_that_is_not_there_is_named(self, run):
-        with pytest.raises(ValueError, match="has no audit of a cluster 'nowhere'"):
+        with pytest.raises(InputError, match="has no tables of cluster 'nowhere'"):
             run("explore_rebalances", cluster="nowhere")
 
 
 class TestCompareTwoNights:
     def test_two_audits(self, run):
-        before = {"cluster_before": CLUSTERS["kafka-4.0.0-zstd"]}
-        _, (changed, slower, members), (lags_figure,) = run("compare_two_nights", **before)
+        later = {"cluster_before": DEMO, "cluster": CLUSTERS["kafka-4.0.0-zstd"]}
+        _, (changed, slower, members), (spread_figure,) = run("compare_two_nights", **later)
         changes = dict(zip(changed.group_id, changed.change, strict=True))
-        assert (changes["stuck"], changes["churn"]) == ("still not converged", "converged again")
-        assert changed.group_id[0] == "stuck"
-        assert slower.group_id[0] == "churn"
-        assert slower.p95_grew_by[0] == pytest.approx(1041.85)
+        assert (changes["stuck"], changes["churn"]) == ("still not converged", "newly not converged")
+        assert list(changed.group_id[:2]) == ["churn", "stuck"]
+        assert slower.group_id[0] == "slow-revoke"
+        assert slower.p95_grew_by[0] == pytest.approx(1005.75)
         assert {"inst-0", "churn-app"} <= set(members.client)
-        assert [trace.name for trace in lags_figure.data] == ["before", "after"]
-        assert [len(trace.x) for trace in lags_figure.data] == [
+        assert [trace.name for trace in spread_figure.data] == ["before", "after"]
+        assert [len(trace.x) for trace in spread_figure.data] == [
             slower.measured_before.sum(),
             slower.measured_after.sum(),
         ]
 
+    def test_the_night_before_is_the_earlier_one(self, run):
+        with pytest.raises(ValueError, match="the night before ends no earlier than the later one"):
+            run("compare_two_nights", cluster_before=CLUSTERS["kafka-4.0.0-zstd"])
+        with pytest.raises(ValueError, match="the night before ends no earlier than the later one"):
+            run("compare_two_nights", cluster_before=DEMO, since="2026-11-22")
+
     def test_two_nights_in_one_table(self, run, audits):
-        cluster, since = CLUSTERS["kafka-4.3.1"], "2026-11-21 08:18:45"
-        _, (changed, slower, members), _ = run("compare_two_nights", cluster_before=cluster, since=since)
-        assert changed[["group_id", "change", "before"]].values[0].tolist() == [
+        _, (changed, slower, members), _ = run("compare_two_nights", cluster_before=DEMO, since=SINCE)
+        assert changed[["group_id", "change", "before"]].to_numpy()[0].tolist() == [
             "stuck",
             "newly not converged",
             "Stable",
         ]
-        bumps = [row["bumped_at"] for row in audits.rows("kafka-4.3.1", "epoch_timeline")]
-        late = sum(bump.strftime("%Y-%m-%d %H:%M:%S") >= since for bump in bumps)
-        assert 0 < late < len(bumps)
-        assert (slower.epochs_before.sum(), slower.epochs_after.sum()) == (len(bumps) - late, late)
-        assert (members.member_ids_before == 0).sum() < len(members)
+        begins = [row["began_at"] for row in audits.rows("kafka-4.3.1", "rebalance")]
+        late = sum(begin.strftime("%Y-%m-%d %H:%M:%S") >= SINCE for begin in begins)
+        assert 0 < late < len(begins)
+        assert (slower.rebalances_before.sum(), slower.rebalances_after.sum()) == (len(begins) - late, late)
+        stays = [row for row in audits.rows("kafka-4.3.1", "membership") if row["group_id"] == "churn"]
+        (churn,) = members[members.group_id == "churn"].itertuples()
+        joined = [row for row in stays if row["joined_at"].strftime("%Y-%m-%d %H:%M:%S") < SINCE]
+        assert churn.member_ids_before == len({row["member_id"] for row in joined}) < len(stays)
 
     def test_one_audit_is_not_two(self, run):
         with pytest.raises(ValueError, match="both nights are the same audit"):
-            run("compare_two_nights", cluster_before=CLUSTERS["kafka-4.3.1"])
+            run("compare_two_nights", cluster_before=DEMO)
 
 
 def test_an_expectation_of_ones_own_finds_what_it_is_about(run, audits, capsys):
     _, (usual, results), _ = run("build_your_own_check")
-    moved = [row["partitions_moved"] for row in audits.rows("kafka-4.3.1", "epoch_timeline")]
+    moved = [row["partitions_moved"] for row in audits.rows("kafka-4.3.1", "rebalance")]
     ours = results.set_index("expectation").loc["partitions_stay"]
     assert (ours.status, ours.violations, ours.unknown) == (
         "warn",
@@ -158,21 +193,21 @@ def test_on_databricks_parameters_are_widgets():
             return self.values[name]
 
     cells = to_jupyter((NOTEBOOKS / "explore_rebalances.py").read_text()).cells
-    parameters, _, _ = cells[1].source.partition('if "spark" not in globals()')
+    parameters, _, _ = cells[1].source.partition("def session")
     names = {"dbutils": SimpleNamespace(widgets=Widgets())}
     exec(parameters, names)  # noqa: S102 - our own
     assert (names["tables"], names["cluster"], names["group"]) == ("s3://bucket/kip848", "demo", "")
 
 
-def test_the_readme_says_how_to_get_the_night_before():
+def test_the_readme_says_how_to_get_the_later_night():
     text = (NOTEBOOKS.parent / "README.md").read_text()
     command = re.search(r"<!-- test: before -->\n```bash\n(.*?)```", text, re.DOTALL)[1].replace("\\\n", " ")
     program, *words = shlex.split(command)
-    arguments = _parser().parse_args(words)
+    arguments = _parser(words).parse_args(words)
     assert program == ".venv/bin/kip848"
     assert all((NOTEBOOKS.parent / path).exists() for path in (*arguments.sources, arguments.topics))
     notebook = (NOTEBOOKS / "compare_two_nights.py").read_text()
-    assert f'parameter("cluster_before", "{arguments.cluster}")' in notebook
+    assert f'parameter("cluster", "{arguments.cluster}")' in notebook
     assert f'parameter("tables", "{arguments.out}" if' in notebook
 
 
@@ -190,7 +225,7 @@ def test_jupyter_runs_one_from_start_to_end(audits, tmp_path):
     plots = [each.data[kind] for each in outputs if kind in each.get("data", {})]
     assert [plot["layout"]["title"]["text"].split(":")[0] for plot in plots] == [
         "Group stuck",
-        "Group stuck, assignment epoch 3",
+        "Group stuck, epochs 3-4",
     ]
     (said, *_) = [each.text for each in outputs if each.output_type == "stream" and each.name == "stdout"]
     assert said.endswith("as of 2026-11-21 08:19:14.385 UTC\n")
@@ -217,3 +252,14 @@ def test_all_notebooks_are_written_for_jupyter(tmp_path):
     written = sorted(path.stem for path in tmp_path.glob("*.ipynb"))
     assert written == sorted(NAMES)
     assert all(nbformat.read(tmp_path / f"{name}.ipynb", 4).cells for name in written)
+
+
+def test_the_glossary_is_where_the_notebooks_say_and_has_each_term_once():
+    glossary = NOTEBOOKS / ".." / "docs" / "glossary.md"
+    terms = re.findall(r"^\| (?!term)([^|-][^|]*) \|", glossary.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {"group epoch", "target assignment", "Reconciling", "late", "blocker", "rebalance", "`censored`"} <= set(
+        terms
+    )
+    assert len(set(terms)) == len(terms)
+    for name in NAMES:
+        assert "(../docs/glossary.md)" in (NOTEBOOKS / f"{name}.py").read_text()

@@ -32,13 +32,15 @@ class PlainBatch:
     base_time: int
     max_time: int
     producer: int
+    leader_epoch: int
     records: list[dict[str, Any]] | None
     is_damaged: bool = False
 
     @classmethod
     def parse(cls, data: bytes) -> "PlainBatch":
-        base, *_, crc, attributes, last_delta, base_time, max_time, producer, _, _, count = HEADER.unpack_from(data)
-        batch = cls(base, attributes, last_delta, base_time, max_time, producer, None)
+        base, _, epoch, _, *rest = HEADER.unpack_from(data)
+        crc, attributes, last_delta, base_time, max_time, producer, _, _, count = rest
+        batch = cls(base, attributes, last_delta, base_time, max_time, producer, epoch, None)
         if google_crc32c.value(data[CRC_COVERS_FROM:]) != crc:
             batch.is_damaged = True
             return batch
@@ -149,6 +151,7 @@ def row_of(batch: PlainBatch, transaction: str, control: str | None, *, gap: boo
         "transaction": transaction,
         "compaction_gap": gap,
         "producer_id": batch.producer,
+        "leader_epoch": batch.leader_epoch,
         "control": control,
         "error": False,
     }
@@ -158,10 +161,10 @@ def error_row(data: bytes, reached: int | None) -> dict[str, Any]:
     """What a batch that cannot be read leaves: its bytes, and its base offset, or behind what it must be."""
     base, *_, last_delta, _, _, _, _, _, count = HEADER.unpack_from(data)
     has_odd_header = min(base, last_delta, count) < 0 or base + last_delta >= 2**63
-    row = row_of(PlainBatch(base, 0, 0, 0, 0, -1, None), "none", None, gap=False)
+    row = row_of(PlainBatch(base, 0, 0, 0, 0, -1, 0, None), "none", None, gap=False)
     offset = reached if has_odd_header and reached is not None else base
     read = {"offset": offset, "timestamp": None, "timestamp_type": -1, "key": None, "value": data, "error": True}
-    return row | read
+    return row | read | {"leader_epoch": None}
 
 
 def outcome_of(batches: list[PlainBatch], place: int) -> str:

@@ -14,7 +14,7 @@ from kip848_records.protocol.segments import record_fields, survey, window
 from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, SegmentError, read_segment
 from tests.protocol.plain_segments import plain_rows
 
-LEFT_ALONE = ("offset", "timestamp", "timestamp_type", "key", "value", "producer_id", "control")
+LEFT_ALONE = ("offset", "timestamp", "timestamp_type", "key", "value", "producer_id", "leader_epoch", "control")
 """What a row says whatever becomes of the batches beside its own."""
 
 
@@ -34,6 +34,7 @@ def compare_segment(batches: list[bytes], base_offset: int | None, batch_rows: i
     expected = plain_rows(batches, base_offset)
     readable = all(row["error"] is None for row in rows)
     for row in rows:
+        assert (row.pop("error_code") is None) == (row["error"] is None)
         row["error"] = row["error"] is not None
     assert_rows(rows, expected)
     return readable

@@ -39,6 +39,7 @@ def write_batch(  # noqa: PLR0913
     control: bool = False,
     delete_horizon: int | None = None,
     log_append_time: int | None = None,
+    leader_epoch: int = 0,
 ) -> bytes:
     """Leave out both offsets for a batch that nothing is missing from."""
     base_offset = records[0].offset if base_offset is None else base_offset
@@ -65,12 +66,13 @@ def write_batch(  # noqa: PLR0913
         -1,
         len(records),
     ) + compress(codec, body)
-    return frame(base_offset, checked)
+    return frame(base_offset, checked, leader_epoch=leader_epoch)
 
 
-def frame(base_offset: int, checked: bytes, magic: int = 2) -> bytes:
+def frame(base_offset: int, checked: bytes, magic: int = 2, leader_epoch: int = 0) -> bytes:
     """Put the head of a batch, with a right CRC, before the bytes that the CRC covers."""
-    return struct.pack(">qiibI", base_offset, 9 + len(checked), 0, magic, google_crc32c.value(checked)) + checked
+    crc = google_crc32c.value(checked)
+    return struct.pack(">qiibI", base_offset, 9 + len(checked), leader_epoch, magic, crc) + checked
 
 
 def write_marker(offset: int, producer_id: int, kind: str, timestamp: int = 0) -> bytes:

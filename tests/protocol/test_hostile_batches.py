@@ -37,9 +37,9 @@ def rewritten(body: bytes, *, count: int, last_delta: int = 10, codec: int = 0, 
 RECORD = write_record(Record(1, 0, b"key", b"value"), 0, 0)
 BROKEN = {
     "more records than bytes": (RECORD, 2**31 - 1, "2147483647 records do not fit in 15 bytes"),
-    "one record too few": (RECORD * 2, 1, "15 bytes behind the last record"),
+    "one record too few": (RECORD * 2, 1, "15 bytes after the last record"),
     "one record too many": (RECORD + bytes(16), 2, "record 1 does not end inside the batch"),
-    "no records": (RECORD, 0, "15 bytes behind the last record"),
+    "no records": (RECORD, 0, "15 bytes after the last record"),
     "negative count": (RECORD, -1, "negative record count"),
     "length past the end": (varint(99) + RECORD[1:], 1, "record 0 does not end inside the batch"),
     "negative length": (varint(-9) + RECORD[1:], 1, "record 0 does not end inside the batch"),

@@ -22,11 +22,11 @@ def test_every_expectation_has_a_line():
     assert lines[2].split() == ["expectation", "status", "checked", "violations", "unknown"]
     assert [line.split() for line in lines[4:8]] == [
         ["group_stable", "fail", "43", "33", "0"],
-        ["rebalance_lag", "warn", "12", "1", "1"],
+        ["rebalance_time", "warn", "12", "1", "1"],
         ["one_owner", "unknown", "15", "0", "5"],
         ["epochs_rise", "pass", "10", "0", "0"],
     ]
-    assert lines[-1] == "1 of 4 expectations failed, 1 warned, 1 could not be judged"
+    assert lines[-1] == "1 of 4 expectations failed, 1 warned, 1 could not be evaluated"
 
 
 def test_violations_are_listed_below():
@@ -38,7 +38,7 @@ def test_violations_are_listed_below():
         ["warn", "payments", "7", "3", "1234", *STUCK.split(" ", 1)],
         ["and", "31", "more"],
     ]
-    assert "rebalance_lag, 1 violation: what rebalance_lag expects" in lines
+    assert "rebalance_time, 1 violation: what rebalance_time expects" in lines
     assert not any(line.startswith(("one_owner,", "epochs_rise,")) for line in lines)
 
 

@@ -58,7 +58,7 @@ def test_the_limits_for_a_test_are_smaller_than_the_defaults():
 def test_the_command_is_one_of_ours(pipeline):
     (command,) = [line for line in commands(jobs(pipeline)["consumer-groups"]) if line.startswith("kip848 ")]
     words = shlex.split(command.replace("$(cat dump/captured-at)", "2026-11-21T08:18:46Z"))
-    arguments = _parser().parse_args(words[1:])
+    arguments = _parser(words[1:]).parse_args(words[1:])
     assert arguments.sources == ["dump/log"]
     assert re.fullmatch(r"reports/[\w.]+", arguments.junit)
 

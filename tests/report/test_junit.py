@@ -38,7 +38,7 @@ def test_it_is_one_suite_with_counts():
         "errors": "0",
         "skipped": "1",
     }
-    assert [case.get("name") for case in told] == ["group_stable", "rebalance_lag", "one_owner", "epochs_rise"]
+    assert [case.get("name") for case in told] == ["group_stable", "rebalance_time", "one_owner", "epochs_rise"]
     assert {case.get("classname") for case in told} == {"kip848.check"}
 
 
@@ -52,10 +52,10 @@ def test_each_status_has_its_form():
     (printed,) = warned
     warning = line(finding("warn", message="slow"))
     assert printed.tag == "system-out"
-    assert printed.text.split("\n") == ["1 warning, 1 unknown of 12 checked: what rebalance_lag expects", warning]
+    assert printed.text.split("\n") == ["1 warning, 1 unknown of 12 checked: what rebalance_time expects", warning]
     (skipped,) = unknown
     assert (skipped.tag, skipped.get("message")) == ("skipped", "5 unknown of 15 checked: what one_owner expects")
-    assert skipped.text.split("\n")[1:] == [line(finding(message="compacted away"), judged=False), "and 4 more"]
+    assert skipped.text.split("\n")[1:] == [line(finding(message="compacted away"), evaluated=False), "and 4 more"]
     assert not list(passed)
 
 
@@ -73,9 +73,11 @@ def test_jenkins_takes_any_id(schema, made):
 def test_any_id_is_told(made):
     for case, each in zip(cases(made), made.results, strict=True):
         told = "".join(case.itertext()).split("\n")
-        judged = bool(each.errors or each.warnings)
-        found = each.violations if judged else each.unknown
-        assert [text for text in told[1:] if not text.startswith("and ")] == [line(one, judged=judged) for one in found]
+        evaluated = bool(each.errors or each.warnings)
+        found = each.violations if evaluated else each.unknown
+        assert [text for text in told[1:] if not text.startswith("and ")] == [
+            line(one, evaluated=evaluated) for one in found
+        ]
 
 
 def test_what_xml_cannot_hold_is_escaped():

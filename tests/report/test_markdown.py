@@ -54,18 +54,18 @@ class Page(HTMLParser):
         return "".join(text for text, _ in self.texts)
 
 
-def rows(found, *, judged=True, several=True):
+def rows(found, *, evaluated=True, several=True):
     signs = {"error": "\N{CROSS MARK} error", "warn": "\N{WARNING SIGN}\N{VARIATION SELECTOR-16} warning"}
     for one in found:
         epoch = "" if one.group_epoch is None else str(one.group_epoch)
         ids = [printable(one.group_id or ""), epoch, printable(one.member_id or "")]
-        told = [signs[one.severity]] * judged + [printable(one.cluster)] * several
+        told = [signs[one.severity]] * evaluated + [printable(one.cluster)] * several
         yield [*told, *ids, position(one), printable(one.message)]
 
 
 def test_the_headline_is_the_verdict():
     first, *_ = markdown(ALL).split("\n")
-    assert first == ("## \N{CROSS MARK} kip848 check: 1 of 4 expectations failed, 1 warned, 1 could not be judged")
+    assert first == ("## \N{CROSS MARK} kip848 check: 1 of 4 expectations failed, 1 warned, 1 could not be evaluated")
     assert markdown(verdict(result("a"))).startswith("## \N{WHITE HEAVY CHECK MARK} kip848 check: 1 expectation passed")
     assert "Cluster demo, captured at 2026-11-21 08:18:46.358 UTC" in Page(ALL).told()
 
@@ -75,8 +75,8 @@ def test_every_expectation_has_a_row():
     assert titles == ["Expectation", "Status", "Checked", "Violations", "Unknown"]
     assert expectations == [
         ["group_stable", "\N{CROSS MARK} failed", "43", "33", "0"],
-        ["rebalance_lag", "\N{WARNING SIGN}\N{VARIATION SELECTOR-16} warned", "12", "1", "1"],
-        ["one_owner", "\N{WHITE QUESTION MARK ORNAMENT} could not be judged", "15", "0", "5"],
+        ["rebalance_time", "\N{WARNING SIGN}\N{VARIATION SELECTOR-16} warned", "12", "1", "1"],
+        ["one_owner", "\N{WHITE QUESTION MARK ORNAMENT} could not be evaluated", "15", "0", "5"],
         ["epochs_rise", "\N{WHITE HEAVY CHECK MARK} passed", "10", "0", "0"],
     ]
 
@@ -98,7 +98,7 @@ def test_violations_stand_below_and_the_unknown_is_folded():
     assert "group_stable: 31 errors, 2 warnings of 43 checked" in page.told()
     assert "and 31 more" in page.told()
     before, after = markdown(ALL).split("<details>")
-    assert "6 could not be judged</summary>" in after
+    assert "6 could not be evaluated</summary>" in after
     assert "log begins later" in after
     assert "log begins later" not in before
     assert "<details>" not in markdown(verdict(result("a")))
@@ -119,7 +119,7 @@ def test_an_id_shows_as_itself_and_is_nothing_else(text):
     page = Page(made)
     _, violations, unknown = page.tables
     assert violations[1:] == [*rows([hostile])]
-    assert unknown[1:] == [*rows([hostile], judged=False)]
+    assert unknown[1:] == [*rows([hostile], evaluated=False)]
     assert set(page.tags) <= OURS
 
 
@@ -147,7 +147,7 @@ def test_any_id_shows_as_itself_and_is_nothing_else(made):
     page = Page(made)
     several = len(made.captured_at) > 1
     expected = [[*rows(each.violations, several=several)] for each in made.results if each.violations]
-    expected += [[*rows(each.unknown, several=several, judged=False)] for each in made.results if each.unknown]
+    expected += [[*rows(each.unknown, several=several, evaluated=False)] for each in made.results if each.unknown]
     assert [table[1:] for table in page.tables[1:]] == expected
     assert set(page.tags) <= OURS
 

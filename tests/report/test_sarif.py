@@ -39,7 +39,7 @@ def fingerprints(*results):
 def test_expectations_are_rules():
     driver = run(ALL)["tool"]["driver"]
     assert (driver["name"], driver["version"]) == ("kip848-records", __version__)
-    assert [rule["id"] for rule in driver["rules"]] == ["group_stable", "rebalance_lag", "one_owner", "epochs_rise"]
+    assert [rule["id"] for rule in driver["rules"]] == ["group_stable", "rebalance_time", "one_owner", "epochs_rise"]
     text = {"text": "what group_stable expects"}
     about = {"shortDescription": text, "fullDescription": text, "help": text}
     assert driver["rules"][0] == {"id": "group_stable", **about, "defaultConfiguration": {"level": "error"}}
@@ -60,7 +60,7 @@ def test_violations_are_results():
     assert [(found["ruleId"], found["ruleIndex"], found["kind"], found["level"]) for found in results] == [
         ("group_stable", 0, "fail", "error"),
         ("group_stable", 0, "fail", "warning"),
-        ("rebalance_lag", 1, "fail", "warning"),
+        ("rebalance_time", 1, "fail", "warning"),
     ]
     first = results[0]
     assert first["message"] == {"text": STUCK}
@@ -93,7 +93,7 @@ def test_what_is_not_listed_is_noted():
     notes = invocation["toolExecutionNotifications"]
     assert [(note["message"]["text"], note["associatedRule"]["index"]) for note in notes] == [
         ("group_stable: and 31 more violations", 0),
-        ("rebalance_lag: 1 unknown", 1),
+        ("rebalance_time: 1 unknown", 1),
         ("one_owner: 5 unknown", 2),
     ]
 

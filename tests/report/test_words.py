@@ -16,9 +16,9 @@ PASSED = result("d")
     [
         ([], "pass", "0 expectations passed"),
         ([PASSED], "pass", "1 expectation passed"),
-        ([PASSED, UNKNOWN], "unknown", "1 of 2 expectations could not be judged"),
-        ([PASSED, WARNED, UNKNOWN], "warn", "1 of 3 expectations warned, 1 could not be judged"),
-        ([UNKNOWN, WARNED, FAILED, FAILED], "fail", "2 of 4 expectations failed, 1 warned, 1 could not be judged"),
+        ([PASSED, UNKNOWN], "unknown", "1 of 2 expectations could not be evaluated"),
+        ([PASSED, WARNED, UNKNOWN], "warn", "1 of 3 expectations warned, 1 could not be evaluated"),
+        ([UNKNOWN, WARNED, FAILED, FAILED], "fail", "2 of 4 expectations failed, 1 warned, 1 could not be evaluated"),
         ([FAILED] * 1200, "fail", "1,200 of 1,200 expectations failed"),
     ],
 )
@@ -54,7 +54,7 @@ def test_a_line_says_where():
     at = "__consumer_offsets-3 offset 1234"
     assert line(finding()) == f"error: cluster demo, group payments, epoch 7, member {MEMBER}, {at}: {STUCK}"
     assert line(NOWHERE) == "warn: cluster demo: no records"
-    assert line(NOWHERE, judged=False) == "unknown: cluster demo: no records"
+    assert line(NOWHERE, evaluated=False) == "unknown: cluster demo: no records"
     assert line(finding(group_id="a\nb", member_id=None, offset=None)) == (
         rf"error: cluster demo, group a\nb, epoch 7, __consumer_offsets-3: {STUCK}"
     )

@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 
 from hypothesis import strategies as st
 
-from kip848_records.quality.results import Finding, Result, Verdict
+from kip848_records.expectations.results import Finding, Result, Verdict
 
 CAPTURED = datetime(2026, 11, 21, 8, 18, 46, 358_000, timezone.utc)
 MEMBER = "AO+GgHMxReaKGwL+kgwOyw"
@@ -37,7 +37,7 @@ NOWHERE = finding(
 
 ALL = verdict(
     result("group_stable", [finding(), finding("warn", member_id=None)], errors=31, warnings=2),
-    result("rebalance_lag", [finding("warn", message="slow")], unknown=[finding(message="log begins later")]),
+    result("rebalance_time", [finding("warn", message="slow")], unknown=[finding(message="log begins later")]),
     result("one_owner", unknown=[finding(message="compacted away")], unknowns=5),
     result("epochs_rise"),
 )
@@ -84,7 +84,7 @@ findings = st.builds(
 @st.composite
 def verdicts(draw):
     """Verdicts of a few expectations, whose counts may be higher than what they list."""
-    names = draw(st.lists(st.sampled_from(["group_stable", "rebalance_lag", "one_owner"]), unique=True))
+    names = draw(st.lists(st.sampled_from(["group_stable", "rebalance_time", "one_owner"]), unique=True))
     made = []
     for name in names:
         found, unknown = draw(st.lists(findings, max_size=3)), draw(st.lists(findings, max_size=2))

@@ -41,6 +41,10 @@ def records_of(folder):
     return [decoded(row) for row in rows_of(folder) if row["key"][1] != OFFSET_COMMIT]
 
 
-def in_ms(row):
-    """A row of the truth with times as ms since 1970, as the plain replay has them."""
-    return {name: round(v.timestamp() * 1000) if hasattr(v, "timestamp") else v for name, v in row.items()}
+def in_ms(value):
+    """A row of the truth with times as ms since 1970, nested ones too."""
+    if isinstance(value, dict):
+        return {name: in_ms(nested) for name, nested in value.items()}
+    if isinstance(value, list):
+        return [in_ms(nested) for nested in value]
+    return round(value.timestamp() * 1000) if hasattr(value, "timestamp") else value

@@ -1,4 +1,4 @@
-"""Logs told by hand, a few lines each: tests and examples say who joins, leaves, and when.
+"""Logs written by hand, a few lines each: tests and examples say who joins, leaves, and when.
 
     story = Scenario()
     story.topic("orders", partitions=4)
@@ -9,7 +9,7 @@
     story.advance(20_000)
     capture = story.capture()
 
-`capture.records` is the log, `capture.truth` what the simulator knows about it.
+`capture.records` is the log, `capture.truth` has the rows of each table as the simulator knows them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kip848_records.simulate.spec import START_MS
 from kip848_records.simulate.truth import Truth, collect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from kip848_records.simulate.broker.cluster import Topic
     from kip848_records.simulate.broker.coordinator import Clock
@@ -42,7 +42,7 @@ class Capture:
     """A simulated log and the truth about it.
 
     `records`: by partition and offset, each `partition, offset, timestamp` (ms), `type`, `key` and `value` in the forms
-    of Kafka's JSON, `value` None for a tombstone. `truth`: rows by the name of their timeline, times in ms. `topics`:
+    of Kafka's JSON, `value` None for a tombstone. `truth`: rows by the name of their table, times in ms. `topics`:
     names by id.
     """
 
@@ -85,8 +85,7 @@ class Scenario:
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic, likewise."""
-        del self.cluster.topics[name]
-        self.cluster.version += 1
+        self.cluster.delete(name)
         self._wake()
 
     def grow(self, name: str, partitions: int) -> None:
@@ -97,8 +96,8 @@ class Scenario:
     def group(self, group_id: str) -> ScenarioGroup:
         """Return the group of that id, which has no members before they join."""
         if group_id not in self._groups:
-            truth = Truth(group_id)
-            coordinator = Coordinator(group_id, self.cluster, self.release, self._clock, truth.witnesses)
+            truth = Truth(offsets_partition(group_id, self._partitions), group_id)
+            coordinator = Coordinator(group_id, self.cluster, self.release, self._clock, truth.observers)
             clients = Clients(coordinator)
             clients.now = self.now
             self._groups[group_id] = ScenarioGroup(clients, truth)
@@ -116,22 +115,15 @@ class Scenario:
 
     def capture(self, captured_at: int | None = None) -> Capture:
         """End the story; return its log and the truth as of `captured_at`, by default the newest timestamp."""
-        records = []
-        for partition, operations in self._by_partition().items():
-            offset = 0
-            for operation in operations:
-                operation.base_offset = offset
-                for record in operation.records:
-                    place = {"partition": partition, "offset": offset, "timestamp": operation.timestamp}
-                    records.append({**place, "type": record.key_type, "key": record.key, "value": record.value})
-                    offset += 1
+        records = [
+            record for partition, operations in self._by_partition().items() for record in logged(partition, operations)
+        ]
         if captured_at is None:
             captured_at = max((record["timestamp"] for record in records), default=self.now)
         truths = [group.truth for group in self._groups.values()]
         for truth in truths:
             truth.close(captured_at)
-        topics = {topic.topic_id: topic.name for topic in self.cluster.topics.values()}
-        return Capture(records, collect(truths), topics, captured_at, self.release)
+        return Capture(records, collect(truths), self.cluster.names, captured_at, self.release)
 
     def _by_partition(self) -> dict[int, list[Operation]]:
         operations: dict[int, list[Operation]] = {}
@@ -139,6 +131,17 @@ class Scenario:
             partition = offsets_partition(group_id, self._partitions)
             operations.setdefault(partition, []).extend(group.clients.coordinator.operations)
         return {partition: sorted(operations[partition], key=lambda o: o.time) for partition in sorted(operations)}
+
+
+def logged(partition: int, operations: Iterable[Operation]) -> Iterator[dict[str, Any]]:
+    """Give the operations of a partition, in the order of time, their offsets; return the records of a capture."""
+    offset = 0
+    for operation in operations:
+        operation.base_offset = offset
+        for record in operation.records:
+            place = {"partition": partition, "offset": offset, "timestamp": operation.timestamp}
+            yield {**place, "type": record.key_type, "key": record.key, "value": record.value}
+            offset += 1
 
 
 class ScenarioGroup:
@@ -217,9 +220,9 @@ class ScenarioMember:
             raise ValueError(f"{self._client.member_id} is not away any more: its session expired")
         return ScenarioMember(self._clients, client)
 
-    def subscribe(self, topics: Iterable[str]) -> None:
-        """Subscribe to other topics."""
-        self._clients.subscribe(self._client, frozenset(topics))
+    def subscribe(self, topics: Iterable[str], regex: str | None = None) -> None:
+        """Subscribe to other topics, and by another regular expression unless that is None."""
+        self._clients.subscribe(self._client, frozenset(topics), regex)
 
     def heartbeat(self) -> None:
         """Heartbeat now, before the interval is over."""

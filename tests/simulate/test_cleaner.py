@@ -9,6 +9,7 @@ import pytest
 from kip848_records.simulate import Simulation, simulate
 from kip848_records.simulate.cleaner import clean
 from kip848_records.simulate.log import KAFKA_ROWS
+from kip848_records.simulate.truth.schemas import SCHEMAS
 from tests.simulate.decoded import rows_of
 
 SPEC = {"groups": 8, "hours": 0.5, "happening_s": 40, "seed": 2, "partitions": 2, "commit_interval_ms": 30_000}
@@ -49,10 +50,9 @@ def test_the_last_record_of_each_key_stays(full, retention, tmp_path):
 
 def test_the_truth_knows_of_no_compaction(full, tmp_path):
     compacted = simulate(Simulation(**SPEC, compacted=True), tmp_path / "out")
-    for timeline in ("epoch_timeline", "rebalance_lag", "partition_handover", "group_state_timeline"):
-        assert pq.read_table(compacted.truth / f"{timeline}.parquet").equals(
-            pq.read_table(full.truth / f"{timeline}.parquet")
-        )
+    for table in SCHEMAS:
+        rows = pq.read_table(compacted.truth / f"{table}.parquet")
+        assert rows.equals(pq.read_table(full.truth / f"{table}.parquet"))
 
 
 def row(key, value, offset):

@@ -14,7 +14,7 @@ from kip848_records.simulate import Simulation, simulate
 from kip848_records.simulate.broker.cluster import offsets_partition
 from tests.simulate.decoded import OFFSET_COMMIT, decoded, records_of, rows_of
 
-SPEC = {"groups": 16, "members": 3, "hours": 0.3, "happening_s": 30, "seed": 11, "commit_interval_ms": 20_000}
+SPEC = {"groups": 16, "members": 3, "hours": 0.3, "happening_s": 30, "seed": 16, "commit_interval_ms": 20_000}
 
 
 @pytest.fixture(scope="module")

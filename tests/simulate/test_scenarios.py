@@ -1,4 +1,4 @@
-"""What the simulator says is true, against short stories whose timelines were worked out by hand.
+"""What the simulator says is true, against short stories whose rows were worked out by hand.
 
 Times are in ms since the story began. A member heartbeats every 5 s from when it joined.
 """
@@ -7,33 +7,8 @@ import pytest
 
 from kip848_records.simulate.broker.releases import KAFKA_4_0, KAFKA_4_3
 from kip848_records.simulate.spec import START_MS
-from tests.simulate.replayed import replayed
 from tests.simulate.scenario import Scenario
-
-TIMES = {"bumped_at", "assigned_at", "converged_at", "target_at", "reconciled_at", "first_bumped_at"}
-TIMES |= {"released_at", "acquired_at", "from_at", "to_at"}
-
-
-def rows(capture, timeline, *columns):
-    """The columns of a timeline's rows, in order, once the plain replay has said the same."""
-    again = replayed(capture.records, capture.captured_at)[timeline]
-    found = sorted((tuple(cell(row, name) for name in columns) for row in capture.truth[timeline]), key=repr)
-    assert found == sorted((tuple(cell(row, name) for name in columns) for row in again), key=repr)
-    return sorted(found, key=lambda row: [(value is not None, value) for value in row])
-
-
-def cell(row, name):
-    return row[name] - START_MS if name in TIMES and row[name] is not None else row[name]
-
-
-def story_of_two(**options):
-    story = Scenario()
-    story.topic("orders", partitions=4)
-    group = story.group("checkout")
-    ann = group.join("ann", ["orders"], **options)
-    story.advance(5_000)
-    bob = group.join("bob", ["orders"])
-    return story, group, ann, bob
+from tests.simulate.stories import rows, story_of_two
 
 
 def test_a_member_joins_and_waits_for_the_partitions_of_another():
@@ -51,7 +26,7 @@ def test_a_member_joins_and_waits_for_the_partitions_of_another():
         "partitions_moved",
     )
     assert rows(capture, "epoch_timeline", *columns) == [
-        (2, "member_joined", 0, 0, 0, "converged", 1, 0),
+        (2, "member_joined", 0, 0, 0, "converged", 1, None),
         (3, "member_joined", 5_000, 5_000, 15_000, "converged", 2, 2),
     ]
     columns = ("group_epoch", "member_id", "target_at", "reconciled_at", "lag_ms", "revoke_ms", "wait_ms", "blocked_by")
@@ -71,7 +46,7 @@ def test_a_member_joins_and_waits_for_the_partitions_of_another():
         "group_epoch",
     )
     assert rows(capture, "partition_handover", *columns) == [
-        *((0, partition, None, None, "ann", None, False, 2) for partition in range(4)),
+        *((0, partition, None, None, "ann", None, None, 2) for partition in range(4)),
         *((15_000, partition, "ann", 12_000, "bob", 3_000, True, 3) for partition in (2, 3)),
     ]
     assert rows(capture, "group_state_timeline", "from_at", "to_at", "state", "from_offset", "history") == [
@@ -96,6 +71,11 @@ def test_a_member_that_does_not_revoke_is_fenced():
         (3, "ann", "left", False, None, 61_000, 0, []),
         (3, "bob", "reconciled", True, 70_000, 0, 70_000, ["ann"]),
         (4, "bob", "reconciled", False, 4_000, 0, 0, []),
+    ]
+    # Bob has not been reconciled since his first epoch was bumped.
+    assert rows(capture, "rebalance_lag", "group_epoch", "member_id", "first_bumped_at", "behind_since")[2:] == [
+        (3, "bob", 5_000, 5_000),
+        (4, "bob", 71_000, 5_000),
     ]
 
 
@@ -236,11 +216,62 @@ def test_causes():
     story.grow("orders", 4)
     story.advance(10_000)
     ann.leave()
-    causes = [cause for _, cause in rows(story.capture(), "epoch_timeline", "group_epoch", "cause")]
-    # A topic that is new to the group is written as type 4, and that counts first.
-    new_topic = "topic_metadata_changed"
-    joined = ["member_joined", "member_joined"]
-    assert causes == [new_topic, *joined, new_topic, "subscription_changed", new_topic, "member_left"]
+    columns = ("group_epoch", "cause", "metadata_changed", "trigger_member_ids")
+    assert rows(story.capture(), "epoch_timeline", *columns) == [
+        (1, "member_joined", False, ("ann",)),
+        (2, "member_joined", False, ("bob",)),
+        (3, "member_joined", False, ("reg",)),
+        # Type 4 comes with it, for the group had no such topic; the topic itself did not change.
+        (4, "regex_resolved", False, ()),
+        (5, "subscription_changed", False, ("ann",)),
+        (6, "topic_metadata_changed", True, ()),
+        (7, "member_left", False, ("ann",)),
+    ]
+
+
+def test_the_trigger_is_told_apart_from_a_topic_that_changed_as_well():
+    story = Scenario()
+    story.topic("orders", partitions=2)
+    group = story.group("checkout")
+    ann = group.join("ann", ["orders"], instance_id="a")
+    story.advance(4_000)
+    story.grow("orders", 4)
+    group.join("bob", ["orders"])  # before ann's next heartbeat
+    story.advance(30_000)
+    ann.go_away()
+    story.advance(1_000)
+    story.grow("orders", 6)
+    ann.come_back("ann-again")  # before bob's next heartbeat
+    story.advance(10_000)
+    columns = ("group_epoch", "cause", "metadata_changed", "trigger_member_ids")
+    assert rows(story.capture(), "epoch_timeline", *columns) == [
+        (2, "member_joined", False, ("ann",)),
+        (3, "member_joined", True, ("bob",)),
+        (4, "topic_metadata_changed", True, ()),
+    ]
+
+
+def test_subscriptions_change_by_names_and_by_regular_expressions_and_for_successors():
+    story = Scenario()
+    story.topic("orders", partitions=2)
+    story.topic("payments", partitions=2)
+    group = story.group("checkout")
+    ann = group.join("ann", ["orders"], instance_id="a")
+    bob = group.join("bob", ["orders"])
+    story.advance(20_000)
+    bob.subscribe(["orders"])  # no change: nothing is written
+    story.advance(10_000)
+    bob.subscribe([], regex="pay.*")
+    story.advance(10_000)
+    ann.go_away()
+    story.advance(1_000)
+    ann.come_back("ann-again", ["payments"])
+    story.advance(10_000)
+    columns = ("group_epoch", "cause", "trigger_member_ids")
+    assert rows(story.capture(), "epoch_timeline", *columns)[2:] == [
+        (4, "subscription_changed", ("bob",)),
+        (5, "subscription_changed", ("ann-again",)),
+    ]
 
 
 @pytest.mark.parametrize("release", [KAFKA_4_0, KAFKA_4_3], ids=lambda release: release.name)

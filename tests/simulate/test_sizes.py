@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from kip848_records.simulate import Simulation
-from kip848_records.simulate.behaviour import Life
+from kip848_records.simulate.behaviour import GroupScenario
 
 SPEC = Simulation(groups=4_000, largest=5_000)
 CHANCE = Random(1)  # noqa: S311 - a log, not a secret
@@ -32,4 +32,4 @@ def test_a_large_group_has_a_topic_with_a_partition_for_each_member():
 
 
 def test_the_hot_group_is_never_at_rest():
-    assert Life(SPEC, 0, lambda time: time).kind == "churn"
+    assert GroupScenario(SPEC, 0, lambda time: time).kind == "churn"

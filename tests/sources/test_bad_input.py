@@ -45,24 +45,24 @@ def test_a_folder_of_files_of_another_format_than_the_one_named(spark, captures,
 def test_a_folder_of_other_files(spark, tmp_path):
     (tmp_path / "README.md").write_text("Hello")
     error = refused(spark, tmp_path)
-    assert error.message == f"{tmp_path} is no dump of __consumer_offsets by its file names"
+    assert error.message == f"{tmp_path} is not a dump of __consumer_offsets: its file names match no format"
     assert error.hint.endswith("--format segments|parquet|delta|json")
 
 
 @pytest.mark.parametrize("source_format", [None, "segments", "parquet", "json", "delta"])
 def test_the_tables_of_an_audit(spark, tmp_path, source_format):
-    out = tmp_path / "an [audit]'s"
-    made_tables.write(spark, out, "c", audit_runs=[{"version": "1"}], group_event=[{"group_id": "g"}])
+    made_tables.write(tmp_path / "made", "c", audit_runs=[{"version": "1"}], group_state=[{"group_id": "g"}])
+    out = (tmp_path / "made").rename(tmp_path / "an [audit]'s")
     error = refused(spark, out, source_format)
     assert error.message == f"{out} holds the tables of an audit, not a log"
-    assert error.hint.startswith("name the log ")
+    assert error.hint.startswith("pass the log ")
     assert (
         refused(spark, f"file:{out}/", source_format).message == f"file:{out}/ holds the tables of an audit, not a log"
     )
 
 
 def test_the_tables_of_an_audit_that_lie_elsewhere(spark, tmp_path, monkeypatch):
-    made_tables.write(spark, tmp_path, "c", audit_runs=[{"version": "1"}], group_event=[{"group_id": "g"}])
+    made_tables.write(tmp_path, "c", audit_runs=[{"version": "1"}], group_state=[{"group_id": "g"}])
     monkeypatch.setattr(files, "local_path", lambda *_: None)
     assert refused(spark, tmp_path).message == f"{tmp_path} holds the tables of an audit, not a log"
 
@@ -76,7 +76,7 @@ def test_folders_that_spark_cannot_read_together(spark, tmp_path):
 
 def test_a_readme_as_the_source(spark, tmp_path):
     (tmp_path / "README.md").write_text("Hello")
-    assert "is no dump of __consumer_offsets" in refused(spark, tmp_path / "README.md").message
+    assert "is not a dump of __consumer_offsets" in refused(spark, tmp_path / "README.md").message
 
 
 def test_a_readme_called_json(spark, tmp_path):
@@ -123,12 +123,12 @@ def test_a_truncated_parquet_file(spark, tmp_path):
     dump(path, value=b"")
     path.write_bytes(path.read_bytes()[:-20])
     error = refused(spark, path)
-    assert error.message == f"file:{path} cannot be read: it is damaged, cut short or of another format"
+    assert error.message == f"file:{path} cannot be read: it is damaged, truncated or of another format"
 
 
 def test_what_is_not_delta(spark, tmp_path):
     dump(tmp_path / "a.parquet", value=b"")
-    assert refused(spark, tmp_path, "delta").message == f"{tmp_path} is no Delta table"
+    assert refused(spark, tmp_path, "delta").message == f"{tmp_path} is not a Delta table"
 
 
 def test_damage_that_shows_later_is_told_in_the_same_way(spark, tmp_path):

@@ -1,19 +1,23 @@
 """A Kafka client's settings are read as Kafka's tools read them, and their secrets are in no text."""
 
+from random import Random
+
 import pytest
+from pyspark.errors import IllegalArgumentException
 
 from kip848_records.errors import InputError
 from kip848_records.sources.topic.client_properties import ClientSettings, read_client_settings
+from kip848_records.sources.topic.properties import parse_properties
 
 LOGIN = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="reader" password="%s";'
 
 
 @pytest.fixture
-def read(spark, tmp_path):
+def read(tmp_path):
     def read_text(text, encoding="latin-1"):
         path = tmp_path / "client.properties"
         path.write_text(text, encoding)
-        return read_client_settings(spark, str(path)).values
+        return read_client_settings(str(path)).values
 
     return read_text
 
@@ -46,7 +50,7 @@ def test_references_are_resolved_here(read, tmp_path, monkeypatch):
         ("${env:KIP848_NOBODY}", "the environment has no variable KIP848_NOBODY"),
         ("${file:FOLDER/none.properties:password}", "FOLDER/none.properties holds no client settings: No such file"),
         ("${file:FOLDER/client.properties:pass}", "FOLDER/client.properties has no key pass"),
-        ("${vault:secret/kafka:password}", "there is no provider vault of that form; there are ${env:NAME}"),
+        ("${vault:secret/kafka:password}", "there is no provider vault of that form; use ${env:NAME}"),
         ("${env:a:b}", "there is no provider env of that form"),
         ("${file:b}", "there is no provider file of that form"),
     ],
@@ -69,14 +73,14 @@ def test_all_settings_that_are_not_the_user_s_are_refused_in_one_line(read, tmp_
 
 def test_names_as_for_spark_are_refused(read):
     error = refused(read, "kafka.security.protocol=SSL\nclient.id=a\n")
-    assert "sets kafka.security.protocol, as for Spark; leave out the 'kafka.'" in str(error)
+    assert "sets kafka.security.protocol, as for Spark; remove the prefix 'kafka.'" in str(error)
 
 
-def test_a_file_that_is_not_there(spark, tmp_path):
+def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="none holds no client settings: No such file or directory; expected a client"):
-        read_client_settings(spark, f"{tmp_path}/none")
+        read_client_settings(f"{tmp_path}/none")
     with pytest.raises(InputError, match="holds no client settings: Is a directory"):
-        read_client_settings(spark, str(tmp_path))
+        read_client_settings(str(tmp_path))
 
 
 def test_a_broken_escape(read):
@@ -125,3 +129,23 @@ def test_a_secret_within_another_does_not_uncover_the_rest():
 
 def test_nothing_to_mask():
     assert ClientSettings({"a.password": "", "b.secret": " "}).masked("a b") == "a b"
+
+
+def test_every_text_is_read_as_java_reads_it(classic):
+    random, jvm = Random(1), classic._jvm  # noqa: S311
+    parts = [*"\\\\\\\n\r\t\f  :=#!ab", "\r\n", "\\u00e9", "\\u", "\\n", "é", "key=value\n"]
+    for _ in range(1000):
+        text = "".join(random.choices(parts, k=random.randint(0, 20)))
+        java = jvm.java.util.Properties()
+        try:
+            java.load(jvm.java.io.StringReader(text))
+        except IllegalArgumentException:
+            with pytest.raises(ValueError, match="four hexadecimal digits"):
+                parse_properties(text)
+        else:
+            names = list(java.stringPropertyNames())
+            assert parse_properties(text) == {name: java.getProperty(name) for name in names}, repr(text)
+
+
+def test_a_character_of_two_escapes():
+    assert parse_properties("a=\\ud83d\\udc0d") == {"a": "\N{SNAKE}"}

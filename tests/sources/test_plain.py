@@ -108,7 +108,7 @@ def test_a_file_that_the_system_keeps_from_this_user_is_not_called_damaged(folde
         raise PermissionError(EACCES, "Permission denied")  # to root, who may read all, the system never says so
 
     monkeypatch.setattr(segments, "open", denied, raising=False)
-    with pytest.raises(InputError, match=rf"{0:020}\.log cannot be read: Permission denied; read it as a user who may"):
+    with pytest.raises(InputError, match=rf"{0:020}\.log cannot be read: Permission denied; read it as a user"):
         read_plain(str(tmp_path))
 
 

@@ -7,11 +7,17 @@ import pytest
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
-from kip848_records.history import copy_history
-from kip848_records.sources import read_log, reading, segments, settle_transactions
-from kip848_records.sources.copies import drop_copies
+from kip848_records.sources import (
+    find_copies,
+    merged_rows,
+    read_log,
+    read_sources,
+    reading,
+    resolve_transactions,
+    segments,
+)
 from tests.dump_log import read_dump_logs
-from tests.log_rows import in_log_order
+from tests.log_rows import assert_same_rows, coverage_of, in_log_order
 from tests.protocol.segment_writer import Record, write_batch, write_marker
 
 _ODD_NAMES = [
@@ -31,7 +37,7 @@ def partition(captures):
 
 @pytest.fixture(scope="module")
 def expected(spark, partition):
-    return in_log_order(read_log(spark, str(partition)))
+    return read_log(spark, str(partition))
 
 
 def offset_commit(offset):
@@ -42,16 +48,11 @@ def offset_commit(offset):
 
 
 def outcomes(log):
-    return [row["transaction"] for row in in_log_order(settle_transactions(log)) if row["control"] is None]
-
-
-def records(rows):
-    """Without the rows in which files tell what they cover."""
-    return [row for row in rows if row["control"] not in ("start", "file", "gap", "end")]
+    return [row["transaction"] for row in in_log_order(resolve_transactions(log)) if row["control"] is None]
 
 
 def segment(folder, base_offset, *batches):
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{base_offset:020}.log").write_bytes(b"".join(batches))
 
 
@@ -64,7 +65,7 @@ def test_every_record_is_what_kafka_s_own_tool_says(spark, capture):
 
 def test_one_file(spark, partition, expected):
     (file,) = partition.glob("*.log")
-    assert in_log_order(read_log(spark, str(file))) == expected
+    assert_same_rows(read_log(spark, str(file)), expected)
 
 
 def test_a_broker_s_data_folder(spark, partition, expected, tmp_path):
@@ -73,7 +74,7 @@ def test_a_broker_s_data_folder(spark, partition, expected, tmp_path):
     for name in ("0.index", "0.timeindex", "5.snapshot", "0.txnindex", "leader-epoch-checkpoint", "3.log.deleted"):
         (beside / name).write_bytes(b"\x00" * 100)
     (beside / "partition.metadata").write_text("version: 0\n")
-    (beside / f"{expected[-1]['offset'] + 1:020}.log").touch()
+    (beside / f"{in_log_order(expected)[-1]['offset'] + 1:020}.log").touch()
     other = b"nothing of ours"
     for folder in (
         "orders-0",
@@ -84,7 +85,7 @@ def test_a_broker_s_data_folder(spark, partition, expected, tmp_path):
         segment(tmp_path / folder, 0, other)
     (tmp_path / "meta.properties").write_text("node.id=1\n")
     (tmp_path / "notes.json").write_text("{}")
-    assert in_log_order(read_log(spark, str(tmp_path))) == expected
+    assert_same_rows(read_log(spark, str(tmp_path)), expected)
 
 
 class TestSwapFiles:
@@ -101,7 +102,7 @@ class TestSwapFiles:
         swap = file.rename(f"{file}.swap")
         (folder / f"{file.name}.deleted").write_bytes(b"what was there before")
         path = {"data": folder.parent, "folder": folder, "file": swap, "brokers": folder.parents[1]}[level]
-        assert in_log_order(read_log(spark, str(path))) == expected
+        assert_same_rows(read_log(spark, str(path)), expected)
 
     @pytest.mark.parametrize("level", ["data", "folder", "files"])
     def test_one_beside_the_segment_is_left_alone(self, spark, folder, expected, level):
@@ -109,14 +110,15 @@ class TestSwapFiles:
         swap = folder / f"{file.name}.swap"
         swap.write_bytes(b"garbage " * 50)
         paths = {"data": [folder.parent], "folder": [folder], "files": [file, swap]}[level]
-        assert in_log_order(read_log(spark, map(str, paths))) == expected
+        assert_same_rows(read_log(spark, map(str, paths)), expected)
 
     def test_what_cannot_be_read_of_one_names_it(self, spark, tmp_path):
         segment(tmp_path / "__consumer_offsets-4", 17, b"garbage " * 50)
         (file,) = tmp_path.glob("*/*.log")
         file.rename(f"{file}.swap")
-        (row,) = read_log(spark, str(tmp_path)).filter("control is null").collect()
-        assert f"/__consumer_offsets-4/{17:020}.log.swap: " in row.error
+        (row,) = in_log_order(read_log(spark, str(tmp_path)))
+        assert f"/__consumer_offsets-4/{17:020}.log.swap: " in row["error"]
+        assert row["error_code"] == "not_a_segment"
 
     def test_segments_that_it_replaces_may_still_be_there(self, spark, tmp_path):
         folder = tmp_path / "__consumer_offsets-0"
@@ -125,37 +127,39 @@ class TestSwapFiles:
         file.rename(f"{file}.swap")
         segment(folder, 4, write_batch([offset_commit(4), offset_commit(5)]))
         segment(folder, 6, write_batch([offset_commit(6)]))
-        log = drop_copies(read_log(spark, str(tmp_path)))
-        told = [(row["offset"], row["error"]) for row in in_log_order(log) if row["control"] is None]
+        batch = read_sources(spark, find_copies(spark, str(tmp_path)), offset_commits=True)
+        assert batch.needs_merge
+        log = merged_rows(batch, lambda rows, _: rows)
+        told = [(row["offset"], row["error"]) for row in in_log_order(log)]
         assert told == [(offset, None) for offset in (1, 4, 5, 6)]
-        (history,) = copy_history(log).collect()
-        assert (history.first_offset, history.complete_from, history.last_offset) == (0, 5, 6)
-        assert not history.head_missing
+        (copy,) = coverage_of(log).copies
+        # No key is repeated: the cleaner may have been anywhere.
+        assert (copy.first_offset, copy.complete_from, copy.last_offset) == (0, 7, 6)
+        assert not copy.log_start_missing
 
 
 @pytest.mark.parametrize("name", _ODD_NAMES)
 def test_paths_are_taken_as_they_are_written(spark, partition, expected, tmp_path, name):
     shutil.copytree(partition, tmp_path / name / "__consumer_offsets-0")
-    assert read_log(spark, str(tmp_path / name)).count() == len(expected)
+    assert_same_rows(read_log(spark, str(tmp_path / name)), expected)
 
 
 @pytest.mark.parametrize("form", ["{}/", "file:{}", "file://{}"])
 def test_a_path_may_end_in_a_slash_or_be_a_uri(spark, partition, expected, form):
-    assert read_log(spark, form.format(partition)).count() == len(expected)
+    assert_same_rows(read_log(spark, form.format(partition)), expected)
 
 
-def test_a_colon_in_a_path_needs_the_partition_s_own_folder(spark, partition, expected, tmp_path):
+def test_a_path_may_have_a_colon_in_it(spark, partition, expected, tmp_path):
     parent = tmp_path / "copied 2026-11-21T08:00:00"
     shutil.copytree(partition, parent / "__consumer_offsets-0")
-    assert in_log_order(read_log(spark, str(parent / "__consumer_offsets-0"))) == expected
-    with pytest.raises(InputError, match="has a colon in it"):
-        read_log(spark, str(parent))
+    for path in (parent, parent / "__consumer_offsets-0"):
+        assert_same_rows(read_log(spark, str(path)), expected)
 
 
 def test_a_path_may_be_relative(spark, partition, expected):
     # The JVM keeps the folder that it was started in.
     cwd = spark.sparkContext._jvm.java.lang.System.getProperty("user.dir")
-    assert in_log_order(read_log(spark, str(partition.relative_to(cwd)))) == expected
+    assert_same_rows(read_log(spark, str(partition.relative_to(cwd))), expected)
 
 
 @pytest.mark.parametrize(
@@ -182,9 +186,9 @@ def test_empty_segments_are_no_rows(spark, tmp_path):
 def test_what_is_no_segment_inside_becomes_an_error_row_that_names_its_file(spark, partition, expected, tmp_path):
     shutil.copytree(partition, tmp_path / "__consumer_offsets-0")
     segment(tmp_path / "__consumer_offsets-4", 17, b"garbage " * 50)
-    rows = in_log_order(read_log(spark, str(tmp_path)))
-    assert rows[: len(expected)] == expected
-    (error,) = [row for row in rows[len(expected) :] if row["control"] is None]
+    log = read_log(spark, str(tmp_path))
+    assert_same_rows(log.filter("error IS NULL"), expected)
+    (error,) = in_log_order(log.filter("error IS NOT NULL"))
     assert f"/__consumer_offsets-4/{17:020}.log: " in error["error"]
     assert error["partition"] == 4
 
@@ -194,7 +198,7 @@ def test_a_log_file_of_another_kind_is_refused(spark, tmp_path, name):
     file = tmp_path / name
     file.parent.mkdir(exist_ok=True)
     file.write_text("started\n")
-    with pytest.raises(InputError, match=rf"{name} is no segment .*<partition>/<base offset>\.log"):
+    with pytest.raises(InputError, match=rf"{name} is not a segment .*<partition>/<base offset>\.log"):
         read_log(spark, str(file))
 
 
@@ -223,7 +227,7 @@ class TestFilesOneByOne:
         assert "ReadSchema: struct<path:string>" in plan
 
     def test_another_file_system(self, spark, partition, expected, elsewhere):
-        assert in_log_order(read_log(spark, f"{elsewhere(partition)}/__consumer_offsets-0")) == expected
+        assert_same_rows(read_log(spark, f"{elsewhere(partition)}/__consumer_offsets-0"), expected)
 
     def test_a_file_too_large_for_another_file_system(self, spark, partition, elsewhere, monkeypatch):
         (file,) = partition.glob("*.log")
@@ -281,8 +285,54 @@ class TestTransactions:
         segment(folder, base_offset, file.read_bytes()[cut:])
         log = read_log(spark, str(tmp_path))
         assert log.filter("transaction = 'pending'").count() > 0
-        expected = in_log_order(read_log(spark, str(whole)))
-        assert records(in_log_order(settle_transactions(log))) == records(expected)
+        assert_same_rows(resolve_transactions(log), read_log(spark, str(whole)))
+
+
+class TestOverlappingFiles:
+    """Where files of a partition may hold the same offsets, the rows are merged; else that is spared."""
+
+    @pytest.fixture
+    def needs_merge(self, spark, tmp_path):
+        def needs_merge(*files):
+            for base_offset, batches in files:
+                segment(tmp_path / "__consumer_offsets-0", base_offset, *batches)
+            return read_sources(spark, find_copies(spark, str(tmp_path)), offset_commits=True).needs_merge
+
+        return needs_merge
+
+    def test_files_that_follow_each_other(self, needs_merge):
+        first = write_batch([offset_commit(0)]), write_batch([offset_commit(1), offset_commit(2)])
+        assert not needs_merge((0, first), (3, [write_batch([offset_commit(4)])]), (9, []))
+
+    def test_a_file_that_reaches_into_the_next(self, needs_merge):
+        assert needs_merge(
+            (0, [write_batch([offset_commit(0), offset_commit(3)])]), (3, [write_batch([offset_commit(3)])])
+        )
+
+    def test_a_file_whose_end_cannot_be_told(self, needs_merge):
+        assert needs_merge((0, [write_batch([offset_commit(0)]), bytes(20)]), (3, [write_batch([offset_commit(3)])]))
+
+    def test_equal_rows_are_there_once(self, spark, tmp_path):
+        segment(tmp_path / "__consumer_offsets-0", 0, write_batch([offset_commit(0), offset_commit(3)]))
+        segment(tmp_path / "__consumer_offsets-0", 3, write_batch([offset_commit(3), offset_commit(4)]))
+        batch = read_sources(spark, find_copies(spark, str(tmp_path)), offset_commits=True)
+        assert [row["offset"] for row in in_log_order(merged_rows(batch, lambda rows, _: rows))] == [0, 3, 4]
+
+
+def test_what_only_batches_tell_of_a_record(spark, tmp_path):
+    key = b"\x00\x03\x00\x01g"
+    batches = [
+        write_batch([Record(0, 5, key, b"")], leader_epoch=7, log_append_time=9),
+        write_batch([Record(1, 5, key, b"")], leader_epoch=-1, producer_id=4),
+    ]
+    segment(tmp_path / "__consumer_offsets-3", 0, *batches)
+    told = [
+        tuple(
+            row[name] for name in ("partition", "key_type", "group_id", "leader_epoch", "timestamp_type", "producer_id")
+        )
+        for row in in_log_order(read_log(spark, str(tmp_path)))
+    ]
+    assert told == [(3, 3, "g", 7, 1, -1), (3, 3, "g", None, 0, 4)]
 
 
 def inside_a_transaction(log):

@@ -9,8 +9,10 @@ from pyspark.sql import functions as F
 from kip848_records import cli
 from kip848_records.errors import InputError
 from kip848_records.sources import find_copies, read_log
-from kip848_records.sources.copies import CONFLICT, drop_copies, merge_copies
-from tests.audits import dumped
+from kip848_records.sources.copies import drop_copies, merge_copies
+from kip848_records.sources.error_codes import ErrorCode
+from kip848_records.sources.log import is_readable
+from tests.dump_log import read_dump_logs
 from tests.log_rows import log_of
 
 EPOCH, OTHER, COMMIT = b"\x00\x03\x00\x01g", b"\x00\x03\x00\x01h", b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00"
@@ -39,8 +41,8 @@ class TestPaths:
             (str(dump), "parquet", 4),
             (str(paths[2]), "segments", 1),
         ]
-        rows = read_log(spark, map(str, paths)).groupBy("copies").agg(F.count_if(F.col("control").isNull()).alias("n"))
-        assert {row.copies[0]: row.n for row in rows.collect()}.keys() == set(map(str, paths))
+        rows = read_log(spark, map(str, paths)).groupBy("copies").agg(F.count_if(is_readable()).alias("n"))
+        assert {row.copies[0] for row in rows.collect() if row.n} == set(map(str, paths))
 
     def test_a_path_that_is_given_twice_is_read_once(self, spark, dump):
         assert len(found(spark, dump, dump)) == 1
@@ -80,7 +82,7 @@ class TestPaths:
 
     def test_one_that_is_foreign_is_named(self, spark, capture, tmp_path):
         (tmp_path / "README.md").write_text("Hello")
-        with pytest.raises(InputError, match=f"^{tmp_path} is no dump of __consumer_offsets"):
+        with pytest.raises(InputError, match=f"^{tmp_path} is not a dump of __consumer_offsets"):
             read_log(spark, [str(capture), str(tmp_path)])
 
     @pytest.mark.usefixtures("spark")
@@ -89,7 +91,8 @@ class TestPaths:
         shutil.copytree(folder, tmp_path / "__consumer_offsets-0")
         assert cli.main(["inspect", str(folder), str(tmp_path), "--json", "--type", "3"]) == 0
         offsets = [json.loads(line)["offset"] for line in capsys.readouterr().out.splitlines()]
-        assert offsets == [r["offset"] for r in dumped(capture.parent) if r["partition"] == 0 and r["type"] == 3]
+        printed = read_dump_logs(capture.parent / "oracle" / "dump-log")
+        assert offsets == [r["offset"] for r in printed if r["partition"] == 0 and r["type"] == 3]
 
 
 class TestMergedRows:
@@ -119,25 +122,38 @@ class TestMergedRows:
     def test_other_bytes_at_one_place_are_errors_that_name_their_copies(self, spark):
         values = (VALUE, None, VALUE)
         rows = [{"key": EPOCH, "value": value, "copies": [name]} for name, value in zip("abc", values, strict=True)]
-        told = {row["value"]: (row["error"], row["copies"]) for row in merged(spark, rows)}
+        told = {row["value"]: (row["error_code"], row["error"], row["copies"]) for row in merged(spark, rows)}
+        words = "another row has the same partition and offset, but other bytes; this one is of"
         assert told == {
-            VALUE: (f"{CONFLICT}; this one is of a, c", ["a", "c"]),
-            None: (f"{CONFLICT}; this one is of b", ["b"]),
+            VALUE: (ErrorCode.CONFLICT, f"{words} a, c", ["a", "c"]),
+            None: (ErrorCode.CONFLICT, f"{words} b", ["b"]),
         }
 
-    def test_control_rows_and_errors_stay_with_their_copies(self, spark):
-        rows = [{"control": "gap", "copies": [name]} for name in "ab"]
-        rows += [{"value": b"x", "error": "unread", "copies": [name]} for name in "ab"]
+    def test_markers_errors_and_what_files_cover_stay_with_their_copies(self, spark):
+        kinds = (
+            {"control": "commit"},
+            {"value": b"x", "error_code": "bad_crc", "error": "unread"},
+            {"file": {"format": "segments"}},
+        )
+        rows = [{**kind, "copies": [name]} for kind in kinds for name in "ab"]
         rows += [{"key": EPOCH, "value": VALUE, "copies": ["a"]}]
-        told = sorted((row["control"] or "", row["error"] or "", row["copies"]) for row in merged(spark, rows))
-        of_both = [(control, error, [name]) for control, error in (("", "unread"), ("gap", "")) for name in "ab"]
-        assert told == [("", "", ["a"]), *of_both]
+        told = sorted(
+            (row["control"] or "", row["error"] or "", bool(row["file"]), row["copies"]) for row in merged(spark, rows)
+        )
+        expected = [("", "", False, ["a"])]
+        expected += [
+            each
+            for name in "ab"
+            for each in (("", "", True, [name]), ("", "unread", False, [name]), ("commit", "", False, [name]))
+        ]
+        assert told == sorted(expected)
 
-    def test_gaps_are_told_where_every_copy_tells_them(self, spark):
-        gaps = (False, None)
-        rows = [{"key": EPOCH, "compaction_gap": gap, "copies": [name]} for name, gap in zip("ab", gaps, strict=True)]
-        rows += [{"key": OTHER, "offset": 9, "compaction_gap": True, "copies": [name]} for name in "ab"]
-        assert [row["compaction_gap"] for row in merged(spark, rows)] == [None, True]
+    def test_of_equal_rows_the_one_stays_that_knows_the_leader_epoch(self, spark):
+        rows = [
+            {"key": EPOCH, "leader_epoch": epoch, "timestamp": at, "copies": [str(at)]}
+            for at, epoch in enumerate((None, 4, None))
+        ]
+        assert [row["leader_epoch"] for row in merged(spark, rows)] == [4]
 
 
 @pytest.mark.parametrize(("drop", "sorts"), [(drop_copies, 1), (merge_copies, 2)])

@@ -20,7 +20,7 @@ class Cluster:
 @pytest.mark.parametrize(
     ("partitions", "says"),
     [
-        ({}, "topic t at h:1 has no partitions; check whether it is just being deleted"),
+        ({}, "topic t at h:1 has no partitions; check whether it is being deleted"),
         ({2: False, 0: False, 1: True}, "topic t has no leader for partition 0, 2; try again when all brokers are up"),
     ],
 )

@@ -1,12 +1,12 @@
 """The columnar decoder: a column of encoded messages in, one typed Arrow array and an error code per row out.
 
 Every row has a cursor, an offset into the batch's bytes. Each field of a layout is a node (`node`, `leaves`, `nesting`,
-`tags`) that reads at all cursors and moves them on in a few NumPy steps, so the cost of a field is paid once per batch
-and not once per record. Nested arrays become offsets and flat content; no Python object is made per record.
+`tags`), which reads at all cursors and moves them on in a few NumPy steps. So a field costs time once per batch, not
+once per record. Nested arrays become offsets and flat content; no Python object is made per record.
 
-Bounds: a cursor is compared with the end of its row before anything is made of what was read, and nothing is allocated
-from a length that has not been compared with the bytes that are left. A row that fails is parked: its cursors move to a
-stretch of zeros behind the data, where every field reads as empty, so the other rows go on undisturbed.
+Bounds: a cursor is compared with the end of its row before the value is used. Nothing is allocated from a length that
+has not been compared with the remaining bytes. A row that fails is parked: its cursors move to zeros after the data,
+where every field reads as empty, so the other rows are not affected.
 """
 
 from kip848_records.protocol.columnar.decode import Decoded, decode, decode_spans

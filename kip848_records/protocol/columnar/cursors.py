@@ -1,4 +1,4 @@
-"""Cursors: where in a batch's bytes each value of one field is read, and what becomes of a row that fails."""
+"""Cursors: the positions in a batch's bytes at which one field is read, and the handling of rows that fail."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Outcome:
-    """What is known about the rows of a batch: the first error of each, and where in the row it was found."""
+    """The state of the rows of a batch: the first error of each row, and its position in the row."""
 
     def __init__(self, origins: Offsets, *, guessed: bool = False) -> None:
-        """`guessed` says that the rows are guesses, see `walk`."""
+        """`guessed`: the rows are guesses, see `walk`."""
         self.origins = origins
         self.guessed = guessed
         self.errors = np.zeros(len(origins), np.int8)
@@ -30,7 +30,7 @@ class Outcome:
         self.any_failed = False
 
     def note(self, rows: Offsets, error: Error, at: Offsets) -> None:
-        """Give `rows`, of which several may be the same, an error at offsets `at`, unless they have one."""
+        """Give `rows`, which may contain duplicates, an error at offsets `at`, unless they have one."""
         self.any_failed = True
         fresh = self.errors[rows] == Error.NONE
         first, index = np.unique(rows[fresh], return_index=True)
@@ -39,21 +39,21 @@ class Outcome:
 
 
 def chosen(values: Offsets, index: Offsets) -> Offsets:
-    """Return some of the values, by ascending `index`; not a copy if it is all of them."""
+    """Return some of the values, by ascending `index`; without a copy if it selects all of them."""
     return values if len(index) == len(values) else values[index]
 
 
 class Cursors:
-    """A position per value, and the end that it may not pass.
+    """A position per value, and the end that it must not pass.
 
-    A cursor never stands behind its end, but for the few bytes of a length that was read and not yet checked. The
-    arrays are replaced, never changed in place: whoever keeps `pos` keeps where the cursors were.
+    A cursor is never after its end, except by the few bytes of a length that was read and not yet checked. The arrays
+    are replaced, never changed in place: so a reference to `pos` preserves the positions at that time.
     """
 
     def __init__(
         self, encoded: Encoded, outcome: Outcome, pos: Offsets, end: Offsets, rows: Callable[[], Offsets]
     ) -> None:
-        """Take the rows that the cursors belong to as a function: only a failure asks for them."""
+        """`rows`: a function that returns the rows of the cursors; only a failure calls it."""
         self.encoded = encoded
         self.outcome = outcome
         self.pos = pos
@@ -70,15 +70,15 @@ class Cursors:
         return self.apart(index)
 
     def apart(self, index: Offsets) -> Cursors:
-        """As `at`; the positions may be changed in place."""
+        """Return the same as `at`, with positions that may be changed in place."""
         return self.elsewhere(self.pos[index], self.end[index], lambda: self.rows()[index])
 
     def elsewhere(self, pos: Offsets, end: Offsets, rows: Callable[[], Offsets]) -> Cursors:
-        """Return cursors at other places of the same batch."""
+        """Return cursors at other positions of the same batch."""
         return Cursors(self.encoded, self.outcome, pos, end, rows)
 
     def put(self, index: Offsets, moved: Cursors) -> None:
-        """Take over where the cursors of `at(index)` have moved to; the end moves with those that were parked."""
+        """Take over the positions of the cursors of `at(index)` after reading; parked ones also take over their end."""
         if len(index) == len(self):
             self.pos, self.end = moved.pos, moved.end
         else:
@@ -96,7 +96,7 @@ class Cursors:
         return self.end > self.encoded.size
 
     def park(self, index: Offsets | Mask) -> None:
-        """Move cursors to the zeros behind the data, where they harm nobody."""
+        """Move cursors to the zeros after the data, where they have no effect."""
         self.pos, self.end = self.pos.copy(), self.end.copy()
         self.pos[index] = self.encoded.size
         self.end[index] = self.encoded.size + PARKING_BYTES
@@ -108,19 +108,19 @@ class Cursors:
             self.park(bad)
 
     def fail_one(self, place: int, malformed: Malformed) -> None:
-        """Fail the cursor at `place`."""
+        """Fail the cursor at index `place`."""
         bad = np.arange(len(self)) == place
         self.fail(bad, malformed.error, np.full(len(self), malformed.position))
 
     def advance(self, size: Offsets, start: Offsets) -> Offsets:
-        """Move on by `size` bytes and return where they begin; fail the fields, begun at `start`, that lack them."""
+        """Move on by `size` bytes and return the old positions; fail fields, begun at `start`, that lack the bytes."""
         begin = self.pos
         self.pos = begin + size
         self.check(start)
         return np.minimum(begin, self.pos) if self.outcome.any_failed else begin
 
     def check(self, start: Offsets) -> None:
-        """Fail the fields, begun at `start`, of which the cursors have passed the end of the row."""
+        """Fail the fields, begun at `start`, whose cursors have passed the end of the row."""
         bad = self.pos > self.end
         if np.count_nonzero(bad):
             self.fail(bad, Error.TRUNCATED, start)

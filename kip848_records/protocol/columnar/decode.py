@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Decoded:
-    """A decoded column: `values` has a struct per row, null where the row is null or failed.
+    """A decoded column: `values` has a struct per row, null if the row is null or failed.
 
-    `errors` holds an `Error` per row. `positions` holds the byte of the row at which the field that has it starts, with
-    its length (but where the text of a string is wrong, the text); -1 in good rows.
+    `errors` holds an `Error` per row. `positions` holds the byte of the row at which the wrong field starts, with its
+    length (for an invalid string, the start of its text); -1 in good rows.
     """
 
     values: pa.StructArray
@@ -49,7 +49,7 @@ def decode(layout: Layout, column: pa.Array) -> Decoded:
 def decode_spans(layout: Layout, encoded: Encoded, starts: Offsets, ends: Offsets, *, exact: bool = True) -> Decoded:
     """Decode the rows of `encoded` that span `starts` to `ends`, which ascend and do not overlap.
 
-    With `exact`, bytes that are left behind the last field are an error.
+    With `exact`, bytes after the last field are an error.
     """
     outcome = Outcome(starts)
     cursors = Cursors(encoded, outcome, starts, ends, lambda: np.arange(len(starts)))

@@ -1,4 +1,4 @@
-"""The bytes of a binary column as the decoder wants them."""
+"""The bytes of a binary column in the form that the decoder needs."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PARKING_BYTES = 64
-"""How many zeros behind the data belong to rows that failed."""
+"""How many zeros after the data serve rows that failed."""
 
-_MARGIN_BYTES = 8  # a length is read before it is known to lie inside its row
+_MARGIN_BYTES = 8  # a length is read before the check that it is inside its row
 _PADDING = bytes(PARKING_BYTES + _MARGIN_BYTES)
 
 
 class Encoded:
-    """The bytes of a binary column, with zeros behind them, and where each row starts and ends.
+    """The bytes of a binary column, followed by zeros, with the start and end of each row.
 
     Takes a `binary` or `large_binary` array, sliced or not; raises ValueError if it holds 2 GiB or more.
     """
 
     def __init__(self, column: pa.Array) -> None:
-        """Copy the column's bytes once, which also drops what a slice leaves outside."""
+        """Copy the column's bytes once, without those outside a slice."""
         wide = pa.types.is_large_binary(column.type)
         _, offset_buffer, data_buffer = column.buffers()
         offsets: NDArray[np.int64] = np.zeros(1, np.int64)

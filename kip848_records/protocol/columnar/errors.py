@@ -1,4 +1,4 @@
-"""What can be wrong with an encoded message."""
+"""The possible errors of an encoded message."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Error(IntEnum):
 
     @property
     def reason(self) -> str:
-        """The error in words, for people."""
+        """The error as text."""
         return _REASONS[self]
 
 
 _REASONS = {
     Error.NONE: "",
     Error.TRUNCATED: "a field runs past the end",
-    Error.TRAILING_BYTES: "bytes are left behind the last field",
+    Error.TRAILING_BYTES: "bytes remain after the last field",
     Error.UNEXPECTED_NULL: "null in a field that may not be null",
     Error.INVALID_LENGTH: "a string is longer than 32767 bytes",
     Error.INVALID_VARINT: "a varint is longer than 5 bytes",
@@ -39,8 +39,8 @@ _REASONS = {
 }
 
 
-class Malformed(Exception):  # noqa: N818 - says what the bytes are
-    """What the walk over a single row raises: an `Error` and the offset at which the field starts that has it."""
+class Malformed(Exception):  # noqa: N818 - describes the bytes
+    """The error of a walk over a single row: an `Error`, and the offset at which the wrong field starts."""
 
     def __init__(self, error: Error, position: int) -> None:
         super().__init__(error, position)

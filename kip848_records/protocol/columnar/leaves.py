@@ -1,4 +1,4 @@
-"""Nodes that hold no others: numbers, uuids, strings, bytes and arrays of numbers."""
+"""Nodes without child nodes: numbers, uuids, strings, bytes and arrays of numbers."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ if TYPE_CHECKING:
     from kip848_records.protocol.columnar.lengths import Count, Length
 
 MAX_STRING_BYTES = 0x7FFF
-"""Kafka's generated readers refuse a longer string."""
+"""The longest string that Kafka's generated readers accept."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """Fields of fixed size that follow each other: one bounds check and one gather for all of them."""
+    """Consecutive fields of fixed size: one bounds check and one gather for all of them."""
 
     kinds: tuple[Fixed, ...]
 
     @cached_property
     def block(self) -> np.dtype[np.void]:
-        """The fields as they lie side by side."""
+        """The fields side by side, as one dtype."""
         return np.dtype([(str(place), kind.wire) for place, kind in enumerate(self.kinds)])
 
     @cached_property
     def smallest(self) -> int:
-        """Their size together."""
+        """Their total size."""
         return self.block.itemsize
 
     @property
-    def telling(self) -> int:
-        """Any byte will do: the size is always the same."""
+    def size_byte(self) -> int:
+        """Return any byte: the size is always the same."""
         return 0
 
     @cached_property
     def wire(self) -> str:
-        """A type that copies the block as it is: structured ones are gathered field by field, six times as slow."""
+        """A type that copies the block unchanged: NumPy gathers structured types field by field, six times as slow."""
         return f"V{self.smallest}"
 
     @cached_property
     def field_offsets(self) -> Offsets:
-        """Where each field starts in the block."""
+        """The start of each field in the block."""
         return np.cumsum([0, *(kind.size for kind in self.kinds[:-1])])
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
@@ -86,7 +86,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Span:
-    """A string or raw bytes: a length and what it counts."""
+    """A string or raw bytes: a length and its content."""
 
     kind: Variable
     length: Length
@@ -94,16 +94,16 @@ class Span:
 
     @property
     def smallest(self) -> int:
-        """That of an empty one."""
+        """The size of an empty one."""
         return self.length.size
 
     @property
-    def telling(self) -> int:
-        """That of the length."""
+    def size_byte(self) -> int:
+        """The byte of the length."""
         return self.length.size - 1
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
-        """As `Node.read`; rows with a string that is not UTF-8 fail."""
+        """Read as `Node.read`; rows with a string that is not UTF-8 fail."""
         starts, null = self._locate(cursors)
         if null is not None and np.count_nonzero(null) == len(null):
             return [pa.nulls(len(null), self.kind.arrow)]
@@ -156,12 +156,12 @@ class FixedList:
 
     @property
     def smallest(self) -> int:
-        """That of an empty one."""
+        """The size of an empty one."""
         return self.count.length.size
 
     @property
-    def telling(self) -> int:
-        """That of the count."""
+    def size_byte(self) -> int:
+        """The byte of the count."""
         return self.count.length.size - 1
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
@@ -185,7 +185,7 @@ class FixedList:
 
 
 def fixed_array(kind: Fixed, raw: NDArray[Any]) -> pa.Array:
-    """Return values as they are on the wire as an Arrow array of the kind's type."""
+    """Return values in wire format as an Arrow array of the kind's type."""
     if kind is UUID:
         return uuid_text(raw)
     return pa.Array.from_buffers(kind.arrow, len(raw), [None, pa.py_buffer(raw.astype(kind.native))])

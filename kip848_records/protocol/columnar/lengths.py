@@ -1,4 +1,4 @@
-"""Lengths and counts in front of strings, bytes and arrays: varints in flexible versions, int16 or int32 in others.
+"""Lengths and counts before strings, bytes and arrays: varints in flexible versions, int16 or int32 in others.
 
 Each is read in two ways: for all cursors at once, and for a single row, whose bytes are a memoryview.
 """
@@ -22,8 +22,8 @@ _SHIFTS = (7, 14, 21, 28)
 def read_uvarint(cursors: Cursors) -> Offsets:
     """Return unsigned varints and move past them.
 
-    Whether the first byte lies inside its row is left to the check of what it counts: nearly all varints have one byte,
-    and a comparison costs as much as reading it.
+    The check of the content also checks that the first byte is inside its row: nearly all varints have one byte, and a
+    separate comparison would cost as much as the read.
     """
     start = cursors.pos
     first = cursors.encoded.data.take(start)
@@ -38,7 +38,7 @@ def read_uvarint(cursors: Cursors) -> Offsets:
 
 
 def _read_rest(cursors: Cursors, value: Offsets, start: Offsets) -> Offsets:
-    """Return the varints that began at `start` and of which `value` holds the first seven bits."""
+    """Return the varints that began at `start`; `value` has their first seven bits."""
     going: Offsets = np.arange(len(cursors))
     for shift in _SHIFTS:
         part = cursors.at(going)
@@ -79,7 +79,7 @@ class CompactLength:
     def read(self, cursors: Cursors) -> tuple[Offsets, Mask | None]:
         """Return lengths, 0 for null, and which are null if any is, and move past them.
 
-        That they lie inside their rows is the caller's to check.
+        The caller must check that they are inside their rows.
         """
         length = read_uvarint(cursors)
         null = length == 0 if np.count_nonzero(length) < len(length) else None
@@ -118,7 +118,7 @@ Length = CompactLength | FixedLength
 
 @dataclass(frozen=True)
 class Count:
-    """How many elements of `element_size` bytes or more follow: never more than the bytes that are left can hold."""
+    """The number of elements of at least `element_size` bytes that follow: never more than the remaining bytes hold."""
 
     length: Length
     element_size: int

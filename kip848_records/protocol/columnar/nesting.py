@@ -1,4 +1,4 @@
-"""Nodes that hold others: arrays, structs, structs that may be null."""
+"""Nodes with child nodes: arrays, structs, structs that may be null."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from kip848_records.protocol.schema import Array, Struct
 
 FEW_ROWS = 8
-"""So few rows are walked one by one: a step on arrays costs what some ten steps on single rows do."""
+"""Up to this number, rows are walked one by one: a step on arrays costs as much as some ten steps on single rows."""
 
 FEW_LONG_ROWS = 100
-"""So few are walked one by one if they are long: their elements are guessed, see `walk`."""
+"""Up to this number, long rows are walked one by one: their elements are guessed, see `walk`."""
 
 _NEGATIVE = 0x80
 
 
 @dataclass(frozen=True)
 class List:
-    """An array of values that are not all of one size."""
+    """An array of values with different sizes."""
 
     kind: Array
     element: Node
@@ -46,12 +46,12 @@ class List:
 
     @property
     def smallest(self) -> int:
-        """That of an empty one."""
+        """The size of an empty one."""
         return self.count.length.size
 
     @property
-    def telling(self) -> int:
-        """That of the count."""
+    def size_byte(self) -> int:
+        """The byte of the count."""
         return self.count.length.size - 1
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
@@ -86,7 +86,7 @@ class List:
     def _locate(self, count: Offsets, offsets: Offsets, held: Offsets, last: Offsets, cursors: Cursors) -> Cursors:
         """Return a cursor for each element, in order; the cursors of `held` rows move to their `last` elements.
 
-        What is behind a last element is known when the elements have been read, so it need not be walked past.
+        Reading the elements finds the end of a last element, so it is not walked past.
         """
         starts = np.empty(int(offsets[-1]), np.int64)
         self._walk(count - 1, cursors, offsets, starts)
@@ -96,9 +96,9 @@ class List:
         return cursors.elsewhere(starts, np.repeat(cursors.end, count), lambda: np.repeat(cursors.rows(), count))
 
     def _walk(self, count: Offsets, cursors: Cursors, first: Offsets, starts: Offsets | None) -> None:
-        """Move past `count` elements, if any; note where each starts in `starts`, those of a row from `first` on.
+        """Move past `count` elements, if any; note the start of each in `starts`, those of a row from `first` on.
 
-        The walk goes over the element's index, each time with the rows that still have one.
+        The loop runs over the element's index, each time with the rows that still have an element.
         """
         index = 0
         (rows,) = (count > 0).nonzero()
@@ -132,11 +132,11 @@ class List:
 
 @dataclass(frozen=True)
 class Record:
-    """A struct: its nodes one after the other."""
+    """A struct: its nodes, one after the other."""
 
     kind: Struct
     steps: tuple[tuple[Node, tuple[int, ...]], ...]
-    """The nodes, with the places in `kind` of the fields that each reads."""
+    """The nodes, each with the positions of its fields in `kind`."""
 
     @cached_property
     def smallest(self) -> int:
@@ -144,12 +144,12 @@ class Record:
         return sum(node.smallest for node, _ in self.steps)
 
     @cached_property
-    def telling(self) -> int:
-        """That of the first node whose size is not fixed."""
+    def size_byte(self) -> int:
+        """The byte of the first node whose size is not fixed."""
         nodes = [node for node, _ in self.steps]
         if len(nodes) > 1 and isinstance(nodes[0], Run):
-            return nodes[0].smallest + nodes[1].telling
-        return nodes[0].telling
+            return nodes[0].smallest + nodes[1].size_byte
+        return nodes[0].size_byte
 
     @cached_property
     def arrow_fields(self) -> list[pa.Field]:
@@ -158,12 +158,12 @@ class Record:
 
     @cached_property
     def absent(self) -> list[tuple[int, pa.DataType]]:
-        """Places and types of the fields that this version does not have."""
+        """Positions and types of the fields that this version lacks."""
         present = {place for _, places in self.steps for place in places}
         return [(place, field.type) for place, field in enumerate(self.arrow_fields) if place not in present]
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
-        """As `Node.read`; fields that this version does not have are null."""
+        """Read as `Node.read`; fields that this version lacks are null."""
         columns: list[pa.Array] = [None] * len(self.arrow_fields)
         for node, places in self.steps:
             for place, values in zip(places, node.read(cursors), strict=True):
@@ -186,15 +186,15 @@ class Record:
 
 @dataclass(frozen=True)
 class NullableRecord:
-    """A struct behind a marker that says whether it is there.
+    """A struct after a marker that shows whether it is null.
 
-    A field of its own has an int8, negative for null; a tagged one has a varint, 0 for null.
+    The marker of a positional field is an int8, negative for null; that of a tagged field is a varint, 0 for null.
     """
 
     record: Record
     tagged: bool
     smallest: int = 1
-    telling: int = 0
+    size_byte: int = 0
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
         """As `Node.read`."""
@@ -232,9 +232,9 @@ class NullableRecord:
 
 
 def _better_singly(cursors: Cursors, size: Offsets, index: int) -> bool:
-    """Whether rows of so many elements, `index` of them passed, are better walked one by one from here.
+    """Return whether rows with so many elements, `index` of them passed, are faster walked one by one from here.
 
-    A long row costs some steps on arrays, however long it is: there must be more elements left than those pay for.
+    A long row costs a constant number of steps on arrays: this pays off only if enough elements remain.
     """
     rows = len(size)
     if rows <= FEW_ROWS or rows > FEW_LONG_ROWS or cursors.outcome.guessed:
@@ -243,7 +243,7 @@ def _better_singly(cursors: Cursors, size: Offsets, index: int) -> bool:
 
 
 def read_some(node: Node, index: Offsets, cursors: Cursors) -> list[pa.Array]:
-    """Read a node at some of the cursors, `index` ascending, and move those on."""
+    """Read a node at some of the cursors, `index` ascending, and move those cursors on."""
     if len(index) == len(cursors):
         return node.read(cursors)
     part = cursors.at(index)

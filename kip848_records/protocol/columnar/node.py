@@ -1,4 +1,4 @@
-"""What the decoder can do with a piece of a layout."""
+"""The interface of the decoder's nodes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 class Node(Protocol):
-    """A piece of a layout: one field, or several of fixed size that follow each other."""
+    """A part of a layout: one field, or several consecutive fields of fixed size."""
 
     @property
     def smallest(self) -> int:
-        """The fewest bytes that a value takes."""
+        """The smallest size of a value, in bytes."""
         ...
 
     @property
-    def telling(self) -> int:
-        """Where in a value the byte lies by which its size is guessed: the low one of its first length."""
+    def size_byte(self) -> int:
+        """The position in a value of the byte by which its size is guessed: the low byte of its first length."""
         ...
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
@@ -32,5 +32,5 @@ class Node(Protocol):
         ...
 
     def skip_one(self, data: bytes, pos: int, end: int) -> int:
-        """Return the offset after the value at `pos`; raises `Malformed`. For rows too few to make an array of."""
+        """Return the offset after the value at `pos`; raises `Malformed`. For rows too few for an array."""
         ...

@@ -1,4 +1,4 @@
-"""From a layout to the nodes that decode it."""
+"""Builds the nodes that decode a layout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @cache
 def plan(layout: Layout) -> Record:
-    """Return the nodes of a message; one plan is made per layout, and kept."""
+    """Return the nodes of a message; the plan of a layout is built once and cached."""
     return _Planner(layout).record(layout.struct)
 
 
@@ -65,5 +65,5 @@ class _Planner:
         return List(kind, node, Count(self.length(INT32), node.smallest, nullable))
 
     def length(self, width: Fixed) -> Length:
-        """`width` is what versions that are not flexible use."""
+        """`width`: the type of a length in versions that are not flexible."""
         return CompactLength() if self.layout.flexible else FixedLength(width.wire, width.size)

@@ -1,4 +1,4 @@
-"""Puts the values of some rows among those of all rows, null elsewhere, without a copy of what they hold."""
+"""Puts the values of some rows among those of all rows, null elsewhere, without copying their content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def scatter(values: pa.Array, at: Offsets, length: int) -> pa.Array:
-    """Return an array of `length` with `values` (not a slice) at the ascending places `at` and null elsewhere."""
+    """Return an array of `length` with `values` (not a slice) at the ascending positions `at` and null elsewhere."""
     if len(at) == length:
         return values
     if not len(at):
@@ -43,7 +43,7 @@ def _spread(values: pa.Array, at: Offsets, null: Mask) -> pa.Array:
 
 
 def _spread_offsets(offsets: NDArray[np.int32], at: Offsets, length: int) -> NDArray[np.int32]:
-    """Return offsets by which the places that are not in `at` are empty."""
+    """Return offsets by which the positions that are not in `at` are empty."""
     sizes = np.zeros(length + 1, np.int32)
     sizes[at + 1] = offsets[1:] - offsets[:-1]
     return np.cumsum(sizes, dtype=np.int32)

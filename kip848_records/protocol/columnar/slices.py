@@ -1,4 +1,4 @@
-"""Copies stretches of a batch's bytes into Arrow's layout, offsets and flat content, without a loop over them."""
+"""Copies slices of a batch's bytes into Arrow's layout, offsets and flat content, without a loop over them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ if TYPE_CHECKING:
 
     from kip848_records.protocol.columnar.cursors import Cursors, Mask, Offsets
 
-_EVEN_NUMBERS = pa.array(np.arange(0, 1 << 17, 2, dtype=np.int32))
+# From a buffer: PyArrow imports pandas to convert a NumPy array, which takes a third of the time of every command.
+_EVEN_NUMBERS = pa.Array.from_buffers(
+    pa.int32(), 1 << 16, [None, pa.py_buffer(np.arange(0, 1 << 17, 2, dtype=np.int32))]
+)
 
 
 class Slices(NamedTuple):
-    """Stretches of bytes, one after the other in `content`: the i-th from `offsets[i]` to `offsets[i + 1]`."""
+    """Slices of bytes, one after the other in `content`: the i-th from `offsets[i]` to `offsets[i + 1]`."""
 
     offsets: NDArray[np.int32]
     content: NDArray[np.uint8]
 
     @classmethod
     def between(cls, cursors: Cursors, starts: Offsets, ends: Offsets) -> Slices:
-        """Copy the bytes from `starts` to `ends`, which ascend: a cursor's fields lie behind those of the one before.
+        """Copy the bytes from `starts` to `ends`, which ascend: a cursor's fields follow those of the one before.
 
         Start, end, start, end … are then the offsets of a binary array over the batch's own bytes. Every second element
-        of it is wanted, and Arrow copies those in one go.
+        is a slice, and Arrow copies these in one call.
         """
         if not len(starts):
             return cls(np.zeros(1, np.int32), np.empty(0, np.uint8))
         bounds = np.empty(2 * len(starts), np.int32)
         bounds[0::2] = starts
         bounds[1::2] = ends
-        if cursors.outcome.any_failed:  # parked cursors stand behind the data: give them an empty stretch in order
+        if cursors.outcome.any_failed:  # parked cursors are after the data: give them an empty slice in order
             bounds[np.repeat(cursors.parked(), 2)] = 0
             np.maximum.accumulate(bounds, out=bounds)
         buffers = [None, pa.py_buffer(bounds), cursors.encoded.buffer]
@@ -47,11 +50,11 @@ class Slices(NamedTuple):
         return cls(offsets, content)
 
     def is_ascii(self) -> bool:
-        """Whether the content is ASCII, and with it valid UTF-8 however it is cut."""
+        """Whether the content is ASCII, so that every part of it is valid UTF-8."""
         return self.content.tobytes().isascii()
 
     def array(self, kind: pa.DataType, null: Mask | None) -> pa.Array:
-        """Return the stretches as binary or string values, null where `null` says so. The bytes are not looked at."""
+        """Return the slices as binary or string values, null at `null`. The bytes are not validated."""
         buffers = [validity(null), pa.py_buffer(self.offsets), pa.py_buffer(self.content)]
         return pa.Array.from_buffers(kind, len(self.offsets) - 1, buffers)
 

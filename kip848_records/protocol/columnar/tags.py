@@ -23,7 +23,7 @@ _SMALLEST_FIELD = 2  # a tag and a size of 0
 
 @dataclass
 class _Payloads:
-    """Where the payloads of one tag start and end, and which cursors, ascending, have one."""
+    """The starts and ends of one tag's payloads, and the cursors, ascending, that have one."""
 
     index: Offsets
     starts: Offsets
@@ -34,7 +34,7 @@ class _Payloads:
         return _Payloads(*(chosen(values, index) for values in (self.index, self.starts, self.ends)))
 
     def overridden(self, later: _Payloads, length: int) -> _Payloads:
-        """Return these payloads, or the later ones where a cursor has both."""
+        """Return these payloads, or the later ones if a cursor has both."""
         merged = np.full((2, length), -1)
         for payloads in (self, later):
             merged[:, payloads.index] = payloads.starts, payloads.ends
@@ -44,17 +44,17 @@ class _Payloads:
 
 @dataclass(frozen=True)
 class Tags:
-    """A section with some tags that are known; fields of other tags are passed over.
+    """A section with some known tags; fields of other tags are skipped.
 
-    Of a tag that comes twice the last field counts, as in Kafka's own readers.
+    If a tag occurs twice, its last field counts, as in Kafka's own readers.
     """
 
     known: dict[int, tuple[Node, pa.DataType]]
     smallest: int = 1
-    telling: int = 0
+    size_byte: int = 0
 
     def read(self, cursors: Cursors) -> list[pa.Array]:
-        """As `Node.read`, for the known tags in order; a field is null where the section does not have it."""
+        """Read as `Node.read`, for the known tags in order; a field is null if the section lacks it."""
         found = self._locate(cursors, tuple(self.known))
         return [
             self._read_payloads(node, found[tag], cursors) if tag in found else pa.nulls(len(cursors), kind)
@@ -62,7 +62,7 @@ class Tags:
         ]
 
     def skip(self, cursors: Cursors) -> None:
-        """As `Node.skip`; the payloads of known tags are passed over as well."""
+        """Skip as `Node.skip`, including the payloads of known tags."""
         self._locate(cursors, ())
 
     def skip_one(self, data: bytes, pos: int, end: int) -> int:
@@ -75,7 +75,7 @@ class Tags:
         return after
 
     def _locate(self, cursors: Cursors, wanted: tuple[int, ...]) -> dict[int, _Payloads]:
-        """Move past the section; return the payloads of the tags that are wanted, if any cursor has them."""
+        """Move past the section; return the payloads of the wanted tags, if any cursor has them."""
         found: dict[int, _Payloads] = {}
         start = cursors.pos
         count = read_uvarint(cursors)
@@ -133,7 +133,7 @@ class Tags:
         cursors.put(rows, part)
 
     def _read_payloads(self, node: Node, payloads: _Payloads, cursors: Cursors) -> pa.Array:
-        """Read a tagged field where it is present; it must fill its payload exactly."""
+        """Read a tagged field of the cursors that have it; it must fill its payload exactly."""
         index = payloads.index
         part = cursors.elsewhere(payloads.starts, payloads.ends, lambda: cursors.rows()[index])
         (values,) = node.read(part)
@@ -143,7 +143,7 @@ class Tags:
 
 
 def _field_at(data: bytes, start: int, end: int) -> tuple[int, int, int]:
-    """Return the tag of the field at `start`, and where its payload starts and ends."""
+    """Return the tag of the field at `start`, and the start and end of its payload."""
     tag, pos = uvarint_at(data, start, end)
     size, pos = uvarint_at(data, pos, end)
     if pos + size > end:

@@ -1,9 +1,9 @@
-"""Finds where the elements of an array start in a single row: one after the other, or many at once.
+"""Finds the starts of an array's elements in a single row: one after the other, or many at once.
 
-Where an element starts is known only when the one before it has been passed, and thousands of elements in one row would
-cost thousands of steps in Python. But elements whose first length is the same nearly always have the same size. So
-starts are guessed by that length, and one `skip` of all guessed elements together proves how many of them are right.
-Nothing depends on a guess that is not proved.
+The start of an element is known only after the one before it has been passed. Thousands of elements in one row would
+cost thousands of steps in Python. But elements with the same first length nearly always have the same size. So starts
+are guessed by that length, and one `skip` of all guessed elements together proves how many of them are right. The
+decoder uses proved guesses only.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from kip848_records.protocol.columnar.node import Node
 
 MANY = 64
-"""A proof costs what so many single steps do: it must hold for so many elements, or no more are guessed."""
+"""A proof costs as much as so many single steps: if it holds for fewer elements, guessing stops."""
 
-_GROWTH = 16  # of the number of elements guessed at once: what a wrong guess costs stays in proportion
-_ATTEMPTS = 6  # enough for any number of elements that are alike, and an end to a row made to mislead
+_GROWTH = 16  # factor of the number of elements guessed at once: it bounds the cost of a wrong guess
+_ATTEMPTS = 6  # enough for any number of similar elements, and a limit for a row made to mislead
 
 
 def walk(element: Node, cursors: Cursors, place: int, count: int) -> tuple[Offsets, int]:
-    """Return where `count` elements from the cursor at `place` on start, and where the last one ends.
+    """Return the starts of `count` elements from the cursor at index `place` on, and the end of the last one.
 
-    Raises `Malformed`. Inside of what is itself a guess no more is guessed: the time that a row made to mislead can
-    waste would multiply with every array that it nests.
+    Raises `Malformed`. Within a guess no further guess is made: otherwise the time that a row made to mislead can waste
+    would multiply with every nested array.
     """
     encoded, pos, end = cursors.encoded, int(cursors.pos[place]), int(cursors.end[place])
     found: list[Offsets] = []
@@ -53,23 +53,23 @@ def walk(element: Node, cursors: Cursors, place: int, count: int) -> tuple[Offse
 
 
 def _guess(element: Node, encoded: Encoded, pos: int, end: int, count: int) -> Offsets:
-    """Return where up to `count` elements may start, the first at `pos`, and where the last of them may end.
+    """Return possible starts of up to `count` elements, the first at `pos`, and the possible end of the last of them.
 
-    The first one is right: it is passed, and raises `Malformed` if it is damaged.
+    The first start is right: the element is passed, and raises `Malformed` if it is damaged.
     """
     size = element.skip_one(encoded.bytes, pos, end) - pos
-    telling = encoded.data[pos + element.telling : end : size][:count]
-    if (telling == telling[0]).all():
-        guesses: Offsets = pos + size * np.arange(len(telling) + 1)
+    size_byte = encoded.data[pos + element.size_byte : end : size][:count]
+    if (size_byte == size_byte[0]).all():
+        guesses: Offsets = pos + size * np.arange(len(size_byte) + 1)
     else:
         guesses = _guess_by_size(element, encoded, pos, end, count)
     return guesses[: np.searchsorted(guesses, end, side="right")]
 
 
 def _guess_by_size(element: Node, encoded: Encoded, pos: int, end: int, count: int) -> Offsets:
-    """As `_guess`, where sizes differ: an element is taken to be as long as the first with the same telling byte."""
-    data, telling = encoded.bytes, element.telling
-    at = pos + telling
+    """Guess as `_guess` if sizes differ: an element has the size of the first one with the same size byte."""
+    data, size_byte = encoded.bytes, element.size_byte
+    at = pos + size_byte
     found = [at]
     sizes: dict[int, int] = {}
     try:
@@ -77,17 +77,17 @@ def _guess_by_size(element: Node, encoded: Encoded, pos: int, end: int, count: i
             try:
                 at += sizes[data[at]]
             except KeyError:
-                after = element.skip_one(data, at - telling, end) + telling
+                after = element.skip_one(data, at - size_byte, end) + size_byte
                 sizes[data[at]] = after - at
                 at = after
             found.append(at)
     except (Malformed, IndexError):
-        pass  # a wrong guess led astray, or the row is damaged: what is right will be proved
-    return np.fromiter(found, np.int64, len(found)) - telling
+        pass  # a wrong guess, or a damaged row: the proof finds the right ones
+    return np.fromiter(found, np.int64, len(found)) - size_byte
 
 
 def _prove(element: Node, encoded: Encoded, guesses: Offsets) -> int:
-    """Return how many elements, from the first on, end where the next one was guessed to start."""
+    """Return how many elements, from the first on, end at the guessed start of the next one."""
     starts, ends = guesses[:-1], guesses[1:]
     cursors = Cursors(encoded, Outcome(starts, guessed=True), starts, ends, lambda: np.arange(len(starts)))
     element.skip(cursors)

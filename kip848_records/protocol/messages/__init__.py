@@ -1,8 +1,8 @@
 """Every record that a group coordinator writes to `__consumer_offsets`, as data.
 
 Source: the message definitions in Kafka's group-coordinator and clients jars, releases 3.5.2 to 4.4.0, and KIP-848. A
-module holds the records of one kind of group, `early` what consumer groups wrote before Kafka 3.8. The decoder, the
-encoder and the tables derive from `DIALECTS`, the one place that knows who wrote what.
+module holds the records of one kind of group; `early` holds those of consumer groups before Kafka 3.8. The decoder, the
+encoder and the tables derive from `DIALECTS`, the only map from writers to records.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from kip848_records.protocol.messages.record import Record
 from kip848_records.protocol.messages.share import SHARE_RECORDS
 from kip848_records.protocol.messages.streams import STREAMS_RECORDS
 
-__all__ = ["DIALECTS", "KAFKA", "OFFSET_COMMIT_TYPES", "RECORDS", "Dialect", "Record"]
+__all__ = ["AUTO", "DIALECTS", "KAFKA", "OFFSET_COMMIT_TYPES", "RECORDS", "Dialect", "Record"]
 
 
 @dataclass(frozen=True, eq=False)
 class Dialect:
-    """The records of one family of writers. Two that share a key type are told apart by where their keys end."""
+    """The records of one family of writers. The ends of their keys distinguish two records with one key type."""
 
     name: str
     records: tuple[Record, ...]
@@ -47,7 +47,7 @@ _KAFKA_RECORDS = (*CLASSIC_RECORDS, *CONSUMER_RECORDS, *SHARE_RECORDS, *STREAMS_
 
 
 def _early(name: str, records: tuple[Record, ...]) -> Dialect:
-    """Return a dialect that has `records` in place of Kafka's own of the same types, and all the others."""
+    """Return a dialect with `records` instead of Kafka's own of the same types, and all the others."""
     types = {record.key_type for record in records}
     others = (record for record in _KAFKA_RECORDS if record.key_type not in types)
     ours = (*records, *others)
@@ -67,6 +67,9 @@ DIALECTS = {
     )
 }
 """The dialects by name, the usual one first."""
+
+AUTO = "auto"
+"""The value that requests the dialect that decodes most records."""
 
 RECORDS = {key_type: records[0] for key_type, records in KAFKA.by_type.items()}
 """The usual record of each key type, as Kafka 3.8 and later write it. Every dialect has the same key types."""

@@ -1,4 +1,4 @@
-"""Offset commits, which every kind of group makes, and classic groups: record types 0 to 2."""
+"""Offset commits, which every kind of group writes, and classic groups: record types 0 to 2."""
 
 from kip848_records.protocol.messages.record import Record
 from kip848_records.protocol.schema import BYTES, INT32, INT64, NO_UUID, STRING, UUID, Array, Field, Message, struct
@@ -28,7 +28,7 @@ CONSUMER_PROTOCOL_ASSIGNMENT = Message(
     versions="0-3",
     flexible="none",
 )
-"""`GroupMetadata.members[].assignment`, likewise (ConsumerProtocolAssignment)."""
+"""`GroupMetadata.members[].assignment`, after its int16 version (ConsumerProtocolAssignment in kafka-clients)."""
 
 OFFSET_COMMIT_VALUE = Message(
     struct(

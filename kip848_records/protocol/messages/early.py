@@ -1,9 +1,9 @@
-"""What consumer groups wrote before Kafka 3.8: version 0 of their records meant something else then.
+"""The records of consumer groups before Kafka 3.8: version 0 of their records had other meanings.
 
-`kafka-3.7`: the early access releases 3.6 and 3.7. `kip-848`: the proposal's record section, which Kafka 3.5 has.
+`kafka-3.7`: the early access releases 3.6 and 3.7. `kip-848`: the proposal's record section, as in Kafka 3.5.
 `kip-848-draft`: the proposal before that, with the whole target assignment in one record and group configurations.
 
-A field that only later releases have is there with the versions `none`, so that a table has one type for all dialects.
+Fields of later releases are present with the versions `none`, so that a table has one type for all dialects.
 """
 
 from kip848_records.protocol.messages.common import GROUP_ID, GROUP_MEMBER, PARTITION_METADATA, RACKS, TOPIC_PARTITIONS
@@ -30,7 +30,7 @@ MEMBER_IDENTITY = (
     Field("subscribedTopicRegex", STRING, nullable="0+"),
 )
 ASSIGNOR_METADATA = (Field("metadataVersion", INT16), Field("metadataBytes", BYTES))
-"""What a client-side assignor hands to the members."""
+"""The data that a client-side assignor passes to the members."""
 
 ASSIGNMENT_MEMBER = Record(
     7,
@@ -127,7 +127,7 @@ GROUP_CONFIGURATION = Record(
     GROUP_ID,
     (Message(struct(Field("configurations", Array(struct(Field("name", STRING), Field("value", STRING)))))),),
 )
-"""Told apart from a current assignment of the same key type by its key, which ends after the group id."""
+"""Its key ends after the group id, which distinguishes it from a current assignment of the same key type."""
 
 KIP_848_DRAFT_RECORDS = (
     *_GROUP_AND_MEMBERS,

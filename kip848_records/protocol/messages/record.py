@@ -22,8 +22,8 @@ def _key_layout(key: Struct) -> Layout:
 class Record:
     """One record type.
 
-    `values` holds the layouts that releases gave to the value, newest first. More than one means that a layout changed
-    without a new version number: the newest that consumes every byte of a value is the one that wrote it.
+    `values` holds the layouts of the value in all releases, newest first. More than one means that a layout changed
+    without a new version number: a value has the newest layout that consumes every byte of it.
     """
 
     key_type: int
@@ -38,7 +38,7 @@ class Record:
 
     @cached_property
     def key_layout(self) -> Layout:
-        """The key's layout: never flexible, and without a version (the type stands where that would be).
+        """The key's layout: never flexible, and without a version (the type is in its position).
 
         Records with equal keys share it.
         """

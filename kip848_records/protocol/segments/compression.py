@@ -1,4 +1,4 @@
-"""The compression codecs of record batches, bounded: no block grows past a limit that the caller sets.
+"""The compression codecs of record batches: no block grows past a limit that the caller sets.
 
 Source: Kafka's `CompressionType` (codes 0-4) and the factories `GzipCompression`, `SnappyCompression`,
 `Lz4Compression`, `ZstdCompression`.
@@ -10,6 +10,8 @@ from typing import Final
 
 import pyarrow as pa
 
+from kip848_records.protocol.segments.faults import Fault, UnreadableBatchError
+
 NONE: Final = 0
 SNAPPY: Final = 2
 # pyarrow's names of the codecs that it can read as a stream, by Kafka's code.
@@ -17,15 +19,18 @@ STREAMED: Final = {1: "gzip", 3: "lz4", 4: "zstd"}
 
 XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 XERIAL_HEADER_SIZE: Final = 16
-# The densest element of the snappy format copies 64 bytes for 3: a block that claims more than this is lying.
+# The densest element of the snappy format copies 64 bytes for 3: a block that claims more is invalid.
 SNAPPY_MAX_RATIO: Final = 22
-# The bit of a varint's byte that says that another follows.
+# The bit of a varint's byte that announces another byte.
 MORE: Final = 0x80
 PIECE_SIZE: Final = 64 * 1024
 
 
-class CompressionError(ValueError):
-    """A block that does not decompress, or not within the limit; its text says which."""
+class CompressionError(UnreadableBatchError):
+    """A block that does not decompress, or not within the limit; its text has the reason."""
+
+    def __init__(self, reason: str, fault: Fault = Fault.NOT_DECOMPRESSED) -> None:
+        super().__init__(fault, reason)
 
 
 class Decompressor:
@@ -59,8 +64,8 @@ class Decompressor:
         except (OSError, pa.ArrowException):
             records = b""
         if not records:
-            # No stream yet, or one that does not go on after its last frame: only a new one can tell that the frame is
-            # bad.
+            # There is no stream yet, or it does not continue after its last frame: only a new stream shows whether the
+            # frame is bad.
             stream = _FrameStream(STREAMED[codec])
             records = stream.read(frame, self.limit)
         if len(records) > self.limit:
@@ -99,26 +104,26 @@ class Decompressor:
 
 
 class _FrameStream:
-    """One pyarrow stream that is fed frame after frame.
+    """One pyarrow stream that is fed one frame after the other.
 
-    A new zstd context costs some 20 µs, many times the work that a batch of a few records is. Arrow's stream resets its
-    context when it meets data behind the end of a frame, and our source reports the end of the data after each frame;
-    so every read gives one frame.
+    A new zstd context costs some 20 µs, many times the work for a batch of a few records. Arrow's stream resets its
+    context if it finds data after the end of a frame, and `_FrameSource` reports the end of the data after each frame.
+    So every read returns one frame.
     """
 
     def __init__(self, codec: str) -> None:
         self._source = _FrameSource()
         self._stream = pa.CompressedInputStream(pa.PythonFile(self._source, "r"), codec)
-        # `read` would lose the memory it allocates when the stream fails.
+        # `read` would leak its memory when the stream fails.
         self._piece = memoryview(bytearray(PIECE_SIZE))
 
     def read(self, frame: bytes, limit: int) -> bytes:
-        """Return what the frame holds; where that is more than `limit` bytes, the stream must not be used again."""
+        """Return the content of the frame; after more than `limit` bytes, the stream must not be used again."""
         self._source.pending = frame
         count = self._stream.readinto(self._piece)
         if count < PIECE_SIZE:
             return bytes(self._piece[:count])
-        # Grows in place: a list of pieces would need the memory twice when it is joined.
+        # The buffer grows in place: joining a list of parts would need the memory twice.
         whole = BytesIO()
         while count and whole.tell() <= limit:
             whole.write(self._piece[:count])
@@ -127,7 +132,7 @@ class _FrameStream:
 
 
 class _FrameSource:
-    """A file-like object that ends after the frame it was given, and goes on when it is given the next."""
+    """A file-like object that ends after each frame, and continues with the next."""
 
     closed = False
 
@@ -139,8 +144,8 @@ class _FrameSource:
         return data
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no open file."""
 
 
 def _too_big(limit: int) -> CompressionError:
-    return CompressionError(f"refused: decompresses to more than {limit} bytes")
+    return CompressionError(f"refused: decompresses to more than {limit} bytes", Fault.TOO_LARGE)

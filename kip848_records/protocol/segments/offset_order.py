@@ -1,6 +1,6 @@
-"""Which batches of a segment break the ascending order of offsets.
+"""Finds batches of a segment that break the ascending order of offsets.
 
-The CRC does not cover the base offset, so a batch with a wrong one can look right in all else.
+The CRC does not cover the base offset, so a batch with a wrong one may look right otherwise.
 """
 
 from array import array
@@ -14,8 +14,8 @@ from kip848_records.protocol.segments.record_batch import BatchHeaders
 class OffsetOrder:
     """Compares neighbouring batches; `add` takes a file's batches in file order, in portions of any size.
 
-    Of two that overlap, the first is at fault if it left a gap behind the batch before it and the second fits there,
-    else the second. `blamed` has the positions of those at fault, ascending.
+    If two batches overlap, one is at fault: the first, if it left a gap after its predecessor and the second fits into
+    that gap; else the second. `blamed` has the positions of the batches at fault, ascending.
     """
 
     def __init__(self, base_offset: int | None) -> None:
@@ -32,7 +32,7 @@ class OffsetOrder:
         position, base, last = both = np.concatenate([self._seen, added], axis=1)
         start = base[0] if self._base_offset is None else self._base_offset
         before = np.concatenate([[start - 1], last[:-1]])
-        # Those that were seen have been compared with each other.
+        # Earlier batches have been compared with each other.
         new = max(self._seen.shape[1], 1)
         second = np.flatnonzero(base[new:] <= last[new - 1 : -1]) + new
         first = second - 1

@@ -1,8 +1,8 @@
 """Log segments of record batches v2: the bytes of one `<base offset>.log` file -> Arrow rows.
 
-The file is looked through once (`survey`), then read in windows of some thousand batches, each window in groups of a
-few MiB, a group column by column: `record_batch` reads the batches' headers, `compression` gets at the bytes of their
-records, `record_fields` at the records, `transactions` says what became of them, `rows` makes rows.
+The file is scanned once (`survey`), then read in windows of some thousand batches, and each window in groups of a few
+MiB. A group is read column by column: `record_batch` reads the batches' headers, `compression` decompresses their
+records, `record_fields` parses the records, `transactions` resolves their outcomes, and `rows` makes rows.
 """
 
 from collections.abc import Iterator
@@ -14,11 +14,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kip848_records.protocol.segments.compression import Decompressor
-from kip848_records.protocol.segments.record_batch import TRANSACTIONAL
+from kip848_records.protocol.segments.faults import BatchError, Fault
+from kip848_records.protocol.segments.record_batch import TRANSACTIONAL, BatchHeaders
 from kip848_records.protocol.segments.rows import (
     NO_OFFSET,
     SEGMENT_SCHEMA,
-    Chooser,
+    GroupColumns,
     compacted_row,
     error_rows,
     group_columns,
@@ -34,12 +35,12 @@ from kip848_records.protocol.segments.survey import (
 from kip848_records.protocol.segments.transactions import Transactions
 from kip848_records.protocol.segments.window import Window
 
-__all__ = ["SEGMENT_SCHEMA", "NotASegmentError", "SegmentError", "UnsupportedMagicError", "read_segment"]
+__all__ = ["SEGMENT_SCHEMA", "NotASegmentError", "Segment", "SegmentError", "UnsupportedMagicError", "read_segment"]
 
 MAX_BATCH_BYTES: Final = 64 * 1024 * 1024
 # Arrow's binary arrays count in int32.
 LARGEST_BATCH_BYTES: Final = 1024 * 1024 * 1024
-# Record batches are read side by side, one NumPy step for a record of each: of large ones it takes many to have enough.
+# Record batches are read in parallel, one NumPy step for a record of each: large batches need a large group.
 BATCH_ROWS: Final = 50_000
 
 
@@ -49,58 +50,78 @@ def read_segment(
     base_offset: int | None,
     batch_rows: int = BATCH_ROWS,
     max_batch_bytes: int = MAX_BATCH_BYTES,
-    choose: Chooser | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Read a segment into Arrow batches of `SEGMENT_SCHEMA`, at most `batch_rows` rows each, in file order.
 
-    `base_offset` is the offset in the file's name (None: not known), `max_batch_bytes` (at most 1 GiB) the bound on the
-    records of one batch, decompressed. `choose` is asked, group by group, which records and markers are to become rows.
-    There are four kinds of rows:
+    The arguments and errors are those of `Segment`. There are four kinds of rows:
 
-    - a record: `control` and `error` are null. `timestamp` is in ms since the epoch, `timestamp_type` 0 CreateTime or 1
-      LogAppendTime, `transaction` one of none, committed, aborted, pending (no marker up to the end of this file) and
-      unknown (the marker cannot be read, or something damaged before it may have been it), `producer_id` -1 for none;
+    - a record: `control` and `error` are null. `timestamp` is in ms since the epoch; `timestamp_type` is 0 (CreateTime)
+      or 1 (LogAppendTime). `transaction` is none, committed, aborted, pending (no marker up to the file's end), or
+      unknown (the marker cannot be read, or damaged bytes before it may have been it). `producer_id` is -1 for none.
+      `leader_epoch` is the partition leader's when the batch was appended;
     - a transaction marker: `control` is commit or abort (unknown: a control record of another type), key and value are
       null;
     - the end of a file whose last batch lost its last records to compaction: `control` is compacted, `offset` is the
       last one that the batch covers. So the largest offset of the rows is the last offset that the file covers;
-    - a batch that cannot be read: `error` says why and where in the file, `value` has its bytes (the first MiB),
-      `offset` is its base offset, or where that cannot be right the one behind the last batch before it that was read
-      (-1: not known), `timestamp` is null. Which offsets it covers is not known.
+    - a batch that cannot be read: `error_code` is a `faults.Fault`, `error` has the reason and the position in the
+      file, `value` has its bytes (the first MiB), `timestamp` is null. `offset` is its base offset; if that cannot be
+      right, it is the offset after the last readable batch before it (-1: unknown). Its other offsets are unknown.
 
-    `compaction_gap`: the offsets right before the row (of a compacted row: up to its own) are missing as only
-    compaction makes them go missing. The row behind an error never has it: what is missing there may be the error's.
-
-    Raises `UnsupportedMagicError` for magic 0 or 1 and `NotASegmentError` for a foreign file; both are `SegmentError`,
-    with `position`.
+    `compaction_gap`: offsets right before the row (for a compacted row: up to its own) are missing in a way that only
+    compaction causes. The row after an error never has it: the error may have caused the gap.
     """
-    if not 0 < max_batch_bytes <= LARGEST_BATCH_BYTES:
-        raise ValueError(f"max_batch_bytes is {max_batch_bytes}, not between 1 and {LARGEST_BATCH_BYTES}")
-    segment = memoryview(data).cast("B")
-    if len(segment):
-        yield from _SegmentReader(segment, base_offset, batch_rows, Decompressor(max_batch_bytes), choose).read()
+    segment = Segment(data, base_offset=base_offset, batch_rows=batch_rows, max_batch_bytes=max_batch_bytes)
+    for columns in segment.groups():
+        if (rows := segment.rows(columns)).num_rows:
+            yield rows
+            # The next batch may be as large.
+        del columns, rows
+    if segment.compacted_end is not None:
+        yield compacted_row(segment.compacted_end)
+    if (rows := segment.tail_rows()).num_rows:
+        yield rows
 
 
-class _SegmentReader:
+class Segment:
+    """The bytes of a `<base offset>.log` file, read by groups of batches.
+
+    `groups` yields the columns of each group's records before any becomes a row, and `rows` makes rows of the chosen
+    ones. After the last group two values are valid. `compacted_end` is the file's last batch if that lost its last
+    records to compaction, else None. `tail_rows` are the rows for the bytes after the last whole batch.
+    """
+
     def __init__(
         self,
-        segment: memoryview,
+        data: memoryview | bytes | pa.Buffer,
+        *,
         base_offset: int | None,
-        batch_rows: int,
-        decompressor: Decompressor,
-        choose: Chooser | None,
+        batch_rows: int = BATCH_ROWS,
+        max_batch_bytes: int = MAX_BATCH_BYTES,
     ) -> None:
-        self.segment = segment
+        """Scan the whole file.
+
+        `base_offset` is the offset in the file's name (None: unknown), `batch_rows` the largest number of rows of a
+        group, `max_batch_bytes` (at most 1 GiB) the limit for the decompressed records of one batch.
+
+        Raises `UnsupportedMagicError` for magic 0 or 1 and `NotASegmentError` for a foreign file; both are
+        `SegmentError`, with `position` and `fault`.
+        """
+        if not 0 < max_batch_bytes <= LARGEST_BATCH_BYTES:
+            raise ValueError(f"max_batch_bytes is {max_batch_bytes}, not between 1 and {LARGEST_BATCH_BYTES}")
+        self.segment = memoryview(data).cast("B")
         self.base_offset = base_offset
         self.batch_rows = batch_rows
-        self.decompressor = decompressor
-        self.choose = choose
-        self.survey = survey_segment(segment, base_offset)
-        # Of the windows that were looked at for transactions, by where they start: `Window.sound`.
+        self.decompressor = Decompressor(max_batch_bytes)
+        self.survey = survey_segment(self.segment, base_offset)
+        self.compacted_end: BatchHeaders | None = None
+        # The offset after the last batch that could be read.
+        self.reached = base_offset
+        # `Window.sound` of the windows that were searched for transactions, by their start.
         self.sound: dict[int, npt.NDArray[np.bool_]] = {}
 
-    def read(self) -> Iterator[pa.RecordBatch]:
-        expected = reached = self.base_offset
+    def groups(self) -> Iterator[GroupColumns]:
+        """Yield the groups in file order, once."""
+        expected = self.base_offset
         unread = True
         for start, outcomes in zip(self.survey.windows, self._outcomes(), strict=True):
             window = self._window(start)
@@ -108,34 +129,41 @@ class _SegmentReader:
             for group in window.groups(np.arange(len(window.headers))):
                 size = len(group.headers)
                 theirs = np.zeros(size, np.int8) if outcomes is None else outcomes[done : done + size]
-                # Only a batch that is a group of its own has more.
+                # A group has more only if it is a single batch.
                 for first in range(0, max(len(group.records), 1), self.batch_rows):
                     part = replace(group, records=group.records[first : first + self.batch_rows])
-                    columns = group_columns(part, theirs, expected, reached)
+                    columns = group_columns(part, theirs, expected, self.reached)
                     expected = columns.next_expected
-                    rows = group_rows(self.segment, columns, self.choose and self.choose(columns))
-                    if rows.num_rows:
-                        yield rows
+                    yield columns
                 done += size
-                reached = group.reached(reached)
+                self.reached = group.reached(self.reached)
                 unread = size - 1 in group.errors
-                # The next may be as large.
-                del group, part, columns, rows
+                # The next group may be as large.
+                del group, part, columns
             last_batch = window.headers[-1:]
         if not unread and (expected is None or expected <= last_batch.last_offset[0]):
-            yield compacted_row(last_batch)
-        if (reason := self.survey.tail.reason) is not None:
-            # Of a file that is cut, the bytes of the offset may not be all there.
-            offset = NO_OFFSET if reached is None else reached
-            yield error_rows([self.segment[self.survey.tail.position :]], [reason], [offset])
+            self.compacted_end = last_batch
+
+    def rows(self, columns: GroupColumns, chosen: npt.NDArray[np.bool_] | None = None) -> pa.RecordBatch:
+        """Return the rows (`SEGMENT_SCHEMA`) of a group's chosen records, None for all, and of unreadable batches."""
+        return group_rows(self.segment, columns, chosen)
+
+    def tail_rows(self) -> pa.RecordBatch:
+        """Return a row for the bytes after the last whole batch; none for nothing or preallocated zeros."""
+        tail = self.survey.tail
+        if tail.error is None:
+            return error_rows([], [], [])
+        # In a truncated file, the bytes of the offset may be incomplete.
+        offset = NO_OFFSET if self.reached is None else self.reached
+        return error_rows([self.segment[tail.position :]], [tail.error], [offset])
 
     def _outcomes(self) -> list[npt.NDArray[np.int8] | None]:
-        """The transaction outcomes of each window's batches, None for a window without transactions."""
+        """Return the transaction outcomes of each window's batches, None for a window without transactions."""
         windows = self.survey.windows
         outcomes: list[npt.NDArray[np.int8] | None] = [None] * len(windows)
         transactions = Transactions()
         concerned = np.flatnonzero(self.survey.transactional).tolist()
-        # Those in between too: what is damaged there may have been a marker.
+        # Include the windows in between: a damaged batch there may have been a marker.
         for index in range(concerned[-1], concerned[0] - 1, -1) if concerned else ():
             unchecked = self._window(windows[index])
             sound = self.sound[windows[index]] = unchecked.find_sound()
@@ -149,5 +177,6 @@ class _SegmentReader:
         headers, end = read_window(self.segment, start)
         first, last = np.searchsorted(self.survey.out_of_order, [start, end])
         overlapping = np.searchsorted(headers.position, self.survey.out_of_order[first:last])
-        faults = headers.faults() | dict.fromkeys(overlapping.tolist(), "offsets overlap the batch beside it")
+        error = BatchError(Fault.OVERLAPPING_OFFSETS, "offsets overlap the batch beside it")
+        faults = headers.faults() | dict.fromkeys(overlapping.tolist(), error)
         return Window(self.segment, headers, faults, self.decompressor, self.batch_rows, self.sound.get(start))

@@ -1,4 +1,4 @@
-"""What the headers of record batches say, one array a header field.
+"""The headers of record batches, one array per header field.
 
 Source: Kafka's `DefaultRecordBatch` (magic 2).
 """
@@ -9,7 +9,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-# In Kafka's own words; `length` does not count the first two fields, `crc` covers everything behind it.
+from kip848_records.protocol.segments.faults import BatchError, Fault
+
+# The names are Kafka's; `length` does not count the first two fields, `crc` covers all bytes after it.
 HEADER: Final = np.dtype(
     [
         ("base_offset", ">i8"),
@@ -46,6 +48,7 @@ class BatchHeaders:
     position: npt.NDArray[np.int64]
     size: npt.NDArray[np.int64]
     base_offset: npt.NDArray[np.int64]
+    leader_epoch: npt.NDArray[np.int32]
     magic: npt.NDArray[np.int8]
     crc: npt.NDArray[np.uint32]
     attributes: npt.NDArray[np.int16]
@@ -58,7 +61,7 @@ class BatchHeaders:
     @classmethod
     def read(cls, segment: memoryview, positions: npt.NDArray[np.int64]) -> "BatchHeaders":
         """Read the headers at these byte positions, each of which has `HEADER_SIZE` bytes before the file ends."""
-        # The header at every byte of the file, without a copy; plain bytes are gathered faster than fields.
+        # A view of the header at every byte of the file, without a copy; plain bytes are gathered faster than fields.
         shape = (max(len(segment) - HEADER_SIZE + 1, 0),)
         every: npt.NDArray[Any] = np.ndarray(shape, f"V{HEADER_SIZE}", segment, strides=(1,))
         headers = every[positions].view(HEADER)
@@ -70,6 +73,7 @@ class BatchHeaders:
             position=positions,
             size=field("length").astype(np.int64) + LOG_OVERHEAD,
             base_offset=field("base_offset"),
+            leader_epoch=field("partition_leader_epoch"),
             magic=field("magic"),
             crc=field("crc"),
             attributes=field("attributes"),
@@ -88,16 +92,16 @@ class BatchHeaders:
 
     @property
     def last_offset(self) -> npt.NDArray[np.int64]:
-        """The last offset that each batch covers, whether or not a record is left there."""
+        """The last offset that each batch covers, with or without a record at it."""
         return self.base_offset + self.last_offset_delta
 
     def has(self, attribute: int) -> npt.NDArray[np.bool_]:
-        """Which batches have this attribute bit."""
+        """Return which batches have this attribute bit."""
         having: npt.NDArray[np.bool_] = (self.attributes & attribute) != 0
         return having
 
-    def faults(self) -> dict[int, str]:
-        """The batches whose headers cannot be right, with the reason; what is left can be added and compared safely."""
+    def faults(self) -> dict[int, BatchError]:
+        """The batches whose headers cannot be right; the offsets of the others can be added without overflow."""
         checks = (
             (self.magic != MAGIC, "magic is not 2"),
             (self.base_offset < 0, "negative base offset"),
@@ -105,4 +109,8 @@ class BatchHeaders:
             (self.last_offset < self.base_offset, "last offset past the largest offset"),
             (self.count < 0, "negative record count"),
         )
-        return {int(index): reason for mask, reason in reversed(checks) for index in np.flatnonzero(mask)}
+        return {
+            int(index): BatchError(Fault.BAD_HEADER, reason)
+            for mask, reason in reversed(checks)
+            for index in np.flatnonzero(mask)
+        }

@@ -10,30 +10,31 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from kip848_records.protocol.segments.faults import BatchError, Fault
+
 IntArray = npt.NDArray[np.int64]
 
-# A cursor runs past its record by at most the varints of one fixed run of fields before it is checked.
+# Before its check, a cursor runs past its record by at most the varints of one fixed run of fields.
 PADDING: Final = 64
 MIN_RECORD_SIZE: Final = 7
-# Some 100 bytes of arrays are needed for each record. A broker's limit for a batch, message.max.bytes, is 1 MiB unless
-# someone raised it.
+# Each record needs some 100 bytes of arrays. A broker's limit for a batch, message.max.bytes, is 1 MiB by default.
 MAX_RECORDS: Final = 1024 * 1024
 # Below this number of batches a NumPy step costs more than following the lengths one by one.
 FEW_BATCHES: Final = 128
 INT_BYTES: Final = 5
 LONG_BYTES: Final = 10
-# The bit of a varint's byte that says that another follows.
+# The bit of a varint's byte that announces another byte.
 MORE: Final = 0x80
 # Larger than any file: the size of a record whose length cannot be right.
 NO_SIZE: Final = 2**48
-# What a varint of too many bytes decodes to: outside every range that is checked.
+# The value of a varint with too many bytes: outside every range that is checked.
 TOO_LONG: Final = -(2**63)
 MAX_LONG: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class RecordFields:
-    """One element a record, in log order; starts are bytes of the group's buffer, sizes are bytes, -1 null."""
+    """One element per record, in log order; starts are positions in the group's buffer, sizes are bytes, -1 null."""
 
     batch: IntArray
     timestamp_delta: IntArray
@@ -52,20 +53,20 @@ class RecordFields:
 
 def parse_records(
     buffer: bytes, starts: IntArray, ends: IntArray, counts: IntArray, last_offset_deltas: IntArray
-) -> tuple[RecordFields, dict[int, str]]:
+) -> tuple[RecordFields, dict[int, BatchError]]:
     """Parse the records of batches that lie in `buffer` at [start, end), ascending, followed by `PADDING` bytes.
 
-    Returns the records of the batches in which every byte is accounted for, and for the others the reason. Memory
-    follows from the bytes: a count that cannot fit is a fault before anything is sized by it.
+    Returns the records of the batches in which every byte is accounted for, and the reason for the other batches. The
+    bytes limit the memory: a count that cannot fit is a fault before anything is allocated by it.
     """
     raw = np.frombuffer(buffer, np.uint8)
     fits = counts * MIN_RECORD_SIZE <= ends - starts
     faults = {
-        int(batch): f"{counts[batch]} records do not fit in {ends[batch] - starts[batch]} bytes"
+        int(batch): _bad_records(f"{counts[batch]} records do not fit in {ends[batch] - starts[batch]} bytes")
         for batch in np.flatnonzero(~fits)
     }
     for batch in np.flatnonzero(fits & (counts > MAX_RECORDS)).tolist():
-        faults[batch] = f"refused: more than {MAX_RECORDS} records"
+        faults[batch] = BatchError(Fault.TOO_LARGE, f"refused: more than {MAX_RECORDS} records")
         fits[batch] = False
     counts = np.where(fits, counts, 0)
     bounds = _RecordBounds(starts, counts)
@@ -73,9 +74,9 @@ def parse_records(
         bounds.broken[~fits] = 0
     bounds.find(buffer, raw, ends)
     for batch in np.flatnonzero((bounds.broken >= 0) & fits).tolist():
-        faults[batch] = f"record {bounds.broken[batch]} does not end inside the batch"
+        faults[batch] = _bad_records(f"record {bounds.broken[batch]} does not end inside the batch")
     for batch in np.flatnonzero((bounds.broken < 0) & (bounds.cursor != ends)).tolist():
-        faults[batch] = f"{ends[batch] - bounds.cursor[batch]} bytes behind the last record"
+        faults[batch] = _bad_records(f"{ends[batch] - bounds.cursor[batch]} bytes after the last record")
         bounds.broken[batch] = counts[batch]
 
     batch_of = np.repeat(np.arange(len(counts)), counts)
@@ -87,22 +88,26 @@ def parse_records(
         rows = np.flatnonzero(whole)
         for row in np.flatnonzero(wrong)[::-1].tolist():
             batch = int(fields.batch[row])
-            faults[batch] = f"record {rows[row] - first_of[batch]} does not parse"
+            faults[batch] = _bad_records(f"record {rows[row] - first_of[batch]} does not parse")
         fields = fields[~np.isin(fields.batch, fields.batch[wrong])]
     return fields, faults
 
 
-def _record_size(length: IntArray, of_length: IntArray) -> IntArray:
-    """Return the bytes of records with these lengths, each written in so many bytes."""
-    return np.where(length < MIN_RECORD_SIZE - 1, NO_SIZE, of_length + length)
+def _bad_records(reason: str) -> BatchError:
+    return BatchError(Fault.BAD_RECORDS, reason)
+
+
+def _record_size(length: IntArray, length_size: IntArray) -> IntArray:
+    """Return the size of records with these lengths; `length_size` is the size of each length itself."""
+    return np.where(length < MIN_RECORD_SIZE - 1, NO_SIZE, length_size + length)
 
 
 def _sizes_by_first_bytes() -> IntArray:
-    """Return the bytes of a record by its first two bytes, a little-endian number; 0 where its length takes more."""
+    """Return the size of a record by its first two bytes, a little-endian number; 0 if its length takes more."""
     first, second = np.arange(1 << 8), np.arange(1 << 8)[:, None]
     unsigned = np.where(first < MORE, first, first & 0x7F | second << 7)
-    of_length = np.where(first < MORE, 1, 2)
-    size = _record_size((unsigned >> 1) ^ -(unsigned & 1), of_length)
+    length_size = np.where(first < MORE, 1, 2)
+    size = _record_size((unsigned >> 1) ^ -(unsigned & 1), length_size)
     return np.where((first >= MORE) & (second >= MORE), 0, size).ravel()
 
 
@@ -110,14 +115,14 @@ SIZE_BY_FIRST_BYTES: Final = _sizes_by_first_bytes()
 
 
 class _RecordBounds:
-    """Where each record starts, found by following the lengths with one cursor a batch."""
+    """The start of each record, found by following the lengths with one cursor per batch."""
 
     def __init__(self, starts: IntArray, counts: IntArray) -> None:
         self.counts = counts
         self.first = np.cumsum(counts) - counts
         self.cursor = starts.copy()
         self.start = np.zeros(int(counts.sum()), np.int64)
-        # The record at which a batch stopped making sense, -1 for none.
+        # The first record of a batch that does not parse, -1 for none.
         self.broken = np.full(len(starts), -1, np.int64)
 
     def find(self, buffer: bytes, raw: npt.NDArray[np.uint8], ends: IntArray) -> None:
@@ -176,7 +181,7 @@ def _fields(
     offset_delta, at = _read_varint(raw, at, INT_BYTES)
     key_size, key_start = _read_varint(raw, at, INT_BYTES)
     wrong = (timestamp_delta == TOO_LONG) | (key_size < -1) | (key_size > stop - key_start) | (key_start > stop)
-    # A record that is wrong stays parked on its first byte.
+    # A wrong record stays parked on its first byte.
     at = np.where(wrong, start, key_start + np.maximum(key_size, 0))
     value_size, value_start = _read_varint(raw, at, INT_BYTES)
     wrong |= (value_size < -1) | (value_size > stop - value_start) | (value_start > stop)
@@ -189,7 +194,7 @@ def _fields(
 
 
 def _offsets_wrong(fields: RecordFields, last_offset_deltas: IntArray) -> npt.NDArray[np.bool_]:
-    """Offsets lie inside the batch and ascend."""
+    """Return which records have offsets outside the batch, or not in ascending order."""
     delta = fields.offset_delta
     wrong = (delta < 0) | (delta > last_offset_deltas[fields.batch])
     wrong[1:] |= (delta[1:] <= delta[:-1]) & (fields.batch[1:] == fields.batch[:-1])
@@ -197,7 +202,7 @@ def _offsets_wrong(fields: RecordFields, last_offset_deltas: IntArray) -> npt.ND
 
 
 def _read_varint(raw: npt.NDArray[np.uint8], at: IntArray, max_bytes: int) -> tuple[IntArray, IntArray]:
-    """Read the zigzag varint at each position: the values, and the positions behind them."""
+    """Read the zigzag varint at each position: return the values, and the positions after them."""
     byte = raw[at]
     value = (byte & 0x7F).astype(np.int64)
     at = at + 1
@@ -230,7 +235,7 @@ def _varint_at(buffer: bytes, at: int) -> tuple[int, int]:
 
 
 def _skip_headers(buffer: bytes, at: int, stop: int, count: int) -> int:
-    """Return the position behind the headers (key, value), or -1 where they leave the record or a key is null."""
+    """Return the position after the headers (key, value), or -1 if they leave the record or a key is null."""
     for _ in range(count):
         for smallest in (0, -1):
             size, at = _varint_at(buffer, at)

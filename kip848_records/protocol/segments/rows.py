@@ -1,7 +1,8 @@
-"""The rows that a log segment becomes: their schema, and how a group of parsed batches fills it."""
+"""The rows of a log segment: their schema, and how a group of parsed batches fills it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kip848_records.protocol.segments import transactions
+from kip848_records.protocol.segments.faults import BatchError
 from kip848_records.protocol.segments.record_batch import CONTROL, LOG_APPEND_TIME, BatchHeaders
 from kip848_records.protocol.segments.record_fields import RecordFields
 
@@ -22,50 +24,57 @@ SEGMENT_SCHEMA: Final = pa.schema(
         ("transaction", pa.string()),
         ("compaction_gap", pa.bool_()),
         ("producer_id", pa.int64()),
+        ("leader_epoch", pa.int32()),
         ("control", pa.string()),
+        ("error_code", pa.string()),
         ("error", pa.string()),
     ]
 )
 
-# What the row of an unreadable batch keeps of its bytes: a batch at Kafka's default message.max.bytes fits.
+# The row of an unreadable batch keeps so many of its bytes: a batch at Kafka's default message.max.bytes fits.
 ERROR_VALUE_BYTES: Final = 1024 * 1024 + 12
 NO_OFFSET: Final = -1
 NO_TIMESTAMP_TYPE: Final = -1
 NO_PRODUCER_ID: Final = -1
 
 # Control record types 0 and 1 of Kafka's `ControlRecordType`, then any other.
-CONTROL_NAMES: Final = pa.array(["abort", "commit", "unknown"])
+CONTROL_NAMES: Final = ("abort", "commit", "unknown")
 UNKNOWN_CONTROL: Final = 2
 CONTROL_KEY_SIZE: Final = 4
 KEY_TYPE_SIZE: Final = 2
 COMPACTED: Final = "compacted"
-OUTCOME_NAMES: Final = pa.array(transactions.OUTCOMES)
+
+
+@cache
+def _array(names: tuple[str, ...]) -> pa.StringArray:
+    """Return names as an array. It is built on demand, because `pa.array` imports pandas, which takes time."""
+    return pa.array(names)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchGroup:
-    """Neighbouring batches: the records of those that could be read, and the others' errors by index in `headers`.
+    """Neighbouring batches: the records of the readable ones, and the others' errors by index in `headers`.
 
-    Of `misplaced` ones the header cannot be right, and so neither can their offset.
+    `misplaced` batches have a header that cannot be right, and so a wrong offset.
     """
 
     headers: BatchHeaders
     buffer: bytes
     records: RecordFields
-    errors: dict[int, str]
+    errors: dict[int, BatchError]
     misplaced: frozenset[int]
 
     def reached(self, at_start: int | None) -> int | None:
-        """Return the offset behind the last batch that could be read; `at_start` if none could."""
+        """Return the offset after the last readable batch; `at_start` if there is none."""
         last = next((batch for batch in reversed(range(len(self.headers))) if batch not in self.errors), None)
         return at_start if last is None else int(self.headers.last_offset[last]) + 1
 
     def key_types(self) -> npt.NDArray[np.int64]:
-        """Of each record: the int16 that its key begins with, as an unsigned number; -1 for none."""
+        """The first int16 of each record's key, as an unsigned number; -1 for none."""
         return self._int16_of_keys(0, KEY_TYPE_SIZE, -1)
 
     def control_types(self) -> npt.NDArray[np.int64]:
-        """Of each record, read as a control record: an index into `CONTROL_NAMES`."""
+        """The control type of each record, if read as a control record: an index into `CONTROL_NAMES`."""
         # A control record's key is int16 version, int16 type.
         return np.minimum(self._int16_of_keys(2, CONTROL_KEY_SIZE, UNKNOWN_CONTROL), UNKNOWN_CONTROL)
 
@@ -78,12 +87,12 @@ class BatchGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupColumns:
-    """What is known of the records of a group before any becomes a row: one element a record, in log order.
+    """The columns of a group's records before any becomes a row: one element per record, in log order.
 
     `timestamp` is in ms since the epoch, `gap` as `compaction_gap` of `SEGMENT_SCHEMA`, `outcome` a code of
-    `transactions.OUTCOMES`. `expected`: the offset of the first record if none is missing before it, `reached`: the one
-    behind the last batch before it that was read; None where that is not known. `unread` are the batches that could not
-    be read, `unread_at` the index of the record behind each, or the number of records if none is.
+    `transactions.OUTCOMES`. `expected`: the offset of the first record if none is missing before it. `reached`: the
+    offset after the last readable batch before it. Both are None if unknown. `unread`: the batches that could not be
+    read. `unread_at`: the index of the record after each of them, or the number of records if there is none.
     """
 
     group: BatchGroup
@@ -102,7 +111,7 @@ class GroupColumns:
 
     @property
     def unread_offsets(self) -> list[int]:
-        """Of each batch that could not be read: its own offset, or of a misplaced one the least that it can be."""
+        """The offset of each unreadable batch; for a misplaced one, the lowest possible offset."""
         headers, unread = self.group.headers, np.array(self.unread, np.int64)
         read = np.delete(np.arange(len(headers)), unread)
         at_start = NO_OFFSET if self.reached is None else self.reached
@@ -113,25 +122,21 @@ class GroupColumns:
 
     @property
     def ends_unread(self) -> bool:
-        """Whether a batch that could not be read stands behind all records."""
+        """Whether an unreadable batch follows all records."""
         return bool(self.unread) and int(self.unread_at[-1]) == len(self)
 
     @property
     def next_expected(self) -> int | None:
-        """The offset of the record behind the group if none is missing, None where that is not known."""
+        """The offset of the record after the group if none is missing, None if unknown."""
         if self.ends_unread:
             return None
         return int(self.offset[-1]) + 1 if len(self) else self.expected
 
 
-Chooser = Callable[[GroupColumns], npt.NDArray[np.bool_] | None]
-"""Looks at the records of each group, and says which of them are to become rows; None for all."""
-
-
 def group_columns(
     group: BatchGroup, outcomes: npt.NDArray[np.int8], expected: int | None, reached: int | None
 ) -> GroupColumns:
-    """Return what is known of a group's records; `outcomes` are the transaction codes of its batches."""
+    """Return the columns of a group's records; `outcomes` are the transaction codes of its batches."""
     headers, batch_of = group.headers, group.records.batch
     offset = headers.base_offset[batch_of] + group.records.offset_delta
     unread = sorted(group.errors)
@@ -141,7 +146,7 @@ def group_columns(
     gap[1:] = offset[1:] > offset[:-1] + 1
     gap[:1] = expected is not None and offset[:1] > expected
     gap[unread_at[unread_at < len(gap)]] = False
-    # With a delete horizon baseTimestamp is the horizon, and the deltas count from there all the same.
+    # With a delete horizon, baseTimestamp is the horizon, and the deltas still count from it.
     timestamp = np.where(
         headers.has(LOG_APPEND_TIME)[batch_of],
         headers.max_timestamp[batch_of],
@@ -162,12 +167,12 @@ def group_columns(
 
 
 def group_rows(segment: memoryview, columns: GroupColumns, chosen: npt.NDArray[np.bool_] | None) -> pa.RecordBatch:
-    """Return the rows of a group's chosen records, None for all, and of what could not be read."""
+    """Return the rows of a group's chosen records, None for all, and of unreadable batches."""
     chosen_rows = slice(None) if chosen is None else np.flatnonzero(chosen)
     rows = _record_rows(columns, chosen_rows)
     if not columns.unread:
         return rows
-    # An error's row goes before the first record of a later batch.
+    # The row of an error precedes the first record of a later batch.
     order = np.argsort(np.concatenate([columns.group.records.batch[chosen_rows], columns.unread]), kind="stable")
     errors = _error_rows(segment, columns)
     return pa.concat_batches([rows, errors]).take(pa.array(order))
@@ -181,25 +186,27 @@ def _error_rows(segment: memoryview, columns: GroupColumns) -> pa.RecordBatch:
     return error_rows(unread, [columns.group.errors[batch] for batch in batches], columns.unread_offsets)
 
 
-def error_rows(unread: list[memoryview], reasons: list[str], offsets: list[int]) -> pa.RecordBatch:
-    """Return a row for each stretch of bytes that could not be read as records."""
+def error_rows(unread: list[memoryview], errors: list[BatchError], offsets: list[int]) -> pa.RecordBatch:
+    """Return a row for each section of a file that could not be read as records."""
     return _rows(
         {
             "offset": offset,
             "value": bytes(data[:ERROR_VALUE_BYTES]),
             "timestamp_type": NO_TIMESTAMP_TYPE,
-            "error": reason,
+            "error_code": error.fault.value,
+            "error": error.reason,
         }
-        for data, reason, offset in zip(unread, reasons, offsets, strict=True)
+        for data, error, offset in zip(unread, errors, offsets, strict=True)
     )
 
 
 def compacted_row(last_batch: BatchHeaders) -> pa.RecordBatch:
-    """Return the row that says how far a file reaches whose last batch has lost its last records."""
+    """Return the row with the end of a file whose last batch has lost its last records."""
     row = {
         "offset": int(last_batch.last_offset[0]),
         "timestamp": int(last_batch.max_timestamp[0]),
         "timestamp_type": int(last_batch.has(LOG_APPEND_TIME)[0]),
+        "leader_epoch": int(last_batch.leader_epoch[0]),
         "compaction_gap": True,
         "control": COMPACTED,
     }
@@ -222,7 +229,7 @@ def _record_rows(columns: GroupColumns, chosen: slice | npt.NDArray[np.int64]) -
     control = pa.nulls(len(records), pa.string())
     is_control = columns.is_control[chosen]
     if is_control.any():
-        control = CONTROL_NAMES.take(pa.array(group.control_types()[chosen], mask=~is_control))
+        control = _array(CONTROL_NAMES).take(pa.array(group.control_types()[chosen], mask=~is_control))
         key_size, value_size = np.where(is_control, -1, key_size), np.where(is_control, -1, value_size)
     buffer = pa.py_buffer(group.buffer)
     arrays = [
@@ -231,10 +238,12 @@ def _record_rows(columns: GroupColumns, chosen: slice | npt.NDArray[np.int64]) -
         pa.array(group.headers.has(LOG_APPEND_TIME)[batch_of].astype(np.int32)),
         _slices(buffer, records.key_start, key_size),
         _slices(buffer, records.value_start, value_size),
-        OUTCOME_NAMES.take(pa.array(columns.outcome[chosen])),
+        _array(transactions.OUTCOMES).take(pa.array(columns.outcome[chosen])),
         pa.array(columns.gap[chosen]),
         pa.array(group.headers.producer_id[batch_of]),
+        pa.array(group.headers.leader_epoch[batch_of]),
         control,
+        pa.nulls(len(records), pa.string()),
         pa.nulls(len(records), pa.string()),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SEGMENT_SCHEMA)
@@ -243,7 +252,7 @@ def _record_rows(columns: GroupColumns, chosen: slice | npt.NDArray[np.int64]) -
 def _slices(buffer: pa.Buffer, start: npt.NDArray[np.int64], size: npt.NDArray[np.int64]) -> pa.BinaryArray:
     """Copy the slices of a buffer, in ascending order, into an array; a negative size is null.
 
-    The offsets start, end, start, end, … make an array of the slices and of what lies between them; `take` picks the
+    The offsets start, end, start, end, … make an array of the slices and the bytes between them; `take` selects the
     slices.
     """
     offsets = np.empty(2 * len(start), np.int32)

@@ -1,6 +1,6 @@
-"""A first look at a whole segment: where its batches lie, in windows of some thousands, and whether it is a segment.
+"""A first scan of a whole segment: the positions of its batches, in windows of some thousands, and its validity.
 
-A file may be larger than memory, and its batches smaller than 100 bytes: nothing is kept of a single good batch.
+A file may be larger than memory, and its batches smaller than 100 bytes: nothing is kept per good batch.
 
 Source: Kafka's `DefaultRecordBatch` (magic 2) and `LegacyRecord` (magic 0 and 1).
 """
@@ -16,6 +16,7 @@ import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
+from kip848_records.protocol.segments.faults import BatchError, Fault
 from kip848_records.protocol.segments.offset_order import OffsetOrder
 from kip848_records.protocol.segments.record_batch import (
     ATTRIBUTES_AT,
@@ -32,11 +33,13 @@ WINDOW_BATCHES = 32_768
 LEGACY_OVERHEAD: Final = 14
 _SEARCHED_BYTES: Final = 16 * 1024 * 1024
 _MOST_OFFSETS: Final = 1 << 32
-"""More than lie between two batches of a file: a segment has offsets of 31 bits."""
+"""An upper limit for the offsets between two batches of a file: a segment has offsets of 31 bits."""
 
 
 class SegmentError(ValueError):
-    """A file that cannot be read as a log segment; `position` is the byte that says so."""
+    """A file that cannot be read as a log segment; `position` is the byte that shows it."""
+
+    fault: Fault
 
     def __init__(self, message: str, position: int = 0) -> None:
         super().__init__(message)
@@ -46,29 +49,29 @@ class SegmentError(ValueError):
 class NotASegmentError(SegmentError):
     """The file holds no record batch of any magic."""
 
+    fault = Fault.NOT_A_SEGMENT
+
 
 class UnsupportedMagicError(SegmentError):
     """The file holds messages of magic 0 or 1, which Kafka wrote before 0.11."""
 
-
-CUT: Final = "the file is cut inside the batch"
-"""How the reason begins of a file that ends too soon, as a copy of one does that was being written to."""
+    fault = Fault.UNSUPPORTED_MAGIC
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What follows the last whole batch of a file; `reason` is None for nothing and for preallocated zeros."""
+    """The bytes after the last whole batch of a file; `error` is None for nothing and for preallocated zeros."""
 
     position: int
-    reason: str | None
+    error: BatchError | None
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What must be known of a whole segment before its first row.
+    """The facts about a whole segment that its first row needs.
 
-    `windows` are the positions at which windows of whole batches start, `transactional` says which of them have a batch
-    of a transaction or a control batch, `out_of_order` are the positions of batches that break the order of offsets.
+    `windows`: the positions at which windows of whole batches start. `transactional`: which of them contain a batch of
+    a transaction or a control batch. `out_of_order`: the positions of batches that break the order of offsets.
     """
 
     windows: list[int]
@@ -98,18 +101,18 @@ def survey_segment(segment: memoryview, base_offset: int | None) -> Survey:
         headers, end = read_window(segment, end)
     _refuse_legacy(segment, [end])
     tail = _tail(segment, end)
-    foreign = tail.reason is not None and not _starts_like_batch(segment)
+    foreign = tail.error is not None and not _starts_like_batch(segment)
     if not any_batch and (windows or foreign):
         raise NotASegmentError("not a log segment: it does not start with a record batch (magic 2)")
     return Survey(windows, transactional, np.array(order.blamed, np.int64), tail)
 
 
 def read_window(segment: memoryview, start: int) -> tuple[BatchHeaders, int]:
-    """Return the headers of the next `WINDOW_BATCHES` whole batches, or of as many as are left, and where they end."""
+    """Return the headers of the next `WINDOW_BATCHES` whole batches, or of all remaining ones, and their end."""
     position = start
     positions = array("q", [start])
     length_at = struct.Struct(">8xi").unpack_from
-    # No length is found past the end of the file, or before its start.
+    # No length leads past the end of the file, or before its start.
     with contextlib.suppress(struct.error):
         for _ in range(WINDOW_BATCHES):
             (length,) = length_at(segment, position)
@@ -142,20 +145,21 @@ def _refuse_legacy(segment: memoryview, positions: list[int]) -> None:
 
 def _tail(segment: memoryview, position: int) -> Tail:
     rest = segment[position:]
-    # Fewer zeros may as well be the first bytes of a base offset.
+    # Fewer zeros may also be the first bytes of a base offset.
     if not len(rest) or (len(rest) >= LOG_OVERHEAD and not np.frombuffer(rest, np.uint8).any()):
         return Tail(position, None)
     if _starts_like_batch(rest) and (len(rest) < LOG_OVERHEAD or _length(rest) >= HEADER_SIZE - LOG_OVERHEAD):
         if _holds_batch(rest[1:], int.from_bytes(rest[:8], "big")):
-            return Tail(position, f"the batch at byte {position} has a wrong length, for others follow it")
-        return Tail(position, f"{CUT} at byte {position}")
-    return Tail(position, f"no record batch at byte {position}")
+            reason = f"the batch at byte {position} has a wrong length, because others follow it"
+            return Tail(position, BatchError(Fault.BAD_LENGTH, reason))
+        return Tail(position, BatchError(Fault.CUT_OFF, f"the file is cut inside the batch at byte {position}"))
+    return Tail(position, BatchError(Fault.NO_BATCH, f"no record batch at byte {position}"))
 
 
 def _holds_batch(data: memoryview, base_offset: int) -> bool:
-    """Return whether a whole batch of a higher offset stands anywhere in some bytes, by its header and its CRC.
+    """Return whether some bytes contain a whole batch of a higher offset, by its header and its CRC.
 
-    Also where more places have such a header than can be tried: in records that were only cut hardly any has.
+    Also true if there are more candidates than can be tried: truncated records rarely contain any.
     """
     to_try = 2 * len(data)
     for start in range(0, len(data) - HEADER_SIZE, _SEARCHED_BYTES):
@@ -177,7 +181,7 @@ def _holds_batch(data: memoryview, base_offset: int) -> bool:
 
 
 def _starts_like_batch(rest: memoryview) -> bool:
-    """Whether the first bytes, as far as they go, can be a batch of magic 2, with an offset below 2^56."""
+    """Return whether the first bytes, if complete, can be a batch of magic 2 with an offset below 2^56."""
     return rest[0] == 0 and (len(rest) <= MAGIC_AT or rest[MAGIC_AT] == MAGIC)
 
 

@@ -1,4 +1,4 @@
-"""Which transactions of a segment were committed, which aborted, and which the segment does not decide.
+"""Resolves which transactions of a segment were committed, aborted, or cannot be decided by the segment.
 
 Source: Kafka's `ProducerStateManager`: a producer has one transaction at a time, and the next control batch of its
 producer id ends it.
@@ -19,10 +19,10 @@ OUTCOMES: Final = ("none", "committed", "aborted", "pending", "unknown")
 
 
 class Transactions:
-    """Decides the transactions of a segment from its end to its start: a marker comes after what it decides."""
+    """Resolves the transactions of a segment from its end to its start, because a marker follows its transaction."""
 
     def __init__(self) -> None:
-        # What the next marker of each producer says.
+        # The outcome in the next marker of each producer.
         self._next_marker: dict[int, int] = {}
 
     def outcomes_before(
@@ -32,11 +32,11 @@ class Transactions:
         marker: npt.NDArray[np.int8],
         damaged: npt.NDArray[np.bool_],
     ) -> npt.NDArray[np.int8]:
-        """Return the outcome code of each of the batches, in log order, that lie before those that were given last.
+        """Return the outcome code of each of the batches, in log order, that precede those of the last call.
 
-        `marker` is what a control batch says: COMMITTED, ABORTED, or UNKNOWN where it cannot be read, for a later
-        marker speaks of a later transaction; NONE for every other batch. A marker has the outcome that it decides.
-        A `damaged` batch may have been the marker of any producer: no later one decides what lies before it.
+        `marker` is the outcome in a control batch: COMMITTED, ABORTED, or UNKNOWN if it cannot be read, because a later
+        marker belongs to a later transaction. It is NONE for every other batch. A marker has the outcome that it
+        decides. A `damaged` batch may have been the marker of any producer: no later marker decides earlier batches.
         """
         so_far = np.cumsum(damaged, dtype=np.int64)
         outcomes = _outcomes(producer_id, transactional, marker, so_far)
@@ -62,7 +62,7 @@ def _outcomes(
 ) -> npt.NDArray[np.int8]:
     outcomes = np.zeros(len(producer_id), np.int8)
     concerned = np.flatnonzero(transactional | (marker != NONE))
-    # By producer, and in log order within each.
+    # Sort by producer, and in log order within each.
     concerned = concerned[np.argsort(producer_id[concerned], kind="stable")]
     if not len(concerned):
         return outcomes

@@ -1,38 +1,33 @@
-"""What the page says, as plain data: read from the tables with a few Spark jobs for each cluster, and bounded."""
+"""The data of the page, as plain values: read from the tables with a few queries for each cluster, and bounded."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pyspark.sql import functions as F
-
-from kip848_records.check import check
-from kip848_records.explain import waiting_texts
-from kip848_records.quality.expectations import Audited
-from kip848_records.report.page.groups import counts, groups
-from kip848_records.report.page.histories import histories
-from kip848_records.summary import NOT_CONVERGED, slowest_epochs
-from kip848_records.tables.delta import read_table
-from kip848_records.terminal import with_ms
-from kip848_records.threads import in_order
+from kip848_records.report.advice import no_evidence
+from kip848_records.report.blockers import Incarnation, blocked_groups
+from kip848_records.terminal import ranges_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame, Row, SparkSession
-
-    from kip848_records.config import Setting
-    from kip848_records.quality.results import Verdict
+    from kip848_records.expectations.results import Verdict
+    from kip848_records.queries.tables import Tables
+    from kip848_records.report.blockers import Blocked
 
 GROUPS_LISTED: Final = 20_000
 """How many groups of each cluster the page lists."""
 GROUPS_DRAWN: Final = 6_000
-"""Of how many groups of each cluster the page may tell what happened."""
-RECORDS_DRAWN: Final = 1_000_000
-"""With how many types 8 in all: what comes to the driver is bounded by them."""
+"""How many groups of each cluster may have a timeline."""
+INTERVALS_DRAWN: Final = 1_000_000
+"""How many intervals of members' states they may have in all."""
+MEMBERS_SEARCHED: Final = 50
+"""How many members of a group the search knows: first those that are present, then the latest."""
+LIMITS: Final = {"rebalances": 200, "states": 400, "intervals": 2000, "members": 500, "handovers": 500}
+"""How many rows of each kind the page has of a group, the latest ones."""
 _SLOWEST: Final = 10
 _BUCKETS: Final = 120
 _STEPS_S: Final = (1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86_400)
@@ -42,145 +37,158 @@ Fields: TypeAlias = "dict[str, Any]"
 
 @dataclass(frozen=True)
 class Contents:
-    """What is known of the clusters in a folder of tables. Times are in ms since 1970, UTC.
+    """The data of the page: the clusters at a location of tables. Times are in ms since 1970, UTC.
 
-    `groups`: rows of `groups.groups` with ``cluster``, the worst first; `counts` counts all that there are by state,
-    protocol and convergence. `histories`: of the first of them, by cluster and group id, the rows that
-    `histories.histories` returns, by name, and in ``totals`` how many there are; in place of ``behind``, ``waiting``:
-    the texts of `explain.waiting_texts`, and ``free``, of `histories.histories`. `slowest`: rows of `epoch_timeline`.
-    `bumps`: how many epochs began, ``epochs``, by ``cause`` and ``at_s``, the start of a span of `step_s` seconds, and
-    of the first one ``partition`` and ``bump_offset``.
+    `captured`: by cluster, when its log was copied; None if that is unknown. `verdict`: what a check found; None if it
+    did not run. `only`: the cluster that was asked for. `files`: what the check was given, by the names of its options.
+    `groups`: rows of `groups.sql` with ``cluster``, ``blockers`` (ids of members, the worst first), ``blocker`` (the
+    worst one, and what to do; of stuck groups) and ``words``, which the search knows, the worst first; `counts` counts
+    all that there are by health. `histories`: of the first of them, by cluster, partition and group id, the rows of
+    `history_*.sql` by the names of `LIMITS`, and in ``totals`` how many there are. `slowest`: rows of `slowest.sql`.
+    `begun`: rows of `begun.sql`, spans of `step_s` seconds.
     """
 
-    folder: str
-    verdict: Verdict
+    location: str
+    captured: Mapping[str, int | None]
     groups: Sequence[Fields]
-    counts: Mapping[tuple[str, str, str], int]
-    histories: Mapping[tuple[str, str], Fields]
+    counts: Mapping[str, int]
+    histories: Mapping[tuple[str, int, str], Fields]
     slowest: Sequence[Fields]
-    bumps: Sequence[Fields]
+    begun: Sequence[Fields]
     step_s: int
+    verdict: Verdict | None = None
+    only: str | None = None
+    files: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def contents(spark: SparkSession, out: str, settings: Mapping[str, Setting], cluster: str | None) -> Contents:
-    """Read what the page says of one cluster, or of all that have tables in the folder `out`.
+def contents(
+    tables: Tables,
+    verdict: Verdict | None = None,
+    *,
+    cluster: str | None = None,
+    files: Mapping[str, str | None] | None = None,
+) -> Contents:
+    """Read what the page says of one cluster, or of all that the tables have.
 
-    `settings` are those of `config.load_settings`. Raises InputError as `check.check` does.
+    `verdict`: what `kip848 check` found in these tables. `files`: what it was given, by the names of its options.
+    Raises InputError as `Tables.chosen_runs` does.
     """
-    verdict = check(spark, out, settings, cluster=cluster)
-    audits = {
-        name: Audited(partial(_of_cluster, spark, out, name), at, dialect="")
-        for name, at in verdict.captured_at.items()
+    runs = tables.chosen_runs(cluster)
+    captured = {
+        run.cluster: None if run.captured_at is None else round(run.captured_at.timestamp() * 1000) for run in runs
     }
-    failed = {(finding.cluster, finding.group_id) for result in verdict.results for finding in result.violations}
-    listed = sorted(
-        (row | {"cluster": name} for name, audited in audits.items() for row in _rows(groups(audited), GROUPS_LISTED)),
-        key=partial(_badness, failed),
-    )
-    step = _step(audits.values())
-    slowest = (row | {"cluster": name} for name, audited in audits.items() for row in _slowest(audited))
+    groups = [row for name in captured for row in _groups(tables, name)]
+    groups.sort(key=_badness)
+    step = _step(tables, captured)
+    slowest = [row for name in captured for row in _rows(tables, name, "slowest", slowest=_SLOWEST)]
     return Contents(
-        folder=out,
-        verdict=verdict,
-        groups=listed,
-        counts=sum((_counts(audited) for audited in audits.values()), Counter()),
-        histories={
-            (name, group): history
-            for name, audited in audits.items()
-            for group, history in _histories(spark, audited, _drawn(listed, name)).items()
-        },
-        slowest=sorted(slowest, key=lambda row: -row["rebalance_lag_ms"])[:_SLOWEST],
-        bumps=[row for audited in audits.values() for row in _bumps(audited, step)],
+        location=tables.location,
+        captured=captured,
+        groups=groups,
+        counts=_counts(tables, captured),
+        histories={key: found for name in captured for key, found in _histories(tables, name).items()},
+        slowest=sorted(slowest, key=lambda row: -row["duration_ms"])[:_SLOWEST],
+        begun=_begun(tables, captured, step),
         step_s=step,
+        verdict=verdict,
+        only=cluster,
+        files=files or {},
     )
 
 
-def _of_cluster(spark: SparkSession, out: str, cluster: str, table: str) -> DataFrame:
-    return read_table(spark, out, table, cluster).drop("cluster")
+def _rows(tables: Tables, cluster: str, name: str, **parameters: int) -> list[Fields]:
+    """Return the answer to the query of a file in `sql`, with the cluster."""
+    found: list[Fields] = tables.arrow(_text(name), cluster, **parameters).to_pylist()
+    return [row | {"cluster": cluster} for row in found]
 
 
-def _rows(rows: DataFrame, limit: int) -> list[Fields]:
-    return [row.asDict(recursive=True) for row in rows.limit(limit).collect()]
+def _text(name: str) -> str:
+    folder = files(__package__) / "sql"
+    text = (folder / f"{name}.sql").read_text(encoding="utf-8")
+    chosen = (folder / "chosen.sql").read_text(encoding="utf-8").split("\n", 1)[1]
+    return text.replace("{chosen}", chosen.rstrip())
 
 
-def _badness(failed: set[tuple[str, str | None]], group: Fields) -> tuple[object, ...]:
-    """Return what sorts groups: not converged the longest, then those with violations, then the slowest."""
-    slowest = (group["slowest"] or {}).get("rebalance_lag_ms", -1)
-    if group["convergence"] == NOT_CONVERGED:
-        return (0, group["since_ms"], group["group_id"])
-    return (1 if (group["cluster"], group["group_id"]) in failed else 2, -slowest, group["group_id"])
+def _groups(tables: Tables, cluster: str) -> list[Fields]:
+    words: dict[tuple[int, str], dict[str, None]] = defaultdict(dict)
+    for row in _rows(tables, cluster, "words", members=MEMBERS_SEARCHED):
+        known = words[row["partition"], row["group_id"]]
+        for name in ("member_id", "instance_id", "client_id", "client_host", "topics"):
+            known[row[name] or ""] = None  # a dictionary keeps the order
+    groups = _rows(tables, cluster, "groups", groups=GROUPS_LISTED)
+    blocked = blocked_groups(tables, cluster)
+    awaited: dict[Incarnation, list[Fields]] = defaultdict(list)
+    for row in _rows(tables, cluster, "awaited"):
+        awaited[Incarnation(row["group_id"], row["partition"], row["incarnation"])].append(row)
+    for group in groups:
+        incarnation = Incarnation(group["group_id"], group["partition"], group["incarnations"] - 1)
+        is_stuck = group["health"] == "stuck"
+        group["blocker"] = _blocker(blocked.get(incarnation), awaited[incarnation]) if is_stuck else None
+        group["blockers"] = (
+            [each["member_id"] for each in blocked[incarnation].blockers] if is_stuck and incarnation in blocked else []
+        )
+        group["words"] = " ".join(filter(None, words.get((group["partition"], group["group_id"]), ())))
+    return groups
 
 
-def _counts(audited: Audited) -> Counter[tuple[str, str, str]]:
-    return Counter({(row.state, row.group_type, row.convergence): row.groups for row in counts(audited).collect()})
+def _blocker(blocked: Blocked | None, awaited: Sequence[Fields]) -> Fields:
+    """Return the advice for a group, with its worst blocker and the partitions that this member still holds."""
+    advice = no_evidence() if blocked is None else blocked.advice
+    worst = None if blocked is None else blocked.worst
+    now = None if blocked is None or worst is None else blocked.members.get(worst["member_id"])
+    held = [] if worst is None else [row for row in awaited if row["owner"] == worst["member_id"]]
+    return advice._asdict() | {
+        "client_id": None if worst is None else worst["client_id"],
+        "client_host": None if worst is None else worst["client_host"],
+        "state": None if now is None else now.state,
+        "state_ms": None if now is None else now.state_ms,
+        "topics": [row["topic"] for row in held],
+        "holds": "; ".join(f"{row['topic']} {ranges_text(map(int, row['numbers'].split()))}" for row in held),
+    }
 
 
-def _slowest(audited: Audited) -> list[Fields]:
-    epochs = with_ms(slowest_epochs(audited.table("epoch_timeline")), "bumped_at").drop(
-        "bumped_at", "assigned_at", "converged_at"
-    )
-    return _rows(epochs, _SLOWEST)
+def _badness(group: Fields) -> tuple[object, ...]:
+    """Return what sorts groups: stuck for the longest, then the slowest."""
+    if group["health"] == "stuck":
+        return (0, -1 if group["since_ms"] is None else group["since_ms"], group["group_id"], group["partition"])
+    slowest = -1 if group["slowest_ms"] is None else group["slowest_ms"]
+    return (1, -slowest, group["group_id"], group["partition"])
 
 
-def _step(audits: Iterable[Audited]) -> int:
+def _counts(tables: Tables, clusters: Mapping[str, int | None]) -> Counter[str]:
+    counted = Counter[str]()
+    for cluster in clusters:
+        for row in _rows(tables, cluster, "counts"):
+            counted[row["health"]] += row["groups"]
+    return counted
+
+
+def _step(tables: Tables, clusters: Mapping[str, int | None]) -> int:
     """Return the seconds of a span, so that there are not too many of them."""
-    second = F.unix_seconds("bumped_at")
-    lasted = 0
-    for audited in audits:
-        (row,) = _rows(audited.table("epoch_timeline").agg((F.max(second) - F.min(second)).alias("lasted")), 1)
-        lasted = max(lasted, row["lasted"] or 0)
+    lasted = max((_rows(tables, cluster, "lasted")[0]["seconds"] or 0 for cluster in clusters), default=0)
     return next((step for step in _STEPS_S if lasted <= step * _BUCKETS), lasted // _BUCKETS + 1)
 
 
-def _bumps(audited: Audited, step: int) -> list[Fields]:
-    start = (F.floor(F.unix_seconds("bumped_at") / step) * step).alias("at_s")
-    epochs = audited.table("epoch_timeline").where("bumped_at IS NOT NULL").groupBy(start, "cause")
-    first = F.min(F.struct("bumped_at", "partition", "bump_offset"))
-    counted = epochs.agg(
-        F.count("*").alias("epochs"), *(first[name].alias(name) for name in ("partition", "bump_offset"))
-    )
-    return [row.asDict() for row in counted.orderBy("at_s", "cause").collect()]
+def _begun(tables: Tables, clusters: Mapping[str, int | None], step: int) -> list[Fields]:
+    counted: dict[int, Counter[str]] = defaultdict(Counter)
+    for cluster in clusters:
+        for row in _rows(tables, cluster, "begun", step=step):
+            counted[row["at_s"]].update(rebalances=row["rebalances"], ongoing=row["ongoing"])
+    return [
+        {"at_s": at, "rebalances": row["rebalances"], "ongoing": row["ongoing"]} for at, row in sorted(counted.items())
+    ]
 
 
-def _drawn(listed: Sequence[Fields], cluster: str) -> list[Fields]:
-    """Return the first groups of a cluster, as many as may be told of."""
-    drawn: list[Fields] = []
-    records = 0
-    for group in (each for each in listed if each["cluster"] == cluster):
-        records += group["records"] or 0
-        if len(drawn) == GROUPS_DRAWN or (records > RECORDS_DRAWN and drawn):
-            break
-        drawn.append({"group_id": group["group_id"]})
-    return drawn
-
-
-def _histories(spark: SparkSession, audited: Audited, drawn: Sequence[Fields]) -> dict[str, Fields]:
+def _histories(tables: Tables, cluster: str) -> dict[tuple[str, int, str], Fields]:
     """Return what happened in groups, by their ids."""
-    if not drawn:
-        return {}
-    told: dict[str, Fields] = {group["group_id"]: {"totals": {}} for group in drawn}
-    chosen = spark.createDataFrame([(group_id,) for group_id in told], "group_id string")
-    for name, rows in in_order(_collected, histories(audited, chosen).items()):
-        by_group = defaultdict(list)
-        for row in rows:
-            by_group[row["group_id"]].append(row)
-        for group_id, of_group in by_group.items():
-            told[group_id]["totals"][name] = of_group[0]["total"]
-            told[group_id].update(_told(name, of_group))
-    return told
-
-
-def _collected(item: tuple[str, DataFrame]) -> tuple[str, list[Any]]:
-    name, rows = item
-    in_turn = rows.orderBy("nth")
-    # Rows, not Arrow, for those that `explain` words.
-    return name, in_turn.collect() if name == "behind" else in_turn.toArrow().to_pylist()
-
-
-def _told(name: str, rows: list[Any]) -> Fields:
-    if name == "behind":
-        of_rows: Sequence[Row] = rows
-        free = [each.asDict() for row in of_rows for each in row.free or ()]
-        return {"waiting": list(waiting_texts(of_rows)), "free": free}
-    left_out = ("group_id", "total", "nth")
-    return {name: [{key: value for key, value in row.items() if key not in left_out} for row in rows]}
+    found: dict[tuple[str, int, str], Fields] = {}
+    for name, limit in LIMITS.items():
+        parameters = {"groups": GROUPS_DRAWN, "intervals": INTERVALS_DRAWN, "limit": limit}
+        for row in _rows(tables, cluster, f"history_{name}", **parameters):
+            history = found.setdefault((cluster, row.pop("partition"), row.pop("group_id")), {"totals": {}})
+            history["totals"][name] = row.pop("total")
+            del row["nth"], row["cluster"]
+            if name == "handovers":
+                row["numbers"] = [int(number) for number in row["numbers"].split()]
+            history.setdefault(name, []).append(row)
+    return found

@@ -5,43 +5,46 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import shlex
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from plotly.offline import get_plotlyjs
 
 from kip848_records import __version__
-from kip848_records.quality.results import PASS, UNKNOWN
+from kip848_records.expectations.results import PASS, UNKNOWN
+from kip848_records.paths import URI
 from kip848_records.report import words
-from kip848_records.report.page.figures import CAUSES, bumps_figure
-from kip848_records.report.page.groups import DELETED
-from kip848_records.summary import NOT_CONVERGED
-from kip848_records.summary import verdict as sentence
-from kip848_records.tables.places import place_arguments, place_text
-from kip848_records.terminal import count_text, duration_text, ms_text, time_text
-from kip848_records.timeline.censoring import CENSORED
+from kip848_records.report.page.alike import alike
+from kip848_records.report.page.phrases import CAUSES, OTHERS, alike_text, blocker_text, causes, clock, spans
+from kip848_records.report.runbook import entries
+from kip848_records.tables.location import is_schema, place_arguments, place_text
+from kip848_records.terminal import count_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from kip848_records.report.page.alike import Alike
     from kip848_records.report.page.contents import Contents, Fields
 
 HISTORIES_BYTES: Final = 14_000_000
 """How many bytes the histories of all groups may take in the file."""
+WORDS_CHARACTERS: Final = 4_000_000
+"""How many characters of members, clients, hosts and topics the search knows, those of the worst groups first."""
 _SHOWN: Final = 10
-_SECOND, _MINUTE = 1000, 60_000
+_STUCK_SHOWN: Final = 500
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page: of how many groups it tells at all, `listed`, and of how many what happened, `told`."""
+    """A page: how many groups it lists, `listed`, and how many of them have a timeline, `timelines`."""
 
     html: str
     listed: int
-    told: int
+    timelines: int
 
 
 def page(contents: Contents, histories_bytes: int = HISTORIES_BYTES) -> Page:
@@ -53,77 +56,83 @@ def page(contents: Contents, histories_bytes: int = HISTORIES_BYTES) -> Page:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"time": time_text, "clock": clock, "span": span, "ms": ms_text, "counted": count_text}
+    environment.filters |= {"time": time_text, "clock": clock, "spans": spans, "causes": causes}
     histories = _packed(contents, histories_bytes)
-    told = sum(history is not None for history in histories)
+    timelines = sum(history is not None for history in histories)
     html = environment.get_template("page.html").render(
-        _overview(contents),
-        version=__version__,
-        told=told,
-        data=_pack(_data(contents)),
-        histories=histories,
-        plotly=_pack(get_plotlyjs()),
+        _overview(contents), version=__version__, timelines=timelines, data=_pack(_data(contents)), histories=histories
     )
-    return Page(html, len(contents.groups), told)
+    return Page(html, len(contents.groups), timelines)
 
 
-def span(millis: int | None) -> str:
-    """Return a time span for people: all digits below a minute, else its two largest units; "" if it is negative."""
-    if millis is None or millis < 0 or millis >= _MINUTE:
-        return duration_text(millis)
-    return f"{millis} ms" if millis < _SECOND else f"{millis / _SECOND:.3f}".rstrip("0").rstrip(".") + " s"
-
-
-def clock(millis: int | None) -> str:
-    """Return a time without its zone, for the cells of a column that names it."""
-    return time_text(millis).removesuffix(" UTC")
+def commands(contents: Contents) -> dict[str, str]:
+    """Return the arguments that name the tables from anywhere, and the check that the page has the results of."""
+    location = contents.location
+    is_named = is_schema(location) or URI.match(location)
+    tables = place_arguments(location if is_named else str(Path(location).absolute()))
+    cluster = "" if contents.only is None else f" --cluster {shlex.quote(contents.only)}"
+    given = {name: str(Path(path).absolute()) for name, path in contents.files.items() if path is not None}
+    files = "".join(f" --{name} {shlex.quote(path)}" for name, path in given.items())
+    return {"tables": tables, "check": f"kip848 check {tables}{cluster}{files}"}
 
 
 def _overview(contents: Contents) -> dict[str, Any]:
     """Return what the template of the overview asks for."""
-    convergence, states = Counter[str](), Counter[tuple[str, str]]()
-    for (state, group_type, kind), count in contents.counts.items():
-        convergence[kind] += count
-        states[state, group_type] += count
-    deleted = convergence.pop(DELETED, 0)
-    several = len(contents.verdict.captured_at) > 1
-    places = {(group["cluster"], group["group_id"]) for group in contents.groups}
+    several = len(contents.captured) > 1
+    listed = {(group["cluster"], group["group_id"]) for group in contents.groups}
+    verdict = contents.verdict
+    not_passed = [] if verdict is None else [result for result in verdict.results if result.status != PASS]
 
-    def link(cluster: str, group_id: str, epoch: int | None = None) -> str | None:
-        if (cluster, group_id) not in places:
+    def link(cluster: str, group_id: str | None) -> str | None:
+        if (cluster, group_id) not in listed:
             return None
-        named = {"group": group_id} | ({"cluster": cluster} if several else {})
-        return "#" + urlencode(named | ({} if epoch is None else {"epoch": epoch}))
+        return "#" + urlencode({"group": group_id} | ({"cluster": cluster} if several else {}))
 
     return {
-        "tables": place_arguments(contents.folder),
-        "place": place_text(contents.folder),
-        "captured": _captured(contents),
+        "place": place_text(contents.location),
+        "commands": commands(contents),
+        "captured": contents.captured,
         "several": several,
-        "sentence": sentence(convergence) + (f"; {count_text(deleted, 'group')} deleted" if deleted else ""),
-        "states": sorted(states.items(), key=lambda item: (item[0][0] == DELETED, item[0])),
+        "counts": contents.counts,
+        "others": [(contents.counts[kind], said) for kind, said in OTHERS.items() if contents.counts.get(kind)],
         "total": sum(contents.counts.values()),
         "listed": len(contents.groups),
-        "behind": [group for group in contents.groups if group["convergence"] == NOT_CONVERGED][:_SHOWN],
-        "behind_total": convergence[NOT_CONVERGED],
+        "stuck": [_stuck(contents, cluster) for cluster in _clusters(contents)[:_STUCK_SHOWN]],
         "slowest": contents.slowest,
-        "storms": _most(contents.groups, lambda group: (group["most"] or {}).get("in_hour")),
-        "unowned": _most(contents.groups, lambda group: group["unowned_ms"]),
-        "verdict": contents.verdict,
-        "checks": words.sentence(contents.verdict),
-        "not_passed": [result for result in contents.verdict.results if result.status != PASS],
+        "storms": _most(contents.groups, lambda group: group["peak_per_hour"] if group["peak_per_hour"] > 1 else 0),
+        "idle": _most(contents.groups, lambda group: group["idle_ms"]),
+        "verdict": verdict,
+        "checks": "" if verdict is None else words.sentence(verdict),
+        "not_passed": sorted(not_passed, key=lambda result: list(words.SAID).index(result.status)),
+        "runbook": entries(),
         "shown": _SHOWN,
         "words": words,
-        "causes": {cause: said for cause, (said, _, _) in CAUSES.items()},
-        "censored": CENSORED,
         "link": link,
-        "has_bumps": bool(contents.bumps),
+        "figure": _figure(contents),
     }
 
 
-def _captured(contents: Contents) -> dict[str, int | None]:
-    times = contents.verdict.captured_at.items()
-    return {cluster: None if at is None else round(at.timestamp() * 1000) for cluster, at in times}
+def _clusters(contents: Contents) -> list[Alike]:
+    """Return clusters of stuck groups, each of one Kafka cluster; those with the most groups come first."""
+    by_cluster: dict[str, list[Fields]] = defaultdict(list)
+    for group in contents.groups:
+        if group["health"] == "stuck":
+            by_cluster[group["cluster"]].append(group)
+    found = [cluster for stuck in by_cluster.values() for cluster in alike(stuck)]
+    return sorted(found, key=lambda cluster: (-len(cluster.groups), cluster.groups[0]["since_ms"] or 0))
+
+
+def _stuck(contents: Contents, cluster: Alike) -> Fields:
+    """Return a row of the table of stuck groups: one group, or a cluster, whose age is its oldest group's."""
+    oldest = cluster.groups[0]
+    captured, since = contents.captured[oldest["cluster"]], oldest["since_ms"]
+    is_one = len(cluster.groups) == 1
+    return oldest | {
+        "groups": len(cluster.groups),
+        "for": None if captured is None or since is None else captured - since,
+        "blocked_by": blocker_text(oldest["blocker"]) if is_one else alike_text(cluster),
+        "waiting": sum(group["waiting"] for group in cluster.groups),
+    }
 
 
 def _most(groups: Sequence[Fields], value: Callable[[Fields], int | None]) -> list[Fields]:
@@ -131,18 +140,62 @@ def _most(groups: Sequence[Fields], value: Callable[[Fields], int | None]) -> li
     return sorted((group for group in groups if value(group)), key=lambda group: -(value(group) or 0))[:_SHOWN]
 
 
+def _figure(contents: Contents) -> dict[str, Any] | None:
+    """Return the bars of the rebalances over time, in percent of the figure's width and height."""
+    if not contents.begun:
+        return None
+    first, last = contents.begun[0]["at_s"], contents.begun[-1]["at_s"] + contents.step_s
+    most = max(row["rebalances"] for row in contents.begun)
+    width = 100 * contents.step_s / (last - first)
+    bars = [
+        {
+            "x": 100 * (row["at_s"] - first) / (last - first),
+            "height": 100 * row["rebalances"] / most,
+            "ongoing": 100 * row["ongoing"] / most,
+            "says": f"{clock(row['at_s'] * 1000)[:19]}: {count_text(row['rebalances'], 'rebalance')} began"
+            + (f", {row['ongoing']:,} of them ongoing at capture" if row["ongoing"] else ""),
+        }
+        for row in contents.begun
+    ]
+    return {
+        "bars": bars,
+        "width": width,
+        "most": most,
+        "first": clock(first * 1000)[:19],
+        "last": clock(last * 1000)[:19],
+    }
+
+
 def _data(contents: Contents) -> dict[str, Any]:
     """Return what the page's scripts know from the start."""
     counted: dict[tuple[str, str | None], Counter[str]] = defaultdict(Counter)
-    for result in contents.verdict.results:
-        for found in result.violations:
-            counted[found.cluster, found.group_id][found.severity] += 1
+    for cluster, group_id, finding in _findings(contents):
+        counted[cluster, group_id][finding["severity"]] += 1
+    clusters = [cluster for cluster in _clusters(contents) if len(cluster.groups) > 1]
+    nth_alike = {id(group): nth for nth, cluster in enumerate(clusters, 1) for group in cluster.groups}
+    patterns = {group["blocker"]["pattern"] for group in contents.groups if group["blocker"]}
+    groups, room = [], WORDS_CHARACTERS
+    for group in contents.groups:
+        room -= len(group["words"])
+        found = counted[group["cluster"], group["group_id"]]
+        groups.append(
+            group
+            | {
+                "words": group["words"] if room > 0 else "",
+                "blocked_by": group["blocker"] and blocker_text(group["blocker"], lasting=False),
+                "alike": nth_alike.get(id(group)),
+                "errors": found["error"],
+                "warnings": found["warn"],
+            }
+        )
     return {
-        "tables": place_arguments(contents.folder),
-        "captured": _captured(contents),
-        "groups": [group | counted[group["cluster"], group["group_id"]] for group in contents.groups],
+        **commands(contents),
+        "captured": contents.captured,
+        "groups": _columns(groups),
+        "alike": [alike_text(cluster) for cluster in clusters],
+        "runbook": {pattern: entries()[pattern] for pattern in sorted(patterns)},
         "causes": CAUSES,
-        "bumps": bumps_figure(contents.bumps, contents.step_s),
+        "hasFindings": contents.verdict is not None,
     }
 
 
@@ -153,24 +206,20 @@ def _packed(contents: Contents, limit: int) -> list[str | None]:
         findings[cluster, group_id].append(finding)
     packed: list[str | None] = []
     for group in contents.groups:
-        key = group["cluster"], group["group_id"]
+        key = group["cluster"], group["partition"], group["group_id"]
         history = contents.histories.get(key) if limit > 0 else None
-        text = None if history is None else _pack(_columns(history | {"findings": findings[key]}))
+        text = None
+        if history is not None:
+            tables = history | {"findings": findings[group["cluster"], group["group_id"]]}
+            text = _pack({name: _columns(rows) if isinstance(rows, list) else rows for name, rows in tables.items()})
         limit -= len(text or "")
         packed.append(text if limit > 0 else None)
     return packed
 
 
-def _columns(history: Fields) -> Fields:
-    """Return a history with its rows as columns, which take a third less when they are packed."""
-    return {
-        name: {column: [row[column] for row in rows] for column in rows[0]} if _is_table(rows) else rows
-        for name, rows in history.items()
-    }
-
-
-def _is_table(rows: object) -> bool:
-    return isinstance(rows, list) and bool(rows) and isinstance(rows[0], dict)
+def _columns(rows: Sequence[Fields]) -> Fields:
+    """Return rows as columns, which take a third less when they are packed."""
+    return {column: [row[column] for row in rows] for column in rows[0]} if rows else {}
 
 
 def _pack(value: object) -> str:
@@ -181,7 +230,7 @@ def _pack(value: object) -> str:
 
 def _findings(contents: Contents) -> Iterator[tuple[str, str | None, Fields]]:
     """Yield every finding with its cluster and group, and its expectation's name."""
-    for result in contents.verdict.results:
+    for result in () if contents.verdict is None else contents.verdict.results:
         for found in result.violations:
             yield found.cluster, found.group_id, asdict(found) | {"expectation": result.name}
         for found in result.unknown:

@@ -1,1 +1,1 @@
-"""What runs in a broker: the coordinator, its groups and what they write."""
+"""The simulated broker: the coordinator, its groups and their records."""

@@ -1,4 +1,4 @@
-"""Kafka's server-side assignors in small: who is to own which partition."""
+"""Simplified versions of Kafka's server-side assignors: they choose the target owner of each partition."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from heapq import heapify, heapreplace
 from kip848_records.simulate.broker.cluster import Topic, TopicPartition
 
 Subscriptions = Mapping[str, frozenset[str]]
-"""Member id -> the names of its topics, members in the order in which they are served."""
+"""Member id -> the names of its topics, with members in the order of assignment."""
 
 Targets = Mapping[str, frozenset[TopicPartition]]
-"""Member id -> the partitions that it is to own."""
+"""Member id -> the partitions of its target."""
 
 Assignor = Callable[[Subscriptions, Mapping[str, Topic], Targets], dict[str, frozenset[TopicPartition]]]
 
@@ -21,9 +21,9 @@ Assignor = Callable[[Subscriptions, Mapping[str, Topic], Targets], dict[str, fro
 def range_assignor(
     subscriptions: Subscriptions,
     topics: Mapping[str, Topic],
-    previous: Targets,  # noqa: ARG001 - an assignor has it
+    previous: Targets,  # noqa: ARG001 - the signature of an assignor
 ) -> dict[str, frozenset[TopicPartition]]:
-    """Give each member one run of every topic's partitions, the first members one more where it does not come out."""
+    """Give each member consecutive partitions of every topic; the first members get one more if there is a rest."""
     assigned: dict[str, set[TopicPartition]] = {member: set() for member in subscriptions}
     for name, members in _subscribers(subscriptions, topics).items():
         share, over = divmod(topics[name].partitions, len(members))
@@ -38,7 +38,7 @@ def range_assignor(
 def uniform_assignor(
     subscriptions: Subscriptions, topics: Mapping[str, Topic], previous: Targets
 ) -> dict[str, frozenset[TopicPartition]]:
-    """Spread the partitions evenly, and leave with a member as many of its previous ones as its share allows."""
+    """Distribute the partitions evenly, and let a member keep as many of its previous ones as its share allows."""
     subscribers = _subscribers(subscriptions, topics)
     assigned = _kept(subscriptions, topics, subscribers, previous)
     taken = {partition for partitions in assigned.values() for partition in partitions}
@@ -54,7 +54,7 @@ def uniform_assignor(
 
 
 ASSIGNORS: dict[str, Assignor] = {"uniform": uniform_assignor, "range": range_assignor}
-"""By the names that `group.consumer.assignors` knows."""
+"""Assignors by their names in `group.consumer.assignors`."""
 
 
 def _subscribers(subscriptions: Subscriptions, topics: Mapping[str, Topic]) -> dict[str, list[str]]:
@@ -71,7 +71,7 @@ def _kept(
     subscribers: Mapping[str, list[str]],
     previous: Targets,
 ) -> dict[str, set[TopicPartition]]:
-    """Return what stays where it was: no more than a member's share, rounded up for as many as it takes."""
+    """Return the partitions that do not move: at most a member's share, rounded up for the first members."""
     names = {topics[name].topic_id: name for name in subscribers}
     alike = Counter(subscriptions.values())
     shares = {

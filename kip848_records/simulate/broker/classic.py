@@ -1,4 +1,4 @@
-"""A classic group, which its clients rebalance: the coordinator writes what comes out, one type 2 a generation."""
+"""A classic group, which its clients rebalance: the coordinator writes the result, one type 2 per generation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kip848_records.protocol.encode import encode_message
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
 from kip848_records.simulate.broker.assignors import range_assignor
+from kip848_records.simulate.broker.operation import ClassicGenerationWritten, ClassicGroupRemoved
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.cluster import Cluster, TopicPartition
@@ -21,7 +22,7 @@ _SESSION_TIMEOUT_MS = 45_000
 
 @dataclass
 class ClassicGroup:
-    """Members by id, and the generation that they are at."""
+    """The members by id, and their generation."""
 
     group_id: str
     cluster: Cluster
@@ -30,11 +31,11 @@ class ClassicGroup:
 
     @property
     def state(self) -> str:
-        """What the log shows of the group's state."""
+        """The group's state as far as the log shows it."""
         return "Stable" if self.members else "Empty"
 
     def rebalance(self, operation: Operation, members: list[Member]) -> None:
-        """Come out of a rebalance with `members`, the first of whom leads."""
+        """Finish a rebalance with `members`; the first of them leads."""
         self.generation += 1
         self.members = {member.member_id: member for member in members}
         subscriptions = {member.member_id: member.topics for member in members}
@@ -43,7 +44,7 @@ class ClassicGroup:
         self.write(operation)
 
     def write(self, operation: Operation) -> None:
-        """Write the group as it is."""
+        """Write the present group."""
         members = list(self.members.values())
         value = {
             "protocolType": "consumer",
@@ -53,14 +54,16 @@ class ClassicGroup:
             "currentStateTimestamp": operation.timestamp,
             "members": [self._value(member) for member in members],
         }
+        operation.events.append(ClassicGenerationWritten(operation.size, self.generation, tuple(self.members)))
         operation.write(2, {"group": self.group_id}, value)
 
     def write_tombstone(self, operation: Operation) -> None:
-        """Write what deletes the group."""
+        """Write the tombstone that deletes the group."""
+        operation.events.append(ClassicGroupRemoved(operation.size))
         operation.write(2, {"group": self.group_id}, None)
 
     def members_for_upgrade(self) -> list[Member]:
-        """Return the members as a consumer group takes them over."""
+        """Return the members in the form that a consumer group takes over."""
         protocol = {"name": "range", "metadata": b""}
         for member in self.members.values():
             supported = [{**protocol, "metadata": self._subscription(member)}]
@@ -86,7 +89,7 @@ class ClassicGroup:
 
     def _by_name(self, partitions: dict[TopicPartition, int]) -> list[dict[str, Any]]:
         numbers: dict[str, list[int]] = {}
-        names = {topic.topic_id: topic.name for topic in self.cluster.topics.values()}
+        names = self.cluster.names
         for topic_id, number in sorted(partitions):
             numbers.setdefault(names[topic_id], []).append(number)
         return [{"topic": name, "partitions": numbers[name]} for name in sorted(numbers)]

@@ -1,4 +1,4 @@
-"""The cluster around the groups: its topics, and which partition of `__consumer_offsets` a group is in."""
+"""The cluster around the groups: its topics, and the partition of `__consumer_offsets` of each group."""
 
 from __future__ import annotations
 
@@ -23,26 +23,35 @@ class Topic:
 
 
 class Cluster:
-    """The topics that there are, by name; `version` counts their changes."""
+    """The existing topics, by name; `version` counts their changes."""
 
     def __init__(self) -> None:
         self.topics: dict[str, Topic] = {}
+        self.names: dict[str, str] = {}
+        """By topic id, including deleted topics."""
         self.version = 0
 
     def create(self, name: str, partitions: int, seed: object = 0) -> Topic:
-        """Create a topic; its id follows from `seed` and its name."""
+        """Create a topic; `seed` and its name determine its id."""
         self.topics[name] = topic = Topic(name, uuid_of("topic", seed, name), partitions)
+        self.names[topic.topic_id] = name
         self.version += 1
         return topic
 
-    def grow(self, name: str, partitions: int) -> None:
-        """Let a topic have `partitions` partitions from now on."""
-        self.topics[name].partitions = partitions
+    def delete(self, name: str) -> None:
+        """Delete a topic."""
+        del self.topics[name]
         self.version += 1
 
+    def grow(self, name: str, partitions: int) -> None:
+        """Set the number of a topic's partitions from now on, if it was not deleted."""
+        if name in self.topics:
+            self.topics[name].partitions = partitions
+            self.version += 1
 
-def metadata_hash(topics: dict[str, int]) -> int:
-    """Return an int64 that changes with the names and sizes of the subscribed topics; 0, Kafka's default, for none."""
+
+def metadata_hash(topics: dict[str, tuple[str, int]]) -> int:
+    """Return an int64 that changes with the names, ids and sizes of topics; 0, Kafka's default, for none."""
     if not topics:
         return 0
     digest = hashlib.blake2b(repr(sorted(topics.items())).encode(), digest_size=8).digest()
@@ -52,7 +61,7 @@ def metadata_hash(topics: dict[str, int]) -> int:
 def uuid_of(*parts: object) -> str:
     """Return a uuid as Kafka prints it, URL-safe base64 without padding; the same for the same parts."""
     digest = hashlib.blake2b("/".join(map(str, parts)).encode(), digest_size=16).digest()
-    # Kafka gives out no uuid that begins with a dash, for the sake of command lines.
+    # Kafka assigns no uuid that begins with a dash, because of command lines.
     return urlsafe_b64encode(digest).decode().rstrip("=").replace("-", "A", 1)
 
 

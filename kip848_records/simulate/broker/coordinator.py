@@ -1,4 +1,4 @@
-"""What a coordinator does for one group id, one operation after the other, and who is told of it."""
+"""The coordinator of one group id, which performs one operation after the other, and its observers."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     from kip848_records.simulate.broker.releases import Release
 
 Clock = Callable[[int], int]
-"""The simulation's time -> what the coordinator's clock shows then, both in ms."""
+"""The simulation's time -> the time on the coordinator's clock, both in ms."""
 
 Group = ConsumerGroup | ClassicGroup
 
 
-class Witness(Protocol):
-    """Is told of what happens to a group; the truth is written by witnesses."""
+class Observer(Protocol):
+    """Observes the operations of a group. Observers derive the truth."""
 
     def operation(self, operation: Operation, group: Group | None, incarnation: int) -> None:
-        """See the group, None for a deleted one, at the end of an operation."""
+        """Observe an operation, and the group at its end: None if it was deleted.
 
-    def deletion(self, operation: Operation, incarnation: int) -> None:
-        """See that an operation wrote a type-3 tombstone, which is the end of an incarnation."""
+        `incarnation` is the group's at the end. An operation that ends an incarnation increases it.
+        """
 
 
 class Coordinator:
-    """The coordinator of one group id, whatever its group is: of consumers, classic, or not there.
+    """The coordinator of one group id, with a consumer group, a classic group, or none.
 
-    Operations are in `operations`, for the log to take. No two of them have one timestamp.
+    `operations` holds the operations for the log. No two of them have the same timestamp.
     """
 
     def __init__(
-        self, group_id: str, cluster: Cluster, release: Release, clock: Clock, witnesses: Collection[Witness] = ()
+        self, group_id: str, cluster: Cluster, release: Release, clock: Clock, observers: Collection[Observer] = ()
     ) -> None:
         self.group_id = group_id
         self.cluster = cluster
@@ -45,33 +45,32 @@ class Coordinator:
         self.group: Group | None = None
         self.incarnation = 0
         self.operations: list[Operation] = []
-        self._witnesses = witnesses
+        self._observers = observers
         self._clock = clock
         self._last: Operation | None = None
 
     @property
     def consumers(self) -> ConsumerGroup:
-        """The group, which must be one of consumers."""
+        """The group, which must be a consumer group."""
         if not isinstance(self.group, ConsumerGroup):
             raise TypeError(f"{self.group_id} is not a consumer group now")
         return self.group
 
-    def watch(self, witnesses: Collection[Witness]) -> None:
-        """Tell these of what happens from now on, instead of those before."""
-        self._witnesses = witnesses
+    def watch(self, observers: Collection[Observer]) -> None:
+        """Set the observers of all later operations, instead of the present ones."""
+        self._observers = observers
 
     def take(self) -> list[Operation]:
-        """Hand over the operations that are new."""
+        """Return and remove the new operations."""
         operations, self.operations = self.operations, []
         return operations
 
     def join(self, time: int, member: Member) -> None:
-        """Let a member join; a classic group is upgraded by that."""
+        """Let a member join, which upgrades a classic group."""
         operation = self._operation(time)
         if isinstance(self.group, ClassicGroup):
             classic, self.group = self.group, ConsumerGroup(self.group_id, self.cluster, self.release)
             classic.write_tombstone(operation)
-            operation.causes.add("upgraded")
             if classic.members:
                 self.group.write_upgraded(operation, classic.members_for_upgrade(), classic.generation)
         elif self.group is None:
@@ -80,7 +79,7 @@ class Coordinator:
         self._end(operation)
 
     def heartbeat(self, time: int, member_id: str, owned: Collection[TopicPartition] | None = None) -> None:
-        """Hear from a member; one of the classic protocol rejoins if there is something for it."""
+        """Process a heartbeat; a member of the classic protocol rejoins if it has a new assignment."""
         group = self.consumers
         member = group.members[member_id]
         operation = self._operation(time)
@@ -91,20 +90,20 @@ class Coordinator:
             group.heartbeat(operation, member, owned)
         self._end(operation)
 
-    def subscribe(self, time: int, member_id: str, topics: frozenset[str]) -> None:
-        """Hear from a member that it wants other topics."""
+    def subscribe(self, time: int, member_id: str, topics: frozenset[str], regex: str | None = None) -> None:
+        """Process a member's new topics, and its new regular expression unless that is None."""
         operation = self._operation(time)
-        self.consumers.subscribe(operation, self.consumers.members[member_id], topics)
+        self.consumers.subscribe(operation, self.consumers.members[member_id], topics, regex)
         self._end(operation)
 
     def leave(self, time: int, member_id: str) -> None:
-        """Remove a member; the group is downgraded if all the others are of the classic protocol."""
+        """Remove a member; the group is downgraded if all the others use the classic protocol."""
         group = self.consumers
         operation = self._operation(time)
         others = [member for other, member in group.members.items() if other != member_id]
         if others and all(member.classic is not None for member in others):
             group.write_tombstones(operation)
-            self._delete(operation)
+            self.incarnation += 1
             self.group = ClassicGroup(self.group_id, self.cluster, group.group_epoch)
             self.group.members = {member.member_id: member for member in others}
             self.group.write(operation)
@@ -113,7 +112,7 @@ class Coordinator:
         self._end(operation)
 
     def go_away(self, time: int, member_id: str) -> None:
-        """Let a static member go that says it will be back."""
+        """Let a static member go away that will come back."""
         operation = self._operation(time)
         self.consumers.go_away(operation, self.consumers.members[member_id])
         self._end(operation)
@@ -128,13 +127,13 @@ class Coordinator:
         self._end(operation)
 
     def resolve(self, time: int, regex: str, topics: tuple[str, ...]) -> None:
-        """Find that a regular expression matches `topics`."""
+        """Resolve a regular expression to `topics`."""
         operation = self._operation(time)
         self.consumers.resolve(operation, regex, topics)
         self._end(operation)
 
     def rebalance_classic(self, time: int, members: list[Member]) -> None:
-        """Let a classic group, a new one if there is none, come out of a rebalance with `members`."""
+        """Let a classic group, a new one if there is none, finish a rebalance with `members`."""
         operation = self._operation(time)
         if self.group is None:
             self.group = ClassicGroup(self.group_id, self.cluster)
@@ -144,7 +143,7 @@ class Coordinator:
         self._end(operation)
 
     def commit(self, time: int, topic: str, partition: int, offset: int, **fields: Any) -> None:  # noqa: ANN401
-        """Take a committed offset; `fields` are further ones of OffsetCommit's value."""
+        """Commit an offset; `fields` are further ones of OffsetCommit's value."""
         operation = self._operation(time)
         value = {"offset": offset, "leaderEpoch": 0, "metadata": "", "commitTimestamp": operation.timestamp}
         tagged = {"topicId": self.cluster.topics[topic].topic_id}
@@ -162,17 +161,12 @@ class Coordinator:
             self.group = None
         else:
             self.consumers.write_tombstones(operation)
-            self._delete(operation)
+            self.group = None
+            self.incarnation += 1
         self._end(operation)
 
-    def _delete(self, operation: Operation) -> None:
-        for witness in self._witnesses:
-            witness.deletion(operation, self.incarnation)
-        self.group = None
-        self.incarnation += 1
-
     def _operation(self, time: int) -> Operation:
-        """Begin an operation at `time`, or so soon after it that it does not read as one with the last."""
+        """Begin an operation at `time`, or shortly after it so that it is distinct from the last one."""
         if self._last is not None:
             time = max(time, self._last.time + 1)
             while self._clock(time) == self._last.timestamp:
@@ -184,5 +178,6 @@ class Coordinator:
             return
         self._last = operation
         self.operations.append(operation)
-        for witness in self._witnesses:
-            witness.operation(operation, self.group, self.incarnation)
+        for observer in self._observers:
+            observer.operation(operation, self.group, self.incarnation)
+        operation.forget_events()

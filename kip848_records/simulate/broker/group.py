@@ -1,4 +1,4 @@
-"""A consumer group of KIP-848 as its coordinator holds it; every method writes what Kafka's would into an operation."""
+"""A consumer group of KIP-848 in its coordinator; every method writes the records of Kafka's coordinator."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.simulate.broker.assignors import ASSIGNORS
-from kip848_records.simulate.broker.cluster import metadata_hash
 from kip848_records.simulate.broker.member import AWAY_EPOCH, Member, topic_partitions
-from kip848_records.simulate.broker.operation import Assignment
+from kip848_records.simulate.broker.operation import (
+    CurrentAssignmentWritten,
+    EpochBumped,
+    MemberJoined,
+    MemberRemoved,
+    MemberUpdated,
+    RegexResolved,
+    TargetAssigned,
+)
+from kip848_records.simulate.broker.subscriptions import SubscribedTopics
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,8 +37,8 @@ class ConsumerGroup:
         self.cluster = cluster
         self.release = release
         self.members: dict[str, Member] = {}
-        self._in_turn: deque[str] = deque()  # members, and some that were
-        self._converged: bool | None = None  # not looked at since the last change
+        self._in_turn: deque[str] = deque()  # members, and some former members
+        self._converged: bool | None = None  # None: not evaluated since the last change
         self.targets: dict[str, frozenset[TopicPartition]] = {}
         self.target_owners: dict[TopicPartition, str] = {}
         self.owners: dict[TopicPartition, str] = {}
@@ -38,10 +46,7 @@ class ConsumerGroup:
         self.regexes: dict[str, tuple[str, ...]] = {}
         self.group_epoch = self.assignment_epoch = release.start_epoch
         self._assigned_at: int | None = None
-        self._topics: dict[str, int] = {}
-        self._cluster_version = cluster.version
-        self._logged_hash: int | None = None
-        self._assigned_owners: dict[TopicPartition, str] = {}
+        self._topics = SubscribedTopics(cluster)
 
     @property
     def state(self) -> str:
@@ -55,7 +60,7 @@ class ConsumerGroup:
         return "Stable" if self._converged else "Reconciling"
 
     def _has_converged(self) -> bool:
-        # Who had not converged the last time is looked at first: mostly that settles it, with thousands of members too.
+        # Members that had not converged the last time are checked first: usually one is enough, even with thousands.
         for _ in range(len(self._in_turn)):
             member = self.members.get(self._in_turn[0])
             if member is None:
@@ -68,47 +73,50 @@ class ConsumerGroup:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether a topic changed since the group has looked."""
-        return self._cluster_version != self.cluster.version
+        """Whether a topic changed since the group last checked."""
+        return self._topics.is_outdated
 
     def join(self, operation: Operation, member: Member) -> None:
-        """Take in a new member, which owns nothing."""
+        """Add a new member, which owns nothing."""
         self.members[member.member_id] = member
         self._in_turn.append(member.member_id)
-        self._write_member(operation, member, "member_joined")
+        operation.events.append(MemberJoined(operation.size, member.member_id))
+        self._write_member(operation, member)
         resolved = bool(member.topics) or member.regex in self.regexes
         self._refresh(operation, bump=resolved or self.release.bumps_for_unresolved_regex)
         self._continue(operation, member, owned=())
 
     def heartbeat(self, operation: Operation, member: Member, owned: Collection[TopicPartition] | None = None) -> None:
-        """Hear from a member, which may say what it owns."""
+        """Process a heartbeat, which may contain the member's partitions."""
         if self.is_outdated:
             self._refresh(operation, bump=False)
         self._continue(operation, member, owned)
 
-    def subscribe(self, operation: Operation, member: Member, topics: frozenset[str]) -> None:
-        """Hear from a member that it wants other topics."""
-        member.topics = topics
-        self._write_member(operation, member, "subscription_changed")
-        self._refresh(operation, bump=True)
+    def subscribe(self, operation: Operation, member: Member, topics: frozenset[str], regex: str | None = None) -> None:
+        """Process a member's new topics, and its new regular expression unless that is None."""
+        regex = member.regex if regex is None else regex
+        changed = (topics, regex) != (member.topics, member.regex)
+        if changed:
+            self._resubscribe(operation, member, topics, regex)
+            self._drop_unused_regexes(operation)
+        if changed or self.is_outdated:
+            self._refresh(operation, bump=changed)
         self._continue(operation, member, None)
 
     def rejoin_classic(self, operation: Operation, member: Member) -> None:
-        """Hear from a member of the classic protocol, which rejoins to learn of a change."""
-        self._write_member(operation, member, "subscription_changed")
+        """Process the rejoin of a member of the classic protocol, by which it learns of a change."""
+        operation.events.append(MemberUpdated(operation.size, member.member_id, resubscribed=False))
+        self._write_member(operation, member)
         self.heartbeat(operation, member, member.assigned)
 
     def leave(self, operation: Operation, member: Member) -> None:
-        """Remove a member that left, whose session expired or that is fenced."""
+        """Remove a member that left, was fenced, or whose session expired."""
         self._remove(operation, member)
-        for regex in [regex for regex in self.regexes if all(m.regex != regex for m in self.members.values())]:
-            del self.regexes[regex]
-            operation.write(16, {"groupId": self.group_id, "regularExpression": regex}, None)
-        operation.causes.add("member_left")
+        self._drop_unused_regexes(operation)
         self._refresh(operation, bump=True)
 
     def go_away(self, operation: Operation, member: Member) -> None:
-        """Keep the partitions of a static member that says it will be back."""
+        """Keep the partitions of a static member that will come back."""
         member.epoch, member.pending = AWAY_EPOCH, {}
         member.assigned = dict.fromkeys(member.assigned, 0)
         self._write_current(operation, member)
@@ -117,41 +125,42 @@ class ConsumerGroup:
         """Let a static member come back under a new member id."""
         target = self.targets.get(member.member_id, NOTHING)
         back = replace(member, member_id=new_id, epoch=0, previous_epoch=0)
-        self._remove(operation, member)
+        self._remove(operation, member, successor=new_id)
         self.members[new_id] = back
         self._in_turn.append(new_id)
-        self._write_member(operation, back, "static_member_replaced")
+        operation.events.append(MemberJoined(operation.size, new_id, predecessor=member.member_id))
+        self._write_member(operation, back)
         self.targets[new_id] = target
         self._index_targets()
         self._write_target(operation, new_id)
         self._write_current(operation, back)
         changed = topics is not None and topics != back.topics
         if topics is not None and changed:
-            back.topics = topics
-            self._write_member(operation, back, "subscription_changed")
+            self._resubscribe(operation, back, topics, back.regex)
         if changed or self.is_outdated:
             self._refresh(operation, bump=changed)
         self._continue(operation, back, owned=())
 
     def resolve(self, operation: Operation, regex: str, topics: tuple[str, ...]) -> None:
-        """Take over what a regular expression matches now; brokers look that up apart from heartbeats."""
+        """Store the present matches of a regular expression; brokers resolve it independently of heartbeats."""
         changed = self.regexes.get(regex) != topics
         self.regexes[regex] = topics
         value = {"topics": list(topics), "version": self.cluster.version, "timestamp": operation.timestamp}
+        operation.events.append(RegexResolved(operation.size, regex, topics, self.cluster.version))
         operation.write(16, {"groupId": self.group_id, "regularExpression": regex}, value)
-        operation.causes.add("regex_resolved")
         if changed:
             self._refresh(operation, bump=True)
 
     def write_upgraded(self, operation: Operation, members: list[Member], generation: int) -> None:
-        """Take over the members of a classic group, at its generation and with the partitions that they have."""
+        """Take over the members of a classic group, with its generation and their partitions."""
         self.members = {member.member_id: member for member in members}
         self._in_turn = deque(self.members)
         for member in members:
+            operation.events.append(MemberJoined(operation.size, member.member_id, is_upgraded=True))
             operation.write(5, self._key(member), member.metadata())
         self.group_epoch = generation
         if not self.release.writes_partition_metadata:
-            self._topics = self._subscribed_topics()
+            self._topics.refresh(self._subscribed_names())
         self._write_epoch(operation)
         for member in members:
             self.targets[member.member_id] = frozenset(member.assigned)
@@ -162,21 +171,24 @@ class ConsumerGroup:
             self._write_current(operation, member)
 
     def write_tombstones(self, operation: Operation) -> None:
-        """Write what deletes the group and all its members; the group is of no use then."""
+        """Write the tombstones of the group and all its members; the group cannot be used afterwards."""
+        current_places = {member_id: operation.size + nth for nth, member_id in enumerate(self.members)}
         for key_type in (8, 7):
-            for member_id in self.members:
-                operation.write(key_type, self._key(self.members[member_id]), None)
+            for member in self.members.values():
+                operation.write(key_type, self._key(member), None)
         operation.write(6, {"groupId": self.group_id}, None)
-        for member in list(self.members.values()):
+        for member_id, member in self.members.items():
+            target = self.targets.get(member_id, NOTHING)
+            operation.events.append(MemberRemoved(operation.size, current_places[member_id], member_id, target))
             operation.write(5, self._key(member), None)
-            operation.left.append(member.member_id)
         for regex in self.regexes:
             operation.write(16, {"groupId": self.group_id, "regularExpression": regex}, None)
         operation.write(4, {"groupId": self.group_id}, None)
         operation.write(3, {"groupId": self.group_id}, None)
+        operation.ends_incarnation = True
 
     def _continue(self, operation: Operation, member: Member, owned: Collection[TopicPartition] | None) -> None:
-        """Do the second half of every heartbeat: assign if that is due, and lead the member on."""
+        """Do the second half of every heartbeat: assign if necessary, and move the member towards its target."""
         waits = self._assigned_at is not None and (
             operation.time - self._assigned_at < self.release.assignment_interval_ms
         )
@@ -187,38 +199,25 @@ class ConsumerGroup:
             self._write_current(operation, member)
 
     def _refresh(self, operation: Operation, *, bump: bool) -> None:
-        """Look at the topics anew and bump the group epoch for that, or because the caller says so."""
-        self._cluster_version = self.cluster.version
-        topics = self._subscribed_topics()
-        if topics != self._topics:
-            self._topics, bump = topics, True
+        """Check the topics again; bump the group epoch if they changed, or if `bump` is set."""
+        if self._topics.refresh(self._subscribed_names()):
+            bump = True
             if self.release.writes_partition_metadata:
-                operation.write(4, {"groupId": self.group_id}, {"topics": [self._topic(name) for name in topics]})
-                operation.causes.add("topic_metadata_changed")
+                operation.write(4, {"groupId": self.group_id}, self._topics.partition_metadata())
         if bump:
             self.group_epoch += 1
             self._write_epoch(operation)
 
-    def _topic(self, name: str) -> dict[str, object]:
-        topic = self.cluster.topics[name]
-        size = {"numPartitions": topic.partitions, "partitionMetadata": []}
-        return {"topicId": topic.topic_id, "topicName": name, **size}
-
     def _write_epoch(self, operation: Operation) -> None:
-        hashed = 0 if self.release.writes_partition_metadata else metadata_hash(self._topics)
-        # 0 is no hash: a group without members has none.
-        if self._logged_hash and hashed and hashed != self._logged_hash:
-            operation.causes.add("topic_metadata_changed")
-        # Of the first topic that comes, or the last that goes, nothing but the hash tells.
-        otherwise = "unknown" if self._logged_hash in {None, hashed} else "topic_metadata_changed"
-        self._logged_hash = hashed
-        operation.bump(self.group_epoch, len(self.members), otherwise)
+        metadata_changed = self._topics.bump(self._subscribed_names())
+        operation.events.append(EpochBumped(operation.size, self.group_epoch, len(self.members), metadata_changed))
+        hashed = 0 if self.release.writes_partition_metadata else self._topics.hash
         tagged = {"metadataHash": hashed} if hashed else {}
         operation.write(3, {"groupId": self.group_id}, {"epoch": self.group_epoch, **tagged})
 
     def _assign(self, operation: Operation) -> None:
-        """Compute the target assignment anew and write what changed of it."""
-        # Kafka serves static members by their instance ids, so that who comes back finds its place.
+        """Compute the target assignment again and write its changes."""
+        # Kafka assigns to static members by their instance ids, so that a returning member gets its old partitions.
         ordered = sorted(self.members.values(), key=lambda m: m.instance_id or m.member_id)
         subscriptions = {m.member_id: self._subscription(m) for m in ordered}
         preferred = [m.assignor for m in ordered if m.assignor]
@@ -235,13 +234,10 @@ class ConsumerGroup:
 
     def _write_assignment_epoch(self, operation: Operation, *, computed: bool) -> None:
         self._index_targets()
-        owners = {tp: self.members[m].instance_id or m for tp, m in self.target_owners.items()}
-        before = self._assigned_owners
-        moved = sum(tp in before and before[tp] != owner for tp, owner in owners.items())
-        self._assigned_owners = owners
         self.assignment_epoch = self.group_epoch
         self._converged = None
-        operation.epochs.append(Assignment(self.assignment_epoch, moved))
+        names = {member_id: self.members[member_id].instance_id or member_id for member_id in self.targets}
+        operation.events.append(TargetAssigned(operation.size, self.assignment_epoch, dict(self.targets), names))
         tagged = {"assignmentTimestamp": operation.timestamp}
         stamped = tagged if computed and self.release.has_assignment_epochs else {}
         operation.write(6, {"groupId": self.group_id}, {"assignmentEpoch": self.assignment_epoch, **stamped})
@@ -249,14 +245,21 @@ class ConsumerGroup:
     def _subscription(self, member: Member) -> frozenset[str]:
         return member.topics.union(self.regexes.get(member.regex, ()))
 
-    def _subscribed_topics(self) -> dict[str, int]:
-        wanted = {(member.topics, member.regex) for member in self.members.values()}
-        names = frozenset().union(*(topics.union(self.regexes.get(regex, ())) for topics, regex in wanted))
-        return {name: self.cluster.topics[name].partitions for name in sorted(names & self.cluster.topics.keys())}
+    def _subscribed_names(self) -> frozenset[str]:
+        return frozenset().union(*{member.topics for member in self.members.values()}, *self.regexes.values())
 
-    def _write_member(self, operation: Operation, member: Member, cause: str) -> None:
+    def _resubscribe(self, operation: Operation, member: Member, topics: frozenset[str], regex: str) -> None:
+        member.topics, member.regex = topics, regex
+        operation.events.append(MemberUpdated(operation.size, member.member_id, resubscribed=True))
+        self._write_member(operation, member)
+
+    def _drop_unused_regexes(self, operation: Operation) -> None:
+        for regex in [regex for regex in self.regexes if all(m.regex != regex for m in self.members.values())]:
+            del self.regexes[regex]
+            operation.write(16, {"groupId": self.group_id, "regularExpression": regex}, None)
+
+    def _write_member(self, operation: Operation, member: Member) -> None:
         operation.write(5, self._key(member), member.metadata())
-        operation.causes.add(cause)
         self._converged = None
 
     def _write_target(self, operation: Operation, member_id: str) -> None:
@@ -264,13 +267,13 @@ class ConsumerGroup:
         operation.write(7, self._key(self.members[member_id]), value)
 
     def _write_current(self, operation: Operation, member: Member) -> None:
+        operation.events.append(CurrentAssignmentWritten(operation.size, member.member_id))
         operation.write(8, self._key(member), member.current_assignment(with_epochs=self.release.has_assignment_epochs))
-        operation.current.append(member.member_id)
         self._converged = None
         self._own(operation, member, member.owned)
 
     def _own(self, operation: Operation, member: Member, owned: Collection[TopicPartition]) -> None:
-        """Let `owned` be all that `member` owns, and note what that changes."""
+        """Make `owned` the partitions of `member`, and note the changes."""
         had = self._held.get(member.member_id, NOTHING)
         self._held[member.member_id] = now = frozenset(owned)
         for tp in sorted(had - now):
@@ -279,10 +282,11 @@ class ConsumerGroup:
             operation.owners_before.setdefault(tp, self.owners.get(tp))
             self.owners[tp] = member.member_id
 
-    def _remove(self, operation: Operation, member: Member) -> None:
+    def _remove(self, operation: Operation, member: Member, successor: str | None = None) -> None:
+        current, target = operation.size, self.targets.get(member.member_id, NOTHING)
+        operation.events.append(MemberRemoved(current + 2, current, member.member_id, target, successor))
         for key_type in (8, 7, 5):
             operation.write(key_type, self._key(member), None)
-        operation.left.append(member.member_id)
         self._converged = None
         self._own(operation, member, ())
         del self.members[member.member_id], self._held[member.member_id]

@@ -1,8 +1,8 @@
-"""One member of a consumer group, and how it is led to its target assignment."""
+"""One member of a consumer group, and its steps to its target assignment."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +21,7 @@ AWAY_EPOCH: Final = -2
 
 @dataclass
 class Member:
-    """A member as the coordinator holds it; `assigned` says since which epoch each partition is."""
+    """A member in its coordinator; `assigned` has the epoch since which each partition is assigned."""
 
     member_id: str
     topics: frozenset[str] = frozenset()
@@ -29,6 +29,7 @@ class Member:
     instance_id: str | None = None
     client_id: str = "client"
     client_host: str = "/127.0.0.1"
+    rack_id: str | None = None
     rebalance_timeout_ms: int = 300_000
     assignor: str | None = None
     classic: dict[str, Any] | None = None
@@ -41,18 +42,22 @@ class Member:
 
     @property
     def owned(self) -> Collection[TopicPartition]:
-        """What nobody else can have: assigned or pending revocation."""
+        """The partitions that no other member may own: assigned or pending revocation."""
         return self.assigned.keys() | self.pending.keys()
 
+    def renewed(self) -> Member:
+        """Return a new member with the same id, for a join after this one was removed."""
+        return replace(self, epoch=0, previous_epoch=0, state=STABLE, assigned={}, pending={})
+
     def is_converged(self, assignment_epoch: int) -> bool:
-        """Whether it owns exactly its target of the group's assignment."""
+        """Return whether it owns exactly its target of the group's assignment."""
         return self.state == STABLE and self.epoch == assignment_epoch
 
     def metadata(self) -> dict[str, Any]:
         """Return the value of its type 5."""
         return {
             "instanceId": self.instance_id,
-            "rackId": None,
+            "rackId": self.rack_id,
             "clientId": self.client_id,
             "clientHost": self.client_host,
             "subscribedTopicNames": sorted(self.topics),
@@ -81,8 +86,8 @@ class Member:
     ) -> bool:
         """Take the next step towards `target`; return whether anything changed.
 
-        `owners` has the owner of every partition that is not free; `owned` is what the client says that it owns, None
-        if it does not say. The rules are those of `CurrentAssignmentBuilder` in Kafka's group coordinator.
+        `owners` has the owner of every partition that is not free; `owned` are the partitions that the client reports,
+        None if it reports none. The rules are those of `CurrentAssignmentBuilder` in Kafka's group coordinator.
         """
         if self.is_converged(target_epoch):
             return False
@@ -99,7 +104,7 @@ class Member:
             self.epoch, self.state, self.assigned, self.pending = epoch, UNREVOKED_PARTITIONS, kept, to_revoke
         else:
             awaited = target - kept.keys()
-            # Its own pending partitions are not free yet: they are given up by the record that this step writes.
+            # Its own pending partitions are not free yet: the record that this step writes releases them.
             free = sorted(tp for tp in awaited if tp not in owners)
             self.epoch, self.pending = target_epoch, {}
             self.state = STABLE if len(free) == len(awaited) else UNRELEASED_PARTITIONS

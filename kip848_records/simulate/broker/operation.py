@@ -1,4 +1,4 @@
-"""One operation of the coordinator: the records that it writes as one, and what happened in it."""
+"""One operation of the coordinator: the records that it writes together, and the events that they represent."""
 
 from __future__ import annotations
 
@@ -6,18 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from kip848_records.simulate.broker.cluster import TopicPartition
+    from collections.abc import Mapping
 
-CAUSES = (
-    "upgraded",
-    "topic_metadata_changed",
-    "subscription_changed",
-    "static_member_replaced",
-    "member_joined",
-    "member_left",
-    "regex_resolved",
-)
-"""Why an epoch was bumped; where several fit, the first is told."""
+    from kip848_records.simulate.broker.cluster import TopicPartition
 
 
 class Record(NamedTuple):
@@ -29,26 +20,113 @@ class Record(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bump:
-    """A type-3 record: the `place`-th record of its operation, when the group had `members` members."""
+class MemberJoined:
+    """The first type 5 of a member. `predecessor`: the static member, now removed, that it replaces."""
 
-    epoch: int
     place: int
-    members: int
-    cause: str
+    member_id: str
+    predecessor: str | None = None
+    is_upgraded: bool = False
+    """The member comes from the upgrade of a classic group."""
 
 
 @dataclass(frozen=True)
-class Assignment:
-    """A type-6 record; `moved` partitions changed their owner against the assignment before it."""
+class MemberUpdated:
+    """A type 5 of a known member. `resubscribed`: its topic names or regular expression changed."""
 
+    place: int
+    member_id: str
+    resubscribed: bool
+
+
+@dataclass(frozen=True)
+class MemberRemoved:
+    """The tombstones of a member: `place` is the index of that of its type 5, `current_place` of its type 8.
+
+    `target` is its last target.
+    """
+
+    place: int
+    current_place: int
+    member_id: str
+    target: frozenset[TopicPartition]
+    successor: str | None = None
+
+
+@dataclass(frozen=True)
+class CurrentAssignmentWritten:
+    """A type 8 of a member."""
+
+    place: int
+    member_id: str
+
+
+@dataclass(frozen=True)
+class EpochBumped:
+    """A type 3, when the group had `members` members.
+
+    `metadata_changed`: the metadata of the subscribed topics changed, but the set of their names did not.
+    """
+
+    place: int
     epoch: int
-    moved: int
+    members: int
+    metadata_changed: bool
+
+
+@dataclass(frozen=True)
+class TargetAssigned:
+    """A type 6 with the targets by member id, and each member's name as an owner: its instance id or its id."""
+
+    place: int
+    epoch: int
+    targets: Mapping[str, frozenset[TopicPartition]]
+    owner_names: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class RegexResolved:
+    """A type 16 with a value."""
+
+    place: int
+    regex: str
+    topics: tuple[str, ...]
+    version: int
+
+
+@dataclass(frozen=True)
+class ClassicGenerationWritten:
+    """A type 2 with a value."""
+
+    place: int
+    generation: int
+    member_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ClassicGroupRemoved:
+    """The tombstone of type 2, which deletes a classic group or begins its upgrade."""
+
+    place: int
+
+
+Event = (
+    MemberJoined
+    | MemberUpdated
+    | MemberRemoved
+    | CurrentAssignmentWritten
+    | EpochBumped
+    | TargetAssigned
+    | RegexResolved
+    | ClassicGenerationWritten
+    | ClassicGroupRemoved
+)
+"""`place` is the index of the event's record in its operation."""
 
 
 @dataclass(eq=False)
 class Operation:
-    """A run of records with one timestamp, at contiguous offsets from `base_offset` on, once the log has them.
+    """A sequence of records with one timestamp, at contiguous offsets from `base_offset` on, which the log sets.
 
     `time` is the simulation's (ms), `timestamp` the coordinator's, whose clock may be another broker's.
     """
@@ -59,23 +137,18 @@ class Operation:
     base_offset: int = -1
     size: int = 0
 
-    epochs: list[Bump | Assignment] = field(default_factory=list)
-    current: list[str] = field(default_factory=list)
-    """Members whose type 8 was written."""
-    left: list[str] = field(default_factory=list)
-    """Members whose type 5 was tombstoned."""
+    events: list[Event] = field(default_factory=list)
+    """In the order of the log. They are dropped after the observers have processed them."""
     owners_before: dict[TopicPartition, str | None] = field(default_factory=dict)
-    """Who owned the partitions whose owner changed."""
-    causes: set[str] = field(default_factory=set)
-    """What was written since the last type 3."""
+    """The previous owner of each partition whose owner changed."""
+    ends_incarnation: bool = False
+    """It wrote the tombstone of type 3."""
 
     def write(self, key_type: int, key: dict[str, Any], value: dict[str, Any] | None) -> None:
         """Write one record."""
         self.records.append(Record(key_type, key, value))
         self.size += 1
 
-    def bump(self, epoch: int, members: int, otherwise: str) -> None:
-        """Note the type 3 that is about to be written, with the cause that it has if nothing else was written."""
-        cause = next((cause for cause in CAUSES if cause in self.causes), otherwise)
-        self.epochs.append(Bump(epoch, self.size, members, cause))
-        self.causes.clear()
+    def forget_events(self) -> None:
+        """Drop the events, which only observers need."""
+        self.events, self.owners_before = [], {}

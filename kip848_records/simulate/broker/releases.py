@@ -1,4 +1,4 @@
-"""What differs between the releases of Kafka whose coordinators are simulated."""
+"""The differences between the releases of Kafka whose coordinators are simulated."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Release:
-    """A release's way to write the records of consumer groups.
+    """How a release writes the records of consumer groups.
 
-    `start_epoch`: both epochs of a new group, one below the first that is written. `assignment_interval_ms`: how long
-    an assignment stands before the next is computed, 0 for at once; until then joins only bump (KIP-1263).
-    `writes_partition_metadata`: topics are told by type 4, else by the metadata hash in type 3.
-    `bumps_for_unresolved_regex`: a member bumps the epoch though its regular expression has no topics yet.
-    `has_assignment_epochs`: type 8 says since which epoch each partition is assigned, type 6 when it was computed.
+    `start_epoch`: both epochs of a new group, one below the first that is written. `assignment_interval_ms`: the
+    minimum time between two assignments, 0 for none; until the next one, joins only bump (KIP-1263).
+    `writes_partition_metadata`: type 4 contains topics; otherwise only type 3 contains their metadata hash.
+    `bumps_for_unresolved_regex`: a member bumps the epoch even if its regular expression has no topics yet.
+    `has_assignment_epochs`: type 8 has the epoch since which each partition is assigned, type 6 the time at which it
+    was computed.
     `offset_commit_version`: version of OffsetCommit values; 4 has the topic id.
     """
 

@@ -1,43 +1,69 @@
-"""All that the simulator knows of a group, by the timelines that shall find it in the log."""
+"""The ground truth about a group, as rows of the tables that the replay derives from the log."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.simulate.truth.epochs import EpochTruth
 from kip848_records.simulate.truth.handovers import HandoverTruth
 from kip848_records.simulate.truth.lags import LagTruth
+from kip848_records.simulate.truth.members import MemberStateTruth
+from kip848_records.simulate.truth.memberships import MembershipTruth
+from kip848_records.simulate.truth.rebalances import RebalanceTruth
+from kip848_records.simulate.truth.regexes import RegexTruth
 from kip848_records.simulate.truth.rows import At, Row
-from kip848_records.simulate.truth.states import StateTruth
+from kip848_records.simulate.truth.states import PresentStateTruth, StateTruth
+from kip848_records.simulate.truth.trackers import Trackers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kip848_records.simulate.broker.coordinator import Observer
+    from kip848_records.simulate.truth.rows import TableTruth
+
 __all__ = ["Row", "Truth", "collect"]
+
+_TABLES: Final = (
+    EpochTruth,
+    LagTruth,
+    HandoverTruth,
+    StateTruth,
+    RebalanceTruth,
+    MemberStateTruth,
+    MembershipTruth,
+    RegexTruth,
+    PresentStateTruth,
+)
 
 
 class Truth:
-    """The four timelines of one group id; `witnesses` are told of its operations."""
+    """The rows of one group id, whose records are in `partition` of `__consumer_offsets`.
 
-    def __init__(self, group_id: str) -> None:
-        self.witnesses = (EpochTruth(group_id), LagTruth(group_id), HandoverTruth(group_id), StateTruth(group_id))
+    `observers` process its operations. The simulated coordinator follows the protocol, so `anomaly` has no rows.
+    """
+
+    def __init__(self, partition: int, group_id: str) -> None:
+        self._trackers = Trackers()
+        self._tables: list[TableTruth] = [table(partition, group_id, self._trackers) for table in _TABLES]
+        self.observers: tuple[Observer, ...] = (*self._trackers.observers, *self._tables)
 
     def close(self, captured_at: int) -> None:
         """End all rows that are open, at the end of the simulation."""
-        for witness in self.witnesses:
-            witness.close(captured_at)
+        self._trackers.close(captured_at)
+        for table in self._tables:
+            table.close()
 
     def take(self) -> dict[str, list[Row]]:
-        """Hand over the rows that have ended, of operations that the log has taken."""
-        rows = {}
-        for witness in self.witnesses:
-            rows[witness.name] = [_with_offsets(row) for row in witness.rows]
-            witness.rows = []
+        """Return and remove the rows that have ended, from operations that the log has."""
+        rows: dict[str, list[Row]] = {"anomaly": []}
+        for table in self._tables:
+            rows[table.name] = [_with_offsets(row) for row in table.rows]
+            table.rows = []
         return rows
 
 
 def collect(truths: Iterable[Truth]) -> dict[str, list[Row]]:
-    """Hand over the rows of several groups, by the name of their timeline."""
+    """Return and remove the rows of several groups, by table name."""
     rows: dict[str, list[Row]] = {}
     for truth in truths:
         for name, ended in truth.take().items():

@@ -1,4 +1,4 @@
-"""The truth as Parquet files, one per timeline."""
+"""The truth as Parquet files, one per table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kip848_records.simulate.truth.schemas import SCHEMAS, TIME
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
@@ -14,94 +16,17 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-_TEXT, _INT, _LONG, _FLAG = pa.string(), pa.int32(), pa.int64(), pa.bool_()
-_TIME = pa.timestamp("us", "UTC")
-_INCARNATION = [("group_id", _TEXT), ("incarnation", _INT)]
-_AWAITED = pa.list_(pa.struct([("topic_id", _TEXT), ("partition", _INT), ("owner", _TEXT)]))
-
-SCHEMAS: Final = {
-    "epoch_timeline": pa.schema(
-        [
-            *_INCARNATION,
-            ("group_epoch", _INT),
-            ("group_type", _TEXT),
-            ("bumped_at", _TIME),
-            ("bump_offset", _LONG),
-            ("cause", _TEXT),
-            ("assigned_at", _TIME),
-            ("converged_at", _TIME),
-            ("status", _TEXT),
-            ("superseded_by", _INT),
-            ("members", _INT),
-            ("partitions_moved", _INT),
-            ("assign_lag_ms", _LONG),
-            ("reconcile_lag_ms", _LONG),
-            ("rebalance_lag_ms", _LONG),
-            ("history", _TEXT),
-            ("clock_skew", _FLAG),
-        ]
-    ),
-    "rebalance_lag": pa.schema(
-        [
-            *_INCARNATION,
-            ("group_epoch", _INT),
-            ("member_id", _TEXT),
-            ("target_at", _TIME),
-            ("reconciled_at", _TIME),
-            ("status", _TEXT),
-            ("superseded", _FLAG),
-            ("first_bumped_at", _TIME),
-            ("lag_ms", _LONG),
-            ("revoke_ms", _LONG),
-            ("wait_ms", _LONG),
-            ("blocked_by", pa.list_(_TEXT)),
-            ("awaited", _AWAITED),
-            ("instance_id", _TEXT),
-            ("client_id", _TEXT),
-            ("client_host", _TEXT),
-            ("history", _TEXT),
-            ("clock_skew", _FLAG),
-        ]
-    ),
-    "partition_handover": pa.schema(
-        [
-            *_INCARNATION,
-            ("topic_id", _TEXT),
-            ("partition", _INT),
-            ("from_member", _TEXT),
-            ("released_at", _TIME),
-            ("to_member", _TEXT),
-            ("acquired_at", _TIME),
-            ("unowned_ms", _LONG),
-            ("wanted", _FLAG),
-            ("group_epoch", _INT),
-            ("history", _TEXT),
-        ]
-    ),
-    "group_state_timeline": pa.schema(
-        [
-            *_INCARNATION,
-            ("group_type", _TEXT),
-            ("state", _TEXT),
-            ("from_at", _TIME),
-            ("from_offset", _LONG),
-            ("to_at", _TIME),
-            ("duration_ms", _LONG),
-            ("history", _TEXT),
-        ]
-    ),
-}
-"""The columns of the timelines."""
-
-LOG_PARTITION: Final = pa.schema([("partition", _INT), ("rows", _LONG), ("end_offset", _LONG), ("cleaned_to", _LONG)])
-"""Rows of a partition's log, the offset after its last one, and the one below which the cleaner has been."""
+LOG_PARTITION: Final = pa.schema(
+    [("partition", pa.int32()), *((name, pa.int64()) for name in ("rows", "end_offset", "cleaned_to"))]
+)
+"""Rows of a partition's log, the offset after its last one, and the offset below which the cleaner has been."""
 
 
 _ROWS_PER_WRITE: Final = 20_000
 
 
 class TruthFiles:
-    """Writes rows of the timelines as they come, to one file each: `<folder>/<timeline><suffix>.parquet`."""
+    """Writes rows to one file per table: `<folder>/<table><suffix>.parquet`."""
 
     def __init__(self, folder: Path, suffix: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -122,14 +47,14 @@ class TruthFiles:
             writer.close()
 
     def write(self, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-        """Append rows, whose times are in ms, by the name of their timeline."""
+        """Append rows, whose times are in ms, by the name of their table."""
         for name, found in rows.items():
             self._rows[name] += found
             if len(self._rows[name]) >= _ROWS_PER_WRITE:
                 self._flush(name)
 
     def join(self, parts: Iterable[Mapping[str, Path]]) -> None:
-        """Append what other files of the timelines hold, and remove those."""
+        """Append the content of other files of the same tables, and remove those files."""
         for part in parts:
             for name, path in part.items():
                 with pq.ParquetFile(path) as file:
@@ -145,11 +70,16 @@ class TruthFiles:
 
 def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     schema = SCHEMAS[name]
-    columns = []
-    for field in schema:
-        values = [row.get(field.name) for row in rows]
-        if field.type == _TIME:
-            columns.append(pa.array(values, pa.timestamp("ms", "UTC")).cast(_TIME))
-        else:
-            columns.append(pa.array(values, field.type))
-    return pa.table(columns, schema=schema)
+    arrays = [pa.array([row.get(field.name) for row in rows], _in_ms(field.type)) for field in schema]
+    return pa.table([array.cast(field.type) for array, field in zip(arrays, schema, strict=True)], schema=schema)
+
+
+def _in_ms(kind: pa.DataType) -> pa.DataType:
+    """Return a type of the schemas with times in ms, as in rows."""
+    if kind == TIME:
+        return pa.timestamp("ms", "UTC")
+    if pa.types.is_list(kind):
+        return pa.list_(_in_ms(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _in_ms(field.type)) for field in kind])
+    return kind

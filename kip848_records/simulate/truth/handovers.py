@@ -1,87 +1,65 @@
-"""What the simulator knows of partitions that change their owner."""
+"""Rows of `partition_handover`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kip848_records.simulate.broker.group import ConsumerGroup
-from kip848_records.simulate.broker.member import AWAY_EPOCH
-from kip848_records.simulate.broker.operation import Bump
-from kip848_records.simulate.truth.rows import OBSERVED, Row, minus
+from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, Row
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.cluster import TopicPartition
     from kip848_records.simulate.broker.coordinator import Group
     from kip848_records.simulate.broker.operation import Operation
-
-
-@dataclass
-class _Released:
-    by: str | None
-    at: int | None
-    wanted: bool
+    from kip848_records.simulate.truth.gaps import Acquisition, Gap
+    from kip848_records.simulate.truth.trackers import Trackers
 
 
 class HandoverTruth:
-    """Rows of `partition_handover`, one per acquisition."""
+    """One row per acquisition, and per gap that ended without one or has not ended."""
 
     name = "partition_handover"
 
-    def __init__(self, group_id: str) -> None:
+    def __init__(self, partition: int, group_id: str, trackers: Trackers) -> None:
         self.rows: list[Row] = []
-        self._group_id = group_id
+        self._key = {"offsets_partition": partition, "group_id": group_id}
+        self._clock = trackers.clock
+        self._gaps = trackers.gaps
         self._incarnation = 0
-        self._free: dict[TopicPartition, _Released] = {}
 
-    def operation(self, operation: Operation, group: Group | None, incarnation: int) -> None:
-        """Note what was released, and write a row for what was taken by another than before."""
-        if not isinstance(group, ConsumerGroup):
-            return
-        self._incarnation = incarnation
-        for tp, before in operation.owners_before.items():
-            now = group.owners.get(tp)
-            if before is not None and now != before and tp not in self._free:
-                self._free[tp] = _Released(before, operation.timestamp, wanted=False)
-            if now is not None and now != before:
-                self._take(tp, now, group.members[now].epoch, operation.timestamp)
-        for member_id in operation.current:
-            member = group.members.get(member_id)
-            if member is not None and member.epoch == AWAY_EPOCH:
-                for tp in member.assigned:
-                    self._free[tp] = _Released(member_id, operation.timestamp, wanted=False)
-        self._see_wanted(operation, group)
+    def operation(self, operation: Operation, group: Group | None, incarnation: int) -> None:  # noqa: ARG002
+        """Write the rows of acquired partitions, and of gaps that ended."""
+        self._incarnation = incarnation - operation.ends_incarnation
+        acquired = {acquisition.tp for acquisition in self._gaps.acquired}
+        for acquisition in self._gaps.acquired:
+            self._write(acquisition.tp, acquisition.gap, acquisition)
+        for gap in self._gaps.ended:
+            if gap.from_member is not None and gap.tp not in acquired:
+                self._write(gap.tp, gap, None)
 
-    def deletion(self, operation: Operation, incarnation: int) -> None:  # noqa: ARG002
-        """Forget what nobody took: no row crosses an incarnation."""
-        self._free = {}
+    def close(self) -> None:
+        """Write the rows of gaps that are open."""
+        for gap in self._gaps.open.values():
+            if gap.from_member is not None:
+                self._write(gap.tp, gap, None)
 
-    def close(self, captured_at: int) -> None:
-        """What nobody took has no row."""
-
-    def _take(self, tp: TopicPartition, owner: str, epoch: int, at: int) -> None:
-        released = self._free.pop(tp, _Released(None, None, wanted=False))
-        self.rows.append(
-            {
-                "group_id": self._group_id,
-                "incarnation": self._incarnation,
-                "topic_id": tp[0],
-                "partition": tp[1],
-                "from_member": released.by,
-                "released_at": released.at,
-                "to_member": owner,
-                "acquired_at": at,
-                "unowned_ms": minus(at, released.at),
-                "wanted": released.wanted,
-                "group_epoch": epoch,
-                "history": OBSERVED,
-            }
-        )
-
-    def _see_wanted(self, operation: Operation, group: ConsumerGroup) -> None:
-        """See which of the free partitions are in somebody's target; those that nobody ever owned are free as well."""
-        if any(not isinstance(event, Bump) for event in operation.epochs):
-            for tp in sorted(group.target_owners.keys() - group.owners.keys() - self._free.keys()):
-                self._free[tp] = _Released(None, None, wanted=False)
-        for tp, released in self._free.items():
-            released.wanted = released.wanted or tp in group.target_owners
+    def _write(self, tp: TopicPartition, gap: Gap | None, acquisition: Acquisition | None) -> None:
+        now = self._clock.now
+        row = {
+            **self._key,
+            "incarnation": self._incarnation,
+            "topic_id": tp[0],
+            "partition": tp[1],
+            "history": OBSERVED,
+            "clock_skew": False,
+        }
+        if acquisition is not None:
+            row["acquired_at"], row["acquired_offset"] = now.at, acquisition.offset
+            row["to_member"], row["group_epoch"] = acquisition.to_member, acquisition.epoch
+        if gap is not None:
+            row["from_member"] = gap.from_member
+            row["released_at"], row["released_offset"] = gap.begin.at, gap.begin_offset
+            row["unowned_ms"] = unowned_ms = now.at - gap.begin.at
+            row["wanted"], row["wanted_ms"] = gap.wanted, gap.wanted_ms
+            row["history"] = RIGHT_CENSORED if gap.end is None else OBSERVED
+            row["clock_skew"] = now.has_skew_since(gap.begin) or unowned_ms < 0
+        self.rows.append(row)

@@ -1,58 +1,108 @@
-"""What the simulator knows of a group's states, as they change."""
+"""Rows of `group_state_timeline`, and of `group_state` at the end."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from kip848_records.simulate.broker.group import ConsumerGroup
-from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, At, Row
+from kip848_records.simulate.broker.member import AWAY_EPOCH
+from kip848_records.simulate.truth.rows import (
+    CLASSIC,
+    CONSUMER,
+    OBSERVED,
+    RIGHT_CENSORED,
+    At,
+    Moment,
+    Row,
+)
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.coordinator import Group
     from kip848_records.simulate.broker.operation import Operation
+    from kip848_records.simulate.truth.trackers import Trackers
 
 
 class StateTruth:
-    """Rows of `group_state_timeline`."""
+    """One row per interval of one state, from the end of an operation to the end of another."""
 
     name = "group_state_timeline"
 
-    def __init__(self, group_id: str) -> None:
+    def __init__(self, partition: int, group_id: str, trackers: Trackers) -> None:
         self.rows: list[Row] = []
-        self._group_id = group_id
-        self._open: Row | None = None
+        self._key = {"partition": partition, "group_id": group_id}
+        self._clock = trackers.clock
+        self._open: tuple[Moment, Row] | None = None
 
     def operation(self, operation: Operation, group: Group | None, incarnation: int) -> None:
-        """Begin a row if the group is in another state than before."""
+        """Begin a row if the group's state changed."""
         if group is None:
-            self._end(operation.timestamp)
+            self._end(OBSERVED)
             return
-        group_type = "consumer" if isinstance(group, ConsumerGroup) else "classic"
-        now = (incarnation, group_type, group.state)
-        before = self._open and (self._open["incarnation"], self._open["group_type"], self._open["state"])
-        if now == before:
-            return
-        self._end(operation.timestamp)
-        self._open = {
-            "group_id": self._group_id,
-            **dict(zip(("incarnation", "group_type", "state"), now, strict=True)),
-            "from_at": operation.timestamp,
-            "from_offset": At(operation, operation.size - 1),
-        }
-
-    def deletion(self, operation: Operation, incarnation: int) -> None:  # noqa: ARG002
-        """End the row, for no row crosses an incarnation."""
-        self._end(operation.timestamp)
-
-    def close(self, captured_at: int) -> None:
-        """End the row of what is not over."""
+        state = {"incarnation": incarnation, "group_type": group_type(group), "state": group.state}
         if self._open is not None:
-            lasted = captured_at - self._open["from_at"]
-            self.rows.append({**self._open, "to_at": None, "duration_ms": lasted, "history": RIGHT_CENSORED})
+            if state.items() <= self._open[1].items():
+                return
+            self._end(OBSERVED)
+        begin = {"from_at": operation.timestamp, "from_offset": At(operation)}
+        self._open = self._clock.now, {**self._key, **state, **begin}
+
+    def close(self) -> None:
+        """End the row of the present state."""
+        self._end(RIGHT_CENSORED)
+
+    def _end(self, history: str) -> None:
+        if self._open is not None:
+            begin, row = self._open
+            now = self._clock.now
+            row["to_at"] = None if history == RIGHT_CENSORED else now.at
+            row["duration_ms"] = now.at - row["from_at"]
+            row["history"] = history
+            row["clock_skew"] = now.has_skew_since(begin) or row["duration_ms"] < 0
+            self.rows.append(row)
         self._open = None
 
-    def _end(self, at: int) -> None:
-        if self._open is not None:
-            lasted = at - self._open["from_at"]
-            self.rows.append({**self._open, "to_at": at, "duration_ms": lasted, "history": OBSERVED})
-        self._open = None
+
+class PresentStateTruth:
+    """The row of `group_state` of a group that was not deleted: the columns that do not depend on the log's form."""
+
+    name = "group_state"
+
+    def __init__(self, partition: int, group_id: str, trackers: Trackers) -> None:  # noqa: ARG002 - others use them
+        self.rows: list[Row] = []
+        self._key = {"partition": partition, "group_id": group_id}
+        self._group: Group | None = None
+        self._incarnation = 0
+
+    def operation(self, operation: Operation, group: Group | None, incarnation: int) -> None:  # noqa: ARG002
+        """Remember the group."""
+        self._group, self._incarnation = group, incarnation
+
+    def close(self) -> None:
+        """Write the row."""
+        if self._group is None:
+            return
+        row = {**self._key, "incarnation": self._incarnation, "group_type": group_type(self._group)}
+        row |= {"state": self._group.state, "members": len(self._group.members)}
+        if isinstance(self._group, ConsumerGroup):
+            row |= _reconciliation(self._group)
+        else:
+            row |= {"generation": self._group.generation}
+        self.rows.append(row)
+
+
+def group_type(group: Group) -> str:
+    """Return the group's type as the tables name it."""
+    return CONSUMER if isinstance(group, ConsumerGroup) else CLASSIC
+
+
+def _reconciliation(group: ConsumerGroup) -> Row:
+    members = group.members.values()
+    converged = sum(member.is_converged(group.assignment_epoch) for member in members)
+    away = sum(member.epoch == AWAY_EPOCH for member in members)
+    return {
+        "group_epoch": group.group_epoch,
+        "assignment_epoch": group.assignment_epoch,
+        "converged_members": converged,
+        "members_away": away,
+        "waits_for_away_only": group.state == "Reconciling" and converged + away == len(members),
+    }

@@ -1,4 +1,4 @@
-"""Which topic: its URL and its client's settings."""
+"""The address of a topic: its URL and its client's settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PORTS = range(1, 1 << 16)
 
 @dataclass(frozen=True)
 class Topic:
-    """A live topic, and how to come to it."""
+    """A live topic, and how to connect to it."""
 
     url: str
     bootstrap_servers: str
@@ -30,24 +30,24 @@ class Topic:
 
 
 def is_topic(source: str) -> bool:
-    """Return whether a source is a live topic by the way it is named, not a path."""
+    """Return whether a source is the URL of a live topic, not a path."""
     return source.startswith(_SCHEME)
 
 
 def open_topic(spark: SparkSession, url: str, config: str | None) -> Topic:
-    """Return the topic at `kafka://host:port[,host:port...]/name`, its client's settings read from the file `config`.
+    """Return the topic at `kafka://host:port[,host:port...]/name`, with its client's settings from the file `config`.
 
-    Nothing is asked of the cluster. Raises TopicError for another URL, settings that cannot be used, or a session that
+    It does not contact the cluster. Raises TopicError for a bad URL, settings that cannot be used, or a session that
     cannot reach a cluster: one without a JVM, or without the Kafka connector.
     """
     servers, name = parse_url(url)
     kafka_jvm(spark)
-    settings = ClientSettings() if config is None else read_client_settings(spark, config)
+    settings = ClientSettings() if config is None else read_client_settings(config)
     return Topic(url=url, bootstrap_servers=servers, name=name, settings=settings)
 
 
 def parse_url(url: str) -> tuple[str, str]:
-    """Return the servers and the topic's name, as Kafka's settings take them; raises TopicError for another URL."""
+    """Return the servers and the topic's name, as in Kafka's settings; raises TopicError for a bad URL."""
     if "@" in url or "%40" in url:
         raise TopicError.credentials_in_url()
     servers, slash, name = url.removeprefix(_SCHEME).partition("/")
@@ -60,7 +60,7 @@ def parse_url(url: str) -> tuple[str, str]:
     if not slash or not name:
         raise TopicError.bad_url(url, "it names no topic")
     if not _NAME.fullmatch(name) or name in {".", ".."}:
-        raise TopicError.bad_url(url, f"a topic cannot be called {name!r}")
+        raise TopicError.bad_url(url, f"{name!r} is not a valid topic name")
     return servers, name
 
 
@@ -75,4 +75,4 @@ def _check_server(url: str, server: str) -> None:
     if form is None:
         raise TopicError.bad_url(url, f"{server} is not host:port")
     if int(form["port"]) not in _PORTS:
-        raise TopicError.bad_url(url, f"{form['port']} is no port")
+        raise TopicError.bad_url(url, f"{form['port']} is not a port")

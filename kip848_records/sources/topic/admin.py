@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"
-"""Isolation levels: they say where a partition ends, and whether records of aborted transactions are read."""
+"""Isolation levels: they determine the end of a partition, and whether records of aborted transactions are read."""
 
 _RETENTION = "delete.retention.ms"
 _CLOSE_WITHIN_S = 5
-# How a topic's listing prints itself. To ask for each field takes 5 ms a topic, and a cluster may have thousands.
+# The text form of a topic's listing. A call for each field takes 5 ms per topic, and a cluster may have thousands.
 _LISTING = re.compile(r"\(name=([^,()]+), topicId=([^,()]+), internal=(?:true|false)\)")
 
 
@@ -36,9 +36,9 @@ def admin_client(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[A
 
 
 class Admin:
-    """What is asked of a cluster: each question waits for its answer, or for the client's timeout.
+    """Requests to a cluster; each waits for its answer, or for the client's timeout.
 
-    Failures are Java's, as Py4J raises them; `failures.failures_of` makes errors of them.
+    Failures are Java's, as Py4J raises them; `failures.failures_of` converts them to errors.
     """
 
     def __init__(self, jvm: Any, client: Any) -> None:  # noqa: ANN401 - Py4J's objects have no types
@@ -62,7 +62,7 @@ class Admin:
         return self._offsets(name, partitions, self._admin.OffsetSpec.latest(), isolation)
 
     def delete_retention_ms(self, name: str) -> int | None:
-        """Return how long a topic keeps its tombstones; None where the user may not see that."""
+        """Return how long a topic keeps its tombstones; None if the user may not see that."""
         resource = self._common.config.ConfigResource(self._common.config.ConfigResource.Type.TOPIC, name)
         try:
             found = self._client.describeConfigs(java_list(self._java, [resource])).all().get().get(resource)

@@ -1,4 +1,4 @@
-"""The settings of a Kafka client, as its properties file gives them, and how their secrets stay out of every text."""
+"""The settings of a Kafka client from its properties file; their secrets never appear in any text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kip848_records.sources.topic.errors import TopicError
-from kip848_records.sources.topic.jvm import kafka_jvm
+from kip848_records.sources.topic.properties import parse_properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from pyspark.sql import SparkSession
 
 # Spark forbids some of these; others would join a group, move a group's offsets, or change which rows are read.
 _NOT_OURS = re.compile(
@@ -30,7 +28,7 @@ _JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """Settings of a Kafka client, by name; their values are in no text that this package makes."""
+    """Settings of a Kafka client, by name; no text of this package contains their values."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -46,48 +44,43 @@ class ClientSettings:
         return {secret for value in whole | parts if (secret := value.strip())}
 
 
-def read_client_settings(spark: SparkSession, path: str) -> ClientSettings:
+def read_client_settings(path: str) -> ClientSettings:
     """Return the settings in a file such as Kafka's tools take with `--command-config`.
 
-    `bootstrap.servers` is left out: the topic's URL names the servers. References to `${env:NAME}` and
+    `bootstrap.servers` is skipped, because the topic's URL names the servers. References to `${env:NAME}` and
     `${file:/path:key}`, in the notation of Kafka's own configuration providers, are resolved here, on the driver.
-    Raises TopicError where the file cannot be read, refers to what is not there, or sets what is not the user's to set.
+    Raises TopicError if the file cannot be read, has an unknown reference, or sets what the user may not set.
     """
-    given = _load(spark, path, encoding="latin-1")  # as Kafka's tools read it
+    given = _load(path, encoding="latin-1")  # the encoding of Kafka's tools
     given.pop(_OURS, None)
     if names := sorted(name for name in given if name.startswith("kafka.")):
         raise TopicError.settings_of_spark(path, names)
     if names := sorted(name for name in given if _NOT_OURS.fullmatch(name)):
         raise TopicError.settings_not_ours(path, names)
-    return ClientSettings({name: _resolved(spark, path, name, value) for name, value in given.items()})
+    return ClientSettings({name: _resolved(path, name, value) for name, value in given.items()})
 
 
-def _load(spark: SparkSession, path: str, *, encoding: str) -> dict[str, str]:
+def _load(path: str, *, encoding: str) -> dict[str, str]:
     """Return the keys and values of a Java properties file."""
-    jvm = kafka_jvm(spark)  # Java's own reader knows every escape
-    properties = jvm.java.util.Properties()
     try:
-        properties.load(jvm.java.io.StringReader(Path(path).read_text(encoding)))
+        return parse_properties(Path(path).read_text(encoding))
     except OSError as error:
         raise TopicError.bad_settings(path, error.strerror or type(error).__name__) from None
     except UnicodeDecodeError:
         raise TopicError.bad_settings(path, f"it is not {encoding.upper()} text") from None
-    except Exception as error:
-        if "Malformed" not in str(error):  # Java: Malformed \uxxxx encoding
-            raise
+    except ValueError:  # its text may contain a secret
         raise TopicError.bad_settings(path, "a backslash u is not followed by four hexadecimal digits") from None
-    return {name: properties.getProperty(name) for name in properties.stringPropertyNames()}
 
 
-def _resolved(spark: SparkSession, path: str, name: str, value: str) -> str:
-    """Return a value with what its references stand for in their place."""
+def _resolved(path: str, name: str, value: str) -> str:
+    """Return a value with its references replaced."""
 
     def resolve(reference: re.Match[str]) -> str:
         provider, file, key = reference.groups()
         if provider == "env" and file is None:
             found, missing = os.environ.get(key), f"the environment has no variable {key}"
         elif provider == "file" and file is not None:
-            found, missing = _load(spark, file, encoding="utf-8").get(key), f"{file} has no key {key}"
+            found, missing = _load(file, encoding="utf-8").get(key), f"{file} has no key {key}"
         else:
             found, missing = None, f"there is no provider {provider} of that form"
         if found is None:
@@ -98,7 +91,7 @@ def _resolved(spark: SparkSession, path: str, name: str, value: str) -> str:
 
 
 def _jaas_secrets(value: str) -> Iterator[str]:
-    """Return the secrets among the options of a line of JAAS, as they are written and as they are meant."""
+    """Return the secrets among the options of a JAAS line, both as written and unescaped."""
     for name, *forms in _JAAS_OPTION.findall(value):
         if _SECRET.search(name):
             written = "".join(forms)

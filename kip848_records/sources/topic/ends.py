@@ -1,4 +1,4 @@
-"""What a cluster says of a topic, asked once."""
+"""The facts that a cluster reports about a topic, requested once."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ends:
-    """What the cluster says of a topic.
+    """The facts about a topic.
 
     `topic_id`: as Kafka prints it, base64url. `offsets`: by partition, the log's start offset and its end offset, the
-    first that is not there yet; with `read_committed` the last stable offset, where the first open transaction begins.
-    `high_watermarks`: by partition, the end offset all the same. `delete_retention_ms`: how long the topic keeps
-    tombstones; None where the user may not see its settings. `topic_names`: by topic id, of all topics that the user
-    may see. `at_ms`: the driver's clock just before the offsets were asked, ms since 1970.
+    first that does not exist yet; with `read_committed` the last stable offset, at which the first open transaction
+    begins. `high_watermarks`: by partition, always the end offset. `delete_retention_ms`: how long the topic keeps
+    tombstones; None if the user may not see its settings. `topic_names`: by topic id, of all topics that the user may
+    see. `at_ms`: the driver's clock just before the request for the offsets, ms since 1970.
     """
 
     topic_id: str
@@ -39,10 +39,10 @@ class Ends:
 
 
 def look_up(spark: SparkSession, topic: Topic, *, isolation: str) -> Ends:
-    """Return what the cluster says of `topic`; `isolation` is `read_committed` or `read_uncommitted`.
+    """Return the facts about `topic`; `isolation` is `read_committed` or `read_uncommitted`.
 
-    Raises TopicError where the cluster cannot be reached, refuses the user, or has no such topic. Each answer is
-    awaited for 20 seconds, or as long as `default.api.timeout.ms` of the topic's settings says.
+    Raises TopicError if the cluster cannot be reached, rejects the user, or has no such topic. Each answer is awaited
+    for 20 seconds, or for `default.api.timeout.ms` of the topic's settings.
     """
     settings = with_timeouts(topic.settings.values) | {"bootstrap.servers": topic.bootstrap_servers}
     with failures_of(topic, "describe"), admin_client(spark, settings) as admin:
@@ -52,7 +52,7 @@ def look_up(spark: SparkSession, topic: Topic, *, isolation: str) -> Ends:
         if leaderless := sorted(partition for partition, led in partitions.items() if not led):
             raise TopicError.no_leader(topic.name, leaderless)
         at_ms = time.time_ns() // 1_000_000
-        # In this order no end is before its start, and none behind its high watermark.
+        # With this order of requests no end precedes its start, and none exceeds its high watermark.
         starts = admin.starts(topic.name, partitions)
         ends = admin.ends(topic.name, partitions, isolation)
         marks = admin.ends(topic.name, partitions, READ_UNCOMMITTED) if isolation == READ_COMMITTED else ends

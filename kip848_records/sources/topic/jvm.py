@@ -1,4 +1,4 @@
-"""The driver's JVM, in which Kafka's own client runs: it comes with Spark's Kafka connector."""
+"""The driver's JVM, which runs Kafka's own client: Spark's Kafka connector contains it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def kafka_jvm(spark: SparkSession) -> Any:  # noqa: ANN401 - Py4J's objects have no types
-    """Return the JVM of a session's driver; raises TopicError where there is none, or it lacks the Kafka connector."""
-    jvm = getattr(spark, "_jvm", None)  # a session of Spark Connect has none
+    """Return the JVM of a session's driver; raises TopicError if there is none, or it lacks the Kafka connector."""
+    jvm = getattr(spark, "_jvm", None)  # a Connect session has none
     if jvm is None:
         raise TopicError.no_jvm()
-    # To Py4J, a class that is not there is a package.
+    # Py4J represents a class that does not exist as a package.
     if isinstance(jvm.org.apache.spark.sql.kafka010.KafkaSourceProvider, JavaPackage):
         raise TopicError.no_connector("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0")
     return jvm
 
 
 def java_list(jvm: Any, items: Iterable[Any]) -> Any:  # noqa: ANN401
-    """Return Java's own list of what may be objects of Java's."""
+    """Return a Java list of items, which may be Java objects."""
     made = jvm.java.util.ArrayList()
     for item in items:
         made.add(item)
@@ -34,7 +34,7 @@ def java_list(jvm: Any, items: Iterable[Any]) -> Any:  # noqa: ANN401
 
 
 def java_map(jvm: Any, items: Iterable[tuple[Any, Any]]) -> Any:  # noqa: ANN401
-    """Return Java's own map of such pairs."""
+    """Return a Java map of pairs, which may be Java objects."""
     made = jvm.java.util.HashMap()
     for key, value in items:
         made.put(key, value)

@@ -1,4 +1,4 @@
-"""A live topic with all that reading it takes."""
+"""A live topic with all that is needed to read it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LiveTopic:
-    """A topic that is being written to: where it ends now, and its rows. `isolation` as `look_up` takes it."""
+    """A topic that is being written: its present ends, and its rows. `isolation`: see `look_up`."""
 
     spark: SparkSession
     topic: Topic
@@ -29,21 +29,21 @@ class LiveTopic:
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
+        """The topic as the user names it."""
         return self.topic.url
 
     def ends(self) -> Ends:
-        """Return where its partitions start and end now, and what else the cluster says of it."""
+        """Return the present starts and ends of its partitions, and other facts of the cluster about it."""
         return look_up(self.spark, self.topic, isolation=self.isolation)
 
     def read(self, ranges: Mapping[int, tuple[int, int]]) -> DataFrame:
-        """Return the rows of each partition from one offset to before another (`sources.log.COPY_SCHEMA`)."""
+        """Return the rows of each partition from one offset to before another (`sources.log.LOG_SCHEMA`)."""
         return read_range(self.spark, self.topic, ranges, isolation=self.isolation)
 
     def stream(self, starting: Mapping[int, int]) -> DataFrame:
-        """Return the same rows as a stream: of each partition from an offset on, or from where its checkpoint is."""
+        """Return the same rows as a stream: each partition from an offset on, or from its position in a checkpoint."""
         return stream(self.spark, self.topic, list(starting), starting, isolation=self.isolation)
 
     def reading(self) -> AbstractContextManager[None]:
-        """Return a context in which rows can be read: what fails there becomes a TopicError."""
+        """Return a context in which rows can be read: failures within it become a TopicError."""
         return failures_of(self.topic, "read")

@@ -1,4 +1,4 @@
-"""The records of a live topic as log rows, by Spark's Kafka source."""
+"""The records of a live topic as log rows, read by Spark's Kafka source."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kip848_records.sources.dump import log_rows
-from kip848_records.sources.log import COPY_SCHEMA
+from kip848_records.sources.dump import log_rows, placed_rows
+from kip848_records.sources.log import LOG_SCHEMA
 from kip848_records.sources.topic.failures import GROUP_PREFIX
 from kip848_records.sources.topic.timeouts import patience_ms, with_timeouts
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from kip848_records.sources.topic.address import Topic
 
-# Spark's newer way to ask for offsets leaves internal topics out.
+# Spark's newer offset fetching skips internal topics.
 _FINDS_INTERNAL = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
-# The plan of a stream that has not started shows its options, of which Spark hides only half the secrets. This hides
-# the rest of such a line, and what follows up to the next that is the plan's own: a PEM key has several lines.
+# The plan of a stream that has not started shows its options, and Spark hides only half of the secrets. This pattern
+# hides the rest of such a line and the lines up to the next one of the plan, because a PEM key has several lines.
 _HIDDEN = "spark.sql.redaction.string.regex"
 _SECRETS = r"kafka\.(sasl|ssl)\..*(\n(?![ :]*[:+]- |==|\n).*)*"
 
@@ -30,34 +30,40 @@ _SECRETS = r"kafka\.(sasl|ssl)\..*(\n(?![ :]*[:+]- |==|\n).*)*"
 def read_range(
     spark: SparkSession, topic: Topic, ranges: Mapping[int, tuple[int, int]], *, isolation: str
 ) -> DataFrame:
-    """Return the rows (`sources.log.COPY_SCHEMA`) of each partition from its first offset up to, without, its second.
+    """Return the rows (`sources.log.LOG_SCHEMA`) of each partition from its first offset to before its second.
 
-    Records are read when an action runs, and again by each that does: land them first. `failures_of(topic, "read")`
-    makes errors of what fails then. Records that the topic no longer has fail the read; those that compaction removed
-    do not. No group is joined and nothing is committed.
+    Records are read when an action runs, and again by each further action: stage them first. `failures_of(topic,
+    "read")` converts failures to errors. The read fails for records that the topic no longer has, but not for records
+    that compaction removed. It joins no group and commits nothing.
     """
     asked = {partition: places for partition, places in ranges.items() if places[0] != places[1]}
     if not asked:
-        return spark.createDataFrame([], COPY_SCHEMA)
+        return spark.createDataFrame([], LOG_SCHEMA)
     starts, ends = ({partition: places[i] for partition, places in asked.items()} for i in range(2))
     _prepare(spark)
     options = _options(topic, asked, isolation) | {
         "startingOffsets": _offsets(topic, starts),
         "endingOffsets": _offsets(topic, ends),
     }
-    return log_rows(spark.read.format("kafka").options(**options).load(), F.lit(None))
+    return _log_rows(spark.read.format("kafka").options(**options).load(), topic)
 
 
 def stream(
     spark: SparkSession, topic: Topic, partitions: Iterable[int], starting: Mapping[int, int], *, isolation: str
 ) -> DataFrame:
-    """Return the same rows as a stream, for Structured Streaming: each partition's from the offset given on.
+    """Return the same rows as a stream for Structured Streaming, each partition from the given offset on.
 
-    `starting` names all partitions; a query that has a checkpoint goes on from there.
+    `starting` names all partitions; a query with a checkpoint continues from there.
     """
     _prepare(spark)
     options = _options(topic, partitions, isolation) | {"startingOffsets": _offsets(topic, starting)}
-    return log_rows(spark.readStream.format("kafka").options(**options).load(), F.lit(None))
+    return _log_rows(spark.readStream.format("kafka").options(**options).load(), topic)
+
+
+def _log_rows(rows: DataFrame, topic: Topic) -> DataFrame:
+    """Return the Kafka source's rows as log rows of one copy, the topic itself."""
+    named = log_rows(placed_rows(rows)).withColumn("copies", F.array(F.lit(topic.url)))
+    return named.select(*LOG_SCHEMA.names)
 
 
 def _options(topic: Topic, partitions: Iterable[int], isolation: str) -> dict[str, str]:
@@ -68,7 +74,7 @@ def _options(topic: Topic, partitions: Iterable[int], isolation: str) -> dict[st
     }
     patience = str(patience_ms(topic.settings.values))
     return {f"kafka.{name}": value for name, value in client.items()} | {
-        # Partitions by name: who subscribes joins a group, which is written into the topic that is read.
+        # Assign partitions by name: a subscription joins a group, which is written into the topic that is read.
         "assign": json.dumps({topic.name: sorted(partitions)}),
         "groupIdPrefix": GROUP_PREFIX,
         "failOnDataLoss": "true",
@@ -81,7 +87,7 @@ def _offsets(topic: Topic, offsets: Mapping[int, int]) -> str:
 
 
 def _prepare(spark: SparkSession) -> None:
-    """Set what the session must have when an action runs, which may be any time later: it stays set."""
+    """Set the options that the session needs when an action runs, possibly much later: they stay set."""
     if spark.conf.get(_FINDS_INTERNAL, "false") != "true":
         spark.conf.set(_FINDS_INTERNAL, "true")
     if not spark.conf.get(_HIDDEN, ""):

@@ -1,4 +1,4 @@
-"""A real browser, Chromium without a window, and the page of the captures' audits."""
+"""A real browser, Chromium without a window, and pages of made tables."""
 
 import shutil
 from pathlib import Path
@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from kip848_records.config import load_settings
+from kip848_records.queries.duck import DuckTables
 from kip848_records.report.page.contents import contents
+from tests.report.page.made_contents import write_groups
 
 # Screenshots stay where people may look at them.
 SCREENSHOTS = Path(__file__).parents[3] / "out" / "screenshots"
@@ -16,13 +17,15 @@ _QUIET = ("--disable-component-update", "--disable-sync")
 
 
 @pytest.fixture(scope="session")
-def told(spark, audits):
-    """What the page says of all captures, with one expectation: judging all takes longer than the rest."""
-    settings = load_settings("conf/audit-demo.toml")
-    settings = {
-        name: setting if name == "group_stable" else type(setting)("off", {}) for name, setting in settings.items()
-    }
-    return contents(spark, str(audits.out), settings, None)
+def made_contents(tmp_path_factory):
+    """Makes the contents of groups: by their ids, for how many seconds each is stuck."""
+
+    def make(groups, verdict=None, **sizes):
+        out = tmp_path_factory.mktemp("tables")
+        write_groups(out, groups, **sizes)
+        return contents(DuckTables(str(out)), verdict)
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -4,11 +4,16 @@ import base64
 import gzip
 import json
 import re
+import shlex
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
 
 import pytest
 
-from kip848_records.report.page.page import page, span
-from tests.report.page.made_contents import contents, failed, group
+from kip848_records.report.page.page import page
+from kip848_records.report.page.phrases import spans
+from tests.report.page.made_contents import failed
 from tests.report.verdicts import HOSTILE
 
 
@@ -21,55 +26,59 @@ def unpacked(text):
 
 
 @pytest.mark.parametrize(
-    ("millis", "says"),
+    ("column", "says"),
     [
-        *((None, ""), (-1, ""), (0, "0 ms"), (999, "999 ms"), (1000, "1 s"), (7008, "7.008 s"), (59_999, "59.999 s")),
-        *((60_000, "1 min"), (62_500, "1 min 2 s"), (90_000_000, "1 d 1 h")),
+        ([None, -1, 0], ["", "", "0 s"]),
+        ([0, 999, 7008, 59_999], ["0.000 s", "0.999 s", "7.008 s", "59.999 s"]),
+        ([62_500, 95_551, 600], ["1 min 02.500 s", "1 min 35.551 s", "0.600 s"]),
+        ([1_432_000, 65_000], ["23 min 52 s", "1 min 05 s"]),
+        ([3_600_000, 65_001, 5], ["1 h 00 min 00 s", "1 min 05 s", "< 1 s"]),
+        ([300_000, 90_000_000], ["5 min", "1 d 01 h 00 min"]),
     ],
 )
-def test_a_time_span_is_said_for_people(millis, says):
-    assert span(millis) == says
+def test_the_time_spans_of_a_column_have_one_smallest_unit(column, says):
+    assert spans(column) == says
 
 
-def test_hostile_ids_are_text():
+def test_hostile_ids_are_text(made_contents):
     hostile = ["<script>alert(1)</script>", "</script><script>alert(2)</script>", *HOSTILE]
-    groups = [group(each, stuck=True) for each in dict.fromkeys(hostile)]
-    html = page(contents(groups, results=[failed(hostile[0], message=hostile[1])])).html
-    # Its own scripts' ends and the stylesheet's are all that there are.
-    assert html.count("</script>") == 4
+    ids = dict.fromkeys(hostile, 60)
+    html = page(made_contents(ids, failed(hostile[0], message=hostile[1]))).html
+    assert html.count("</script>") == 3  # its own
     assert "<script>alert" not in html
-    assert [row["group_id"] for row in unpacked(scripts(html, "data"))["groups"]] == list(dict.fromkeys(hostile))
+    assert set(unpacked(scripts(html, "data"))["groups"]["group_id"]) == set(ids)
 
 
-def test_the_worst_groups_have_the_room_there_is():
-    groups = [group(f"group-{n}") for n in range(20)]
-    written = page(contents(groups), histories_bytes=10_000)
+def test_the_first_figure_says_how_many_are_stuck_and_what_they_share(made_contents):
+    html = page(made_contents({"a": 60, "b": 60, "c": 0})).html
+    assert '<span class="bad">2 stuck</span>' in html
+    assert html.count('class="bad"') == 1
+    assert "1 healthy" in html
+    assert ">2 groups</a>" in html
+
+
+def test_the_worst_groups_have_the_room_there_is(made_contents):
+    written = page(made_contents({f"group-{n}": 0 for n in range(20)}), histories_bytes=10_000)
     histories = scripts(written.html, "histories").split("\n")
-    assert 0 < written.told < 20
-    assert [bool(history) for history in histories] == [True] * written.told + [False] * (20 - written.told)
-    assert f"There is room for the timelines of {written.told} groups" in written.html
-    assert sum(map(len, histories)) <= 10_000
+    assert 0 < written.timelines < 20
+    assert [bool(history) for history in histories] == [True] * written.timelines + [False] * (20 - written.timelines)
+    assert f"{written.timelines} of 20 timelines included" in written.html
 
 
-def test_a_page_with_room_for_all_says_nothing_of_room():
-    assert "There is room" not in page(contents([group("a")])).html
+def test_commands_name_the_tables_from_anywhere(made_contents, monkeypatch):
+    made = made_contents({"a": 60})
+    assert made.location.startswith("/")
+    assert f"kip848 check {made.location}</code>" in page(made).html
+    folder = Path(made.location)
+    monkeypatch.chdir(folder.parent)
+    limited = replace(made, location=folder.name, only="demo", files={"config": "my limits.toml"})
+    check = unescape(re.search(r"<code[^>]*>(kip848 check .*?)</code>", page(limited).html)[1])
+    assert shlex.split(check)[2:] == [
+        *(str(folder), "--cluster", "demo"),
+        *("--config", str(folder.parent / "my limits.toml")),
+    ]
 
 
-def test_groups_that_are_not_listed_are_counted():
-    made = contents([group("a"), group("b")])
-    made.counts["Stable", "consumer", "converged"] += 3000
-    html = page(made).html
-    assert "3,002 groups of consumers: 3,002 converged" in html
-    assert "3,000 of 3,002 groups are left out" in html
-
-
-def test_several_clusters_are_told_apart():
-    groups = [group("a"), group("a", seed=1)]
-    made = contents(groups, clusters=("one", "two"))
-    assert 'href="#group=a"' in page(contents(groups[:1])).html
-    assert 'href="#group=a&amp;cluster=one' in page(made).html
-
-
-def test_the_same_contents_give_the_same_page():
-    made = contents([group("a", stuck=True)], results=[failed("a")])
+def test_the_same_contents_give_the_same_page(made_contents):
+    made = made_contents({"a": 60}, failed("a"))
     assert page(made).html == page(made).html

@@ -1,207 +1,115 @@
-// A group's page: what it is now, who waits for whom, its timeline, and the tables that the timeline is drawn from.
+// A group's page: what it is now, who blocks it, its timeline, and the tables that the timeline is drawn from.
 
-const statusText = (epoch) => ({
-  converged: "converged", emptied: "the group became empty first", deleted: "the group was deleted first",
-  superseded: `superseded by epoch ${epoch.superseded_by}`, open: "not Stable yet",
-})[epoch.status] ?? epoch.status;
-
-/** A time is marked where it is no measurement: it lasts still, or its beginning was not seen. */
-const lagText = (ms, row) => ms === null ? "" : spanText(ms) + (isVague(row) ? " ?" : row.status === "open" && row.member_id ? " so far" : "");
-const isVague = (row) => row.clock_skew || row.history === "left_censored" || row.history === "censored";
-const lagHint = (ms, row) => ms === null ? null
-  : `${number(ms)} ms${row.clock_skew ? "; brokers' clocks differ" : ""}${row.history === "observed" ? "" : `; ${HISTORY[row.history]}`}`;
-const lag = (title, read) => ({ title, kind: "number", cell: (row) => lagText(read(row), row), hint: (row) => lagHint(read(row), row) });
-const seen = { title: "Seen", cell: (row) => HISTORY[row.history] };
-
-const epochColumns = (group) => [
-  { title: "Epoch", isHead: true, kind: "number", cell: (row) => element("a", { href: groupLink(group, row.group_epoch) }, String(row.group_epoch)) },
-  { title: "Cause", cell: (row) => causeText(row.cause) },
-  { title: "Began (UTC)", kind: "time", cell: (row) => clockText(row.bumped_at_ms) },
-  lag("To assignment", (row) => row.assign_lag_ms),
-  lag("To Stable", (row) => row.rebalance_lag_ms),
-  { title: "Result", cell: statusText },
-  { title: "Members", kind: "number", cell: (row) => row.members === null ? "unknown" : number(row.members) },
-  { title: "Partitions moved", kind: "number", cell: (row) => number(row.partitions_moved) },
-  seen,
-  { title: "Record", kind: "place", cell: (row) => placeText(row.partition, row.bump_offset) },
+const OUTCOMES = { converged: "converged", emptied: "emptied", deleted: "deleted", downgraded: "downgraded", open: "ongoing at capture" };
+const REBALANCE_COLUMNS = [
+  { title: "Began (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.began_at_ms) },
+  { title: "Total", kind: "number", span: (row) => row.duration_ms, isMinimum: (row) => row.outcome === "open" || row.history !== "observed" },
+  { title: "Assignment time", kind: "number", span: (row) => row.assigning_ms },
+  { title: "Outcome", cell: (row) => OUTCOMES[row.outcome] ?? row.outcome },
+  { title: "Cause", cell: (row) => causesText(row.causes) },
+  { title: "Epochs", kind: "number", cell: (row) => row.first_epoch === row.last_epoch ? row.last_epoch : `${row.first_epoch}\u2013${row.last_epoch}` },
+  { title: "Members", kind: "number", cell: (row) => number(row.members) },
+  { title: "Waited", kind: "number minor", cell: (row) => number(row.members_waited) },
+  { title: "Partitions moved", kind: "number minor", cell: (row) => number(row.partitions_moved) },
 ];
-const LAG_COLUMNS = [
-  { title: "Member", isHead: true, kind: "member", cell: (row) => row.member_id },
-  { title: "Client", kind: "id", cell: clientText },
-  { title: "Status", cell: (row) => row.status },
-  lag("Behind", (row) => row.lag_ms),
-  lag("Revoking", (row) => row.revoke_ms),
-  lag("Waiting", (row) => row.wait_ms),
-  { title: "Blocked by", kind: "member", cell: (row) => row.blocked_by.join(", ") },
-  seen,
-  { title: "Record", kind: "place", cell: (row) => placeText(row.partition, row.offset), hint: () => "where the epoch of the assignment began" },
+const MEMBER_COLUMNS = [
+  { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
+  { title: "Client", kind: "client", cell: clientText },
+  { title: "Now", cell: (row) => row.now },
+  { title: "Behind for", kind: "number", span: (row) => row.behind, isMinimum: () => true },
+  { title: "Waits for partitions", kind: "number", cell: (row) => row.awaited ? number(row.awaited) : "" },
+  { title: "Blocked by", kind: "id", cell: (row) => (row.blocked_by ?? "").split(" ").join(" ") },
+  { title: "Rebalance timeout", kind: "number", span: (row) => row.rebalance_timeout_ms || null },
 ];
 const HANDOVER_COLUMNS = [
   { title: "Partitions", isHead: true, kind: "id", cell: (row) => `${row.topic} ${rangesText(row.numbers)}` },
-  { title: "From", kind: "member", cell: (row) => row.from_member ?? "first owner seen" },
-  { title: "To", kind: "member", cell: (row) => row.to_member },
-  { title: "When (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
-  { title: "Unowned, at least", kind: "number", cell: (row) => lagText(row.unowned_ms, row), hint: (row) => lagHint(row.unowned_ms, row) },
-  { title: "Wanted then", cell: (row) => row.unowned_ms ? (row.wanted ? "yes" : "no") : "" },
-  seen,
-  { title: "Record", kind: "place", cell: (row) => placeText(row.partition, row.offset) },
-];
-const STATE_COLUMNS = [
-  { title: "State", isHead: true, cell: (row) => element("span", { class: `state ${row.state}` }, row.state) },
-  { title: "From (UTC)", kind: "time", cell: (row) => clockText(row.from_at_ms) },
-  { title: "To (UTC)", kind: "time", cell: (row) => row.to_at_ms === null ? "still" : clockText(row.to_at_ms) },
-  seen,
-  { title: "Record", kind: "place", cell: (row) => placeText(row.partition, row.from_offset) },
+  { title: "From", kind: "id", cell: (row) => row.from_member ?? "first owner" },
+  { title: "To", kind: "id", cell: (row) => row.to_member ?? "no owner" },
+  { title: "Acquired (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
+  { title: "Idle (minimum)", kind: "number", span: (row) => row.idle_ms },
 ];
 const FINDING_COLUMNS = [
   { title: "Check", isHead: true, cell: (row) => row.expectation },
-  { title: "Severity", cell: (row) => element("span", { class: row.severity }, row.severity) },
+  { title: "Severity", cell: (row) => element("span", { class: row.severity }, row.severity === "unknown" ? "insufficient data" : row.severity) },
   { title: "What", kind: "text", cell: (row) => row.message },
-  { title: "Epoch", kind: "number", cell: (row) => row.group_epoch ?? "" },
-  { title: "Record", kind: "place", cell: (row) => row.partition === null ? "" : placeText(row.partition, row.offset) },
+  { title: "Epoch", kind: "number", cell: (row) => row.group_epoch },
 ];
 
-/** What happened in a group; null where the page has no room for it. */
+let histories = null;  // of all groups, a line each, packed
+
+/** Return what happened in a group; null where the page has no room for it. */
 async function historyOf(group) {
   histories ??= field("histories").textContent.split("\n");
   const packed = histories[data.groups.indexOf(group)];
   if (!packed) return null;
   const tables = await unpacked(packed);
-  for (const [name, columns] of Object.entries(tables)) {
-    if (Array.isArray(columns) || name === "totals") continue;
-    const [first] = Object.values(columns);
-    tables[name] = first.map((_, row) => Object.fromEntries(Object.entries(columns).map(([column, values]) => [column, values[row]])));
-  }
-  return tables;
-}
-
-let histories = null;  // of all groups, a line each, packed
-
-function presentText(group) {
-  if (group.state === "deleted") return "The group was deleted.";
-  const told = [`${group.group_type} protocol`];
-  if (group.group_epoch !== null) told.push(`group epoch ${group.group_epoch}`);
-  if (group.assignment_epoch !== null) told.push(`assignment epoch ${group.assignment_epoch}`);
-  if (group.members !== null) told.push(group.converged_members === null ? counted(group.members, "member")
-    : `${group.converged_members} of ${counted(group.members, "member")} converged`);
-  const time = group.since_ms === null ? "" : `${isBehind(group) ? ", not converged" : ""} since ${timeText(group.since_ms)}${group.history === "censored" ? " or before" : ""}`;
-  const age = lasted(group);
-  return `${group.state}${time}${age === null || age < 0 ? "" : `, for ${spanText(age)}`}; ${told.join(", ")}; last record ${recordText(group.partition, group.offset)}.`;
-}
-
-/** What is left out of a group's history, in words. */
-function leftOut(history) {
-  const names = { epochs: "epochs", bars: "states of members", handovers: "handovers", states: "states of the group", lags: "members of the last assignment" };
-  return Object.entries(names).filter(([name]) => (history.totals[name] ?? 0) > (history[name]?.length ?? 0))
-    .map(([name, words]) => `the last ${number(history[name].length)} of ${number(history.totals[name])} ${words}`);
+  return Object.fromEntries(["rebalances", "states", "intervals", "members", "handovers", "findings"].map((name) => [name, rowsOf(tables[name])]).concat([["totals", tables.totals]]));
 }
 
 const quoted = (text) => /^[\w.,:@%+=/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-const explainCommand = (group) =>
-  `kip848 explain ${data.tables} --group ${quoted(group.group_id)}${severalClusters ? ` --cluster ${quoted(group.cluster)}` : ""}`;
+const explainCommand = (group) => `kip848 explain ${data.tables} --group ${quoted(group.group_id)}${severalClusters ? ` --cluster ${quoted(group.cluster)}` : ""}`;
 
-function folded(title, open, ...children) {
-  return element("details", { open }, element("summary", {}, element("b", {}, title)), children);
+/** Say who blocks a stuck group, who and what waits for it, and what to do; `members` once they are known. */
+function adviceOf(group, members = []) {
+  const { sentence, next, pattern, member_id: blocker, holds } = group.blocker;
+  const waiting = members.filter((row) => row.left_at_ms === null && (row.blocked_by ?? "").split(" ").includes(blocker));
+  const named = (row) => [element("span", { class: "id" }, row.member_id), ` (${clientText(row)})`];
+  const points = [
+    ["Blocking member", blocker && element("span", { class: "id" }, blocker)],
+    ["It still holds", holds],
+    ["Waiting members", waiting.length > 0 && [waiting.slice(0, 3).map((row, nth) => [nth ? ", " : "", ...named(row)]).flat(), waiting.length > 3 && `, and ${number(waiting.length - 3)} more`].flat()],
+    ["What to do", element("b", {}, `${next}.`)],
+    ["Runbook", element("details", { class: "runbook" }, element("summary", {}, element("code", {}, `docs/runbook.md#${pattern}`)),
+      element("dl", {}, (data.runbook[pattern] ?? []).flatMap(([title, text]) => [element("dt", {}, title), element("dd", {}, coded(text))])))],
+  ].filter(([, words]) => words);
+  return element("section", { class: "blocked", "aria-label": "What blocks the group" }, element("p", { class: "sentence" }, `${sentence}.`),
+    element("dl", {}, points.flatMap(([title, words]) => [element("dt", {}, title), element("dd", {}, words)])));
 }
 
-async function showGroup(group, epoch) {
+/** Say what the group is now, the most important first. */
+function presentText(group) {
+  if (group.state === "deleted") return "The group was deleted.";
+  const said = [isStuck(group) ? `Stuck for \u2265 ${spanText(lasted(group))}` : HEALTH[group.health] ?? group.health, `${group.state} since ${timeText(group.since_ms)}`];
+  if (group.members !== null) said.push(group.converged_members === null ? counted(group.members, "member") : `${group.converged_members} of ${counted(group.members, "member")} converged`);
+  if (group.assignment_epoch !== null) said.push(`group epoch ${group.group_epoch}, assignment epoch ${group.assignment_epoch}`);
+  return `${said.join("; ")}; log position ${positionText(group.partition, group.at_offset)}.`;
+}
+
+function folded(title, open, ...children) {
+  return element("details", { open }, element("summary", {}, element("h2", {}, title)), children.flat());
+}
+
+async function showGroup(group, range) {
   const home = field("group");
-  const heading = element("h1", { id: "group-title", tabindex: "-1" }, `Group ${group.group_id}`,
-    severalClusters && element("small", { class: "muted" }, ` of cluster ${group.cluster}`));
-  home.replaceChildren(element("p", {}, element("a", { href: "#", class: "back" }, "\u2190 All groups")), heading,
-    element("p", { class: isBehind(group) ? "strong" : null }, presentText(group)));
+  const heading = element("h1", { id: "group-title", tabindex: "-1" }, "Group ", element("span", { class: "id" }, group.group_id), severalClusters && element("small", { class: "muted" }, ` of cluster ${group.cluster}`));
+  home.replaceChildren(element("p", {}, element("a", { href: backTo, class: "back" }, "\u2190 All groups")), heading,
+    isStuck(group) ? adviceOf(group) : "",
+    element("p", {}, presentText(group)));
   heading.focus({ preventScroll: true });
   const history = await historyOf(group);
   if (!heading.isConnected) return;  // another group was opened meanwhile
   if (!history) {
-    home.append(element("p", { class: "note" }, "The page has no room for what happened in this group; this tells it: ",
-      element("code", {}, explainCommand(group))));
-    return;
-  }
-  const omitted = leftOut(history);
-  const [violated, unjudged] = [false, true].map((isUnknown) => history.findings.filter((each) => (each.severity === "unknown") === isUnknown));
-  const offsets = new Map((history.epochs ?? []).map((row) => [row.group_epoch, row.bump_offset]));
-  const lags = (history.lags ?? []).map((row) => ({ ...row, offset: offsets.get(row.group_epoch) ?? null }));
-  home.append(...[
-    history.waiting?.length && element("section", {}, element("h2", {}, "Who waits for whom, the oldest first"),
-      element("ul", { class: "waiting" }, history.waiting.map(([member, partitions]) =>
-        element("li", {}, member, partitions.length > 0 && element("ul", {}, partitions.map((each) => element("li", {}, each))))))),
-    element("section", { id: "timeline" }, element("h2", {}, "Timeline (UTC)")),
-    omitted.length && element("p", { class: "note" }, `Shown: ${omitted.join("; ")}. The tables have all; `, element("code", {}, `${explainCommand(group)} --epoch E`), " tells any epoch."),
-    violated.length && folded(`Checks that failed or warned (${number(violated.length)})`, true, tableOf(FINDING_COLUMNS, violated, { label: "Checks" })),
-    history.epochs && folded(`Epochs, the last first (${number(history.epochs.length)})`, true,
-      tableOf(epochColumns(group), history.epochs, { chosen: (row) => row.group_epoch === epoch, label: "Epochs" })),
-    lags.length && folded(`Members at assignment epoch ${lags[0].group_epoch} (${number(lags.length)})`, true, tableOf(LAG_COLUMNS, lags, { label: "Members" })),
-    history.handovers && folded(`Partitions handed over, the last first (${number(history.handovers.length)})`, false, tableOf(HANDOVER_COLUMNS, history.handovers, { label: "Handovers" })),
-    history.states && folded(`States of the group, the last first (${number(history.states.length)})`, false, tableOf(STATE_COLUMNS, history.states, { label: "States" })),
-    unjudged.length && folded(`What checks could not judge (${number(unjudged.length)})`, false, tableOf(FINDING_COLUMNS, unjudged, { label: "Unknown" })),
-    element("p", { class: "muted" }, "In the terminal: ", element("code", {}, explainCommand(group))),
-  ].filter(Boolean));
-  await plotly();
-  if (heading.isConnected) drawTimeline(group, history, epoch);
-}
-
-function drawTimeline(group, history, epoch) {
-  const section = field("timeline");
-  if (!history.states && !history.bars) {
-    section.append(element("p", {}, "The log has nothing to draw."));
+    home.append(element("p", { class: "note" }, "The timeline of this group is not included in the page. In the terminal: "), element("p", {}, command(explainCommand(group))));
     return;
   }
   const captured = data.captured[group.cluster];
-  const everybody = membersOf(history, (bar) => captured ?? bar.from_ms);
-  const asTheyCame = (members) => [...members].sort((a, b) => a.first - b.first || (a.id < b.id ? -1 : 1));
-  const figure = element("div", { class: "figure", role: "img",
-    "aria-label": `Timeline of group ${group.group_id}: its states, its epochs and what each member did; the tables below say the same` });
-  const buttons = element("div", { class: "zoom" });
-  section.append(buttons, figure);
-  let members = asTheyCame(everybody.slice(0, MEMBERS_DRAWN));
-  const { whole } = timelineFigure(group, history, members, section.clientWidth);
-  const [[, first], ...views] = viewsOf(group, history, whole, epoch);
-  let range = first;
-  const draw = () => {
-    const { traces, layout } = timelineFigure(group, history, members, section.clientWidth, range);
-    plot(figure, traces, layout, range);
-  };
-  const button = (words, change) => element("button", { type: "button", click: () => { change(); draw(); } }, words);
-  const turn = (words, change) => button(words, () => { range = change(range[0], range[1] - range[0]); });
-  buttons.append(...views.map(([words, view]) => button(words, () => { range = view; })),
-    turn("Earlier", (from, width) => [from - width / 2, from + width / 2]),
-    turn("Later", (from, width) => [from + width / 2, from + 1.5 * width]),
-    turn("Closer", (from, width) => [from + width / 4, from + 0.75 * width]),
-    turn("Wider", (from, width) => [from - width / 2, from + 1.5 * width]));
-  if (members.length < everybody.length) {
-    const more = button(`All ${number(everybody.length)} members; these ${members.length} were behind for longest`, () => {
-      members = asTheyCame(everybody);
-      more.remove();
-    });
-    buttons.append(more);
-  }
-  draw();
-  const milliseconds = (at) => typeof at === "number" ? at : Date.parse(`${at.replace(" ", "T")}Z`);
-  figure.on("plotly_relayout", (change) => {
-    if (change["xaxis.autorange"]) range = whole;
-    else if ("xaxis.range[0]" in change) range = [milliseconds(change["xaxis.range[0]"]), milliseconds(change["xaxis.range[1]"])];
-    else return;
-    draw();
-  });
-  redraw = draw;
-}
-
-/** Stretches of time to look at; the first is what is shown at first. */
-function viewsOf(group, history, whole, epoch) {
-  const around = (from, until) => { const room = Math.max((until - from) * 0.15, 500); return [from - room, Math.min(until + room, whole[1])]; };
-  const end = whole[1];
-  const spanOfEpoch = (row) => around(row.bumped_at_ms, row.converged_at_ms ?? end);
-  const epochs = history.epochs ?? [];
-  const measured = epochs.filter((row) => row.rebalance_lag_ms > 0);
-  const slowest = measured.reduce((worst, row) => !worst || row.rebalance_lag_ms > worst.rebalance_lag_ms ? row : worst, null);
-  const views = [["Whole time", whole]];
-  if (isBehind(group) && group.since_ms !== null) views.push(["Since it has not converged", around(group.since_ms, end)]);
-  if (slowest) views.push([`Slowest rebalance: epoch ${slowest.group_epoch}`, spanOfEpoch(slowest)]);
-  if (epochs.length) views.push([`Last epoch: ${epochs[0].group_epoch}`, spanOfEpoch(epochs[0])]);
-  const asked = epochs.find((row) => row.group_epoch === epoch);
-  const behindFor = lasted(group);
-  const first = asked ? spanOfEpoch(asked)
-    : isBehind(group) && behindFor !== null && behindFor < (whole[1] - whole[0]) / 5 ? views[1][1] : whole;
-  return [["", first], ...views];
+  const now = new Map(history.intervals.filter((each) => each.to_ms === null).map((each) => [`${each.incarnation} ${each.member_id}`, each]));
+  const rank = (row) => group.blockers.includes(row.member_id) ? group.blockers.indexOf(row.member_id) : Infinity;
+  const members = history.members.map((row) => {
+    const state = row.left_at_ms === null ? now.get(`${row.incarnation} ${row.member_id}`)?.state : null;
+    return { ...row, now: row.left_how ?? STATES[state] ?? (row.left_at_ms === null ? "" : "left"), behind: row.behind_since_ms === null || captured === null ? null : captured - row.behind_since_ms };
+  }).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));
+  home.querySelector(".blocked")?.replaceWith(adviceOf(group, members));
+  const names = { rebalances: "rebalances", intervals: "intervals of members", handovers: "handovers", states: "states of the group", members: "members" };
+  const omitted = Object.entries(names).filter(([name]) => (history.totals[name] ?? 0) > history[name].length)
+    .map(([name, words]) => `the last ${number(history[name].length)} of ${number(history.totals[name])} ${words}`);
+  const timeline = element("section", { id: "timeline" }, element("h2", {}, "Timeline (UTC)"));
+  home.append(...[timeline,
+    omitted.length && element("p", { class: "note" }, `Shown: ${omitted.join("; ")}.`),
+    history.findings.length && folded(`Checks (${number(history.findings.length)})`, true, shortened(tableOf(FINDING_COLUMNS, history.findings, { label: "Checks" }))),
+    members.length && folded(`Members (${number(members.length)})`, true, shortened(tableOf(MEMBER_COLUMNS, members, { label: "Members", chosen: (row) => rank(row) === 0 }))),
+    history.rebalances.length && folded(`Rebalances, the latest first (${number(history.rebalances.length)})`, true, shortened(tableOf(REBALANCE_COLUMNS, history.rebalances, { label: "Rebalances" }))),
+    history.handovers.length && folded(`Partition handovers, the latest first (${number(history.handovers.length)})`, false, shortened(tableOf(HANDOVER_COLUMNS, history.handovers, { label: "Handovers" }))),
+    element("h2", {}, "In the terminal"), element("p", {}, command(explainCommand(group)))].filter(Boolean));
+  redraw = startTimeline(timeline, group, history, range);
 }

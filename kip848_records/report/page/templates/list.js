@@ -1,112 +1,115 @@
-// The list of all groups: searched, filtered, sorted, and shown a page at a time.
+// The list of all groups: searched, filtered and sorted; the first of them, or all. The address keeps what is chosen.
 
-const PAGE = 50;
-const isBehind = (group) => group.convergence === "not converged";
+const FIRST = 20;
+const FIRST_NARROW = 6;
+const PRINTED = 50;
+const isStuck = (group) => group.health === "stuck";
 const lasted = (group) => {
   const captured = data.captured[group.cluster];
   return group.since_ms === null || captured === null ? null : captured - group.since_ms;
 };
-const spanOf = (read) => ({ kind: "number", key: read, cell: (group) => spanText(read(group)),
-  hint: (group) => read(group) === null || read(group) === undefined ? null : `${number(read(group))} ms` });
+const stuckFor = (group) => isStuck(group) ? lasted(group) : null;
+const HEALTH = { away: "waiting for absent static members", unknown: "insufficient data" };
 
 const GROUP_COLUMNS = [
   { title: "Group", isHead: true, kind: "id", key: (group) => group.group_id,
-    cell: (group) => element("span", {}, element("a", { href: groupLink(group) }, group.group_id),
-      severalClusters && element("small", {}, ` ${group.cluster}`)) },
-  { title: "State", key: (group) => group.state,
-    cell: (group) => element("span", { class: `state ${group.state}` }, group.state),
-    hint: (group) => group.convergence },
-  { title: "For", ...spanOf(lasted),
-    hint: (group) => group.since_ms === null ? null : `since ${timeText(group.since_ms)}${group.history === "censored" ? " or before" : ""}` },
-  { title: "Members", kind: "number", key: (group) => group.members,
-    cell: (group) => group.state === "deleted" ? "" : group.members === null ? "unknown" : number(group.members) },
-  { title: "Epochs", kind: "number", key: (group) => group.epochs ?? 0, cell: (group) => number(group.epochs ?? 0) },
-  { title: "In an hour", kind: "number", key: (group) => group.most?.in_hour ?? 0,
-    cell: (group) => number(group.most?.in_hour ?? 0),
-    hint: (group) => group.most && `up to ${timeText(group.most.second * 1000)}, ${recordText(group.partition, group.most.bump_offset)}` },
-  { title: "Slowest", ...spanOf((group) => group.slowest?.rebalance_lag_ms ?? null),
-    hint: (group) => group.slowest && `epoch ${group.slowest.group_epoch}, ${recordText(group.partition, group.slowest.bump_offset)}` },
-  { title: "Unowned", ...spanOf((group) => group.unowned_ms),
-    hint: (group) => group.longest && `all partitions together, at least; longest ${group.longest.topic} ${group.longest.partition}, ${recordText(group.partition, group.longest.acquired_offset)}` },
-  { title: "Failed checks", kind: "number", key: (group) => 1000 * (group.error ?? 0) + (group.warn ?? 0),
-    cell: (group) => [[group.error, "error"], [group.warn, "warning"]].filter(([count]) => count)
-      .map(([count, what]) => counted(count, what)).join(", ") },
-  { title: "Record", kind: "place", cell: (group) => group.offset === null ? "" : placeText(group.partition, group.offset),
-    hint: () => "the last record that was counted" },
+    cell: (group) => element("span", {}, element("a", { href: groupLink(group) }, group.group_id), severalClusters && element("small", {}, ` ${group.cluster}`)) },
+  { title: "Status", key: (group) => group.health, cell: (group) => element("span", { class: `state ${group.health}`, title: group.state }, HEALTH[group.health] ?? group.health) },
+  { title: "Blocked by", kind: "text", key: (group) => group.blocked_by, cell: (group) => group.blocked_by ?? "" },
+  { title: "Stuck for", kind: "number", key: stuckFor, span: stuckFor, isMinimum: () => true },
+  { title: "Since (UTC)", kind: "time minor", key: (group) => isStuck(group) ? group.since_ms : null, cell: (group) => isStuck(group) ? clockText(group.since_ms).slice(0, 19) : "" },
+  { title: "Waiting", kind: "number", key: (group) => group.waiting, cell: (group) => group.waiting ? number(group.waiting) : "" },
+  { title: "Members", kind: "number minor", key: (group) => group.members, cell: (group) => group.members === null ? "" : number(group.members) },
+  { title: "Rebalances", kind: "number minor", key: (group) => group.rebalances, cell: (group) => number(group.rebalances) },
+  { title: "Slowest finished", kind: "number", key: (group) => group.slowest_ms, span: (group) => group.slowest_ms },
+  { title: "Idle partitions (minimum)", kind: "number minor", key: (group) => group.idle_ms, span: (group) => group.idle_ms || null },
+  ...(data.hasFindings ? [{ title: "Failed checks", kind: "number", key: (group) => 1000 * group.errors + group.warnings,
+    cell: (group) => [[group.errors, "error"], [group.warnings, "warning"]].filter(([count]) => count).map(([count, what]) => counted(count, what)).join(", ") }] : []),
 ];
 
-const list = { column: null, descending: false, page: 0 };
+const list = { column: null, descending: false, isWhole: false, isPrinted: false };
+for (const group of data.groups) {
+  group.sought = [group.group_id, group.words, group.since_ms === null ? "" : clockText(group.since_ms).slice(0, 16)].join(" ").toLowerCase();
+}
 
 function matching() {
-  const sought = field("search").value.toLowerCase();
-  const [state, protocol, cluster, only] = ["state", "protocol", "cluster", "only"].map((id) => field(id)?.value ?? "");
-  return data.groups.filter((group) =>
-    (!sought || group.group_id.toLowerCase().includes(sought))
-    && (!state || group.state === state)
-    && (!protocol || group.group_type === protocol)
-    && (!cluster || group.cluster === cluster)
-    && (only !== "behind" || isBehind(group))
-    && (only !== "failed" || group.error || group.warn)
-    && (only !== "untold" || group.state === "unknown"));
+  const sought = field("search").value.trim().toLowerCase();
+  const cluster = field("cluster")?.value ?? "", show = field("show").value;
+  return data.groups.filter((group) => (!sought || group.sought.includes(sought)) && (!cluster || group.cluster === cluster)
+    && (!show || (show === "failed" ? group.errors || group.warnings : show === group.health || show === `alike-${group.alike}`)));
 }
 
 /** Sort by a column; what is not known comes last, and what is equal stays in the order of the page: the worst first. */
 function inOrder(groups) {
   if (!list.column) return groups;
   const sign = list.descending ? -1 : 1;
-  const keyed = groups.map((group) => [list.column.key(group), group]);
-  keyed.sort(([a], [b]) => {
-    if (a === null || b === null) return (a === null) - (b === null);
-    return a === b ? 0 : a < b ? -sign : sign;
-  });
+  const keyed = groups.map((group) => [list.column.key(group) ?? null, group]);
+  keyed.sort(([a], [b]) => a === null || b === null ? (a === null) - (b === null) : a === b ? 0 : a < b ? -sign : sign);
   return keyed.map(([, group]) => group);
 }
 
-function sortBy(column) {
-  list.descending = list.column === column ? !list.descending : column.kind === "number";
+function sortBy(column, descending) {
+  list.descending = descending ?? (list.column === column ? !list.descending : column.kind?.startsWith("number"));
   list.column = column;
-  list.page = 0;
+  changed();
+}
+
+/** Keep what is chosen in the address, and show the list. */
+function changed() {
+  const kept = new URLSearchParams();
+  const keep = (name, value) => value && kept.set(name, value);
+  keep("q", field("search").value);
+  keep("show", field("show").value);
+  keep("cluster", field("cluster")?.value);
+  keep("sort", list.column && `${list.descending ? "-" : ""}${list.column.title}`);
+  keep("all", list.isWhole && "1");
+  history.replaceState(null, "", `#${kept}`);
   showList();
-  field("list").querySelector(`[data-column="${column.title}"]`).focus();
+}
+
+/** Take what is chosen from the address. */
+function choose(asked) {
+  field("search").value = asked.get("q") ?? "";
+  field("show").value = asked.get("show") ?? "";
+  if (field("cluster")) field("cluster").value = asked.get("cluster") ?? "";
+  const sort = asked.get("sort") ?? "";
+  list.descending = sort.startsWith("-");
+  list.column = GROUP_COLUMNS.find((column) => column.title === sort.replace(/^-/, "")) ?? null;
+  list.isWhole = asked.has("all");
+  showList();
 }
 
 function showList() {
   const groups = inOrder(matching());
-  const pages = Math.max(1, Math.ceil(groups.length / PAGE));
-  list.page = Math.min(list.page, pages - 1);
-  const first = list.page * PAGE;
-  const shown = groups.slice(first, first + PAGE);
+  const first = matchMedia("(max-width: 48rem)").matches ? FIRST_NARROW : FIRST;
+  const shown = groups.slice(0, list.isPrinted ? PRINTED : list.isWhole ? Infinity : first);
+  field("sort").value = list.column?.title ?? "";
   field("found").textContent = groups.length
-    ? `${counted(groups.length, "group")}${pages > 1 ? `, ${number(first + 1)} to ${number(first + shown.length)} shown` : ""}${list.column ? "" : ", the worst first"}`
-    : "No group is like that";
-  const sorted = { column: list.column, descending: list.descending };
-  field("list").replaceChildren(shown.length
-    ? tableOf(GROUP_COLUMNS, shown, { sorted, onSort: sortBy, label: "All groups" }) : "");
-  const turn = (words, page) => element("button",
-    { type: "button", disabled: page < 0 || page >= pages, click: () => { list.page = page; showList(); field("all").scrollIntoView(); } }, words);
-  field("pages").replaceChildren(...(pages > 1
-    ? [turn("Previous", list.page - 1), `Page ${list.page + 1} of ${pages}`, turn("Next", list.page + 1)] : []));
-}
-
-function fill(id, values) {
-  for (const value of [...new Set(values)].sort()) field(id)?.append(element("option", { value }, value));
+    ? `${counted(groups.length, "group")}${shown.length < groups.length ? `, the first ${number(shown.length)} shown` : ""}${list.column ? "" : ", the worst first"}`
+    : "No matching groups";
+  const focused = document.activeElement?.dataset?.column;
+  const left = groups.length - shown.length;
+  const toggle = () => { list.isWhole = !list.isWhole; changed(); field("list").querySelector(".all").focus({ preventScroll: list.isWhole }); };
+  field("list").replaceChildren(...[
+    shown.length && tableOf(GROUP_COLUMNS, shown, { sorted: list, onSort: (column) => sortBy(column), label: "All groups" }),
+    groups.length > first && element("button", { type: "button", class: "all", "aria-expanded": String(list.isWhole), click: toggle }, list.isWhole ? "Show fewer" : `Show all ${number(groups.length)}`),
+    list.isPrinted && left > 0 && element("p", {}, `${counted(left, "more group")} not printed: filter the list to print others.`),
+  ].filter(Boolean));
+  if (focused) [...field("list").querySelectorAll("button")].find((button) => button.dataset.column === focused)?.focus({ preventScroll: true });
 }
 
 function startList() {
-  fill("state", data.groups.map((group) => group.state));
-  fill("protocol", data.groups.map((group) => group.group_type));
-  fill("cluster", data.groups.map((group) => group.cluster));
+  for (const value of Object.keys(data.captured)) field("cluster")?.append(element("option", { value }, value));
+  data.alike.forEach((words, nth) => field("show").append(element("option", { value: `alike-${nth + 1}` }, `stuck: ${words}`)));
+  field("sort").append(element("option", { value: "" }, "the worst first"), ...GROUP_COLUMNS.map((column) => element("option", { value: column.title }, column.title)));
   field("filters").addEventListener("submit", (event) => event.preventDefault());
-  field("filters").addEventListener("input", () => { list.page = 0; showList(); });
-  for (const button of document.querySelectorAll(".states button")) {
-    button.addEventListener("click", () => {
-      field("state").value = button.dataset.state;
-      field("protocol").value = button.dataset.protocol;
-      list.page = 0;
-      showList();
-      field("all").scrollIntoView();
-      field("search").focus({ preventScroll: true });
-    });
-  }
-  showList();
+  field("filters").addEventListener("input", (event) => {
+    if (event.target === field("sort")) {
+      list.column = GROUP_COLUMNS.find((column) => column.title === event.target.value) ?? null;
+      list.descending = list.column?.kind?.startsWith("number");
+    }
+    changed();
+  });
+  for (const table of document.querySelectorAll("#overview table")) table.after(...[shortened(table)].flat().slice(1));
+  for (const code of document.querySelectorAll("#overview code.command")) code.replaceWith(...command(code.textContent));
 }

@@ -1,14 +1,30 @@
-// Words: what numbers, times and places are called. Nothing here becomes markup.
+// Words: what numbers, times and positions are called. Nothing here becomes markup.
 
 const field = (id) => document.getElementById(id);
 
-/** A value that was packed: JSON in gzip and base64. */
+/** Return a packed value: JSON in gzip and base64. */
 async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
+/** Return rows that were packed as columns. */
+function rowsOf(columns) {
+  const names = Object.keys(columns ?? {});
+  return names.length ? columns[names[0]].map((_, row) => Object.fromEntries(names.map((name) => [name, columns[name][row]]))) : [];
+}
+
+if (!window.DecompressionStream) {
+  const note = field("unreadable");
+  note.textContent = "This browser cannot unpack the list of groups and their timelines: open the page in a browser of 2023 or later. The tables on this page are complete.";
+  note.hidden = false;
+  field("filters").hidden = true;
+  document.documentElement.dataset.ready = "true";
+  throw new Error("no DecompressionStream");
+}
+
 const data = await unpacked(field("data").textContent);
+data.groups = rowsOf(data.groups);
 const severalClusters = Object.keys(data.captured).length > 1;
 
 const timeText = (ms) => ms === null || ms === undefined ? "" : new Date(ms).toISOString().replace("T", " ").replace("Z", " UTC");
@@ -16,15 +32,13 @@ const clockText = (ms) => timeText(ms).replace(" UTC", "");
 const number = (value) => value === null || value === undefined ? "" : value.toLocaleString("en");
 const counted = (count, what) => count === 1 ? `1 ${what}` : `${number(count)} ${what}s`;
 
-/** A time span for people: all digits below a minute, else its two largest units. */
+/** Return a time span for people: in seconds below a minute, else its two largest units. */
 function spanText(ms) {
   if (ms === null || ms === undefined || ms < 0) return "";
-  if (ms < 1000) return `${ms} ms`;
-  if (ms < 60000) return `${Number((ms / 1000).toFixed(3))} s`;
-  const units = [[86400000, "d"], [3600000, "h"], [60000, "min"], [1000, "s"]];
+  if (ms < 60000) return `${(ms / 1000).toFixed(3)} s`;
   const parts = [];
   let rest = ms;
-  for (const [size, unit] of units) {
+  for (const [size, unit] of [[86400000, "d"], [3600000, "h"], [60000, "min"], [1000, "s"]]) {
     const count = Math.floor(rest / size);
     rest -= count * size;
     if (count) parts.push(`${count} ${unit}`);
@@ -32,18 +46,28 @@ function spanText(ms) {
   return parts.slice(0, 2).join(" ");
 }
 
-const placeText = (partition, offset) => offset === null || offset === undefined ? `${partition}` : `${partition} @ ${offset}`;
-const recordText = (partition, offset) => `__consumer_offsets-${partition} offset ${offset}`;
-const causeText = (cause) => (data.causes[cause] ?? [cause.replaceAll("_", " ")])[0];
+/** Return the time spans of a column as `spans` in Python does: one smallest unit, so that they align. */
+function spansText(values) {
+  const known = values.filter((ms) => ms > 0);
+  const areWhole = (unit) => known.every((ms) => ms % unit === 0);
+  const isCoarse = areWhole(1000) || Math.max(...known) >= 3600000;
+  const unit = !isCoarse ? 1 : known.length && areWhole(60000) ? 60000 : 1000;
+  return values.map((ms) => {
+    if (ms === null || ms === undefined || ms < 0) return "";
+    if (ms > 0 && ms < unit) return "< 1 s";
+    const counts = [[Math.floor(ms / 86400000), "d"], [Math.floor(ms / 3600000) % 24, "h"], [Math.floor(ms / 60000) % 60, "min"]];
+    while (counts.length > (unit === 60000 ? 1 : 0) && !counts[0][0]) counts.shift();
+    const said = counts.map(([count, name]) => `${String(count).padStart(2, "0")} ${name}`);
+    if (unit < 60000) said.push(unit === 1000 ? `${String(Math.floor(ms / 1000) % 60).padStart(2, "0")} s` : `${(ms % 60000 / 1000).toFixed(3).padStart(6, "0")} s`);
+    return said.join(" ").replace(/^0/, "");
+  });
+}
 
-const HISTORY = {
-  observed: "seen in full",
-  left_censored: "began before what the log has, or records are missing",
-  right_censored: "not over at the end of the log",
-  censored: "neither its beginning nor its end was seen",
-};
+const positionText = (partition, offset) => offset === null || offset === undefined ? `${partition}` : `${partition}:${offset}`;
+const causesText = (causes) => (causes ?? "").split(" ").filter(Boolean).map((cause) => data.causes[cause] ?? cause.replaceAll("_", " ")).join(", ");
+const HISTORY = { observed: "complete", left_censored: "beginning incomplete", right_censored: "ongoing at capture", censored: "ongoing at capture, beginning incomplete" };
 
-/** Numbers such as partitions, neighbours as ranges: 0-3, 7. */
+/** Return numbers such as partitions, neighbours as ranges: 0-3, 7. */
 function rangesText(numbers) {
   const ranges = [];
   for (const each of [...numbers].sort((a, b) => a - b)) {
@@ -54,21 +78,65 @@ function rangesText(numbers) {
   return ranges.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(", ");
 }
 
-/** The address of a group within this page. */
-function groupLink(group, epoch) {
+/** Return the address of a group within this page. */
+function groupLink(group) {
   const named = new URLSearchParams({ group: group.group_id });
   if (severalClusters) named.set("cluster", group.cluster);
-  if (epoch !== undefined) named.set("epoch", epoch);
   return `#${named}`;
 }
 
-/** An element with attributes and children; strings become text, never markup. */
+/** Return an element with attributes and children; strings become text, never markup. */
 function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
+  const svg = ["svg", "rect", "g", "line", "text", "path", "title", "circle"].includes(name);
+  const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (typeof value === "function") made.addEventListener(key, value);
     else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
   }
   made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
   return made;
+}
+
+/** Return text in which code stands between backticks. */
+const coded = (text) => text.split("`").map((part, nth) => nth % 2 ? element("code", {}, part) : part);
+
+/** Return a table. A column has a title, what a cell shows, perhaps a kind (number, id, time), and perhaps a span of ms. */
+function tableOf(columns, rows, { sorted, onSort, label, chosen } = {}) {
+  const heads = columns.map((column) => {
+    const isSorted = sorted?.column === column;
+    const arrow = isSorted ? (sorted.descending ? " \u25BC" : " \u25B2") : "";
+    return element("th", { scope: "col", class: column.kind, "aria-sort": isSorted ? (sorted.descending ? "descending" : "ascending") : null },
+      onSort && column.key ? element("button", { type: "button", "data-column": column.title, click: () => onSort(column) }, column.title + arrow) : column.title);
+  });
+  const spans = new Map(columns.filter((column) => column.span).map((column) => [column, spansText(rows.map(column.span))]));
+  const cell = (column, row, nth) => {
+    const shown = spans.has(column) ? spans.get(column)[nth] && `${column.isMinimum?.(row) ? "\u2265 " : ""}${spans.get(column)[nth]}` : column.cell(row);
+    const made = element(column.isHead ? "th" : "td", { "data-label": column.title, class: column.kind, scope: column.isHead ? "row" : null }, shown ?? "");
+    if (column.kind === "id" && made.textContent.length > 48) made.classList.add("long");
+    return made;
+  };
+  return element("table", { "aria-label": label }, element("thead", {}, element("tr", {}, heads)),
+    element("tbody", {}, rows.map((row, nth) => element("tr", { class: chosen?.(row) ? "chosen" : null }, columns.map((column) => cell(column, row, nth))))));
+}
+
+/** Show the first rows of a table, and a button for all of them. The style sheet has the number; a printed page shows all. */
+function shortened(table) {
+  const rows = table.tBodies[0].rows.length;
+  if (rows <= 4) return table;
+  const words = () => table.classList.contains("short") ? `Show all ${number(rows)}` : "Show fewer";
+  const toggle = () => {
+    table.classList.toggle("short");
+    button.textContent = words();
+    button.setAttribute("aria-expanded", String(!table.classList.contains("short")));
+  };
+  table.classList.add("short");
+  const button = element("button", { type: "button", class: rows > 10 ? "rest" : "rest narrow", "aria-expanded": "false", click: toggle }, words());
+  return [table, button];
+}
+
+/** Return a command to copy. */
+function command(text) {
+  const copy = element("button", { type: "button", click: async () => { try { await navigator.clipboard.writeText(text); copy.textContent = "Copied"; } catch { getSelection().selectAllChildren(shown); } } }, "Copy");
+  const shown = element("code", {}, text);
+  return [shown, " ", copy];
 }

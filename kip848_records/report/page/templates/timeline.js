@@ -1,211 +1,186 @@
-// A group's timeline: a row for its states, one for its epochs, one for each member, and below how many partitions had
-// no owner. Times are UTC.
+// A group's timeline in SVG: a column of labels that stays, rows of one height, a time axis that stays at the top.
 
-const ROW = 42;  // px
-const MEMBERS_DRAWN = 30;
-const KINDS = {
-  reconciled: ["reconciled", ""],
-  behind: ["has an assignment it did not take up yet", "."],
-  revoking: ["revoking: asked to give up partitions", "/"],
-  waiting: ["waiting for partitions that others hold", "x"],
-  away: ["static member, away", "-"],
-  unknown: ["unknown: the log does not tell", "+"],
-};
+const ROW = 26;  // px
+const ROWS_DRAWN = 40;
 const STATES = {
-  Stable: ["reconciled", ""], Reconciling: ["waiting", ""], Assigning: ["behind", ""], Empty: ["away", ""], unknown: ["away", "+"],
+  reconciled: "reconciled", behind: "assignment not yet applied", revoking: "revoking", waiting: "waiting for partitions",
+  away: "absent static member", unknown: "insufficient data",
 };
+const GROUP_KINDS = { Stable: "reconciled", Reconciling: "waiting", Assigning: "behind", Empty: "away" };
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-/** Plotly reads some markup in its texts, and formulas between dollars: what comes from the log is neither. */
-const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", $: "&#36;", "\n": " " };
-const plain = (text) => String(text).replace(/[&<>$\n]/g, (character) => ENTITIES[character]);
-const lines = (...texts) => texts.filter(Boolean).map(plain).join("<br>");
-
-function clientText(member) {
-  const client = [member.client_id, member.client_host].filter(Boolean).join(", ");
-  return [member.instance_id ? `static ${member.instance_id}` : null, client].filter(Boolean).join(" \u00B7 ");
-}
-
-/** Members with their bars: first those that are asked for partitions still, then those that took longest to reconcile. */
-function membersOf(history, end) {
-  const members = new Map();
-  for (const bar of history.bars ?? []) {
-    const member = members.get(bar.member_id) ?? { id: bar.member_id, bars: [], unsettled: 0 };
-    if (!members.has(bar.member_id)) members.set(bar.member_id, member);
-    Object.assign(member, { client_id: member.client_id ?? bar.client_id, client_host: member.client_host ?? bar.client_host,
-      instance_id: member.instance_id ?? bar.instance_id });
-    member.bars.push(bar);
-    member.first = Math.min(member.first ?? Infinity, bar.from_ms);
-    if (bar.kind !== "reconciled") member.unsettled += (bar.until_ms ?? end(bar)) - bar.from_ms;
-    if (bar.until_ms === null) member.last = bar.kind === "revoking" ? 2 : bar.kind === "reconciled" ? 0 : 1;
-  }
-  return [...members.values()].sort((a, b) => (b.last ?? 0) - (a.last ?? 0) || b.unsettled - a.unsettled);
-}
-
-/** How many partitions that somebody was to have had no owner: steps of time and count. */
-function unownedSteps(history, captured) {
-  const changes = new Map();
-  const change = (at, by) => changes.set(at, (changes.get(at) ?? 0) + by);
-  for (const each of history.handovers ?? []) {
-    if (!each.wanted || each.clock_skew || !(each.released_at_ms < each.acquired_at_ms) || each.released_at_ms === null) continue;
-    change(each.released_at_ms, each.numbers.length);
-    change(each.acquired_at_ms, -each.numbers.length);
-  }
-  for (const each of history.free ?? []) {
-    if (each.since_ms !== null && captured !== null) { change(each.since_ms, 1); change(captured, 0); }
-  }
-  let count = 0;
-  return [...changes].sort(([a], [b]) => a - b).map(([at, by]) => [at, count += by]);
-}
-
-/** What is drawn of a group: Plotly's traces and layout. `members` are those that have a row; `range` is in view. */
-function timelineFigure(group, history, members, width, range) {
-  const captured = data.captured[group.cluster];
-  const newest = Math.max(...(history.states ?? []).map((each) => each.to_at_ms ?? each.from_at_ms),
-    ...(history.bars ?? []).map((each) => each.until_ms ?? each.from_ms));
-  const end = captured ?? newest;
+/** Return the rows of a timeline: the group, its rebalances, its members, those that block first. */
+function timelineRows(group, history, end) {
+  const who = new Map(history.members.map((each) => [`${each.incarnation} ${each.member_id}`, each]));
+  const blockers = group.blockers;
+  const bar = (row, kind, words, until) => ({ from: row.from_ms, until: row.to_ms ?? until ?? end, isOpen: row.to_ms === null, kind, words, row });
   const lives = new Map();
-  for (const state of history.states ?? []) {
-    const known = lives.get(state.incarnation);
-    if (known === undefined || (known !== null && (state.to_at_ms === null || state.to_at_ms > known))) lives.set(state.incarnation, state.to_at_ms);
-  }
-  const endOf = (row) => lives.get(row.incarnation) ?? end;
-  const rows = ["Group", "Epochs", ...members];
-  const rowOf = new Map(members.map((member, index) => [member.id, index + 2]));
-  const traces = [], opens = { x: [], y: [], text: [] }, begins = { x: [], y: [], text: [] };
-
-  const [firstSeen, lastSeen] = range ?? [-Infinity, Infinity];
-  const bars = (name, kind, pattern, all, options = {}) => {
-    if (!all.length) return;
-    // Cut to what is in view, so that a bar's words are.
-    const entries = all.filter((each) => each.from <= lastSeen && each.until >= firstSeen).map((each) => ({ ...each,
-      from: Math.max(each.from, firstSeen), until: Math.min(each.until, lastSeen), lasts: each.lasts && each.until <= lastSeen,
-      begins: !each.isSure && each.from >= firstSeen }));
-    traces.push({
-      type: "bar", orientation: "h", name, legendgroup: name, width: 0.48,
-      y: entries.map((each) => each.row), base: entries.map((each) => each.from),
-      x: entries.map((each) => Math.max(each.until - each.from, 0)),
-      text: entries.map((each) => each.label ?? ""), textposition: "inside", insidetextanchor: "start", textangle: 0,
-      hovertext: entries.map((each) => each.hover), hovertemplate: "%{hovertext}<extra></extra>",
-      marker: { color: colour(kind), line: { color: colour(kind), width: 1 }, opacity: entries.map((each) => each.isSure ? 1 : 0.5),
-        pattern: { shape: pattern, fgcolor: colour("ground"), fillmode: "overlay", size: 6, solidity: 0.25 } },
-      ...options,
-    });
-    for (const each of entries) {
-      if (each.lasts) { opens.x.push(each.until); opens.y.push(each.row); opens.text.push(each.hover); }
-      if (each.begins) { begins.x.push(each.from); begins.y.push(each.row); begins.text.push(each.hover); }
-    }
-  };
-  const during = (from, until, lasts) => `from ${timeText(from)} for ${spanText(until - from)}${lasts ? ", and lasts still" : ""}`;
-  const isSure = (row) => row.history === "observed" || row.history === "right_censored";
-
-  const stateEntries = (name) => (history.states ?? []).filter((each) => each.state === name).map((each) => {
-    const until = each.to_at_ms ?? end, lasts = each.to_at_ms === null;
-    return { row: 0, from: each.from_at_ms, until, lasts, isSure: isSure(each), label: ` ${each.state}`,
-      hover: lines(`Group: ${each.state}`, during(each.from_at_ms, until, lasts), HISTORY[each.history], recordText(each.partition, each.from_offset)) };
-  });
-  for (const [state, [kind, pattern]] of Object.entries(STATES)) {
-    bars(state, kind, pattern, stateEntries(state), { showlegend: false, insidetextfont: { color: "#111", size: 11 } });
-  }
-
-  const epochs = [...(history.epochs ?? [])].sort((a, b) => a.bump_offset - b.bump_offset);
-  const tiles = epochs.map((each, index) => {
-    const next = epochs[index + 1];
-    const until = Math.min(next?.incarnation === each.incarnation ? next.bumped_at_ms : endOf(each), endOf(each));
-    return { row: 1, from: each.bumped_at_ms, until, isSure: isSure(each), label: `\u00A0\u00A0\u00A0\u00A0${each.group_epoch} ${plain(causeText(each.cause))}`,
-      tone: index % 2, hover: epochHover(each) };
-  });
-  bars("epoch", "tile", "", tiles.filter((tile) => tile.tone === 0), { showlegend: false, insidetextfont: { color: colour("text"), size: 11 } });
-  bars("epoch", "tile-2", "", tiles.filter((tile) => tile.tone === 1), { showlegend: false, insidetextfont: { color: colour("text"), size: 11 } });
-
-  for (const [kind, [name, pattern]] of Object.entries(KINDS)) {
-    bars(name, kind === "unknown" ? "away" : kind, pattern, members.flatMap((member) => member.bars.filter((bar) => bar.kind === kind).map((bar) => {
-      const lasts = bar.until_ms === null && (lives.get(bar.incarnation) ?? null) === null, until = bar.until_ms ?? endOf(bar);
-      return { row: rowOf.get(member.id), from: bar.from_ms, until, lasts, isSure: bar.is_complete,
-        hover: lines(`${member.id}`, clientText(member), `${name}, member epoch ${bar.member_epoch}`, during(bar.from_ms, until, lasts),
-          bar.is_complete ? null : "records may be missing", recordText(bar.partition, bar.offset)) };
-    })));
-  }
-  const marks = (name, symbol, where, shade, outline = colour("ground")) => where.x.length && traces.push({
-    type: "scatter", mode: "markers", name, x: where.x, y: where.y, hovertext: where.text, hovertemplate: "%{hovertext}<extra></extra>",
-    marker: { symbol, size: 9, color: shade, line: { color: outline, width: 1 } }, cliponaxis: false });
-  marks("not over at the end of the log", "triangle-right", opens, colour("text"));
-  marks("may have begun before: records are missing", "triangle-left", begins, colour("text"));
-  for (const [cause, [name, shade, symbol]] of Object.entries(data.causes)) {
-    const of = epochs.filter((each) => each.cause === cause);
-    marks(`epoch: ${name}`, symbol, { x: of.map((each) => each.bumped_at_ms), y: of.map(() => 1), text: of.map(epochHover) }, shade, colour("text"));
-  }
-  handoverTraces(history, rowOf).forEach((trace) => traces.push(trace));
-
-  const steps = unownedSteps(history, captured);
-  const height = 70 + rows.length * ROW, below = steps.length ? 90 : 0, margin = { l: 4, r: 12, t: 8, b: 46 };
-  if (steps.length) {
-    traces.push({ type: "scatter", mode: "lines", name: "partitions without an owner, at least", yaxis: "y2", fill: "tozeroy",
-      x: steps.map(([at]) => at), y: steps.map(([, count]) => count), line: { shape: "hv", color: colour("revoking"), width: 1.5 },
-      hovertemplate: "%{y} partitions without an owner<br>from %{x|%H:%M:%S.%L}<extra></extra>" });
-  }
-  const share = below / (height + below);
-  const label = (text, y) => ({ xref: "paper", x: 0, xanchor: "left", yref: "y", y: y - 0.24, yanchor: "bottom", showarrow: false,
-    align: "left", text: plain(text), font: { size: 11, color: colour("text") }, bgcolor: colour("ground"), borderpad: 0 });
-  const starts = [...(history.states ?? []).map((each) => each.from_at_ms), ...epochs.map((each) => each.bumped_at_ms)];
-  const first = Math.min(...starts), room = Math.max((end - first) * 0.01, 1);
-  return {
-    traces,
-    whole: [first - room, end + room],
-    layout: {
-      height: height + below + legendRows(traces, width) * 29, margin, barmode: "overlay", hovermode: "closest", dragmode: width < 700 ? false : "zoom",
-      xaxis: { type: "date", anchor: steps.length ? "y2" : "y" },
-      yaxis: { domain: [share ? share + 8 / (height + below) : 0, 1], range: [rows.length - 0.6, -0.75], visible: false, fixedrange: true },
-      ...(steps.length ? { yaxis2: { domain: [0, share - 18 / (height + below)], fixedrange: true, rangemode: "tozero", nticks: 3, tickformat: "d", side: "right", ticklabelposition: "inside" } } : {}),
-      shapes: epochs.map((each) => ({ type: "line", xref: "x", yref: "paper", x0: each.bumped_at_ms, x1: each.bumped_at_ms, y0: 0, y1: 1,
-        layer: "below", line: { color: colour("line"), width: 1 } })),
-      annotations: [{ ...label("", 0), text: `State of the group: ${statesLegend(history)}` }, label("Epochs: a mark where each began, shaped by its cause", 1),
-        ...members.map((member, index) => label([member.id, clientText(member)].filter(Boolean).join("  \u00B7  "), index + 2)),
-        ...(steps.length ? [{ xref: "paper", x: 0, xanchor: "left", yref: "paper", y: share - 18 / (height + below), yanchor: "bottom", showarrow: false,
-          text: "Partitions without an owner, at least", font: { size: 11, color: colour("text") } }] : [])],
-      legend: { orientation: "h", x: 0, y: -46 / (height + below), yanchor: "top", itemclick: "toggle" },
-      uniformtext: { mode: "hide", minsize: 10 },
-    },
-  };
-}
-
-const statesLegend = (history) => Object.entries(STATES).filter(([name]) => history.states?.some((each) => each.state === name))
-  .map(([name, [kind]]) => `<span style="color:${colour(kind)}">\u25A0</span> ${name}`).join("  ");
-
-const legendRows = (traces, width) => Math.ceil(traces.filter((trace) => trace.showlegend !== false).length / Math.max(1, Math.floor(width / 280)));
-
-function epochHover(each) {
-  const lag = each.rebalance_lag_ms === null ? null : `Stable after ${spanText(each.rebalance_lag_ms)}`;
-  return lines(`Epoch ${each.group_epoch}: ${causeText(each.cause)}`, timeText(each.bumped_at_ms), lag ?? statusText(each),
-    HISTORY[each.history], recordText(each.partition, each.bump_offset));
-}
-
-/** Lines from the owner before to the new one, for all partitions that one record handed over. */
-function handoverTraces(history, rowOf) {
-  const together = new Map();
-  for (const each of history.handovers ?? []) {
-    const to = rowOf.get(each.to_member), from = rowOf.get(each.from_member);
-    if (to === undefined || from === undefined || from === to) continue;
-    const key = `${each.from_member} ${each.offset}`;
-    const one = together.get(key) ?? { to, from, count: 0, each, texts: [] };
-    one.count += each.numbers.length;
-    one.texts.push(`${each.topic} ${rangesText(each.numbers)}`);
-    together.set(key, one);
-  }
-  const all = [...together.values()];
-  if (!all.length) return [];
-  const released = (one) => one.each.released_at_ms ?? one.each.acquired_at_ms;
-  return [
-    { type: "scatter", mode: "lines", legendgroup: "handover", showlegend: false, hoverinfo: "skip",
-      x: all.flatMap((one) => [released(one), one.each.acquired_at_ms, null]), y: all.flatMap((one) => [one.from, one.to, null]),
-      line: { color: colour("text"), width: 1 }, opacity: 0.35 },
-    { type: "scatter", mode: "markers", legendgroup: "handover", name: "partitions handed over",
-      x: all.map((one) => one.each.acquired_at_ms), y: all.map((one) => one.to),
-      marker: { symbol: all.map((one) => one.each.history === "observed" ? "circle" : "circle-open"), color: colour("text"),
-        size: all.map((one) => 6 + Math.min(6, Math.sqrt(one.count))), line: { color: colour("ground"), width: 1 } },
-      hovertext: all.map((one) => lines(`${counted(one.count, "partition")} handed over`, ...one.texts.slice(0, 5), one.texts.length > 5 && `and of ${one.texts.length - 5} more topics`,
-        `from ${one.each.from_member}`, `to ${one.each.to_member}`, one.each.unowned_ms ? `without an owner for ${spanText(one.each.unowned_ms)} at least` : null,
-        timeText(one.each.acquired_at_ms), recordText(one.each.partition, one.each.offset))),
-      hovertemplate: "%{hovertext}<extra></extra>" },
+  for (const each of history.states) lives.set(each.incarnation, Math.max(lives.get(each.incarnation) ?? 0, each.to_ms ?? end));
+  const rows = [
+    { label: "Group state", bars: history.states.map((each) => bar(each, GROUP_KINDS[each.state] ?? "unknown", `Group ${each.state}`)) },
+    { label: "Rebalances", bars: history.rebalances.map((each) => ({ from: each.began_at_ms, until: Math.max(each.ended_at_ms ?? end, each.began_at_ms),
+      isOpen: each.outcome === "open", kind: each.outcome === "open" ? "revoking" : "rebalance", words: `Rebalance, ${epochsText(each)}: ${causesText(each.causes)}`,
+      row: { ...each, at_offset: each.began_offset } })) },
   ];
+  const members = new Map();
+  for (const each of history.intervals) {
+    const key = `${each.incarnation} ${each.member_id}`;
+    const known = who.get(key);
+    const isBlocker = blockers.includes(each.member_id);
+    if (!members.has(key)) members.set(key, { label: each.member_id, member: each.member_id, client: clientText(known ?? {}), isBlocker, bars: [], unsettled: 0 });
+    const row = members.get(key);
+    row.bars.push(bar(each, each.state in STATES ? each.state : "unknown", `${STATES[each.state] ?? each.state}, member epoch ${each.member_epoch}`, lives.get(each.incarnation)));
+    if (each.state !== "reconciled") row.unsettled += row.bars.at(-1).until - each.from_ms;
+  }
+  const worst = [...members.values()].sort((a, b) => b.isBlocker - a.isBlocker
+    || (a.isBlocker ? blockers.indexOf(a.member) - blockers.indexOf(b.member) : b.unsettled - a.unsettled) || (a.member < b.member ? -1 : 1));
+  return [...rows, ...worst];
+}
+
+/** Return the shapes of a state: its colour, and a pattern for readers who cannot distinguish the colours. */
+const marks = (kind, box, more = "") => [element("rect", { ...box, class: `bar ${kind}${more}` }),
+  ...(["waiting", "revoking", "behind", "away", "unknown"].includes(kind) ? [element("rect", { ...box, class: "pattern", fill: `url(#pattern-${kind})` })] : [])];
+
+const epochsText = (row) => row.first_epoch === row.last_epoch ? `epoch ${row.last_epoch}` : `epochs ${row.first_epoch} to ${row.last_epoch}`;
+const clientText = (member) => [member.instance_id ? `static ${member.instance_id}` : null,
+  [member.client_id, member.client_host?.replace(/^\//, "")].filter(Boolean).join(" @ ")].filter(Boolean).join(" \u00B7 ");
+const tickStep = (width) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 3e5, 6e5, 18e5, 36e5, 108e5, 216e5, 432e5, 864e5, 6048e5].find((step) => step >= width) ?? 2592e6;
+
+/** Draw a timeline into a section; `kept` is the range in the address, or null. Returns what draws it again. */
+function startTimeline(section, group, history, kept) {
+  const end = data.captured[group.cluster] ?? Math.max(...history.states.map((each) => each.to_ms ?? each.from_ms), 0);
+  const rows = timelineRows(group, history, end);
+  const first = Math.min(...rows.flatMap((row) => row.bars.map((bar) => bar.from)));
+  if (!Number.isFinite(first)) {
+    section.append(element("p", {}, "The log has nothing to draw."));
+    return () => {};
+  }
+  const whole = [first - Math.max((end - first) * 0.01, 1), end + Math.max((end - first) * 0.02, 1)];
+  const around = (from, until) => [from - Math.max((until - from) * 0.1, 200), Math.min(until + Math.max((until - from) * 0.1, 200), whole[1])];
+  const views = [["All time", whole]];
+  if (isStuck(group) && group.since_ms !== null) views.push(["Current incident", around(group.since_ms, end)]);
+  const slowest = history.rebalances.filter((each) => each.outcome === "converged" && each.duration_ms > 0).sort((a, b) => b.duration_ms - a.duration_ms)[0];
+  if (slowest) views.push(["Slowest rebalance", around(slowest.began_at_ms, slowest.ended_at_ms)]);
+  let range = kept ?? (isStuck(group) && views[1] ? views[1][1] : whole), most = ROWS_DRAWN, chosen = null, row = 0;
+
+  const frame = element("div", { class: "timeline", tabindex: "0", role: "application", "aria-label": `Timeline of group ${group.group_id}. W and S zoom, A and D pan, arrow keys choose a bar. The tables below say the same.` });
+  const details = element("div", { class: "details", role: "status", "aria-live": "polite" }, element("span", { class: "hint" }, "Click a bar, or focus the timeline and use the arrow keys: details appear here."));
+  const more = element("p", { class: "muted" });
+  const set = (from, until) => {
+    const width = Math.max(until - from, 10);
+    range = [from, from + width];
+    draw();
+    const named = new URLSearchParams(groupLink(group).slice(1));
+    if (range[0] !== whole[0] || range[1] !== whole[1]) { named.set("from", Math.round(range[0])); named.set("to", Math.round(range[1])); }
+    window.history.replaceState(null, "", `#${named}`);
+  };
+  const zoom = (by, at = (range[0] + range[1]) / 2) => set(at - (at - range[0]) * by, at + (range[1] - at) * by);
+  const pan = (share) => set(range[0] + (range[1] - range[0]) * share, range[1] + (range[1] - range[0]) * share);
+  const button = (words, click) => element("button", { type: "button", click }, words);
+  section.append(element("div", { class: "zoom" }, views.map(([words, [from, until]]) => button(words, () => set(from, until))),
+    button("Earlier", () => pan(-0.5)), button("Later", () => pan(0.5)), button("Zoom in", () => zoom(0.5)), button("Zoom out", () => zoom(2)),
+    element("span", { class: "legend" }, Object.entries(STATES).map(([kind, words]) => element("span", {}, element("svg", { width: 16, height: 12, "aria-hidden": "true" }, marks(kind, { width: 16, height: 12 })), words)))), frame, details, more);
+
+  let shown = [], gutter = 0, width = 0;
+  const x = (at) => (at - range[0]) / (range[1] - range[0]) * width;
+  const inRange = (bar) => bar.until >= range[0] && bar.from <= range[1];
+
+  function draw() {
+    gutter = frame.clientWidth < 600 ? 120 : 270;
+    width = Math.max(frame.clientWidth - gutter - 2, 100);
+    const all = rows.filter((each, index) => index < 2 || each.isBlocker || each.bars.some(inRange));
+    shown = all.slice(0, most);
+    row = Math.min(row, shown.length - 1);
+    more.replaceChildren(...(all.length > shown.length ? [`${shown.length - 2} of ${all.length - 2} members drawn, the worst first. `, button("All members", () => { most = Infinity; draw(); })] : []));
+    const axis = element("svg", { class: "axis", width, height: 24, "aria-hidden": "true" });
+    const plot = element("svg", { class: "plot", width, height: shown.length * ROW, "aria-hidden": "true" });
+    const step = tickStep((range[1] - range[0]) / Math.max(2, width / 130));
+    for (let at = Math.ceil(range[0] / step) * step; at <= range[1]; at += step) {
+      const text = new Date(at).toISOString();
+      if (x(at) < width - 60) axis.append(element("text", { x: x(at) + 3, y: 16 }, step >= 864e5 ? text.slice(0, 10) : text.slice(11, step < 1000 ? 23 : 19)));
+      plot.append(element("line", { class: "tick", x1: x(at), x2: x(at), y1: 0, y2: shown.length * ROW }));
+    }
+    shown.forEach((each, index) => {
+      if (index === row) plot.append(element("rect", { class: "row", x: 0, y: index * ROW, width, height: ROW }));
+      let last = -1;
+      for (const bar of [...each.bars].sort((a, b) => a.from - b.from)) {
+        if (!inRange(bar)) continue;
+        const from = Math.max(x(bar.from), 0), until = Math.min(Math.max(x(bar.until), from + 1.5), width);
+        if (until - last < 0.5) continue;  // hidden by the bar before
+        last = until;
+        const isVague = ["left_censored", "censored"].includes(bar.row.history);
+        const box = { x: from, y: index * ROW + 4, width: until - from, height: ROW - 8 };
+        plot.append(...marks(bar.kind, box, `${isVague ? " vague" : ""}${bar === chosen ? " chosen" : ""}`));
+        if (bar.isOpen && until < width) plot.append(element("path", { class: "open", d: `M${until} ${index * ROW + 4} l7 ${ROW / 2 - 4} l-7 ${ROW / 2 - 4} z` }));
+      }
+    });
+    const member = shown[row]?.member;
+    for (const each of member ? history.handovers : []) {
+      if (each.from_member !== member && each.to_member !== member) continue;
+      const from = shown.findIndex((one) => one.member && one.member === each.from_member), to = shown.findIndex((one) => one.member && one.member === each.to_member);
+      const at = each.acquired_at_ms ?? each.released_at_ms;
+      if (at === null || at < range[0] || at > range[1]) continue;
+      if (from >= 0 && to >= 0) plot.append(element("line", { class: "handover", x1: x(each.released_at_ms ?? at), y1: (from + 0.5) * ROW, x2: x(at), y2: (to + 0.5) * ROW }));
+      if (to >= 0) plot.append(element("circle", { class: "handover", cx: x(at), cy: (to + 0.5) * ROW, r: 4 }));
+    }
+    const labels = shown.map((each, index) => element("div", { class: `label${each.isBlocker ? " blocker" : ""}${index === row ? " current" : ""}`, style: `height:${ROW}px`,
+      title: [each.label, each.client].filter(Boolean).join(" \u00B7 "), click: () => { row = index; chosen = null; say(); draw(); } },
+      each.isBlocker && element("b", {}, "\u25B2 blocks "), element("span", {}, gutter < 200 || !each.client ? each.label : each.client), each.client && gutter >= 200 && element("small", {}, ` ${each.label}`)));
+    frame.style.gridTemplateColumns = `${gutter}px ${width}px`;
+    frame.replaceChildren(element("div", { class: "corner" }, "UTC"), axis, element("div", { class: "labels" }, labels), plot);
+  }
+
+  function say() {
+    const each = shown[row], found = chosen;
+    if (!each) return;
+    const handed = each.member ? history.handovers.filter((one) => one.from_member === each.member || one.to_member === each.member) : [];
+    details.replaceChildren(...[element("b", { class: "id" }, each.label), each.client && ` \u00B7 ${each.client}`, each.isBlocker && " \u00B7 blocks the group",
+      found && element("div", {}, `${found.words}: ${timeText(found.from)}, ${found.isOpen ? `\u2265 ${spanText(found.until - found.from)}, ongoing at capture` : spanText(found.until - found.from)}${HISTORY[found.row.history] && !found.isOpen ? `; evidence: ${HISTORY[found.row.history]}` : ""}; log position ${positionText(group.partition, found.row.at_offset)}`),
+      handed.length > 0 && element("div", {}, `${counted(handed.length, "handover")}; the latest: ${handed.slice(0, 3).map((one) => `${one.topic} ${rangesText(one.numbers)} ${one.to_member === each.member ? `from ${one.from_member ?? "no owner"}` : `to ${one.to_member ?? "nobody"}`}`).join("; ")}`)].filter(Boolean));
+  }
+
+  function step(by) {
+    const bars = shown[row].bars.filter(inRange).sort((a, b) => a.from - b.from);
+    const at = bars.indexOf(chosen);
+    chosen = bars[at < 0 ? (by > 0 ? 0 : bars.length - 1) : Math.max(0, Math.min(bars.length - 1, at + by))] ?? null;
+  }
+  const keys = { w: () => zoom(0.5), s: () => zoom(2), a: () => pan(-0.25), d: () => pan(0.25), "+": () => zoom(0.5), "-": () => zoom(2), 0: () => set(...whole),
+    ArrowLeft: () => step(-1), ArrowRight: () => step(1), ArrowUp: () => { row = Math.max(0, row - 1); chosen = null; }, ArrowDown: () => { row = Math.min(shown.length - 1, row + 1); chosen = null; } };
+  frame.addEventListener("keydown", (event) => {
+    const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    act();
+    say();
+    draw();
+  });
+  const timeAt = (event) => range[0] + (event.clientX - frame.getBoundingClientRect().left - gutter) / width * (range[1] - range[0]);
+  frame.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && document.activeElement !== frame) return;  // the page scrolls until the timeline has the focus
+    event.preventDefault();
+    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan((event.deltaX || event.deltaY) / width);
+    else zoom(event.deltaY < 0 ? 0.8 : 1.25, timeAt(event));
+  }, { passive: false });
+  let dragged = null;
+  frame.addEventListener("pointerdown", (event) => { if (event.target.closest(".plot")) dragged = { at: event.clientX, range: [...range], moved: false }; });
+  const move = (event) => {
+    if (!frame.isConnected) { removeEventListener("pointermove", move); return; }
+    if (!dragged || (!dragged.moved && Math.abs(event.clientX - dragged.at) < 4)) return;
+    dragged.moved = true;
+    const by = (dragged.at - event.clientX) / width * (dragged.range[1] - dragged.range[0]);
+    set(dragged.range[0] + by, dragged.range[1] + by);
+  };
+  addEventListener("pointermove", move);
+  addEventListener("pointerup", () => { dragged = dragged?.moved ? null : dragged; }, { signal: AbortSignal.timeout(86400000) });
+  frame.addEventListener("pointerup", (event) => {
+    if (!dragged || dragged.moved || !event.target.closest(".plot")) { dragged = null; return; }
+    dragged = null;
+    const index = Math.floor((event.clientY - frame.querySelector(".plot").getBoundingClientRect().top) / ROW), at = timeAt(event);
+    row = Math.max(0, Math.min(index, shown.length - 1));
+    const near = (range[1] - range[0]) / width * 3;
+    chosen = shown[row].bars.filter((bar) => bar.from - near <= at && bar.until + near >= at).sort((a, b) => (a.until - a.from) - (b.until - b.from))[0] ?? null;
+    say();
+    draw();
+  });
+  draw();
+  return draw;
 }

@@ -1,0 +1,130 @@
+"""Checks of a command's paths and options before Spark starts, which takes seconds.
+
+They cover paths that are known to be on this machine; Spark checks the others later with the same messages.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
+
+from kip848_records.errors import InputError
+from kip848_records.paths import path_on_this_machine
+from kip848_records.sources.files import local_path
+from kip848_records.sources.finding import find_copies_in
+from kip848_records.sources.local_files import list_files
+from kip848_records.sources.outputs import check_output
+from kip848_records.sources.topic.address import is_topic
+from kip848_records.sources.topic.client_properties import read_client_settings
+from kip848_records.tables.errors import TablesError
+from kip848_records.tables.locks import is_locked
+from kip848_records.times import CLOCKS_DIFFER_BY_MS, utc
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping, Sequence
+
+# If one of these variables is set, a path without a scheme may be on another file system.
+_NAME_FILE_SYSTEMS = (
+    *("HADOOP_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR"),
+    *("PYSPARK_GATEWAY_PORT", "SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"),
+)
+
+
+def check_log(arguments: Namespace, outputs: Mapping[str, str | None]) -> None:
+    """Raise InputError for invalid arguments of `add_source` and `add_capture`.
+
+    `outputs` are the paths to write to, by their options; None if an option is not given.
+    """
+    if getattr(arguments, "cluster", None) == "":
+        raise TablesError.empty_cluster()
+    if getattr(arguments, "captured_at", None) is not None:
+        _check_captured_at(arguments.captured_at)
+    if getattr(arguments, "topics", None) is not None:
+        from kip848_records.pipeline.names import read_topics_file
+
+        read_topics_file(arguments.topics)
+    if arguments.kafka_config is not None:
+        read_client_settings(arguments.kafka_config)
+    copies = [source for source in arguments.sources if not is_topic(source)]
+    check_outputs(outputs, copies)
+    _check_copies(copies, arguments.format)
+
+
+def check_outputs(outputs: Mapping[str, str | None], sources: Sequence[str] = ()) -> None:
+    """Raise InputError if an output path is inside a source, or in the data folder of a broker."""
+    for option, output in outputs.items():
+        if output is not None:
+            check_output(option, output, sources, known_path)
+
+
+def check_folders(outputs: Mapping[str, str | None]) -> None:
+    """Call `check_folder` for each folder to write to; None if an option is not given."""
+    for option, output in outputs.items():
+        if output is not None:
+            check_folder(output, option)
+
+
+def check_folder(out: str, option: str = "--out") -> None:
+    """Raise InputError if a folder is not writable, or another run is writing to it."""
+    folder = known_path(out)
+    if folder is None:
+        return
+    there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    if not there.is_dir():
+        raise InputError.not_writable(out, f"{there} is a file", option)
+    if not os.access(there, os.R_OK | os.W_OK | os.X_OK):
+        raise InputError.not_writable(out, f"no permission to write to {there}", option)
+    if there == folder.absolute() and is_locked(folder):
+        raise TablesError.other_writer(out)
+
+
+def check_tables(path: str) -> None:
+    """Raise InputError if a folder contains no table at all."""
+    folder = known_path(path)
+    if folder is not None and not holds_tables(path):
+        raise TablesError.not_audited(path, "audit_runs")
+
+
+def holds_tables(path: str) -> bool:
+    """Return whether a folder on this machine contains Delta tables, one folder each, as an audit writes them."""
+    folder = path_on_this_machine(path)
+    return folder is not None and any(folder.glob("*/_delta_log"))
+
+
+def known_path(path: str) -> Path | None:
+    """Return the location of a path on this machine; None if it is elsewhere, or only a session can resolve it."""
+    spark = SparkSession.getActiveSession()
+    if spark is not None:
+        return local_path(spark, path)
+    return path_on_this_machine(path) if os.environ.keys().isdisjoint(_NAME_FILE_SYSTEMS) else None
+
+
+def _check_captured_at(captured_at: datetime) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    if captured_at > utc(now_ms + CLOCKS_DIFFER_BY_MS):
+        raise InputError.captured_in_future(captured_at, datetime.now(timezone.utc))
+
+
+def _check_copies(paths: Sequence[str], source_format: str | None) -> None:
+    known = [path for path in paths if known_path(path) is not None]
+    for copy in find_copies_in(_KnownFiles(), known, source_format):
+        for file in map(path_on_this_machine, copy.files):
+            if file is not None and not os.access(file, os.R_OK):
+                raise InputError.not_opened(str(file), "Permission denied")
+
+
+class _KnownFiles:
+    """The files of this machine (`sources.finding.Listing`)."""
+
+    def files(self, path: str, below: str = "") -> list[str] | None:
+        local = path_on_this_machine(path)
+        return list_files(local or Path(path), below)
+
+    def has_files(self, path: str, below: str) -> bool:
+        return bool(self.files(path, below))

@@ -1,0 +1,41 @@
+"""Expectations about what an audit found, one SQL file each.
+
+`EXPECTATIONS` contains those of this package. If the remaining history of the log is not enough to decide, the result
+is unknown: it neither passes nor fails.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from kip848_records.errors import InputError
+from kip848_records.expectations.files import Expectation, Limit, read_expectation
+
+__all__ = ["EXPECTATIONS", "Expectation", "Limit", "load_expectations"]
+
+_NAMES: Final = (
+    *("group_stable", "rebalance_time", "rebalance_time_p95", "revocation_time", "awaited_partition_free"),
+    *("unowned_time", "epochs_per_hour", "superseded_epochs", "static_member_away", "regex_flaps", "mixed_protocols"),
+    *("one_owner", "epoch_order", "epochs_grow", "target_covers_topics", "names_or_regex", "assignor_versions"),
+    *("group_in_its_partition", "operation_size", "loadable_records", "audit_is_recent"),
+)
+
+EXPECTATIONS: Final = tuple(read_expectation(Path(__file__).parent / f"{name}.sql") for name in _NAMES)
+"""In display order: convergence first, then the invariants of the KIP, then the audit itself."""
+
+
+def load_expectations(folder: str | None) -> tuple[Expectation, ...]:
+    """Return the expectations of this package, followed by the SQL files of a folder, by name.
+
+    Raises InputError if the folder or a file cannot be read, or if a file has the name of a built-in expectation.
+    """
+    if folder is None:
+        return EXPECTATIONS
+    if not Path(folder).is_dir():
+        raise InputError.bad_expectation(folder, "it is not a folder")
+    own = [read_expectation(path) for path in sorted(Path(folder).glob("*.sql"))]
+    for each in own:
+        if each.name in _NAMES:
+            raise InputError.bad_expectation(each.path, "kip848 has an expectation of that name")
+    return (*EXPECTATIONS, *own)

@@ -1,0 +1,18 @@
+-- name = "assignor_versions"
+-- sentence = "An assignor has a name, and versions such that minimum >= -1, maximum >= 0 and minimum <= version <= maximum"
+-- severity = "error"
+
+-- Only in the dialects before Kafka 3.8 do members have their own assignors.
+SELECT verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message
+FROM invariants
+WHERE rule = 'assignor_versions' AND :dialect <> 'kafka'
+    AND EXISTS (
+        SELECT 1 FROM membership
+        WHERE membership.partition = invariants.partition AND membership.group_id = invariants.group_id
+    )
+UNION ALL
+SELECT
+    'unknown', NULL, group_id, NULL, NULL, partition, quarantined.offset,
+    concat('the record does not decode: ', text(reason))
+FROM quarantined
+WHERE :dialect <> 'kafka' AND key_type = 5

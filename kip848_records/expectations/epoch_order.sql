@@ -1,0 +1,7 @@
+-- name = "epoch_order"
+-- sentence = "A member epoch is never above the assignment epoch, which is never above the group epoch"
+-- severity = "error"
+
+SELECT verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message
+FROM invariants
+WHERE rule = 'epoch_order'

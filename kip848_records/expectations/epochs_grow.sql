@@ -1,0 +1,7 @@
+-- name = "epochs_grow"
+-- sentence = "Group epochs, assignment epochs and member epochs only grow, until the group is deleted"
+-- severity = "error"
+
+SELECT verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message
+FROM invariants
+WHERE rule = 'epochs_grow'

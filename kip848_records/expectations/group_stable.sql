@@ -1,0 +1,37 @@
+-- name = "group_stable"
+-- sentence = "A group is not in Assigning or Reconciling for longer than max_seconds"
+-- severity = "error"
+-- [limits.max_seconds]
+-- default = 600
+-- unit = "seconds"
+-- reason = "A member may take 5 minutes to revoke partitions (max.poll.interval.ms), and the next member waits for it."
+
+-- The expectation static_member_away covers groups that wait only for absent static members. If compaction hid records,
+-- the state can only have lasted longer.
+SELECT
+    verdict(
+        CASE WHEN is_behind THEN is_late ELSE false END,
+        state <> 'unknown' AND (coalesce(is_behind AND is_late, false) OR NOT is_behind OR history <> 'censored')
+    ) AS verdict,
+    CAST(NULL AS string) AS severity,
+    group_id, group_epoch, member_id, partition, aged.offset,
+    concat_ws(
+        ': ',
+        CASE WHEN state = 'unknown'
+            THEN concat('expected Stable within ', max_seconds_text, ' s, the log does not show it')
+            ELSE concat('expected Stable within ', max_seconds_text, ' s, ', text(state), ' for ', at_least(age))
+        END,
+        sentence
+    ) AS message
+FROM (
+    SELECT
+        group_state.*, blockers.member_id, blockers.sentence, limits.max_seconds_text,
+        group_state.state IN ('Assigning', 'Reconciling') AND NOT group_state.waits_for_away_only AS is_behind,
+        age_ms(group_state.since) AS age,
+        age_ms(group_state.since) > limits.max_seconds * 1000 AS is_late
+    FROM group_state
+    JOIN limits ON limits.group_id = group_state.group_id
+    LEFT JOIN worst_blockers AS blockers
+        ON blockers.partition = group_state.partition AND blockers.group_id = group_state.group_id
+        AND group_state.state IN ('Assigning', 'Reconciling')
+) AS aged

@@ -1,0 +1,71 @@
+-- name = "mixed_protocols"
+-- sentence = "A group does not mix members of the classic and the consumer protocol for longer than max_seconds"
+-- severity = "warn"
+-- [limits.max_seconds]
+-- default = 86400
+-- unit = "seconds"
+-- reason = "A day. An upgrade is a rolling restart."
+
+-- An upgrade ends when its last member has been restarted.
+WITH ordered AS (
+    SELECT
+        intervals.*,
+        lag(is_classic) OVER (
+            PARTITION BY partition, group_id, incarnation, group_type, member_id, joined_offset, left_offset, left_at
+            ORDER BY from_offset
+        ) AS before
+    FROM intervals
+), changes AS (
+    SELECT
+        partition, group_id, incarnation, member_id, history, has_losses, from_at AS at_,
+        CASE WHEN before IS NULL THEN coalesce(joined_offset, from_offset) ELSE from_offset END AS place,
+        CASE WHEN is_classic THEN 1 ELSE 0 END - CASE WHEN before THEN 1 ELSE 0 END AS classic,
+        CASE WHEN NOT is_classic THEN 1 ELSE 0 END - CASE WHEN NOT before THEN 1 ELSE 0 END AS native
+    FROM ordered
+    UNION ALL
+    SELECT
+        partition, group_id, incarnation, member_id, max_by(history, from_offset), bool_or(has_losses), left_at,
+        left_offset,
+        CASE WHEN max_by(is_classic, from_offset) THEN -1 ELSE 0 END,
+        CASE WHEN NOT max_by(is_classic, from_offset) THEN -1 ELSE 0 END
+    FROM intervals
+    WHERE left_offset IS NOT NULL
+    GROUP BY partition, group_id, incarnation, group_type, member_id, joined_offset, left_offset, left_at
+), counts AS (
+    SELECT
+        partition, group_id, incarnation, member_id, history, has_losses, at_, place,
+        sum(classic) OVER (PARTITION BY partition, group_id, incarnation ORDER BY place) AS classic,
+        sum(native) OVER (PARTITION BY partition, group_id, incarnation ORDER BY place) AS native,
+        lead(at_) OVER (PARTITION BY partition, group_id, incarnation ORDER BY place) AS next_at
+    FROM changes
+    WHERE classic <> 0 OR native <> 0
+), mixes AS (
+    SELECT
+        counts.*, classic > 0 AND native > 0 AS is_mixed,
+        lag(classic > 0 AND native > 0) OVER (PARTITION BY partition, group_id, incarnation ORDER BY place) AS was_mixed
+    FROM counts
+    WHERE NOT coalesce(next_at = at_, false)
+), periods AS (
+    SELECT
+        mixes.*, lead(at_) OVER (PARTITION BY partition, group_id, incarnation ORDER BY place) AS to_at
+    FROM mixes
+    WHERE is_mixed IS DISTINCT FROM was_mixed
+), timed AS (
+    SELECT
+        periods.*, limits.max_seconds_text, lasted_ms(at_, to_at) AS lasted,
+        history IN ('observed', 'right_censored') AS is_complete,
+        lasted_ms(at_, to_at) > limits.max_seconds * 1000 AS is_long
+    FROM periods
+    JOIN limits ON limits.group_id = periods.group_id
+    WHERE is_mixed
+)
+SELECT
+    verdict(is_long, is_complete OR (is_long AND NOT has_losses)) AS verdict,
+    CAST(NULL AS string) AS severity,
+    group_id, CAST(NULL AS int) AS group_epoch, member_id, partition, place AS offset,
+    concat(
+        'expected one protocol after ', max_seconds_text, ' s, ',
+        CASE WHEN to_at IS NULL THEN 'has had' ELSE 'had' END, ' both for ', text(seconds(lasted)), ' s (',
+        text(classic), ' classic and ', text(native), ' consumer members at first)'
+    ) AS message
+FROM timed

@@ -1,0 +1,7 @@
+-- name = "one_owner"
+-- sentence = "A partition has one owner at a time: at most one member has it assigned or pending revocation"
+-- severity = "error"
+
+SELECT verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message
+FROM invariants
+WHERE rule = 'one_owner'

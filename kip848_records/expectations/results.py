@@ -1,0 +1,87 @@
+"""The results of a check: one per expectation, over all checked clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+PASS: Final = "pass"  # noqa: S105 - no password
+VIOLATION: Final = "violation"
+UNKNOWN: Final = "unknown"
+"""The verdict of a row of an expectation's query about the item that it checks."""
+
+ERROR: Final = "error"
+WARN: Final = "warn"
+OFF: Final = "off"
+"""Severities; an expectation that is off is not evaluated."""
+
+FAIL: Final = "fail"
+"""The status of an expectation that does not hold; the others are PASS, WARN and UNKNOWN."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A violation, or an item that the log is not complete enough to evaluate.
+
+    `group_id`, `group_epoch`, `member_id`, `partition` and `offset` (of `__consumer_offsets`) locate it, each None if
+    it does not apply. `severity` is ``error`` or ``warn``; `message` has the expected and the actual value. Ids are not
+    escaped: they may contain any character.
+    """
+
+    cluster: str
+    group_id: str | None
+    group_epoch: int | None
+    member_id: str | None
+    partition: int | None
+    offset: int | None
+    severity: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one expectation.
+
+    `passed`, `errors`, `warnings` and `unknowns` count the checked items. `violations` and `unknown` hold the first of
+    them, errors before warnings. A check keeps at most `check.KEPT` of each, so the counts may be higher.
+    """
+
+    name: str
+    description: str
+    severity: str
+    passed: int
+    errors: int
+    warnings: int
+    unknowns: int
+    violations: Sequence[Finding]
+    unknown: Sequence[Finding]
+
+    @property
+    def status(self) -> str:
+        """`fail` for an error, `warn` for a warning, `unknown` if an unknown item may be one of these, else `pass`."""
+        if self.errors:
+            return FAIL
+        if self.warnings:
+            return WARN
+        return UNKNOWN if self.unknowns else PASS
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The results of a check of the tables in `tables`, in the order of the expectations.
+
+    `captured_at`: when each cluster's log was copied, None if unknown.
+    """
+
+    tables: str
+    captured_at: dict[str, datetime | None]
+    results: Sequence[Result]
+
+    @property
+    def failed(self) -> bool:
+        """Whether any expectation failed."""
+        return any(result.status == FAIL for result in self.results)

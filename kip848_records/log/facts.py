@@ -1,0 +1,174 @@
+"""The facts about a log that a rebuild needs besides its records: dialect, capture time, coverage, counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
+
+from kip848_records.decode.dialects import AUTO, choose_dialect
+from kip848_records.log.bases import CopyCoverage
+from kip848_records.log.coverage import LogCoverage, read_coverage
+from kip848_records.log.losses import records_of_other_copies
+from kip848_records.log.runs import coverage_of_reads, last_reads
+from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
+from kip848_records.replay.records import ReplayInputs
+from kip848_records.sources.log import IS_RECORD, NEWEST_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from kip848_records.log.coverage import Ask
+    from kip848_records.log.table import Knowledge, LogTable
+
+# A key begins with its type and the length of the group id, two bytes each.
+_ENDS_AFTER_GROUP: Final = "octet_length(log.key) * 8 = 32 + bit_length(log.group_id)"
+_COUNTS: Final = f"""
+SELECT log.key_type,
+    count_if({IS_RECORD}) AS records,
+    count_if({IS_RECORD} AND log.key_type = {GROUP_CONFIGURATION.key_type} AND {_ENDS_AFTER_GROUP}) AS configurations,
+    flatten(collect_list(log.file.skipped)) AS skipped,
+    min(log.error) AS first_error,
+    {NEWEST_MS} AS newest_ms
+FROM log
+WHERE log.cluster = :cluster AND {{which}}
+GROUP BY log.key_type
+"""  # noqa: S608 - constants
+_LOSSES: Final = """
+SELECT log.partition, min(log.offset) AS first, max(log.offset) AS last FROM log
+WHERE log.cluster = :cluster AND log.error_code IS NOT NULL AND log.group_id IS NULL AND log.partition IS NOT NULL
+    AND log.offset IS NOT NULL
+GROUP BY log.partition
+"""
+
+
+@dataclass(frozen=True)
+class RecordCounts:
+    """The number of records in a log, by kind.
+
+    `by_type`: readable records by key type (None: without a key type), including the skipped offset commits of each
+    copy. `group_configurations`: records of type 8 that are group configurations. `aborted`: records of aborted
+    transactions, counted in each copy. `first_error`: the reason why one of the unreadable rows could not be read.
+    `newest_ms`: the highest timestamp, in ms since 1970.
+    """
+
+    by_type: Mapping[int | None, int]
+    group_configurations: int
+    aborted: int
+    first_error: str | None
+    newest_ms: int | None
+
+    @property
+    def records(self) -> int:
+        """How many readable records there are."""
+        return sum(self.by_type.values())
+
+    @property
+    def of_groups(self) -> int:
+        """How many of them are not offset commits. The replay reads these."""
+        return sum(count for key_type, count in self.by_type.items() if key_type not in OFFSET_COMMIT_TYPES)
+
+
+@dataclass(frozen=True)
+class LogFacts:
+    """The facts about a log.
+
+    `copies`: what each copy holds of each partition, the rows of the table `partition_history`. `stale`:
+    ``partition, offset`` of records that do not count for states and history; None if there are none.
+    `held_elsewhere`: ``partition, offset`` of records that one copy could not read and another copy holds; None if
+    there are none. `dialect_note`: why the dialect was chosen; None if the user did.
+    """
+
+    inputs: ReplayInputs
+    counts: RecordCounts
+    copies: Sequence[CopyCoverage]
+    stale: DataFrame | None
+    is_archived: bool
+    dialect_note: str | None = None
+    held_elsewhere: DataFrame | None = None
+
+    def replayable(self, rows: DataFrame) -> DataFrame:
+        """Return the rows that a replay takes.
+
+        Records whose keys may have been deleted unseen (`log.coverage.LogCoverage`) are dropped. A row in error at an
+        offset of which another copy holds the record loses its group: the replay quarantines it, and no record of the
+        group counts as lost.
+        """
+        if self.stale is not None:
+            rows = rows.join(self.stale, ["partition", "offset"], "left_anti")
+        if self.held_elsewhere is None:
+            return rows
+        in_error = F.col("error_code").isNotNull()
+        held = self.held_elsewhere.withColumn("is_held", F.lit(True))  # noqa: FBT003
+        errors = rows.filter(in_error).join(held, ["partition", "offset"], "left")
+        errors = errors.withColumn("group_id", F.when(F.col("is_held").isNull(), F.col("group_id")))
+        return rows.filter(~in_error).unionByName(errors.select(*rows.columns))
+
+
+def log_facts(log: LogTable, knowledge: Knowledge) -> LogFacts:
+    """Return what is known of a log that has at least one run."""
+    info = knowledge.runs[-1]
+    if info.is_copy:
+        coverage = read_coverage(log.ask, log.covered())
+    else:
+        coverage = _coverage_of_topic(knowledge, _losses(log.ask))
+    counts = count_records(log.ask)
+    has_errors = info.is_copy and counts.first_error is not None
+    choice = choose_dialect(log.group_records()) if info.dialect == AUTO else None
+    dialect = info.dialect if choice is None else choice.name
+    return LogFacts(
+        inputs=ReplayInputs(dialect, info.captured_ms or counts.newest_ms, coverage.partitions),
+        counts=counts,
+        copies=coverage.copies,
+        stale=coverage.stale,
+        is_archived=info.is_archived,
+        dialect_note=None if choice is None else str(choice),
+        held_elsewhere=records_of_other_copies(log.records()) if has_errors else None,
+    )
+
+
+def _coverage_of_topic(knowledge: Knowledge, losses: Mapping[int, tuple[int, int]]) -> LogCoverage:
+    source = knowledge.runs[-1].sources[0]
+    copies = [
+        CopyCoverage(
+            partition=read.partition,
+            copy=source,
+            first_offset=read.first_offset,
+            last_offset=read.until_offset - 1,
+            complete_from=read.until_offset if read.complete_from is None else read.complete_from,
+            log_start_missing=read.log_start_missing,
+            stale_from=0,
+            is_base=True,
+        )
+        for read in last_reads(knowledge.reads).values()
+    ]
+    return LogCoverage(copies, coverage_of_reads(knowledge.reads, losses), stale=None)
+
+
+def count_records(ask: Ask, which: str = "true", **parameters: int) -> RecordCounts:
+    """Return what there is in the log, or in those of its rows for which a condition in SQL holds, in one query."""
+    found = ask(_COUNTS.format(which=which), **parameters)
+    by_type = Counter[int | None]({row.key_type: row.records for row in found if row.records})
+    aborted = 0
+    for each in (each for row in found for each in row.skipped or ()):
+        if each["transaction"] == "aborted":
+            aborted += each["count"]
+        else:
+            by_type[each["key_type"]] += each["count"]
+    return RecordCounts(
+        by_type=by_type,
+        group_configurations=sum(row.configurations for row in found),
+        aborted=aborted,
+        first_error=min((row.first_error for row in found if row.first_error is not None), default=None),
+        newest_ms=max((row.newest_ms for row in found if row.newest_ms is not None), default=None),
+    )
+
+
+def _losses(ask: Ask) -> dict[int, tuple[int, int]]:
+    """Return the first and the last offset of the records of a live topic that were lost, and may be of any group."""
+    return {row.partition: (row.first, row.last) for row in ask(_LOSSES)}

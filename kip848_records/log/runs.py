@@ -1,0 +1,136 @@
+"""The facts about each run, and the range that it read of each partition of a live topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from kip848_records.replay.records import PartitionCoverage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """The facts about a run.
+
+    `captured_ms`: when the log was copied, by the user or by the run; None: the newest time in the log. `dialect` may
+    be `auto` for a copy: then its records decide. `names`: (topic id, topic, source) that are in no record.
+    `kept_since_ms`: retention removed rows that had ended before. `is_pruning`: the run only did that, without a read.
+    `record_tables`: decoded records get their own tables.
+    """
+
+    run: int
+    is_copy: bool
+    sources: tuple[str, ...]
+    version: str
+    dialect: str
+    offset_commits: bool
+    read_ms: int
+    captured_ms: int | None = None
+    topic_id: str | None = None
+    kept_since_ms: int | None = None
+    is_pruning: bool = False
+    is_archived: bool = False
+    record_tables: bool = False
+    names: tuple[tuple[str, str, str], ...] = ()
+
+    @classmethod
+    def of(cls, run: int, known: Mapping[str, Any]) -> RunInfo:
+        """Return the run of a row of the log, by its column `run_info`."""
+        names = tuple((each["topic_id"], each["topic"], each["source"]) for each in known["names"] or ())
+        return cls(run=run, **{**known, "sources": tuple(known["sources"]), "names": names})
+
+
+@dataclass(frozen=True)
+class PartitionRead:
+    """The range that a run read of a partition of a live topic, and the facts about the partition since its first run.
+
+    The run read all records from ``from_offset`` to before ``until_offset``. ``last_ms`` is the time of the record just
+    before that, if there was one: the next run checks by it that it continues there. ``note`` describes unusual events.
+    The partition's first run began at ``first_offset``.
+
+    From ``range_from`` on compaction removed nothing between two runs. ``is_gapless``: no offset was missing there.
+    ``first_repeated_key``: the second of the first two records of one key there. ``compaction_probe``: the first of the
+    last two. While it exists, nothing after the second was cleaned.
+
+    Before ``kept_from`` retention kept only the present state. ``is_tombstone_gap``: tombstones may have been removed,
+    unseen, since the previous run.
+    """
+
+    run: int
+    partition: int
+    from_offset: int = 0
+    until_offset: int = 0
+    last_ms: int | None = None
+    note: str | None = None
+    first_offset: int = 0
+    range_from: int = 0
+    is_gapless: bool = True
+    first_repeated_key: int | None = None
+    compaction_probe: int | None = None
+    kept_from: int = 0
+    is_tombstone_gap: bool = False
+
+    @classmethod
+    def of(cls, run: int, partition: int, known: Mapping[str, Any]) -> PartitionRead:
+        """Return the read in a row of the log, by its column `read`."""
+        return cls(run=run, partition=partition, **known)
+
+    @property
+    def complete_from(self) -> int | None:
+        """The offset from which on no record is missing; None if that cannot be proven."""
+        known = self.range_from if self.is_gapless else self.first_repeated_key
+        return None if known is None else max(known, self.kept_from)
+
+    @property
+    def log_start_missing(self) -> bool:
+        """Whether the start of the log was gone before its first read."""
+        return self.first_offset > 0
+
+
+def values(of: RunInfo | PartitionRead, names: Sequence[str]) -> tuple[Any, ...]:
+    """Return the fields with these names, in their order, as Spark needs them."""
+    known = {field.name: getattr(of, field.name) for field in fields(of)}
+    return tuple(list(known[name]) if isinstance(known[name], tuple) else known[name] for name in names)
+
+
+def last_reads(reads: Sequence[PartitionRead]) -> Mapping[int, PartitionRead]:
+    """Return the last read of each partition; `reads` are in the order of runs."""
+    return {read.partition: read for read in reads}
+
+
+def coverage_of_reads(
+    reads: Sequence[PartitionRead], losses: Mapping[int, tuple[int, int]]
+) -> dict[int, PartitionCoverage]:
+    """Return the coverage of each partition of a live topic.
+
+    `losses`: the first and the last offset of the partition's lost records that may belong to any group.
+    """
+    by_partition: dict[int, list[PartitionRead]] = {}
+    for each in reads:
+        by_partition.setdefault(each.partition, []).append(each)
+    return {
+        partition: PartitionCoverage(
+            complete_ranges=_complete_ranges(theirs),
+            log_start_missing=theirs[-1].log_start_missing,
+            last_offset=theirs[-1].until_offset - 1,
+            tombstone_gaps=tuple(read.from_offset for read in theirs if read.is_tombstone_gap),
+            first_loss=losses.get(partition, (None, None))[0],
+            last_loss=losses.get(partition, (None, None))[1],
+        )
+        for partition, theirs in by_partition.items()
+    }
+
+
+def _complete_ranges(reads: Sequence[PartitionRead]) -> tuple[tuple[int, int], ...]:
+    """Return the complete ranges of a partition: the last read within each has the most facts."""
+    last_of_each = {read.range_from: read for read in reads}.values()
+    kept_from = reads[-1].kept_from
+    ranges = (
+        (max(read.complete_from, kept_from), read.until_offset)
+        for read in last_of_each
+        if read.complete_from is not None
+    )
+    return tuple((first, until) for first, until in ranges if first < until)

@@ -1,0 +1,17 @@
+"""Paths as users write them: on this machine, or on another file system."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""The start of a path that names its file system."""
+
+
+def path_on_this_machine(path: str) -> Path | None:
+    """Return the local path if this machine's files are the default file system; None for another file system."""
+    if path.startswith("file:"):
+        return Path(re.sub("^/+", "/", path.removeprefix("file:")))
+    return None if URI.match(path) else Path(path)

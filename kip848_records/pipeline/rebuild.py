@@ -1,0 +1,197 @@
+"""From the log of a cluster to its tables: each run replaces the cluster's rows in every table but `log`.
+
+Each table changes in one commit, and `audit_runs` last: its row names the version of every table that belongs together.
+An interrupted run leaves tables that the next run makes anew.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from kip848_records import __version__
+from kip848_records.decode import decode, decode_record
+from kip848_records.decode.schemas import OFFSET_COMMIT_TABLE
+from kip848_records.log.facts import LogFacts, log_facts
+from kip848_records.log.retention import ended_before
+from kip848_records.log.state import latest_state
+from kip848_records.pipeline.names import names_of_commits, topic_names
+from kip848_records.pipeline.replaying import replay_log
+from kip848_records.pipeline.staged import ArrowRows, CompletedRows, TableRows
+from kip848_records.protocol.messages import DIALECTS
+from kip848_records.sources import resolve_transactions
+from kip848_records.tables.audit_runs import AUDIT_RUNS
+from kip848_records.tables.location import is_schema, place_arguments
+from kip848_records.tables.records import RECORD_TABLES
+from kip848_records.tables.registry import DERIVED, REPLAYED, TABLES
+from kip848_records.threads import several
+from kip848_records.times import utc
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kip848_records.log.bases import CopyCoverage
+    from kip848_records.log.runs import PartitionRead, RunInfo
+    from kip848_records.log.table import Knowledge, LogTable
+    from kip848_records.pipeline.scratch import Scratch
+    from kip848_records.pipeline.staged import Rows
+    from kip848_records.progress import Progress
+
+
+SLOW_REBUILD_S: Final = 15 * 60
+"""A rebuild of a live topic's tables that takes longer advises retention.
+
+Each run replays the whole log, so the time grows with it. A run an hour is the most that is usual: a quarter of it is
+no trouble yet, and the log can still double before runs overlap.
+"""
+
+
+def rebuild(
+    log: LogTable, knowledge: Knowledge, scratch: Scratch, progress: Progress, facts: LogFacts | None = None
+) -> LogFacts:
+    """Replace the cluster's rows in every table by what the log says; return what is known of the log.
+
+    `scratch` is used by this rebuild alone; `facts` are those of the log if the caller has them.
+    """
+    facts = facts or log_facts(log, knowledge)
+    if facts.dialect_note is not None:
+        progress.note(facts.dialect_note)
+    start = monotonic()
+    progress.phase("replaying", f"{facts.counts.of_groups:,} records")
+    replayed = replay_log(facts.replayable(log.group_records()), facts.inputs, scratch)
+    progress.advance(facts.counts.of_groups)
+    last = knowledge.runs[-1]
+    of_commits = _of_commits(log, facts, scratch) if last.offset_commits else {}
+    given = (name for run in knowledge.runs for name in run.names)
+    named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
+    topics = topic_names(given, chain.from_iterable(rows.batches() for rows in named))
+    tables: dict[str, Rows | None] = {
+        name: _table_rows(name, replayed.get(name), of_commits.get(name), topics, last.kept_since_ms)
+        for name in REPLAYED
+    }
+    tables["topic_name"] = ArrowRows(log.spark, topics) if topics.num_rows else None
+    tables["partition_history"] = _partition_history(log.spark, facts.copies)
+    progress.phase("writing tables")
+    several(lambda item: _replace(log, *item), tables.items())
+    several(
+        lambda item: log.replace(TABLES[item[0]], item[1]), _record_tables(log, facts, is_wanted=last.record_tables)
+    )
+    _write_runs(log, knowledge, facts)
+    _advise_retention(log, last, facts, monotonic() - start, progress)
+    return facts
+
+
+def _advise_retention(log: LogTable, last: RunInfo, facts: LogFacts, seconds: float, progress: Progress) -> None:
+    """Name the command that shortens the log of a live topic if its rebuild was slow; not where that just ran."""
+    if seconds <= SLOW_REBUILD_S or last.is_copy or last.is_archived or last.is_pruning:
+        return
+    scratch = " --scratch DIR" if is_schema(log.out) else ""
+    records, minutes = f"{facts.counts.records:,} records of the log", f"{seconds / 60:,.0f} minutes"
+    progress.note(
+        f"replaying {records} and writing the tables took {minutes}; "
+        f"to keep less history, run kip848 maintain {place_arguments(log.out)}{scratch} --keep 90d"
+    )
+
+
+def _table_rows(
+    name: str, replayed: Rows | None, of_commits: Rows | None, topics: pa.Table, kept_since_ms: int | None
+) -> Rows | None:
+    """Return the rows of a table but what had ended before the time from which on the log is kept; None: no rows."""
+    complete = REPLAYED[name].complete
+    if replayed is not None and complete is not None:
+        replayed = CompletedRows(replayed, partial(complete, topics))
+    parts = [rows for rows in (replayed, of_commits) if rows is not None]
+    unless = None if kept_since_ms is None else ended_before(name, kept_since_ms)
+    return TableRows(name, parts, unless) if parts else None
+
+
+def _of_commits(log: LogTable, facts: LogFacts, scratch: Scratch) -> dict[str, Rows]:
+    """Return the rows of offset commits in the tables that hold records of all types, and the topics that they name."""
+    dialect = facts.inputs.dialect
+    commits = scratch.materialize(resolve_transactions(log.offset_commits()), "commits")
+    # The replay quarantines what could not be read.
+    readable = commits.where("error_code IS NULL")
+    rows = {
+        "latest_state": latest_state(commits, dialect=dialect),
+        "quarantine": decode(readable, dialect=dialect, offset_commits=True, tables=()).quarantine,
+        "topic_name": names_of_commits(decode_record(commits, OFFSET_COMMIT_TABLE, dialect=dialect)),
+    }
+    return {name: scratch.stage(frame, f"{name}-of-commits") for name, frame in rows.items()}
+
+
+def _partition_history(spark: SparkSession, copies: Sequence[CopyCoverage]) -> Rows | None:
+    schema = to_arrow_schema(TABLES["partition_history"].schema_without("cluster"))
+    rows = pa.Table.from_pylist([each._asdict() for each in copies], schema)
+    return ArrowRows(spark, rows) if copies else None
+
+
+def _record_tables(log: LogTable, facts: LogFacts, *, is_wanted: bool) -> Sequence[tuple[str, DataFrame | None]]:
+    """Return the rows of each record type's table that is wanted, or that is there and is to lose its rows."""
+    if not is_wanted:
+        return [(name, None) for name in RECORD_TABLES if log.is_there(name)]
+    there = {
+        record.table for record in DIALECTS[facts.inputs.dialect].records if facts.counts.by_type.get(record.key_type)
+    }
+    decoded = decode(log.records(), dialect=facts.inputs.dialect, offset_commits=True, tables=there).records
+    return [(name, decoded.get(name)) for name in RECORD_TABLES]
+
+
+def _replace(log: LogTable, name: str, rows: Rows | None) -> None:
+    spec = TABLES[name]
+    # A table that every audit writes is there also without rows: a query of it then says that there are none.
+    if rows is None and not log.is_there(name):
+        log.create(spec)
+    elif rows is None and not log.count(name):
+        return  # no commit for a table that had no rows and gets none
+    elif not log.replace_by_arrow(spec, () if rows is None else rows.batches()):
+        log.replace(spec, None if rows is None else rows.frame())
+
+
+def _write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts) -> None:
+    """Write a row for each run that has none yet. The last row alone names versions: earlier ones are gone."""
+    last = knowledge.runs[-1]
+    known = []
+    if log.is_there(AUDIT_RUNS.name):
+        found = log.ask("SELECT * FROM audit_runs WHERE cluster = :cluster", AUDIT_RUNS.name)
+        known = [row._asdict() for row in found if row.run != last.run]
+    finished = {row["run"] for row in known}
+    versions = {name: version for name in ("log", *DERIVED) if (version := log.version(name)) is not None}
+    reads: dict[int, list[PartitionRead]] = {}
+    for read in knowledge.reads:
+        reads.setdefault(read.run, []).append(read)
+    new = [
+        _run_row(run, reads.get(run.run, []), facts, versions if run is last else None)
+        for run in knowledge.runs
+        if run.run not in finished
+    ]
+    schema = to_arrow_schema(AUDIT_RUNS.schema_without("cluster"))
+    _replace(log, AUDIT_RUNS.name, ArrowRows(log.spark, pa.Table.from_pylist([*known, *new], schema)))
+
+
+def _run_row(
+    run: RunInfo, reads: list[PartitionRead], facts: LogFacts, versions: Mapping[str, int] | None
+) -> dict[str, object]:
+    captured_ms = facts.inputs.captured_at if versions is not None else run.captured_ms
+    return {
+        "run": run.run,
+        "captured_at": None if captured_ms is None else utc(captured_ms),
+        "sources": list(run.sources),
+        "dialect": facts.inputs.dialect,
+        "version": __version__,
+        "offset_commits": run.offset_commits,
+        "is_copy": run.is_copy,
+        "is_archived": facts.is_archived,
+        "partitions": [
+            {name: getattr(read, name) for name in ("partition", "from_offset", "until_offset", "note")}
+            for read in reads
+        ]
+        or None,
+        "table_versions": versions and [*versions.items()],
+    }

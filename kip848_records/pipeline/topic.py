@@ -1,0 +1,300 @@
+"""One run over a live topic: the records that it reads, and the facts about the log since the previous run."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
+
+from kip848_records import __version__
+from kip848_records.decode.dialects import AUTO, DISPUTED_TYPES, choose_dialect
+from kip848_records.errors import InputError
+from kip848_records.log.continuity import continued, probed_partitions, with_repeated_keys
+from kip848_records.log.deletions import (
+    DEFAULT_DELETE_RETENTION_MS,
+    DeletionSearch,
+    inferred_tombstones,
+    without_inferred,
+)
+from kip848_records.log.runs import PartitionRead, RunInfo, last_reads
+from kip848_records.pipeline.captured import check_captured
+from kip848_records.pipeline.names import LIVE, TOPICS_FILE
+from kip848_records.protocol.messages import KAFKA, OFFSET_COMMIT_TYPES
+from kip848_records.sources.known_keys import check_rows_are_log
+from kip848_records.sources.log import group_id, key_of_types, newest_ms, without_offset_commits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from kip848_records.log.table import Knowledge, LogTable
+    from kip848_records.pipeline.scratch import Scratch
+    from kip848_records.sources.topic import Ends
+    from kip848_records.sources.topic.live_log import LiveLog
+
+_SPARK_READERS: Final = ("spark-kafka-source-", "spark-kafka-relation-")
+"""Prefixes of the groups that Spark's own readers create: a new one each time, which no client uses again."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The dialect of a run's records, the user's time of the copy, and the user's names of topics by id."""
+
+    dialect: str
+    offset_commits: bool
+    captured_ms: int | None
+    allow_empty: bool
+    record_tables: bool
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class TopicRun:
+    """The input of a run: the facts of earlier runs, the topic, its present ends, the options, and the run's number.
+
+    The facts are read once. So two runs at the same time have one number, and Delta takes only the first.
+    """
+
+    log: LogTable
+    live: LiveLog
+    ends: Ends
+    options: RunOptions
+    knowledge: Knowledge
+    number: int
+
+    @classmethod
+    def following(cls, log: LogTable, knowledge: Knowledge, live: LiveLog, ends: Ends, options: RunOptions) -> TopicRun:
+        """Return the run after those of `knowledge`."""
+        return cls(log, live, ends, options, knowledge, log.next_run(knowledge))
+
+    @property
+    def before(self) -> Mapping[int, PartitionRead]:
+        """The last read of each partition."""
+        return last_reads(self.knowledge.reads)
+
+    @property
+    def last_run(self) -> RunInfo | None:
+        """The previous run."""
+        return self.knowledge.runs[-1] if self.knowledge.runs else None
+
+    def new_ranges(self) -> dict[int, tuple[int, int]]:
+        """Return the new offsets of each partition: from the end of the previous run, else from the log's start."""
+        before = self.before
+        return {
+            partition: (before[partition].until_offset if partition in before else start, end)
+            for partition, (start, end) in self.ends.offsets.items()
+        }
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """The result of a run.
+
+    `reads`: of each partition. `offset_commits`: those that were only counted, by type. `skipped`: records of groups of
+    Spark's readers. `first_run`: the number of the run, or of the first if a stream made several of it. `knowledge`:
+    the facts of all runs, including this one.
+    """
+
+    reads: Sequence[PartitionRead]
+    offset_commits: Mapping[int | None, int]
+    skipped: int
+    first_run: int
+    knowledge: Knowledge
+
+
+@dataclass(frozen=True)
+class StagedRows:
+    """The rows of a topic that were staged, and the counts of that pass.
+
+    `rows`: those to keep (`sources.log.LOG_SCHEMA`), None if there was nothing to read. `seen`: the number of rows of
+    each partition. `last_ms`: the time of the record at the last offset, for partitions that have one there.
+    `newest_ms`: the highest timestamp. `offset_commits`: those that are not among the rows, by type. `skipped`: records
+    of groups of Spark's readers.
+    """
+
+    rows: DataFrame | None = None
+    seen: Mapping[int, int] = field(default_factory=dict)
+    last_ms: Mapping[int, int] = field(default_factory=dict)
+    newest_ms: int | None = None
+    offset_commits: Mapping[int | None, int] = field(default_factory=dict)
+    skipped: int = 0
+
+
+def check_topic_is_log(run: TopicRun) -> None:
+    """Raise InputError for a topic other than `__consumer_offsets` at its first read.
+
+    The check precedes the copy of rows: records of another topic are written nowhere.
+    """
+    filled = {partition: offsets for partition, offsets in run.new_ranges().items() if offsets[0] < offsets[1]}
+    if filled and not run.before:
+        with run.live.reading():
+            check_rows_are_log(run.live.read(filled), run.live.name)
+
+
+def read_new_records(run: TopicRun, scratch: Scratch) -> FinishedRun:
+    """Read the new records of each partition, and append them to the log in one commit.
+
+    Raises InputError if expected rows are missing: Spark skips internal topics by default.
+    """
+    filled = {partition: offsets for partition, offsets in run.new_ranges().items() if offsets[0] < offsets[1]}
+    staged = StagedRows()
+    if filled:
+        with run.live.reading():
+            staged = stage_rows(run.live.read(filled), filled, scratch, offset_commits=run.options.offset_commits)
+    return commit_run(run, staged, scratch)
+
+
+def commit_run(run: TopicRun, staged: StagedRows, scratch: Scratch) -> FinishedRun:
+    """Append the staged rows, all that are new up to `ends`, to the log in one commit.
+
+    Raises InputError if expected rows are missing, or the topic was not read at the user's time.
+    """
+    before, rows, ranges = run.before, staged.rows, run.new_ranges()
+    # Later runs may find only transaction markers and compacted offsets.
+    if not sum(staged.seen.values()) and not before and not run.options.allow_empty:
+        raise InputError.no_rows(run.live.name, None)
+    check_captured(run.options.captured_ms, staged.newest_ms)
+    fresh = [
+        PartitionRead(
+            run=run.number,
+            partition=partition,
+            from_offset=first,
+            until_offset=until,
+            note=_note(run.ends, partition, is_added=bool(before) and partition not in before),
+            last_ms=staged.last_ms.get(partition),
+            first_offset=first,
+            range_from=first,
+            is_gapless=staged.seen.get(partition, 0) == until - first,
+        )
+        for partition, (first, until) in ranges.items()
+    ]
+    # The probe is checked after the rows were read: a probe that exists now existed during the whole read.
+    grown = [partition for partition, (first, until) in ranges.items() if first < until]
+    probed = probed_partitions(run.log, run.live, before, grown, run.ends)
+    reads = [continued(read, before.get(read.partition), is_probed=read.partition in probed) for read in fresh]
+    reads = with_repeated_keys(run.log, rows, reads)
+    reads, rows = _with_deletions(run, reads, rows, scratch)
+    knowledge = run.log.append_run(rows, _run_info(run, staged), reads)
+    return FinishedRun(reads, staged.offset_commits, staged.skipped, run.number, knowledge)
+
+
+def _with_deletions(
+    run: TopicRun, reads: list[PartitionRead], rows: DataFrame | None, scratch: Scratch
+) -> tuple[list[PartitionRead], DataFrame | None]:
+    """Add a tombstone to `rows` for each key that is gone, and their number to the notes of `reads`.
+
+    Compacted partitions are read again from their start if tombstones may have been removed meanwhile.
+    """
+    before, last = run.before, run.last_run
+    compacted = [read for read in reads if read.range_from != before.get(read.partition, read).range_from]
+    if not compacted or last is None:
+        return reads, rows
+    ends = run.live.ends()  # look them up again, because reading takes time
+    retention_ms = ends.delete_retention_ms
+    if ends.at_ms - last.read_ms <= (DEFAULT_DELETE_RETENTION_MS if retention_ms is None else retention_ms):
+        return reads, rows
+    again = [before[read.partition] for read in compacted]
+    asked = {read.partition for read in again}
+    with run.live.reading():
+        search = DeletionSearch(
+            log=run.log,
+            again=again,
+            live_rows=run.live.read({partition: ends.offsets[partition] for partition in asked}),
+            ends=ends,
+            new_ends={partition: until for partition, (_, until) in run.ends.offsets.items()},
+            captured_ms=last.captured_ms,
+        )
+        new = run.live.read({}) if rows is None else rows
+        deleted = scratch.materialize(inferred_tombstones(search, new), "deleted")
+    counted = deleted.groupBy("partition").agg(F.count("*").alias("count"), F.max("offset").alias("last"))
+    found = {row.partition: row for row in counted.collect()}
+    reads = [without_inferred(read, found.get(read.partition)) if read.partition in asked else read for read in reads]
+    return reads, deleted if rows is None else rows.unionByName(deleted, allowMissingColumns=True)
+
+
+def _run_info(run: TopicRun, staged: StagedRows) -> RunInfo:
+    last, options = run.last_run, run.options
+    newest = _newest([staged.newest_ms, last.captured_ms if last else None])
+    known = {name for each in run.knowledge.runs for name in each.names}
+    names = [(topic_id, name, TOPICS_FILE) for topic_id, name in options.names.items()]
+    names += [(topic_id, name, LIVE) for topic_id, name in run.ends.topic_names.items()]
+    return RunInfo(
+        run=run.number,
+        is_copy=False,
+        sources=(run.live.name,),
+        version=__version__,
+        dialect=_dialect(run, staged.rows),
+        offset_commits=options.offset_commits,
+        read_ms=run.ends.at_ms,
+        captured_ms=options.captured_ms or newest,
+        topic_id=run.ends.topic_id,
+        record_tables=options.record_tables,
+        kept_since_ms=last.kept_since_ms if last else None,
+        names=tuple(name for name in names if name not in known),
+    )
+
+
+def _note(ends: Ends, partition: int, *, is_added: bool) -> str | None:
+    behind = ends.high_watermarks[partition] - ends.offsets[partition][1]
+    notes = ["added since the previous run"] if is_added else []
+    notes += [f"{behind:,} offsets after an open transaction are left for a later run"] if behind > 0 else []
+    return "; ".join(notes) or None
+
+
+def _dialect(run: TopicRun, rows: DataFrame | None) -> str:
+    """Return the dialect of earlier runs, or the requested one, or the one that the first disputed records show."""
+    asked, last = run.options.dialect, run.last_run
+    if last and (asked != AUTO or not run.log.records().where(key_of_types(DISPUTED_TYPES)).isEmpty()):
+        return last.dialect
+    if asked != AUTO:
+        return asked
+    return KAFKA.name if rows is None else choose_dialect(rows).name
+
+
+def _newest(times: Iterable[int | None]) -> int | None:
+    return max((ms for ms in times if ms is not None), default=None)
+
+
+def stage_rows(
+    rows: DataFrame, ranges: Mapping[int, tuple[int, int]], scratch: Scratch, *, offset_commits: bool
+) -> StagedRows:
+    """Copy the rows to keep in one pass, and count the others. `ranges`: the offsets of the rows in each partition.
+
+    A topic's rows may be read only once: compaction may remove some between two reads.
+    """
+    is_reader = F.coalesce(reduce(or_, (group_id().startswith(prefix) for prefix in _SPARK_READERS)), F.lit(False))  # noqa: FBT003
+    untils = F.array(*(F.lit(ranges.get(partition, (0, 0))[1]) for partition in range(max(ranges) + 1)))
+    is_last = F.col("offset") == F.get(untils, F.col("partition")) - 1
+    last = F.struct("partition", F.unix_millis("timestamp").alias("ms"))
+    counts = {f"type_{commit}": F.count_if(key_of_types([commit]) & ~is_reader) for commit in OFFSET_COMMIT_TYPES}
+    counts |= {
+        # With a bin for each partition it counts exactly. Separate counters would cost more per row than all else here.
+        "seen": F.to_json(F.histogram_numeric("partition", F.lit(max(2, len(ranges))))),
+        "last": F.to_json(F.collect_list(F.when(is_last, last))),
+        "newest_ms": newest_ms(),
+        "skipped": F.count_if(is_reader),
+    }
+    observed = Observation("topic")
+    passing = rows.observe(observed, *(count.alias(name) for name, count in counts.items()))
+    wanted = passing if offset_commits else without_offset_commits(passing)
+    staged = scratch.materialize(wanted.filter(~is_reader), "rows")
+    found = observed.get
+    passed = {} if offset_commits else {commit: found[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
+    seen: Counter[int] = Counter()
+    for each in json.loads(found["seen"] or "[]"):  # each task may have its own bin
+        seen[round(each["x"])] += round(each["y"])
+    return StagedRows(
+        staged,
+        seen,
+        {each["partition"]: each["ms"] for each in json.loads(found["last"])},
+        found["newest_ms"],
+        {commit: count for commit, count in passed.items() if count},
+        found["skipped"],
+    )

@@ -1,0 +1,202 @@
+"""Queries by DuckDB in this process: delta-rs opens the tables in a folder or an object store."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, cached_property
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+from weakref import finalize
+
+import duckdb
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from kip848_records.paths import path_on_this_machine
+from kip848_records.queries.tables import Tables
+from kip848_records.tables.errors import TablesError
+from kip848_records.tables.location import table_path
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from kip848_records.queries.tables import Parameter, Part
+
+MEMORY_LIMIT: Final = "2GB"
+"""The memory that a query may use before it spills to a temporary folder."""
+
+# Spark's names for functions that DuckDB has under another name, so that one text runs on both.
+_MACROS: Final = (
+    "unix_millis(time) AS epoch_ms(time)",
+    "unix_seconds(time) AS epoch_ms(time) // 1000",
+    "timestamp_millis(ms) AS make_timestamptz(ms * 1000)",
+    "size(items) AS len(items)",
+    "explode(items) AS unnest(items)",
+    "collect_list(item) AS list(item) FILTER (item IS NOT NULL)",
+    "collect_set(item) AS list(DISTINCT item) FILTER (item IS NOT NULL)",
+    "array_join(items, separator) AS array_to_string(items, separator)",
+    "percentile(value, share) AS quantile_cont(value, share)",
+    "array_min(items) AS list_min(items)",
+    "array_max(items) AS list_max(items)",
+    "try_validate_utf8(bytes) AS TRY(decode(bytes))",
+)
+_SETTINGS: Final = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    # Spark's sort order.
+    "default_null_order": "nulls_first_on_asc_last_on_desc",
+    "memory_limit": MEMORY_LIMIT,
+    "TimeZone": "UTC",
+}
+_SUM: Final = pa.decimal128(38, 0)
+_MISSING: Final = re.compile(r"Table with name (\w+) does not exist")
+_NAMED: Final = re.compile(r"'(?:[^']|'')*'|(?<![:\w]):([a-z_][a-z_0-9]*)\b")
+
+
+class NotOpenedError(Exception):
+    """delta-rs cannot open the tables; the message has the reason."""
+
+
+class DuckTables(Tables):
+    """Tables that DuckDB queries. Raises NotOpenedError if delta-rs cannot open them."""
+
+    engine = "duckdb"
+
+    def __init__(self, location: str) -> None:
+        super().__init__(location)
+        self._datasets: dict[tuple[str, int | None], Any] = {}
+
+    @cached_property
+    def _spilled(self) -> str:
+        """The folder for data that does not fit into memory."""
+        folder = mkdtemp(prefix="kip848-query-")
+        finalize(self, rmtree, folder, ignore_errors=True)
+        return folder
+
+    @cached_property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        return _connected(self._spilled)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        folder = path_on_this_machine(self.location)
+        if folder is None:
+            # Listing an object store is slow: the run's versions name the tables that it wrote.
+            found = self._opened("audit_runs", None)
+            versions = found.to_pyarrow_table(columns=["table_versions"])["table_versions"].to_pylist()
+            return frozenset({"audit_runs", *(name for each in versions if each for name, _ in each)})
+        if not folder.is_dir():
+            raise TablesError.not_audited(self.location, "audit_runs")
+        return frozenset(each.name for each in folder.iterdir() if (each / "_delta_log").is_dir())
+
+    def names(self) -> Collection[str]:
+        """Return the names of the existing tables."""
+        return self._names
+
+    def _read(
+        self, text: str, cluster: str | None, tables: Mapping[str, Sequence[Part]], parameters: Mapping[str, Parameter]
+    ) -> pa.Table:
+        connection = self._connection.cursor()
+        for name, parts in tables.items():
+            self._register(connection, name, parts)
+        used = {found[1] for found in _NAMED.finditer(text)}
+        named = {name: value for name, value in parameters.items() if name in used}
+        query, decoded = _with_dollars(text), set[str]()
+        while True:
+            try:
+                return _with_bigints(connection.sql(query, params=named or None).to_arrow_table())
+            except duckdb.CatalogException as error:  # noqa: PERF203 - once for each record type that the query names
+                missing = _MISSING.search(str(error))
+                if missing is None or missing[1] in decoded or not self._decode(connection, missing[1], cluster):
+                    raise
+                decoded.add(missing[1])
+
+    def _decode(self, connection: duckdb.DuckDBPyConnection, record: str, cluster: str | None) -> bool:
+        """Create a view of the decoded records of a type; return whether the type exists."""
+        from kip848_records.queries.records import DECODED, write_records  # noqa: PLC0415 - few queries need it
+
+        if record not in DECODED:
+            return False
+        self._register(connection, "log", self._parts("log", cluster)["log"])
+        dialects = {run.cluster: run.dialect for run in self.runs() if cluster in {None, run.cluster}}
+        file = Path(self._spilled, f"{uuid4()}.parquet")
+        write_records(connection, record, dialects, file)
+        view = f'CREATE TEMP VIEW "{record}" AS SELECT * FROM read_parquet({_literals([str(file)])})'  # noqa: S608
+        connection.execute(view)
+        return True
+
+    def _register(self, connection: duckdb.DuckDBPyConnection, name: str, parts: Sequence[Part]) -> None:
+        """Create a view of some parts of a table."""
+        selects = []
+        for number, part in enumerate(parts):
+            source = f"{name}__{number}"
+            connection.register(source, self._dataset(name, part.version))
+            condition = "" if part.clusters is None else f" WHERE cluster IN ({_literals(part.clusters)})"
+            selects.append(f'SELECT * FROM "{source}"{condition}')  # noqa: S608 - quoted above
+        connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {" UNION ALL ".join(selects)}')
+
+    def _dataset(self, name: str, version: int | None) -> Any:  # noqa: ANN401 - Arrow has no types
+        """Return a table's files as a dataset. It is opened once, so all queries see the same rows."""
+        if (name, version) not in self._datasets:
+            self._datasets[name, version] = self._opened(name, version).to_pyarrow_dataset()
+        return self._datasets[name, version]
+
+    def _opened(self, name: str, version: int | None) -> DeltaTable:
+        """Open a table at a version, or at the newest one if the files of that version have been removed."""
+        path = table_path(self.location, name)
+        try:
+            table = DeltaTable(path, version=version)
+            if version is not None and not _has_files(table):
+                table = DeltaTable(path)
+        except TableNotFoundError:
+            raise TablesError.not_audited(self.location, name) from None
+        except (DeltaError, OSError) as error:
+            raise NotOpenedError(str(error).splitlines()[0]) from error
+        return table
+
+
+def filtered(table: str, batch: pa.RecordBatch, condition: str) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a batch that match a condition, in the SQL of both engines."""
+    connection = _filter().cursor()
+    connection.register(table, pa.Table.from_batches([batch]))
+    yield from connection.sql(f"SELECT * FROM {table} WHERE {condition}").to_arrow_table().to_batches()  # noqa: S608 - ours
+
+
+@cache
+def _filter() -> duckdb.DuckDBPyConnection:
+    return _connected("")
+
+
+def _connected(spilled: str) -> duckdb.DuckDBPyConnection:
+    """Return a database in memory with Spark's names; `spilled`: the folder for data that exceeds memory, if any."""
+    connection = duckdb.connect(config={"temp_directory": spilled})
+    for name, value in _SETTINGS.items():
+        connection.execute(f"SET {name} = '{value}'")
+    for macro in _MACROS:
+        connection.execute(f"CREATE MACRO {macro}")
+    return connection
+
+
+def _has_files(table: DeltaTable) -> bool:
+    """Return whether all files of a table's version exist; an object store is not checked."""
+    files = [path_on_this_machine(file) for file in table.file_uris()]
+    return all(file is None or file.exists() for file in files)
+
+
+def _with_dollars(text: str) -> str:
+    """Return a text with DuckDB's form of its parameters."""
+    return _NAMED.sub(lambda found: found[0] if found[1] is None else f"${found[1]}", text)
+
+
+def _with_bigints(answer: pa.Table) -> pa.Table:
+    """Convert sums and counts, which DuckDB returns with 128 bits, to bigint, as Spark returns them."""
+    fields = [field.with_type(pa.int64()) if field.type == _SUM else field for field in answer.schema]
+    return answer.cast(pa.schema(fields))
+
+
+def _literals(texts: Collection[str]) -> str:
+    return ", ".join("'{}'".format(text.replace("'", "''")) for text in texts)

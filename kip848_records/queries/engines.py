@@ -1,0 +1,73 @@
+"""Chooses the engine of queries: DuckDB if the tables are files that it can open, else Spark."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.tables.errors import TablesError
+from kip848_records.tables.location import is_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from kip848_records.queries.tables import Parameter, Row, Tables
+
+DUCKDB: Final = "duckdb"
+SPARK: Final = "spark"
+ENGINES: Final = (DUCKDB, SPARK)
+
+# Environment variables of spark-submit and Spark Connect: they show that a session is available.
+_OFFERS: Final = {"PYSPARK_GATEWAY_PORT", "SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION"}
+
+
+def open_tables(
+    location: str, engine: str | None = None, *, session: Callable[[], SparkSession], note: Callable[[str], None]
+) -> Tables:
+    """Return the tables at a location with the engine that queries them; None chooses the engine.
+
+    It chooses Spark for a schema of a catalog, and if a session is available (`spark-submit`, Spark Connect,
+    Databricks); else DuckDB. If delta-rs cannot open the tables it also chooses Spark, and passes the reason to `note`.
+    It calls `session` only if Spark is needed. Raises InputError if the location does not hold the tables of an audit,
+    or if `engine` is DuckDB and it cannot open them.
+    """
+    if engine == SPARK or is_schema(location) or (engine is None and not _OFFERS.isdisjoint(os.environ)):
+        if engine == DUCKDB:
+            raise TablesError.not_for_duckdb(location, "only Spark opens tables in a catalog")
+        return _spark_tables(session(), location)
+    from kip848_records.queries.duck import DuckTables, NotOpenedError  # noqa: PLC0415 - not needed with Spark
+
+    tables = DuckTables(location)
+    try:
+        tables.runs()
+    except NotOpenedError as error:
+        if engine == DUCKDB:
+            raise TablesError.not_for_duckdb(location, str(error)) from None
+        note(f"delta-rs cannot open {location}: {error}; Spark reads the tables instead")
+        return _spark_tables(session(), location)
+    return tables
+
+
+def newest_rows(spark: SparkSession, location: str, text: str, *names: str, **parameters: Parameter) -> list[Row]:
+    """Return the answer to a query over the newest version of some tables, even if the run has not finished.
+
+    DuckDB answers at once if the tables are on this machine; a job of Spark takes a second or two.
+    """
+    from kip848_records.sources.files import local_path  # noqa: PLC0415 - readers of tables have no Spark
+
+    if not is_schema(location) and local_path(spark, location) is not None:
+        from kip848_records.queries.duck import DuckTables, NotOpenedError  # noqa: PLC0415 - as above
+
+        try:
+            return DuckTables(location).newest(text, *names, **parameters)
+        except NotOpenedError:
+            pass
+    return _spark_tables(spark, location).newest(text, *names, **parameters)
+
+
+def _spark_tables(spark: SparkSession, location: str) -> Tables:
+    from kip848_records.queries.spark import SparkTables  # noqa: PLC0415 - it cannot be imported without Spark
+
+    return SparkTables(spark, location)

@@ -1,0 +1,6 @@
+-- Which groups commit the most? Needs an audit with --record-tables --offset-commits.
+SELECT c.group AS group_id, topic, count(*) AS commits, count(DISTINCT key_partition) AS partitions,
+       max(commit_timestamp) AS last_at
+FROM offset_commit c
+WHERE NOT is_tombstone AND transaction IN ('none', 'committed')
+GROUP BY c.group, topic ORDER BY commits DESC, group_id, topic

@@ -1,0 +1,3 @@
+-- Which rows did not decode, and why?
+SELECT error_code, reason, partition, count(*) AS row_count, min(q.offset) AS first_offset, max(q.offset) AS last_offset
+FROM quarantine q GROUP BY error_code, reason, partition ORDER BY row_count DESC, partition, error_code, reason

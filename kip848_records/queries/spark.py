@@ -1,0 +1,76 @@
+"""Queries by Spark: for tables in a catalog, and if a session is running anyway."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.queries.tables import Tables, words
+from kip848_records.tables.errors import TablesError
+from kip848_records.tables.location import sql_name, sql_string
+from kip848_records.tables.places import is_there
+from kip848_records.tables.registry import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from kip848_records.queries.tables import Parameter, Part
+
+
+_LEADING_COMMENTS: Final = re.compile(r"\A(\s*--[^\n]*\n)+")
+
+
+class SparkTables(Tables):
+    """Tables that a Spark session queries."""
+
+    engine = "spark"
+
+    def __init__(self, spark: SparkSession, location: str) -> None:
+        super().__init__(location)
+        self.spark = spark
+        self._known: dict[str, bool] = {}
+
+    def names(self) -> Collection[str]:
+        """Return the names of all tables that an audit may write; reading one shows whether it exists."""
+        return TABLES
+
+    def _parts(self, text: str, cluster: str | None) -> dict[str, list[Part]]:
+        # A word may look like a table's name by accident: Spark reports a table that does not exist.
+        return {name: parts for name, parts in super()._parts(text, cluster).items() if self._is_there(name)}
+
+    def _newest(self, text: str, *names: str, **parameters: Parameter) -> pa.Table:
+        for name in names:
+            if not self._is_there(name):
+                raise TablesError.not_audited(self.location, name)
+        return super()._newest(text, *names, **parameters)
+
+    def _unfinished(self) -> list[str]:
+        return super()._unfinished() if self._is_there("log") else []
+
+    def _is_there(self, name: str) -> bool:
+        if name not in self._known:
+            self._known[name] = is_there(self.spark, self.location, name)
+        return self._known[name]
+
+    def _read(
+        self, text: str, _: str | None, tables: Mapping[str, Sequence[Part]], parameters: Mapping[str, Parameter]
+    ) -> pa.Table:
+        own = [f"{name} AS ({self._select(name, parts)})" for name, parts in tables.items()]
+        query = _LEADING_COMMENTS.sub("", text).strip().rstrip(";")
+        if own:
+            head, _, rest = query.partition(" ") if next(iter(words(query))) == "with" else ("", "", query)
+            query = f"WITH {', '.join(own)}{', ' if head else ' '}{rest}"
+        return self.spark.sql(query, args=dict(parameters) or None).toArrow()
+
+    def _select(self, name: str, parts: Sequence[Part]) -> str:
+        selects = []
+        for part in parts:
+            version = "" if part.version is None else f" VERSION AS OF {part.version}"
+            clusters = ", ".join(map(sql_string, part.clusters or ()))
+            condition = "" if part.clusters is None else f" WHERE cluster IN ({clusters})"
+            table = sql_name(self.location, name)
+            selects.append(f"SELECT * FROM {table}{version}{condition}")  # noqa: S608 - quoted above
+        return " UNION ALL ".join(selects)

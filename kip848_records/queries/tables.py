@@ -1,0 +1,161 @@
+"""The tables of an audit for SQL queries: their clusters and runs, and the versions that belong together."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kip848_records.tables.errors import TablesError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    import pyarrow as pa
+
+    Parameter = str | int | float | bool | datetime | None
+    Row = Any
+    """A named tuple with a field for each column; its structs are dictionaries."""
+
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_TEXTS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*")
+_RUNS: Final = """
+SELECT cluster, run, captured_at, sources, dialect, version, offset_commits, is_copy, is_archived, table_versions
+FROM (SELECT *, row_number() OVER (PARTITION BY cluster ORDER BY run DESC) AS nth FROM audit_runs) AS runs
+WHERE nth = 1
+ORDER BY cluster
+"""
+_UNFINISHED: Final = """
+SELECT log.cluster
+FROM (SELECT cluster, max(run) AS run FROM log GROUP BY cluster) AS log
+LEFT JOIN (SELECT cluster, max(run) AS run FROM audit_runs GROUP BY cluster) AS runs ON log.cluster = runs.cluster
+WHERE runs.run IS NULL OR runs.run <> log.run
+ORDER BY log.cluster
+"""
+
+
+class Run(NamedTuple):
+    """The last run over a cluster: a row of `audit_runs`. `table_versions`: pairs of table and Delta version."""
+
+    cluster: str
+    run: int
+    captured_at: datetime | None
+    sources: Sequence[str]
+    dialect: str
+    version: str
+    offset_commits: bool
+    is_copy: bool
+    is_archived: bool
+    table_versions: Mapping[str, int]
+
+
+class Part(NamedTuple):
+    """The part of a table that a query reads: rows of some clusters, at a version. None: all, or the newest."""
+
+    clusters: Collection[str] | None
+    version: int | None
+
+
+class Tables(ABC):
+    """The tables at a location. Times are UTC. A query sees the table versions of each cluster's last run.
+
+    A query names tables by their names, and parameters as ``:name``. Each engine has a subclass.
+    """
+
+    engine: str
+    """The engine that runs the queries, as `--engine` names it."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self._runs: Sequence[Run] | None = None
+
+    @abstractmethod
+    def names(self) -> Collection[str]:
+        """Return the names of the existing tables."""
+
+    @abstractmethod
+    def _read(
+        self, text: str, cluster: str | None, tables: Mapping[str, Sequence[Part]], parameters: Mapping[str, Parameter]
+    ) -> pa.Table:
+        """Run a query over parts of these tables."""
+
+    def runs(self) -> Sequence[Run]:
+        """Return the last run of every cluster, in the order of the clusters' names.
+
+        Raises InputError if the location does not hold the tables of an audit.
+        """
+        if self._runs is None:
+            self._runs = [
+                Run(**row | {"table_versions": dict(row["table_versions"] or ())})
+                for row in self._newest(_RUNS, "audit_runs").to_pylist()
+            ]
+        return self._runs
+
+    def chosen_runs(self, cluster: str | None = None) -> Sequence[Run]:
+        """Return the last run of a cluster; by default of every cluster that is not an archive.
+
+        Raises InputError if there is none, or if the last run did not finish: its tables are inconsistent.
+        """
+        runs = self.runs()
+        for unfinished in self._unfinished():
+            if cluster in (None, unfinished):
+                raise TablesError.unfinished_run(self.location, unfinished)
+        chosen = [run for run in runs if (not run.is_archived if cluster is None else run.cluster == cluster)]
+        if not chosen:
+            raise TablesError.no_such_cluster(self.location, cluster, [run.cluster for run in runs])
+        return chosen
+
+    def arrow(self, text: str, cluster: str | None = None, **parameters: Parameter) -> pa.Table:
+        """Return the answer to a query about one cluster, or about all."""
+        return self._read(text, cluster, self._parts(text, cluster), parameters)
+
+    def rows(self, text: str, cluster: str | None = None, **parameters: Parameter) -> list[Row]:
+        """Return the answer as named tuples."""
+        return named_rows(self.arrow(text, cluster, **parameters))
+
+    def newest(self, text: str, *names: str, **parameters: Parameter) -> list[Row]:
+        """Return the answer to a query over all rows of the newest version of these tables, as named tuples."""
+        return named_rows(self._newest(text, *names, **parameters))
+
+    def _parts(self, text: str, cluster: str | None) -> dict[str, list[Part]]:
+        """Return the parts of each table that a query names."""
+        names = self.names()
+        asked = [name for name in dict.fromkeys(words(text)) if name in names]
+        runs = [run for run in self.runs() if cluster is None or run.cluster == cluster]
+        return {name: _parts_of(name, runs, is_whole=cluster is None) for name in asked}
+
+    def _newest(self, text: str, *names: str, **parameters: Parameter) -> pa.Table:
+        known = self.names()
+        for name in names:
+            if name not in known:
+                raise TablesError.not_audited(self.location, name)
+        return self._read(text, None, {name: [Part(None, None)] for name in names}, parameters)
+
+    def _unfinished(self) -> list[str]:
+        if "log" not in self.names():
+            return []
+        return list(self._newest(_UNFINISHED, "log", "audit_runs")["cluster"].to_pylist())
+
+
+def named_rows(answer: pa.Table) -> list[Row]:
+    """Return the rows of an answer as named tuples."""
+    row = NamedTuple("Row", [(name, Any) for name in answer.schema.names])  # type: ignore[misc]
+    columns = [column.to_pylist() for column in answer.columns]
+    return [row(*values) for values in zip(*columns, strict=True)]
+
+
+def words(text: str) -> Iterable[str]:
+    """Return the words of a query, except those in literals and comments."""
+    return (match[0].lower() for match in _WORD.finditer(_TEXTS.sub(" ", text)))
+
+
+def _parts_of(name: str, runs: Sequence[Run], *, is_whole: bool) -> list[Part]:
+    """Return the parts of a table, by the versions of the runs. `audit_runs` is newer than the version in its rows."""
+    by_version: dict[int | None, list[str]] = {}
+    for run in runs:
+        version = None if name == "audit_runs" else run.table_versions.get(name)
+        by_version.setdefault(version, []).append(run.cluster)
+    if is_whole and len(by_version) <= 1:
+        return [Part(None, next(iter(by_version), None))]
+    return [Part(clusters, version) for version, clusters in by_version.items()]

@@ -1,0 +1,123 @@
+"""A classic group: its type 2 contains all that the log has about it, the outcome of each generation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from kip848_records.replay.coverage import NEVER
+from kip848_records.replay.member import Stay
+from kip848_records.replay.memberships import DOWNGRADED, GROUP_DELETED, JOINED, LEFT, REPLACED, UPGRADED, Stays
+from kip848_records.replay.records import CLASSIC, Role
+from kip848_records.replay.states import EMPTY, STABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from kip848_records.replay.consumer_state import ConsumerState
+    from kip848_records.replay.context import Context
+    from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue, Record
+
+
+class ClassicGroup:
+    """The classic group of a group id. `value`: its last type 2, None without one; `offset`: of that record.
+
+    `is_lost`: its last type 2 could not be read. A stay of a member is a sequence of generations that all contain it.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.value: ClassicGroupValue | None = None
+        self.offset = NEVER
+        self.is_lost = self.is_written = False
+        self._rows = Stays(context, CLASSIC)
+        self._stays: dict[str, Stay] = {}
+
+    def replay(self, record: Record) -> None:
+        """Replay a type 2."""
+        self.value = cast("ClassicGroupValue | None", record.value)
+        self.offset = record.offset
+        self.is_lost = False
+        self.is_written = True
+
+    def lose(self) -> None:
+        """Note that a type 2 was lost."""
+        self.value = None
+        self.is_lost = True
+
+    @property
+    def members(self) -> int | None:
+        """The number of members; None if it is not a classic group."""
+        return None if self.value is None else len(self.value.member_ids)
+
+    @property
+    def state(self) -> str:
+        """Empty, or Stable: the log shows outcomes, not PreparingRebalance."""
+        return STABLE if self.members else EMPTY
+
+    def leave(self, consumer: ConsumerState, record: Record) -> None:
+        """Note a record of a consumer group while the group is a classic one."""
+        self.is_lost = False
+        if self.value is not None and record.value is not None:
+            consumer.anomalies.refused(record, "the group is a classic one")
+        if record.role is Role.GROUP_EPOCH:
+            self.value = None
+
+    def end_operation(self, consumer: ConsumerState | None, downgraded: Collection[str], *, is_evaluated: bool) -> None:
+        """Begin and end stays.
+
+        `consumer`: the consumer group of the same id. `downgraded`: its members that the operation deleted.
+        """
+        self.is_written = False
+        at, stays = self._context.operation.at, self._stays
+        ids: tuple[str, ...] = ()
+        generation, members = None, {}
+        if self.value is not None:
+            ids, generation = self.value.member_ids, self.value.generation
+            members = {member.member_id: member for member in self.value.members}
+        present = set(ids)
+        gone = [member_id for member_id in stays if member_id not in present]
+        replaced = self._replaced(gone, members)
+        for member_id in gone:
+            left_epoch, how = self._departure(member_id, consumer, is_replaced=member_id in replaced)
+            left = (at, self.offset, left_epoch, how) if is_evaluated else (None, self.offset, None, None)
+            self._rows.emit(member_id, stays.pop(member_id), left)
+            self._rows.depart(member_id)
+        for member_id in ids:
+            member = members.get(member_id)
+            if member_id not in stays:
+                stay = stays[member_id] = Stay(self.offset, at, None)
+                if is_evaluated:
+                    stay.joined_epoch = generation
+                    stay.joined_how = DOWNGRADED if member_id in downgraded else JOINED
+                    if member is not None and member.instance_id in replaced.values():
+                        stay.joined_how = REPLACED
+                self._rows.begin(member_id, stay)
+            if member is not None:
+                stays[member_id].value = member
+
+    def finish(self) -> None:
+        """Write the stays that have not ended."""
+        for member_id, stay in self._stays.items():
+            self._rows.emit(member_id, stay)
+
+    def _departure(
+        self, member_id: str, consumer: ConsumerState | None, *, is_replaced: bool
+    ) -> tuple[int | None, str]:
+        """Return the group's epoch or generation when a member left, and how it left."""
+        if consumer is not None:
+            member = consumer.members.get(member_id)
+            if member is not None and member.value is not None and member.value.is_classic:
+                return consumer.group_epoch, UPGRADED
+        if self.value is None:
+            return None, GROUP_DELETED
+        return self.value.generation, REPLACED if is_replaced else LEFT
+
+    def _replaced(self, gone: list[str], members: dict[str, ClassicMemberValue]) -> dict[str, str]:
+        """Return those static members among `gone` whose instance id another member has now."""
+        instances = {member.instance_id for member in members.values()}
+        before = {member_id: self._stays[member_id].value for member_id in gone}
+        return {
+            member_id: member.instance_id
+            for member_id, member in before.items()
+            if member is not None and member.instance_id is not None and member.instance_id in instances
+        }

@@ -1,0 +1,292 @@
+"""One group id of one partition: its records split into operations and incarnations, and the rows of its history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kip848_records.replay import spill
+from kip848_records.replay.classic import ClassicGroup
+from kip848_records.replay.consumer import ConsumerGroup
+from kip848_records.replay.context import Context
+from kip848_records.replay.coverage import NEVER, GroupCoverage
+from kip848_records.replay.group_state import Work, group_state
+from kip848_records.replay.history import finished_rows
+from kip848_records.replay.records import CLASSIC, CONSUMER, PartitionCoverage, Role
+from kip848_records.replay.states import DEAD, UNKNOWN, StateTimeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kip848_records.replay.records import PartitionNumbers, Record, ReplayInputs
+
+_KINDS: Final = (CONSUMER, CLASSIC)
+_CLASSIC_GROUP: Final = Role.CLASSIC_GROUP
+_GROUP_EPOCH: Final = Role.GROUP_EPOCH
+_LOST: Final = Role.LOST
+
+
+class _Deleted(NamedTuple):
+    """An incarnation that the operation deleted. `is_evaluated`: its state must be evaluated."""
+
+    consumer: ConsumerGroup
+    incarnation: int
+    is_evaluated: bool
+    member_ids: frozenset[str]
+
+
+class GroupReplay:
+    """One group id of one partition, through all its incarnations and group types.
+
+    Call `replay` for each record in offset order, then iterate over `finish` once. Memory is the group's present state;
+    its rows wait in a file, because later records may show that records are missing.
+    """
+
+    def __init__(self, inputs: ReplayInputs, numbers: PartitionNumbers, partition: int, group_id: str) -> None:
+        context = self._context = Context(inputs, numbers, partition, group_id)
+        self._operation = context.operation
+        self._coverage = GroupCoverage(inputs.partitions.get(partition, PartitionCoverage()))
+        self._work = Work()
+        self._states = StateTimeline(context)
+        self._classic = ClassicGroup(context)
+        self._consumer: ConsumerGroup | None = None
+        self._handlers: Sequence[Callable[[Record], None] | None] = ()
+        self._deleted: list[_Deleted] = []
+        self._pending_loss = self._coverage.last_loss
+        # Whether the state must be evaluated at the operation's end; whether it was not at the previous operation's.
+        self._is_evaluated = self._is_unevaluated = False
+        self._has_state = self._is_new_incarnation = self._ends_classic = False
+        self._part = NEVER
+        self._before: tuple[int | None, int] = None, NEVER
+        self._classic_members: int | None = None
+        self._leader_epoch: int | None = None
+
+    def replay(self, record: Record) -> None:
+        """Replay a record; offsets never decrease."""
+        offset, timestamp, kind, role, _, _, value, size, _, self._leader_epoch = record
+        operation, work = self._operation, self._work
+        last = operation.last
+        if timestamp != operation.at or timestamp is None or not last <= offset <= last + 1:
+            self._begin_operation(offset, timestamp)
+        else:
+            operation.last = offset
+        work.records += 1
+        work.bytes += size
+        if kind not in _KINDS:
+            return
+        context = self._context
+        if self._is_new_incarnation or not self._has_state:
+            self._is_new_incarnation, self._has_state = False, True
+            context.incarnation_offset = offset
+        if role is _CLASSIC_GROUP or role is _LOST:
+            self._replay_other(record)
+            return
+        self._ends_classic = False
+        consumer = self._consumer
+        if consumer is None:
+            consumer = self._begin_consumer()
+        classic = self._classic
+        if classic.value is not None or classic.is_lost:
+            classic.leave(consumer, record)
+        handler = self._handlers[role]
+        if role is _GROUP_EPOCH and value is None:
+            self._delete(consumer, record)
+        elif handler is not None:
+            handler(record)
+
+    def finish(self) -> Iterator[Any]:
+        """End the group, and yield all its rows, in no order within a table."""
+        context = self._context
+        if self._operation.last != NEVER:
+            self._end_operation()
+        if self._pending_loss > self._operation.last and self._has_state:
+            self._lose_to_any()
+        is_lost = self._coverage.has_lost_prefix
+        if self._is_unevaluated and not is_lost:
+            self._end_survivors(is_complete=self._coverage.is_complete_to_end())
+        history = self._coverage.known()
+        self._states.finish()
+        if self._consumer is not None:
+            self._consumer.end.finish(is_known=not is_lost)
+        self._classic.finish()
+        yield from finished_rows(context, history)
+        if self._states.state is not None:
+            yield group_state(
+                context, self._states, self._classic, self._consumer, self._work, history, is_lost=is_lost
+            )
+        context.close()
+
+    def _begin_operation(self, offset: int, timestamp: int | None) -> None:
+        operation, coverage = self._operation, self._coverage
+        if operation.last != NEVER:
+            self._end_operation()
+        if NEVER < self._pending_loss < offset:
+            if self._has_state:
+                self._lose_to_any()
+            self._pending_loss = NEVER
+        self._is_evaluated = coverage.begin(offset)
+        self._context.is_evaluated = self._is_evaluated
+        if self._is_evaluated and self._is_unevaluated:
+            self._end_survivors(is_complete=True)
+        self._before = operation.at, operation.last
+        operation.begin(offset, timestamp)
+        self._part = offset
+        if self._classic.value is None:
+            self._classic_members = None
+        else:
+            self._classic_members = self._classic.members
+            if self._consumer is not None:
+                self._consumer.end.rebalances.members_before = self._classic_members
+
+    def _begin_consumer(self) -> ConsumerGroup:
+        consumer = self._consumer = ConsumerGroup(self._context, is_complete=self._is_evaluated)
+        members = self._classic_members
+        consumer.end.rebalances.members_before = 0 if members is None and self._is_evaluated else members
+        self._handlers = consumer.handlers()
+        return consumer
+
+    def _replay_other(self, record: Record) -> None:
+        """Replay a type 2, or note a lost record of the group."""
+        if record.role is _LOST:
+            self._coverage.lose(record.offset)
+            self._is_evaluated = False
+            if record.kind == CLASSIC:
+                self._classic.lose()
+            return
+        self._ends_classic = record.value is None
+        self._classic.replay(record)
+        if record.value is None:
+            consumer = self._consumer or self._begin_consumer()
+            consumer.delete_classic()
+
+    def _lose_to_any(self) -> None:
+        """Note a loss that may concern any group: after the last one the group's state is unknown."""
+        operation, coverage = self._operation, self._coverage
+        operation.begin(self._pending_loss, operation.at)
+        coverage.lose(self._pending_loss)
+        self._is_evaluated = False
+        self._pending_loss = NEVER
+        self._evaluate()
+
+    def _delete(self, consumer: ConsumerGroup, record: Record) -> None:
+        """Replay the tombstone of a type 3: it ends the incarnation within the operation."""
+        consumer.delete(record)
+        member_ids = frozenset(member.member_id for member in consumer.touched)
+        is_evaluated = self._cover(consumer)
+        self._deleted.append(_Deleted(consumer, self._context.incarnation, is_evaluated, member_ids))
+        self._coverage.delete(record.offset)
+        self._is_evaluated = self._coverage.begin(self._operation.first)
+        self._part = record.offset + 1
+        self._consumer = None
+        self._context.incarnation += 1
+        self._is_new_incarnation = True
+
+    def _cover(self, consumer: ConsumerGroup | None) -> bool:
+        """Add the records of an incarnation in this operation, and return whether its state must be evaluated."""
+        operation, coverage = self._operation, self._coverage
+        is_evaluated = self._is_evaluated
+        if consumer is not None and consumer.jump is not None:
+            if is_evaluated:
+                coverage.jump(consumer.jump)
+                consumer.end.rebalances.jump()
+                is_evaluated = consumer.jump == operation.first
+                if is_evaluated:
+                    self._states.restart(*self._before)
+                    consumer.end.restart(*self._before)
+            consumer.jump = None
+        if not coverage.add(self._part, operation.last, operation.first):
+            is_evaluated = self._is_evaluated = False
+        return is_evaluated
+
+    def _end_operation(self) -> None:
+        self._work.end_operation(self._operation.first)
+        if not self._has_state:
+            return
+        consumer = self._consumer
+        if self._deleted:
+            self._end_incarnations()
+        is_evaluated = self._is_evaluated if self._is_new_incarnation else self._cover(consumer)
+        if self._classic.is_written:
+            is_known = self._is_evaluated or self._coverage.has_lost_prefix
+            downgraded = {member_id for each in self._deleted for member_id in each.member_ids}
+            self._classic.end_operation(consumer, downgraded, is_evaluated=is_known)
+        if consumer is not None:
+            consumer.end.rebalances.leader_epoch = self._leader_epoch
+        if is_evaluated:
+            self._evaluate()
+        else:
+            self._end_unevaluated(consumer)
+        if self._deleted:
+            self._deleted.clear()
+        self._ends_classic = False
+        self._spill()
+
+    def _end_unevaluated(self, consumer: ConsumerGroup | None) -> None:
+        """End an operation whose final state is unknown, or consists of surviving records only."""
+        # The epochs jump: the history is complete from here on.
+        is_jump = self._is_evaluated
+        if consumer is not None:
+            consumer.end.end_survivors(is_in_range=is_jump)
+        if self._coverage.has_lost_prefix:
+            self._evaluate()
+        elif is_jump:
+            self._end_survivors(is_complete=True)
+        else:
+            self._is_unevaluated = True
+
+    def _end_incarnations(self) -> None:
+        """End the incarnations that the operation deleted."""
+        context, classic = self._context, self._classic
+        now = context.incarnation
+        classic_ids = classic.value.member_ids if classic.value is not None and classic.is_written else None
+        for consumer, incarnation, is_evaluated, _ in self._deleted:
+            context.incarnation = incarnation
+            consumer.end.rebalances.leader_epoch = self._leader_epoch
+            if is_evaluated:
+                consumer.end.end_operation(is_deleted=True, classic_ids=classic_ids)
+            else:
+                consumer.end.delete_survivors()
+            self._states.enter(CONSUMER, DEAD, is_end_seen=is_evaluated)
+        context.incarnation = now
+        self._is_unevaluated = False
+
+    def _evaluate(self) -> None:
+        """Evaluate the group's state at the end of an operation."""
+        classic, consumer, states = self._classic, self._consumer, self._states
+        if self._ends_classic:
+            states.enter(CLASSIC, DEAD)
+        elif classic.value is not None or classic.is_lost:
+            is_known = not classic.is_lost and classic.offset > self._coverage.last_loss
+            is_begin_seen = states.state != UNKNOWN
+            state = classic.state if is_known else UNKNOWN
+            states.enter(CLASSIC, state, is_begin_seen=is_begin_seen, is_end_seen=is_known)
+            if consumer is not None and consumer.touched:
+                is_complete = not self._coverage.has_lost_prefix
+                consumer.anomalies.end_operation(is_evaluated=is_complete, is_in_range=is_complete)
+                consumer.end.end_survivors()
+        elif self._coverage.has_lost_prefix:
+            if consumer is not None:
+                consumer.end.lose()
+            states.enter(CONSUMER, UNKNOWN, is_end_seen=False)
+        elif consumer is not None:
+            states.enter(CONSUMER, consumer.end.end_operation())
+
+    def _end_survivors(self, *, is_complete: bool) -> None:
+        """Evaluate the state of the records that survived from before the history is complete."""
+        self._is_unevaluated = False
+        classic, consumer, states = self._classic, self._consumer, self._states
+        if classic.value is not None:
+            states.enter(CLASSIC, classic.state)
+        elif consumer is None or (consumer.is_untouched and classic.offset != NEVER):
+            # No record survived, or only the tombstone of a classic group.
+            states.enter(CLASSIC, DEAD)
+        else:
+            states.enter(CONSUMER, consumer.end.evaluate_survivors(is_complete=is_complete))
+        states.restart(self._operation.at, self._operation.last)
+
+    def _spill(self) -> None:
+        """Write rows to files, if there are many."""
+        context = self._context
+        if len(context.rows.rows) >= spill.LIMIT:
+            context.rows.write()
+        if context.queues.is_full and self._consumer is not None:
+            self._consumer.end.spill()

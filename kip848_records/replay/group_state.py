@@ -1,0 +1,79 @@
+"""The present state of a group at the end of the log: `group_state`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kip848_records.replay.coverage import CENSORED, NEVER, RIGHT_CENSORED
+from kip848_records.replay.records import CLASSIC
+from kip848_records.replay.rows import GroupState
+from kip848_records.replay.states import RECONCILING, UNKNOWN, group_id_hash
+
+if TYPE_CHECKING:
+    from kip848_records.replay.classic import ClassicGroup
+    from kip848_records.replay.consumer import ConsumerGroup
+    from kip848_records.replay.context import Context
+    from kip848_records.replay.coverage import KnownHistory
+    from kip848_records.replay.states import StateTimeline
+
+
+class Work:
+    """A group's volume: records, operations, and the bytes of the largest operation with its first offset."""
+
+    def __init__(self) -> None:
+        self.records = self.operations = self.bytes = self.largest = 0
+        self.largest_offset: int | None = None
+
+    def end_operation(self, offset: int) -> None:
+        """End an operation that began at this offset."""
+        if self.bytes > self.largest:
+            self.largest, self.largest_offset = self.bytes, offset
+        self.bytes = 0
+        self.operations += 1
+
+
+def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
+    context: Context,
+    states: StateTimeline,
+    classic: ClassicGroup,
+    consumer: ConsumerGroup | None,
+    work: Work,
+    history: KnownHistory,
+    *,
+    is_lost: bool,
+) -> GroupState:
+    """Return the state of a group that was not deleted; `is_lost`: records of it are missing.
+
+    In that case its members are unknown. Without types 3 and 6 its epochs have their start value.
+    """
+    epochs: tuple[int | None, int | None] = (None, None)
+    generation = members = converged = away = None
+    if states.group_type == CLASSIC:
+        if classic.value is not None:
+            generation, members, away = classic.value.generation, classic.members, 0
+    elif consumer is not None and is_lost:
+        epochs = consumer.group_epoch, consumer.assignment_epoch
+    elif consumer is not None:
+        start = consumer.effective_assignment_epoch
+        is_bumped = consumer.group_epoch is not None or consumer.assignment_epoch is not None
+        epochs = consumer.group_epoch if is_bumped else start, start
+        members, away = consumer.member_count, consumer.away
+        converged = None if consumer.stateless else consumer.converged
+    waits_for_away_only = members is not None and away is not None and converged == members - away
+    complete_from, since = history.complete_from, states.since_offset
+    is_seen = since != NEVER and history.is_seen(since, history.last)
+    return GroupState(
+        context.partition,
+        context.group_id,
+        context.incarnation,
+        states.group_type,
+        history.last,
+        states.state or UNKNOWN,
+        *(states.since_at, *epochs, generation, members, converged, away),
+        states.state == RECONCILING and waits_for_away_only,
+        group_id_hash(context.group_id),
+        *(work.records, work.operations, work.largest, work.largest_offset, complete_from),
+        complete_from is not None and context.incarnation_offset >= complete_from,
+        is_lost,
+        RIGHT_CENSORED if is_seen else CENSORED,
+    )

@@ -1,0 +1,144 @@
+"""The rows of a group after its end: with `history`, and without values that depend on missing records."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from kip848_records.replay.coverage import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
+from kip848_records.replay.rows import (
+    Anomaly,
+    AwaitedPartition,
+    Blocker,
+    Epoch,
+    GroupStateInterval,
+    Membership,
+    MemberStateInterval,
+    PartitionHandover,
+    Rebalance,
+    RebalanceLag,
+    RegexResolution,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from kip848_records.replay.context import Context
+    from kip848_records.replay.coverage import KnownHistory
+
+_ROWS: Final = (
+    Epoch, RebalanceLag, PartitionHandover, GroupStateInterval, Rebalance, MemberStateInterval, Membership,
+)  # fmt: skip
+_NEW_ROW: Final[Mapping[str, Callable[[Iterable[Any]], Any]]] = {
+    row_class.__name__: partial(tuple.__new__, row_class) for row_class in _ROWS
+}
+"""Creates a row from its fields; `_make`, which counts them, takes three times as long."""
+
+_HISTORY: Final = {
+    (True, True): OBSERVED,
+    (True, False): RIGHT_CENSORED,
+    (False, True): LEFT_CENSORED,
+    (False, False): CENSORED,
+}
+"""Whether no record is missing among those that a row depends on, and whether it has ended -> `history`."""
+
+_ENDS: Final[Mapping[str, Iterable[str]]] = {
+    "Epoch": (
+        *("converged_at", "status", "superseded_by"),
+        *("assign_lag_ms", "reconcile_lag_ms", "rebalance_lag_ms"),
+    ),
+    "RebalanceLag": ("reconciled_at", "status", "lag_ms", "revoke_ms", "wait_ms"),
+    "Rebalance": (
+        *("ended_at", "ended_offset", "outcome", "duration_ms", "members", "partitions_moved"),
+        *("unowned_ms", "longest_unowned_ms", "assigning_ms", "late_ms"),
+    ),
+    "Membership": ("left_at", "left_epoch", "left_how"),
+}
+"""Fields that are null in rows that ended before the history is complete; other tables drop such rows."""
+_BEGINS: Final[Mapping[str, Iterable[str]]] = {
+    "Epoch": ("metadata_changed",),
+    "Rebalance": ("started_empty", "members_before"),
+    "Membership": ("joined_epoch", "joined_how"),
+}
+"""Fields that are null in rows that began before the history is complete."""
+
+
+def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
+    """Yield the rows of a group.
+
+    `extra` of an epoch and of a rebalance: the first and the last assignment that its `partitions_moved` compares, and
+    its causes and their members if it lies before the history is complete.
+    """
+    prefix = (context.partition, context.group_id)
+    first, last = history.first_run
+    for name, begin, end, has_end, head, tail, extra in context.rows.take():
+        if name == "Anomaly":
+            kind, incarnation, offset = head[:3]
+            place = (kind, context.group_id, incarnation, context.partition)
+            yield Anomaly._make((*place, *head[2:], history.is_proven(offset)))
+        elif name == "RegexResolution":
+            yield RegexResolution(*prefix, *head)
+        else:
+            # Most logs have one complete range: most rows need no search.
+            is_seen = first <= begin <= end <= last or history.is_seen(begin, end)
+            row = _NEW_ROW[name]((*prefix, *head, _HISTORY[is_seen, has_end], *tail))
+            if history.has_jumps:
+                ended_before = has_end and history.is_before_jump(end)
+                if ended_before and name not in _ENDS:
+                    continue
+                began_before = begin != NEVER and history.is_before_jump(begin)
+                row = _without_unseen(name, row, extra, began_before=began_before, ended_before=ended_before)
+            if name in _FINISH:
+                row = _FINISH[name](row, extra, history, context)
+            yield row
+
+
+def _without_unseen(name: str, row: Any, extra: tuple[Any, ...], *, began_before: bool, ended_before: bool) -> Any:  # noqa: ANN401 - a row
+    """Return a row without its unknown fields, if it began or ended before the epochs jumped."""
+    changes: dict[str, Any] = {}
+    if ended_before:
+        changes.update(dict.fromkeys(_ENDS[name]))
+        if name == "RebalanceLag":
+            changes["blocked_by"] = ()
+        elif name == "Rebalance":
+            changes["causes"], changes["trigger_member_ids"] = extra[2:]
+    if began_before:
+        changes.update(dict.fromkeys(_BEGINS.get(name, ())))
+        if name == "Epoch" and row.cause != extra[2]:
+            changes.update(cause=extra[2], trigger_member_ids=())
+    return row._replace(**changes)
+
+
+def _finish_moved(row: Any, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> Any:  # noqa: ANN401 - a row
+    compared_from, compared_to = extra[:2]
+    if compared_from != NEVER and not history.is_seen(compared_from, compared_to):
+        row = row._replace(partitions_moved=None)
+    return row
+
+
+def _finish_rebalance(row: Rebalance, extra: tuple[Any, ...], history: KnownHistory, context: Context) -> Rebalance:
+    row = _finish_moved(row, extra, history, context)
+    return row._replace(blockers=tuple(Blocker(*each) for each in row.blockers))
+
+
+def _finish_lag(row: RebalanceLag, _: tuple[Any, ...], __: KnownHistory, ___: Context) -> RebalanceLag:
+    if row.awaited is None:
+        return row
+    return row._replace(awaited=tuple(AwaitedPartition(*each) for each in row.awaited))
+
+
+def _finish_membership(row: Membership, _: tuple[Any, ...], history: KnownHistory, context: Context) -> Membership:
+    again = context.returned.get((row.incarnation, row.group_type, row.member_id))
+    if again is not None and row.joined_offset is not None and row.joined_offset < again:
+        return row._replace(returned=True)
+    if row.left_offset is None or history.is_seen(row.left_offset, history.end_of(row.incarnation)):
+        return row
+    return row._replace(returned=None)
+
+
+_FINISH: Final[Mapping[str, Callable[[Any, tuple[Any, ...], KnownHistory, Context], Any]]] = {
+    "Epoch": _finish_moved,
+    "RebalanceLag": _finish_lag,
+    "Rebalance": _finish_rebalance,
+    "Membership": _finish_membership,
+}

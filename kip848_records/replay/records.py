@@ -1,0 +1,207 @@
+"""Decoded records of a group in the form that the replay reads, and the role of each key type in its group type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Role(IntEnum):
+    """The purpose of a record type, in any kind of group."""
+
+    CLASSIC_GROUP = 0
+    GROUP_EPOCH = 1
+    MEMBER = 2
+    ASSIGNMENT_EPOCH = 3
+    MEMBER_TARGET = 4
+    CURRENT_ASSIGNMENT = 5
+    PARTITION_METADATA = 6
+    REGULAR_EXPRESSION = 7
+    OTHER = 8
+    """A group's record that counts in its operations, but has no other effect here."""
+    LOST = 9
+    """A record of a known group that could not be read or decoded."""
+
+
+CONSUMER: Final = "consumer"
+CLASSIC: Final = "classic"
+SHARE: Final = "share"
+STREAMS: Final = "streams"
+
+ROLES: Final[Mapping[int, tuple[str, Role]]] = {
+    2: (CLASSIC, Role.CLASSIC_GROUP),
+    3: (CONSUMER, Role.GROUP_EPOCH),
+    4: (CONSUMER, Role.PARTITION_METADATA),
+    5: (CONSUMER, Role.MEMBER),
+    6: (CONSUMER, Role.ASSIGNMENT_EPOCH),
+    7: (CONSUMER, Role.MEMBER_TARGET),
+    8: (CONSUMER, Role.CURRENT_ASSIGNMENT),
+    9: (SHARE, Role.OTHER),
+    10: (SHARE, Role.MEMBER),
+    11: (SHARE, Role.GROUP_EPOCH),
+    12: (SHARE, Role.ASSIGNMENT_EPOCH),
+    13: (SHARE, Role.MEMBER_TARGET),
+    14: (SHARE, Role.CURRENT_ASSIGNMENT),
+    15: (SHARE, Role.OTHER),
+    16: (CONSUMER, Role.REGULAR_EXPRESSION),
+    17: (STREAMS, Role.GROUP_EPOCH),
+    19: (STREAMS, Role.MEMBER),
+    20: (STREAMS, Role.ASSIGNMENT_EPOCH),
+    21: (STREAMS, Role.MEMBER_TARGET),
+    22: (STREAMS, Role.CURRENT_ASSIGNMENT),
+    23: (STREAMS, Role.OTHER),
+}
+"""Key type in Kafka's own dialect -> the kind of its group, and its role there."""
+
+
+class ClassicMemberValue(NamedTuple):
+    """A member in the value of a type 2."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str | None
+    client_host: str | None
+    rebalance_timeout_ms: int | None
+
+
+class ClassicGroupValue(NamedTuple):
+    """The value of a type 2. `members`: () if the record's members were not read."""
+
+    generation: int
+    member_ids: tuple[str, ...]
+    members: tuple[ClassicMemberValue, ...] = ()
+
+
+class GroupEpochValue(NamedTuple):
+    """The value of a type 3. Kafka before 4.1 wrote no hash: 0."""
+
+    epoch: int
+    metadata_hash: int
+
+
+class MemberValue(NamedTuple):
+    """The value of a type 5. `topics` are sorted; `is_classic`: it has classicMemberMetadata."""
+
+    instance_id: str | None
+    rack_id: str | None
+    client_id: str | None
+    client_host: str | None
+    topics: tuple[str, ...]
+    regex: str | None
+    server_assignor: str | None
+    rebalance_timeout_ms: int | None
+    is_classic: bool
+    assignors: tuple[tuple[str | None, int, int, int], ...] = ()
+    """In early dialects: name, minimum, maximum and own version of each."""
+
+
+class CurrentAssignmentValue(NamedTuple):
+    """The value of a type 8. Early dialects have no `state`: None. Partitions are numbers of `PartitionNumbers`."""
+
+    member_epoch: int
+    previous_member_epoch: int | None
+    state: int | None
+    assigned: frozenset[int]
+    pending: frozenset[int]
+
+
+class RegularExpressionValue(NamedTuple):
+    """The value of a type 16; its regular expression is `Record.regex`. `topics` are sorted."""
+
+    topics: tuple[str, ...]
+    version: int
+    timestamp: int
+
+
+Value = (
+    ClassicGroupValue  # CLASSIC_GROUP
+    | GroupEpochValue  # GROUP_EPOCH
+    | MemberValue  # MEMBER
+    | int  # ASSIGNMENT_EPOCH: the epoch
+    | frozenset[int]  # MEMBER_TARGET: partitions
+    | CurrentAssignmentValue  # CURRENT_ASSIGNMENT
+    | dict[str, str]  # PARTITION_METADATA (and OTHER of type 15): topic id -> name; topics without a name are skipped
+    | RegularExpressionValue  # REGULAR_EXPRESSION
+    | bool  # OTHER: True; streams groups, whose assignments are tasks: True for all roles but the epochs
+)
+
+
+class Record(NamedTuple):
+    """A record of a group, or (Role.LOST) a lost one.
+
+    `value` is None for a tombstone and for a lost record. `timestamp` is in ms. `size`: bytes of key and value.
+    `regex` is the key's of a type 16. `targets`: the draft dialect writes an assignment epoch and all members' targets
+    in one record; the reader splits it into MEMBER_TARGET records (same offset, no size) before one ASSIGNMENT_EPOCH
+    record.
+    `key_type` is that of Kafka's own dialect, in any dialect of the log.
+    """
+
+    offset: int
+    timestamp: int | None
+    kind: str
+    role: Role
+    key_type: int
+    member_id: str | None
+    value: Value | None
+    size: int
+    regex: str | None = None
+    leader_epoch: int | None = None
+
+
+class PartitionNumbers:
+    """Topic partitions as single integers: the topic's index times 2^32 plus the partition.
+
+    Indexes are assigned in the order of first use, and are valid within one Python worker.
+    """
+
+    def __init__(self) -> None:
+        self.index_of: dict[str, int] = {}
+        self.topic_ids: list[str] = []
+
+    def topic(self, topic_id: str) -> int:
+        """Return the number to add to a partition of the topic."""
+        index = self.index_of.get(topic_id)
+        if index is None:
+            index = self.index_of[topic_id] = len(self.topic_ids)
+            self.topic_ids.append(topic_id)
+        return index << 32
+
+    def name(self, number: int) -> tuple[str, int]:
+        """Return topic id and partition of a number."""
+        return self.topic_ids[number >> 32], number & 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class PartitionCoverage:
+    """How much of the history of a partition of `__consumer_offsets` is known.
+
+    `complete_ranges`: the parts of the log without missing records, in order, each by its first offset and the offset
+    after its last. A topic that was compacted between two reads has several. `tombstone_gaps`: the first offsets of
+    reads before which tombstones may have been removed too, unseen. `log_start_missing`: the start of the log is
+    missing, though compaction would have kept it. `last_offset`: of any record that was read; None if none was.
+    `first_loss`, `last_loss`: offsets of the first and last lost record that may belong to any group.
+    """
+
+    complete_ranges: tuple[tuple[int, int], ...] = ()
+    log_start_missing: bool = False
+    last_offset: int | None = None
+    tombstone_gaps: tuple[int, ...] = ()
+    first_loss: int | None = None
+    last_loss: int | None = None
+
+
+@dataclass(frozen=True)
+class ReplayInputs:
+    """The inputs of a replay besides the records.
+
+    `dialect`: a name in `protocol.messages.DIALECTS`. `captured_at`: ms since 1970; the age of open rows is measured to
+    it. `partitions`: the coverage of each; the history of a missing one never counts as complete.
+    """
+
+    dialect: str
+    captured_at: int | None
+    partitions: Mapping[int, PartitionCoverage]

@@ -1,0 +1,86 @@
+"""Log rows that are not records of a group's state: unreadable or undecodable rows, and records of unknown types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kip848_records.protocol.columnar import Encoded, Error
+from kip848_records.replay.arrow_rows import row_type
+from kip848_records.replay.rows import Quarantine, UnknownRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from kip848_records.protocol.records import DecodedBatch
+
+    Ints = NDArray[np.int64]
+
+NO_KEY: Final = "missing_key"
+"""The error code of a record without a key, or with one too short to hold a record type."""
+
+NO_TYPE: Final = -1
+"""The type of a key without one; known record types are not negative."""
+
+
+def error_code(error: Error, *, in_key: bool) -> str:
+    """Return the error code of a record that does not decode: the side and the error, `value_truncated`."""
+    if error == Error.MISSING_KEY:
+        return NO_KEY
+    return f"{_side(in_key)}_{error.name.lower()}"
+
+
+def undecoded_rows(
+    batch: pa.RecordBatch, unreadable: Ints, readable: Ints, decoded: DecodedBatch
+) -> Iterator[tuple[type[NamedTuple], pa.RecordBatch]]:
+    """Yield the rows that the source could not read and those that do not decode as `Quarantine`, others as unknown.
+
+    `unreadable`, `readable`: positions of rows in `batch`; the readable ones are those in `decoded`, in its order.
+    """
+    if len(unreadable):
+        rows = batch.take(pa.array(unreadable))
+        codes = rows["error_code"].cast(pa.string())
+        reasons = pc.coalesce(rows["error"].cast(pa.string()), codes)
+        yield Quarantine, _batch(Quarantine, rows, (codes, reasons, pa.nulls(len(codes), pa.int64())))
+    failed = np.flatnonzero(decoded.errors != Error.NONE)
+    if len(failed):
+        found = zip(map(Error, decoded.errors[failed].tolist()), decoded.in_key[failed].tolist(), strict=True)
+        texts = [(error_code(error, in_key=in_key), f"{_side(in_key)}: {error.reason}") for error, in_key in found]
+        codes, reasons = (pa.array(column, pa.string()) for column in zip(*texts, strict=True))
+        columns = (codes, reasons, pa.array(decoded.positions[failed].astype(np.int64)))
+        yield Quarantine, _batch(Quarantine, batch.take(pa.array(readable[failed])), columns)
+    if len(decoded.unknown):
+        rows = batch.take(pa.array(readable[decoded.unknown]))
+        yield UnknownRecord, _batch(UnknownRecord, rows, (pa.array(key_types(rows["key"])),), before="key")
+
+
+def key_types(keys: pa.Array) -> Ints:
+    """Return the record types of keys; `NO_TYPE` for a key that is missing or too short."""
+    encoded = Encoded(keys)
+    types = np.full(len(keys), NO_TYPE, np.int64)
+    typed = encoded.ends - encoded.starts >= np.dtype(np.int16).itemsize
+    types[typed] = encoded.view(">i2")[encoded.starts[typed]]
+    return types
+
+
+def _batch(
+    row_class: type[NamedTuple], rows: pa.RecordBatch, columns: Sequence[pa.Array], *, before: str | None = None
+) -> pa.RecordBatch:
+    """Return the columns that all of them have, with `columns` after them or before one of them."""
+    names = ["partition", "offset", "timestamp", "key", "value"]
+    found = [rows[name] for name in names]
+    place = len(names) if before is None else names.index(before)
+    found[place:place] = columns
+    schema = pa.schema(list(row_type(row_class)))
+    return pa.RecordBatch.from_arrays(
+        [column.cast(field.type) for column, field in zip(found, schema, strict=True)], schema=schema
+    )
+
+
+def _side(in_key: bool) -> str:  # noqa: FBT001 - of a record
+    return "key" if in_key else "value"

@@ -1,0 +1,182 @@
+"""The blocker of an open rebalance, and the operator's next step: from the rows of the tables alone.
+
+One place for all reports, so that the same trouble has the same words. Each pattern is an entry of ``docs/runbook.md``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kip848_records.replay.member import AWAY_STATE, BEHIND, RECONCILED, REVOKING, UNKNOWN, WAITING
+from kip848_records.terminal import count_text, duration_text
+from kip848_records.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SLOW_REVOCATION: Final = "slow_revocation"
+REVOKES_BEYOND_TIMEOUT: Final = "revokes_beyond_timeout"
+SILENT_MEMBER: Final = "silent_member"
+ABSENT_STATIC_MEMBER: Final = "absent_static_member"
+FREE_PARTITION: Final = "free_partition"
+WAITING_FOR_ASSIGNMENT: Final = "waiting_for_assignment"
+MIXED_PROTOCOLS: Final = "mixed_protocols"
+JOIN_LEAVE_STORM: Final = "join_leave_storm"
+NO_EVIDENCE: Final = "no_evidence"
+PATTERNS: Final = (
+    SLOW_REVOCATION,
+    REVOKES_BEYOND_TIMEOUT,
+    SILENT_MEMBER,
+    ABSENT_STATIC_MEMBER,
+    FREE_PARTITION,
+    WAITING_FOR_ASSIGNMENT,
+    MIXED_PROTOCOLS,
+    JOIN_LEAVE_STORM,
+    NO_EVIDENCE,
+)
+
+RUNBOOK: Final = "docs/runbook.md"
+
+STORM_EPOCHS: Final = 10
+"""A rebalance of so many epochs is a storm, unless one member was late for half of it."""
+TIMER_SLACK_MS: Final = 10_000
+"""How late a broker's timer may fire before it counts as beyond the timeout; as `revocation_time` has it."""
+_LONG_TIMEOUT_MS: Final = 10 * 60 * 1000
+
+
+class MemberNow(NamedTuple):
+    """A member at capture: its open row of `member_state_timeline`, and its timeout from `membership`."""
+
+    state: str
+    state_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
+    is_classic: bool = False
+
+
+class Advice(NamedTuple):
+    """What holds a rebalance up. `member_id`, `who`: the blocker, None where no single member is."""
+
+    pattern: str
+    member_id: str | None
+    who: str | None
+    sentence: str
+    next: str
+
+    @property
+    def link(self) -> str:
+        """The entry of the runbook."""
+        return f"{RUNBOOK}#{self.pattern}"
+
+
+def advise(rebalance: Any, members: Mapping[str, MemberNow] | None = None) -> Advice:  # noqa: ANN401 - a row of any engine
+    """Return what holds an open rebalance up, and what to do.
+
+    `rebalance`: a row of `rebalance` with ``assigning_ms, duration_ms, epochs, blockers``; its blockers are dicts.
+    `members`: the group's members at capture by their ids; a blocker that is not among them has left. Without them the
+    blockers' `last_state` counts, and may be of a member that has left since.
+    """
+    current = current_blockers(rebalance.blockers or (), members)
+    worst = current[0] if current else None
+    late_ms = worst["late_ms"] or 0 if worst else 0
+    duration_ms = rebalance.duration_ms or 0
+    if (rebalance.epochs or 0) >= STORM_EPOCHS and late_ms < duration_ms / 2:
+        return _storm(rebalance)
+    if worst is not None:
+        return _of_member(worst, _now(worst, members))
+    if rebalance.assigning_ms:
+        return _assigning(rebalance.assigning_ms)
+    return no_evidence()
+
+
+def no_evidence() -> Advice:
+    """Return the advice for a stuck group whose rows name no blocker."""
+    sentence = "The log does not show which member it waits for"
+    return Advice(NO_EVIDENCE, None, None, sentence, "Read a newer copy of the log")
+
+
+def current_blockers(
+    blockers: Sequence[dict[str, Any]], members: Mapping[str, MemberNow] | None = None
+) -> list[dict[str, Any]]:
+    """Return the blockers that are still members and not reconciled, in their order: the worst first."""
+    if members is None:
+        return [each for each in blockers if each["last_state"] != RECONCILED]
+    return [each for each in blockers if each["member_id"] in members and _now(each, members).state != RECONCILED]
+
+
+def client_text(client_id: str | None, client_host: str | None, instance_id: str | None = None) -> str:
+    """Return how people name a client: its id and host; a static member's instance id where it has one."""
+    host = (client_host or "").removeprefix("/")
+    named = " @ ".join(part for part in (client_id, host) if part)
+    if instance_id is not None:
+        named = f"{named} (instance {instance_id})" if named else f"instance {instance_id}"
+    return printable(named)
+
+
+def _now(blocker: dict[str, Any], members: Mapping[str, MemberNow] | None) -> MemberNow:
+    found = None if members is None else members.get(blocker["member_id"])
+    return found or MemberNow(blocker["last_state"])
+
+
+def _of_member(blocker: dict[str, Any], now: MemberNow) -> Advice:
+    who = client_text(blocker["client_id"], blocker["client_host"], blocker["instance_id"])
+    who = who or f"member {printable(blocker['member_id'])}"
+    pattern, doing, then = _doing(blocker, now)
+    held_up = blocker["held_up"] or 0
+    waiting = "" if not held_up else f"; {count_text(held_up, 'member')} {'waits' if held_up == 1 else 'wait'} for it"
+    return Advice(pattern, blocker["member_id"], who, f"{who} {doing}{waiting}", then)
+
+
+def _doing(blocker: dict[str, Any], now: MemberNow) -> tuple[str, str, str]:
+    """Return the pattern of a blocker, what it does, and what to do next."""
+    for_long = _for(now.state_ms if now.state_ms is not None else blocker["late_ms"])
+    if now.is_classic and now.state in {BEHIND, REVOKING, UNKNOWN}:
+        doing = f"uses the classic protocol and has not rejoined with its new assignment{for_long}"
+        then = "Check that its poll loop runs, or finish the roll to group.protocol=consumer and restart it"
+        return MIXED_PROTOCOLS, doing, then
+    if now.state == REVOKING:
+        return _revoking(blocker, now)
+    if now.state == AWAY_STATE:
+        long_away = _for(now.state_ms or blocker["away_ms"])
+        doing = f"is a static member that left{long_away} and keeps its partitions until its session expires"
+        return ABSENT_STATIC_MEMBER, doing, "Start the instance again with the same group.instance.id"
+    if now.state == WAITING:
+        doing = f"may take its awaited partitions, which are free, and has not done so{for_long}"
+        then = "Check that the client is alive and reaches its group coordinator; restart it if it is not"
+        return FREE_PARTITION, doing, then
+    doing = f"has not picked its new assignment up{for_long}"
+    then = "Check that the client is alive and reaches its group coordinator; restart it if it is not"
+    return SILENT_MEMBER, doing, then
+
+
+def _revoking(blocker: dict[str, Any], now: MemberNow) -> tuple[str, str, str]:
+    revoked_ms = now.state_ms if now.state_ms is not None else blocker["revoke_ms"]
+    doing = f"has been asked to give up partitions{_for(revoked_ms)}"
+    timeout_ms = now.rebalance_timeout_ms
+    limit = duration_text(timeout_ms)
+    if timeout_ms and revoked_ms and revoked_ms > timeout_ms + TIMER_SLACK_MS:
+        then = "Check the broker that coordinates the group, then restart the client: the broker should have fenced it"
+        return REVOKES_BEYOND_TIMEOUT, f"{doing}, beyond its rebalance timeout of {limit}", then
+    then = "Take a thread dump of the client, then restart it"
+    if limit:
+        late = " only" if (timeout_ms or 0) > _LONG_TIMEOUT_MS else ""
+        then = f"{then}; the broker fences it{late} after its rebalance timeout of {limit}"
+    return SLOW_REVOCATION, doing, then
+
+
+def _assigning(assigning_ms: int) -> Advice:
+    sentence = f"The group waits for a new target assignment; it has waited{_for(assigning_ms)} in this rebalance"
+    then = "Look for assignor errors in the log of the broker that coordinates the group"
+    return Advice(WAITING_FOR_ASSIGNMENT, None, None, sentence, then)
+
+
+def _storm(rebalance: Any) -> Advice:  # noqa: ANN401
+    causes = ", ".join(cause.replace("_", " ") for cause in getattr(rebalance, "causes", None) or ())
+    why = f" ({printable(causes)})" if causes else ""
+    sentence = f"{rebalance.epochs:,} epochs followed each other before the group was stable{why}"
+    then = "Find out why its members restart: a crash loop, an autoscaler, or polls beyond max.poll.interval.ms"
+    return Advice(JOIN_LEAVE_STORM, None, None, sentence, then)
+
+
+def _for(millis: int | None) -> str:
+    lasted = duration_text(millis)
+    return f" for {lasted}" if lasted else ""

@@ -1,0 +1,57 @@
+"""The blockers of each ongoing rebalance, read once for all reports about many groups."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kip848_records.report.advice import Advice, MemberNow, advise, current_blockers
+from kip848_records.report.sql import query
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kip848_records.queries.tables import Row, Tables
+
+_OPEN: Final = "open"
+
+
+class Incarnation(NamedTuple):
+    """A group in a partition of the log, from its creation to its deletion."""
+
+    group_id: str
+    partition: int
+    incarnation: int
+
+
+class Blocked(NamedTuple):
+    """An ongoing rebalance. `blockers`: those that are still members and not reconciled, the worst first."""
+
+    advice: Advice
+    blockers: Sequence[dict[str, Any]]
+    members: Mapping[str, MemberNow]
+
+    @property
+    def worst(self) -> dict[str, Any] | None:
+        """The blocker that the advice names; None where it names no member."""
+        return next((each for each in self.blockers if each["member_id"] == self.advice.member_id), None)
+
+
+def blocked_groups(tables: Tables, cluster: str) -> dict[Incarnation, Blocked]:
+    """Return the last ongoing rebalance of each group that has one, with its blockers."""
+    members: dict[Incarnation, dict[str, MemberNow]] = defaultdict(dict)
+    for row in tables.rows(query("open_blockers"), cluster, open=_OPEN):
+        now = MemberNow(row.state, row.state_ms, row.rebalance_timeout_ms, bool(row.is_classic))
+        members[incarnation_of(row)][row.member_id] = now
+    found = {}
+    for row in tables.rows(query("open_rebalances"), cluster, open=_OPEN):
+        present = members[incarnation_of(row)]
+        found[incarnation_of(row)] = Blocked(
+            advise(row, present), current_blockers(row.blockers or (), present), present
+        )
+    return found
+
+
+def incarnation_of(row: Row) -> Incarnation:
+    """Return the group of a row."""
+    return Incarnation(row.group_id, row.partition, row.incarnation)

@@ -1,0 +1,300 @@
+"""One group as text for a terminal: what blocks it first, then who waits for whom, rebalances and members."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from rich.text import Text
+
+from kip848_records.replay.coverage import CENSORED
+from kip848_records.replay.member import RECONCILED
+from kip848_records.replay.states import ASSIGNING, RECONCILING
+from kip848_records.report.advice import MemberNow, advise, client_text
+from kip848_records.report.sql import query
+from kip848_records.tables.errors import TablesError
+from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, ranges_text, text_table, time_text
+from kip848_records.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from kip848_records.queries.tables import Parameter, Row, Tables
+
+_MEMBERS_SHOWN: Final = 100
+OPEN: Final = "open"
+
+
+class Incarnation(NamedTuple):
+    """One incarnation of a group in one partition of the log, from its first record to its deletion."""
+
+    partition: int
+    incarnation: int
+
+
+class GroupHistory:
+    """The rows of one group in the tables of an audit. Raises InputError if there is no such group.
+
+    A group that was deleted and created again has several incarnations. So has a group in two partitions, for example
+    after partitions were added to the topic. `incarnations` lists all of them in the order of their ends; one that
+    still exists comes last.
+    """
+
+    def __init__(self, tables: Tables, group_id: str, cluster: str | None) -> None:
+        self.group_id = group_id
+        self._tables = tables
+        found = tables.rows(query("incarnations"), group=group_id)
+        clusters = sorted({row.cluster for row in found})
+        if not clusters:
+            groups = [row.group_id for row in tables.rows(query("groups"), cluster)]
+            raise TablesError.no_such_group(group_id, tables.location, get_close_matches(group_id, groups))
+        if cluster is None and len(clusters) > 1:
+            raise TablesError.several_clusters(group_id, clusters)
+        if cluster is not None and cluster not in clusters:
+            raise TablesError.group_of_other_cluster(group_id, cluster, clusters)
+        self.cluster = clusters[0] if cluster is None else cluster
+        self.incarnations = [
+            Incarnation(row.partition, row.incarnation) for row in found if row.cluster == self.cluster
+        ]
+        captured = next(run.captured_at for run in tables.runs() if run.cluster == self.cluster)
+        self.captured_ms = None if captured is None else round(captured.timestamp() * 1000)
+
+    def rows(self, name: str, incarnation: Incarnation | None = None, **parameters: Parameter) -> list[Row]:
+        """Return the answer to a question about the group, or about one of its incarnations."""
+        selection = {} if incarnation is None else incarnation._asdict()
+        return self._tables.rows(query(name), self.cluster, group=self.group_id, **selection, **parameters)
+
+    def incarnation_with(self, epoch: int) -> Incarnation:
+        """Return the last incarnation with an epoch. Raises InputError if there is none."""
+        found = {
+            Incarnation(row.partition, row.incarnation) for row in self.rows("incarnations_with_epoch", epoch=epoch)
+        }
+        incarnations = [incarnation for incarnation in self.incarnations if incarnation in found]
+        if not incarnations:
+            raise TablesError.no_such_epoch(self.group_id, epoch)
+        return incarnations[-1]
+
+    def ago(self, millis: int | None) -> int | None:
+        """Return how long a time was before the capture."""
+        return None if millis is None or self.captured_ms is None else self.captured_ms - millis
+
+
+def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[RenderableType]:
+    """Yield the parts of a group's history: its last incarnation, or one epoch of the last incarnation that has it.
+
+    Raises InputError, before the first part, if the log has no such epoch.
+    """
+    incarnation = group.incarnations[-1] if epoch is None else group.incarnation_with(epoch)
+    yield from _current_state(group)
+    if epoch is not None:
+        yield from _incarnations(group, incarnation, epoch)
+        yield from _epoch(group, incarnation, epoch)
+        return
+    rebalances = group.rows("rebalances", incarnation)
+    members = group.rows("members_now", incarnation, open=OPEN)
+    if rebalances and rebalances[0].outcome == OPEN:
+        yield from _answer(rebalances[0], members)
+    yield from _waiting(group, members)
+    yield from _incarnations(group, incarnation, epoch)
+    yield from _rebalances(group, incarnation, rebalances)
+    yield from _members(group, members)
+
+
+def members_by_id(members: Sequence[Row]) -> dict[str, MemberNow]:
+    """Return rows of ``members_now.sql`` in the form that advice needs."""
+    return {
+        row.member_id: MemberNow(row.state, row.state_ms, row.rebalance_timeout_ms, bool(row.is_classic))
+        for row in members
+    }
+
+
+def _current_state(group: GroupHistory) -> Iterator[RenderableType]:
+    states = group.rows("group_now")
+    name = f"Group {printable(group.group_id)} of cluster {printable(group.cluster)}"
+    if not states:
+        (last,) = group.rows("last_state", group.incarnations[-1])
+        yield Text(f"{name} was deleted; its last state was {last.state}")
+        return
+    for now in states:
+        facts = [f"{now.group_type} protocol"]
+        facts += [] if now.group_epoch is None else [f"group epoch {now.group_epoch}"]
+        facts += [] if now.assignment_epoch is None else [f"assignment epoch {now.assignment_epoch}"]
+        facts += [] if now.members is None else [_members_text(now)]
+        place = f" in partition {now.partition}" if len(states) > 1 else ""
+        yield Text(f"{name}{place}: {now.state}{_since(group, now)}")
+        yield Text(f"  {', '.join(facts)}")
+
+
+def _members_text(now: Row) -> str:
+    if now.converged_members is None:
+        return count_text(now.members, "member")
+    return f"{now.converged_members} of {count_text(now.members, 'member')} converged"
+
+
+def _since(group: GroupHistory, now: Row) -> str:
+    """Return since when a group is in its state; Assigning and Reconciling alternate, so their first time counts."""
+    if now.since_ms is None:
+        return ""
+    since = f"since {time_text(now.since_ms)}{' or before' if now.history == CENSORED else ''}"
+    lasted = duration_text(group.ago(now.since_ms))
+    if now.state not in {ASSIGNING, RECONCILING}:
+        return f" {since}{f', for {lasted}' if lasted else ''}"
+    if now.waits_for_away_only:
+        return f", waiting for absent static members{f' for ≥ {lasted}' if lasted else ''}, {since}"
+    return f", stuck{f' for ≥ {lasted}' if lasted else ''}, {since}, ongoing at capture"
+
+
+def _answer(rebalance: Row, members: Sequence[Row]) -> Iterator[RenderableType]:
+    advice = advise(rebalance, members_by_id(members))
+    yield Text(f"\n{advice.sentence}")
+    if advice.member_id is not None:
+        yield Text(f"  member   {printable(advice.member_id)}")
+    yield Text(f"  next     {advice.next}")
+    yield Text(f"  runbook  {advice.link}")
+
+
+def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> Iterator[RenderableType]:
+    last = group.incarnations[-1]
+    # If a group becomes a classic one, the coordinator writes the same records as for a deletion.
+    ended = f"It was deleted, or became a classic group, {count_text(last.incarnation, 'time')} before"
+    if incarnation.partition == last.partition and incarnation != last:
+        yield Text(f"\n{ended}: epoch {epoch} belongs to an earlier incarnation only")
+    elif incarnation == last and last.incarnation:
+        yield Text(f"\n{ended}: the following shows its last incarnation")
+    if others := sorted({each.partition for each in group.incarnations} - {incarnation.partition}):
+        yield Text(
+            f"\nThe following shows partition {incarnation.partition}; the group is also in {ranges_text(others)}"
+        )
+
+
+def _rebalances(group: GroupHistory, incarnation: Incarnation, rows: Sequence[Row]) -> Iterator[RenderableType]:
+    if not rows:
+        (last,) = group.rows("last_state", incarnation)
+        is_classic = last.group_type == "classic"
+        yield Text(f"\n{'It has no epochs: classic groups have none' if is_classic else 'The log has no epoch of it'}")
+        return
+    total = rows[0].total
+    yield Text(f"\nRebalances{f', the last {len(rows)} of {total:,}' if total > len(rows) else ''}:")
+    cells = [
+        (
+            f"{row.first_epoch}" if row.first_epoch == row.last_epoch else f"{row.first_epoch}-{row.last_epoch}",
+            time_text(row.began_ms),
+            ", ".join(row.causes or ()),
+            _total(row),
+            ms_text(row.assigning_ms),
+            row.members,
+            row.partitions_moved,
+            "ongoing at capture" if row.outcome == OPEN else row.outcome,
+        )
+        for row in reversed(rows)
+    ]
+    titles = ("epochs", "began at", "causes", "total", "assignment time", "members", "moved", "outcome")
+    yield text_table(*titles, rows=cells, right=("epochs", "total", "assignment time", "members", "moved"))
+
+
+def _total(row: Row) -> str:
+    return f"{'≥ ' if row.duration_ms is not None and row.outcome == OPEN else ''}{ms_text(row.duration_ms)}"
+
+
+def _members(group: GroupHistory, members: Sequence[Row]) -> Iterator[RenderableType]:
+    """List the members at capture, those behind for longest first."""
+    if not members:
+        return
+    ordered = sorted(members, key=lambda row: (row.state == RECONCILED, -(group.ago(row.behind_ms) or 0)))
+    cut = f", the first {_MEMBERS_SHOWN} of {len(members):,}" if len(members) > _MEMBERS_SHOWN else ""
+    yield Text(f"\nMembers{cut}:")
+    cells = [
+        (
+            row.member_id,
+            client_text(row.client_id, row.client_host, row.instance_id),
+            row.member_epoch,
+            row.state,
+            _behind(group, row),
+        )
+        for row in ordered[:_MEMBERS_SHOWN]
+    ]
+    yield text_table("member", "client", "epoch", "state", "behind for", rows=cells, right=("epoch", "behind for"))
+
+
+def _behind(group: GroupHistory, row: Row) -> str:
+    lasted = duration_text(group.ago(row.behind_ms))
+    return f"≥ {lasted}" if lasted else ""
+
+
+def _waiting(group: GroupHistory, members: Sequence[Row]) -> Iterator[RenderableType]:
+    """Show who waits for whom, the oldest first; nothing if no member waits."""
+    waiting = sorted((row for row in members if row.awaited), key=lambda row: -(group.ago(row.behind_ms) or 0))
+    if not waiting:
+        return
+    by_id = {row.member_id: row for row in members}
+    yield Text("\nWho waits for whom, the oldest first:")
+    for row in waiting[:_MEMBERS_SHOWN]:
+        waits = f"waits for {count_text(len(row.awaited), 'partition')}"
+        lasted = _behind(group, row)
+        yield Text(f"  {_who(row)}: {waits}{f', for {lasted}' if lasted else ''}")
+        for owner, topics in _awaited(row.awaited):
+            yield Text(f"    {topics} {_held(owner, by_id)}")
+    if len(waiting) > _MEMBERS_SHOWN:
+        yield Text(f"  and {count_text(len(waiting) - _MEMBERS_SHOWN, 'more member')}")
+
+
+def _who(row: Row) -> str:
+    client = client_text(row.client_id, row.client_host, row.instance_id)
+    return f"{printable(row.member_id)}{f' ({client})' if client else ''}"
+
+
+def _awaited(awaited: Sequence[dict[str, Any]]) -> Iterator[tuple[str | None, str]]:
+    """Yield topic partitions by their present owner."""
+    ordered = sorted(awaited, key=lambda each: (each["owner"] or "", each["topic"] or "", each["partition"]))
+    for owner, owner_partitions in groupby(ordered, key=lambda each: each["owner"]):
+        topics = groupby(owner_partitions, key=lambda each: each["topic"] or each["topic_id"])
+        named = [f"{topic} {ranges_text(each['partition'] for each in group)}" for topic, group in topics]
+        yield owner, printable(", ".join(named))
+
+
+def _held(owner: str | None, members: dict[str, Row]) -> str:
+    if owner is None:
+        return "held by no member: free to be taken with its next heartbeat"
+    return f"held by {_who(members[owner]) if owner in members else printable(owner)}"
+
+
+def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterator[RenderableType]:
+    yield Text("\nEpoch:")
+    cells = [
+        (
+            row.group_epoch,
+            time_text(row.bumped_ms),
+            row.cause,
+            ms_text(row.assign_lag_ms),
+            ms_text(row.rebalance_lag_ms),
+            row.members,
+            row.partitions_moved,
+            row.status if row.superseded_by is None else f"{row.status} by {row.superseded_by}",
+        )
+        for row in group.rows("epoch", incarnation, epoch=epoch)
+    ]
+    titles = ("epoch", "bumped at", "cause", "assignment time", "total", "members", "moved", "status")
+    yield text_table(*titles, rows=cells, right=("epoch", "assignment time", "total", "members", "moved"))
+    rows = group.rows("epoch_members", incarnation, epoch=epoch)
+    if not rows:
+        yield Text(f"\nNo assignment was written for epoch {epoch} alone")
+        return
+    cut = f", the {_MEMBERS_SHOWN} slowest" if len(rows) > _MEMBERS_SHOWN else ""
+    yield Text(f"\nMembers at assignment epoch {epoch}{cut}:")
+    lags = [
+        (
+            row.member_id,
+            client_text(row.client_id, row.client_host),
+            ms_text(row.lag_ms),
+            ms_text(row.revoke_ms),
+            ms_text(row.wait_ms),
+            row.status,
+            ids_text(row.blocked_by),
+        )
+        for row in rows[:_MEMBERS_SHOWN]
+    ]
+    named = ("member", "client", "total", "revoking", "waiting", "status", "blocked by")
+    yield text_table(*named, rows=lags, right=("total", "revoking", "waiting"))

@@ -1,0 +1,112 @@
+"""Texts of the page for causes, states, times and blockers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.replay.member import AWAY_STATE, BEHIND, REVOKING, UNKNOWN, WAITING
+from kip848_records.report.advice import JOIN_LEAVE_STORM, WAITING_FOR_ASSIGNMENT
+from kip848_records.report.page.alike import CLIENT, HOST, TOPIC
+from kip848_records.terminal import count_text, duration_text, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kip848_records.report.page.alike import Alike
+    from kip848_records.report.page.contents import Fields
+
+CAUSES: Final = {
+    "member_joined": "member joined",
+    "member_left": "member left, expired or fenced",
+    "subscription_changed": "subscription changed",
+    "topic_metadata_changed": "topics changed",
+    "static_member_replaced": "static member replaced",
+    "regex_resolved": "regular expression resolved",
+    "upgraded": "upgraded from the classic protocol",
+    "unknown": "cause not in the log",
+}
+"""Texts for the causes in `rebalance`."""
+OTHERS: Final = {
+    "away": "waiting for absent static members",
+    "unknown": "with insufficient data",
+    "deleted": "deleted",
+}
+"""Texts for groups that are neither stuck nor healthy."""
+_DOES: Final = {
+    REVOKING: "revoking",
+    BEHIND: "silent at an older epoch",
+    AWAY_STATE: "absent",
+    WAITING: "waiting for free partitions",
+    UNKNOWN: "has not reported yet",
+}
+_WITHOUT_MEMBER: Final = {
+    JOIN_LEAVE_STORM: "no single member: members join and leave",
+    WAITING_FOR_ASSIGNMENT: "no member: the group waits for an assignment",
+}
+_UNKNOWN_MEMBER: Final = "the log does not show which member"
+_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
+
+
+def causes(text: str | None) -> str:
+    """Return the texts for causes that are separated by spaces."""
+    return ", ".join(CAUSES.get(cause, cause.replace("_", " ")) for cause in (text or "").split())
+
+
+def spans(values: Sequence[int | None]) -> list[str]:
+    """Return the texts of a column of time spans, "" for unknown ones. They align: one smallest unit is used for all.
+
+    The unit is a minute or a second if all spans are whole minutes or seconds, a second if one span is an hour or
+    longer, else a millisecond.
+    """
+    known = [value for value in values if value and value > 0]
+    fractions = {unit for unit in (_SECOND, _MINUTE) if any(value % unit for value in known)}
+    unit = 1
+    if _SECOND not in fractions or max(known) >= _HOUR:
+        unit = _SECOND if _MINUTE in fractions or not known else _MINUTE
+    return [_in_units(value, unit) for value in values]
+
+
+def _in_units(millis: int | None, unit: int) -> str:
+    """Return a time span in days, hours and so on, down to a unit of ms."""
+    if millis is None or millis < 0:
+        return ""
+    if 0 < millis < unit:
+        return "< 1 s"
+    counts = [(millis // _DAY, "d"), (millis // _HOUR % 24, "h"), (millis // _MINUTE % 60, "min")]
+    while len(counts) > (unit == _MINUTE) and not counts[0][0]:
+        del counts[0]
+    said = [f"{count:02} {name}" for count, name in counts]
+    if unit < _MINUTE:
+        said.append(f"{millis // _SECOND % 60:02} s" if unit == _SECOND else f"{millis % _MINUTE / _SECOND:06.3f} s")
+    return " ".join([said[0].removeprefix("0"), *said[1:]])
+
+
+def clock(millis: int | None) -> str:
+    """Return a time without its zone: the column title names the zone."""
+    return time_text(millis).removesuffix(" UTC")
+
+
+def blocker_text(blocker: Fields, *, lasting: bool = True) -> str:
+    """Return the blocker of a group, its state and for how long: client @ host, revoking for ≥ 23 min 52 s."""
+    if blocker["who"] is None:
+        return _WITHOUT_MEMBER.get(blocker["pattern"], _UNKNOWN_MEMBER)
+    lasted = duration_text(blocker["state_ms"]) if lasting else ""
+    return f"{blocker['who']}, {_does(blocker['state'])}" + (f" for ≥ {lasted}" if lasted else "")
+
+
+def alike_text(cluster: Alike) -> str:
+    """Return the blockers of a cluster of groups: 2 clients @ host, revoking; all wait for orders."""
+    blockers = [group["blocker"] for group in cluster.groups]
+    states = {blocker["state"] for blocker in blockers}
+    clients, hosts = (
+        cluster.named(kind) or (count_text(count, kind) if (count := cluster.different(kind)) else "")
+        for kind in (CLIENT, HOST)
+    )
+    who = " @ ".join(filter(None, (clients, hosts))) or blocker_text(blockers[0] | {"who": None})
+    does = f", {_does(states.pop())}" if len(states) == 1 and None not in states else ""
+    topic = cluster.named(TOPIC)
+    return who + does + (f"; all wait for {topic}" if topic else "")
+
+
+def _does(state: str) -> str:
+    return _DOES.get(state, state)

@@ -1,0 +1,26 @@
+-- The groups whose timelines the page has: as `groups.sql` orders them, as many as there is room for.
+ranked AS (
+  SELECT every.partition, every.group_id, row_number() OVER (ORDER BY is_stuck DESC, began_at, slowest_ms DESC,
+    every.group_id, every.partition) AS nth, coalesce(intervals, 0) AS intervals
+  FROM (SELECT DISTINCT partition, group_id FROM group_state_timeline) AS every
+  LEFT JOIN (
+    SELECT partition, group_id, min(CASE WHEN outcome = 'open' THEN began_at END) AS began_at,
+      max(CASE WHEN outcome = 'converged' AND members_before > 0 AND history = 'observed' AND NOT clock_skew
+        THEN duration_ms END) AS slowest_ms
+    FROM rebalance GROUP BY partition, group_id
+  ) AS measured ON every.partition = measured.partition AND every.group_id = measured.group_id
+  LEFT JOIN (
+    SELECT partition, group_id, max(CASE WHEN state IN ('Assigning', 'Reconciling') AND NOT waits_for_away_only
+      THEN 1 ELSE 0 END) AS is_stuck FROM group_state GROUP BY partition, group_id
+  ) AS states ON every.partition = states.partition AND every.group_id = states.group_id
+  LEFT JOIN (SELECT partition, group_id, count(*) AS intervals FROM member_state_timeline GROUP BY partition, group_id)
+    AS intervals ON every.partition = intervals.partition AND every.group_id = intervals.group_id
+),
+chosen AS (
+  SELECT partition, group_id
+  FROM (
+    SELECT *, sum(intervals) OVER (ORDER BY nth ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS intervals_before
+    FROM ranked
+  ) AS counted
+  WHERE nth <= :groups AND (nth = 1 OR intervals_before < :intervals)
+)

@@ -1,0 +1,63 @@
+-- One row for each group that the log has ever had, the worst first.
+WITH every AS (
+  SELECT partition, group_id, max(incarnation) + 1 AS incarnations,
+    max_by(group_type, (incarnation, from_offset)) AS group_type
+  FROM group_state_timeline GROUP BY partition, group_id
+),
+finished AS (
+  SELECT partition, group_id, max(duration_ms) AS slowest_ms
+  FROM rebalance
+  WHERE outcome = 'converged' AND members_before > 0 AND history = 'observed' AND NOT clock_skew
+  GROUP BY partition, group_id
+),
+hourly AS (
+  SELECT partition, group_id, count(*) OVER (
+    PARTITION BY partition, group_id ORDER BY unix_seconds(began_at) RANGE BETWEEN 3599 PRECEDING AND CURRENT ROW
+  ) AS in_hour
+  FROM rebalance
+),
+busiest AS (
+  SELECT partition, group_id, count(*) AS rebalances, max(in_hour) AS peak_per_hour
+  FROM hourly GROUP BY partition, group_id
+),
+ongoing AS (
+  SELECT partition, group_id, max_by(began_at, began_offset) AS began_at, max_by(history, began_offset) AS history
+  FROM rebalance WHERE outcome = 'open' GROUP BY partition, group_id
+),
+intervals AS (
+  SELECT partition, group_id, count(*) AS intervals,
+    CAST(count_if(to_at IS NULL AND state = 'waiting') AS bigint) AS waiting
+  FROM member_state_timeline GROUP BY partition, group_id
+),
+idle AS (
+  SELECT offsets_partition AS partition, group_id, CAST(sum(wanted_ms) AS bigint) AS idle_ms
+  FROM partition_handover
+  WHERE wanted_ms > 0 AND NOT clock_skew
+    AND (history = 'observed' OR (history = 'right_censored' AND to_member IS NULL))
+  GROUP BY offsets_partition, group_id
+),
+states AS (
+  SELECT *, CASE WHEN state = 'unknown' THEN 'unknown' WHEN waits_for_away_only THEN 'away'
+    WHEN state IN ('Assigning', 'Reconciling') THEN 'stuck' ELSE 'healthy' END AS health
+  FROM group_state
+)
+SELECT every.partition, every.group_id, every.incarnations, every.group_type,
+  coalesce(states.state, 'deleted') AS state, coalesce(states.health, 'deleted') AS health,
+  unix_millis(CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.began_at, states.since) ELSE states.since END)
+    AS since_ms,
+  CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.history, states.history) ELSE states.history END AS history,
+  states.offset AS at_offset, states.group_epoch, states.assignment_epoch, states.members, states.converged_members,
+  coalesce(busiest.rebalances, 0) AS rebalances, coalesce(busiest.peak_per_hour, 0) AS peak_per_hour,
+  finished.slowest_ms, coalesce(idle.idle_ms, 0) AS idle_ms, coalesce(intervals.intervals, 0) AS intervals,
+  coalesce(intervals.waiting, 0) AS waiting
+FROM every
+LEFT JOIN states ON every.partition = states.partition AND every.group_id = states.group_id
+LEFT JOIN finished ON every.partition = finished.partition AND every.group_id = finished.group_id
+LEFT JOIN busiest ON every.partition = busiest.partition AND every.group_id = busiest.group_id
+LEFT JOIN ongoing ON every.partition = ongoing.partition AND every.group_id = ongoing.group_id
+LEFT JOIN intervals ON every.partition = intervals.partition AND every.group_id = intervals.group_id
+LEFT JOIN idle ON every.partition = idle.partition AND every.group_id = idle.group_id
+ORDER BY CASE WHEN coalesce(states.health, 'deleted') = 'stuck' THEN 0 ELSE 1 END,
+  CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.began_at, states.since) END,
+  finished.slowest_ms DESC, every.group_id, every.partition
+LIMIT :groups

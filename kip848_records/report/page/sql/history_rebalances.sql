@@ -1,0 +1,16 @@
+WITH {chosen},
+found AS (
+  SELECT rebalance.partition, rebalance.group_id, incarnation, unix_millis(began_at) AS began_at_ms, began_offset,
+    first_epoch, last_epoch, array_join(causes, ' ') AS causes, unix_millis(ended_at) AS ended_at_ms, outcome,
+    duration_ms, members_before, members, members_waited, partitions_moved, longest_unowned_ms, assigning_ms, history,
+    clock_skew
+  FROM rebalance JOIN chosen ON rebalance.partition = chosen.partition AND rebalance.group_id = chosen.group_id
+)
+SELECT *
+FROM (
+  SELECT *, count(*) OVER (PARTITION BY partition, group_id) AS total,
+    row_number() OVER (PARTITION BY partition, group_id ORDER BY began_offset DESC, incarnation DESC) AS nth
+  FROM found
+) AS numbered
+WHERE nth <= :limit
+ORDER BY partition, group_id, nth

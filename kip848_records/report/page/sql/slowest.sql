@@ -1,0 +1,11 @@
+-- The slowest finished rebalance of each group that had members before, the slowest first.
+SELECT partition, group_id, began_offset, unix_millis(began_at) AS began_at_ms, duration_ms, assigning_ms, first_epoch,
+  last_epoch, array_join(causes, ' ') AS causes, members, members_waited
+FROM (
+  SELECT *, row_number() OVER (PARTITION BY partition, group_id ORDER BY duration_ms DESC, began_offset) AS nth
+  FROM rebalance
+  WHERE outcome = 'converged' AND members_before > 0 AND history = 'observed' AND NOT clock_skew
+) AS finished
+WHERE nth = 1
+ORDER BY duration_ms DESC, group_id, partition
+LIMIT :slowest

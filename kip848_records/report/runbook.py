@@ -1,0 +1,27 @@
+"""Entries of the runbook: the page includes them, since a mailed page has no ``docs/`` beside it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import kip848_records
+
+_ENTRY: Final = re.compile(r"^### `(\w+)`\n\n((?:- .*\n?)+)", re.MULTILINE)
+_POINT: Final = re.compile(r"^- \*\*(.+?)\*\*: (.*)$", re.MULTILINE)
+
+
+@cache
+def entries() -> dict[str, list[tuple[str, str]]]:
+    """Return the points of each entry by its name: pairs of title and sentences, with code between backticks."""
+    text = _file().read_text(encoding="utf-8")
+    return {name: _POINT.findall(points) for name, points in _ENTRY.findall(text)}
+
+
+def _file() -> Path:
+    """Return the path of the runbook: in the wheel, or beside a source checkout."""
+    package = Path(kip848_records.__file__).parent
+    packaged = package / "docs" / "runbook.md"
+    return packaged if packaged.is_file() else package.parent / "docs" / "runbook.md"

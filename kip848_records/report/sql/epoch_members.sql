@@ -1,0 +1,5 @@
+SELECT member_id, client_id, client_host, lag_ms, revoke_ms, wait_ms, status, blocked_by
+FROM rebalance_lag
+WHERE group_id = :group AND partition = :partition AND incarnation = :incarnation AND group_epoch = :epoch
+ORDER BY lag_ms DESC, member_id
+LIMIT 101

@@ -1,0 +1,4 @@
+SELECT group_id, partition, incarnation, began_offset, duration_ms, assigning_ms, epochs, causes, blockers
+FROM rebalance
+WHERE outcome = :open
+ORDER BY group_id, partition, began_offset

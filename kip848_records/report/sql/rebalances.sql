@@ -1,0 +1,7 @@
+SELECT began_offset, unix_millis(began_at) AS began_ms, first_epoch, last_epoch, epochs, causes, outcome, duration_ms,
+    assigning_ms, members, partitions_moved, blockers, blockers_count, history,
+    count(*) OVER () AS total
+FROM rebalance
+WHERE group_id = :group AND partition = :partition AND incarnation = :incarnation
+ORDER BY began_offset DESC
+LIMIT 20

@@ -1,0 +1,23 @@
+WITH earlier AS (
+    SELECT max(captured_at) AS captured_at
+    FROM audit_runs
+    WHERE run < :run AND captured_at <= :captured
+),
+before AS (
+    SELECT group_id, partition, max_by(state, from_offset) AS state
+    FROM group_state_timeline
+    WHERE from_at <= (SELECT captured_at FROM earlier)
+        AND (to_at IS NULL OR to_at > (SELECT captured_at FROM earlier))
+    GROUP BY group_id, partition
+)
+SELECT unix_millis((SELECT captured_at FROM earlier)) AS earlier_ms,
+    count_if(now.is_stuck AND before.state NOT IN (:assigning, :reconciling, :unknown)) AS newly_stuck,
+    count_if(now.is_stuck AND (before.state IS NULL OR before.state = :unknown)) AS unknown,
+    count_if(now.is_settled AND before.state IN (:assigning, :reconciling)) AS recovered
+FROM (
+    SELECT group_id, partition, coalesce(waits_for_away_only, false) AS is_away,
+        state IN (:assigning, :reconciling) AND NOT coalesce(waits_for_away_only, false) AS is_stuck,
+        state NOT IN (:assigning, :reconciling, :unknown) AS is_settled
+    FROM group_state
+) AS now
+LEFT JOIN before ON before.group_id = now.group_id AND before.partition = now.partition

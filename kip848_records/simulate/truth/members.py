@@ -1,0 +1,64 @@
+"""Rows of `member_state_timeline`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kip848_records.simulate.broker.group import ConsumerGroup
+from kip848_records.simulate.truth.rows import CONSUMER, OBSERVED, RIGHT_CENSORED, At, Row
+from kip848_records.simulate.truth.standing import UNKNOWN
+
+if TYPE_CHECKING:
+    from kip848_records.simulate.broker.coordinator import Group
+    from kip848_records.simulate.broker.operation import Operation
+    from kip848_records.simulate.truth.trackers import Trackers
+
+
+class MemberStateTruth:
+    """One row per member and interval of one state and member epoch. Members of classic groups have none."""
+
+    name = "member_state_timeline"
+
+    def __init__(self, partition: int, group_id: str, trackers: Trackers) -> None:
+        self.rows: list[Row] = []
+        self._key = {"partition": partition, "group_id": group_id}
+        self._clock = trackers.clock
+        self._standing = trackers.standing
+        self._open: dict[str, Row] = {}
+
+    def operation(self, operation: Operation, group: Group | None, incarnation: int) -> None:
+        """Begin rows of new members, and of members whose state or epoch changed."""
+        for member_id in self._standing.changed:
+            state = self._standing.states.get(member_id)
+            if state is None or not isinstance(group, ConsumerGroup):
+                self._end(member_id, OBSERVED)
+                continue
+            member = group.members[member_id]
+            now = {"state": state, "member_epoch": None if state == UNKNOWN else member.epoch}
+            if member_id in self._open and now.items() <= self._open[member_id].items():
+                continue
+            self._end(member_id, OBSERVED)
+            self._open[member_id] = {
+                **self._key,
+                "incarnation": incarnation,
+                "group_type": CONSUMER,
+                "member_id": member_id,
+                **now,
+                "from_at": self._clock.now.at,
+                "from_offset": At(operation),
+                "is_classic": member.classic is not None,
+            }
+
+    def close(self) -> None:
+        """End the rows of the present states."""
+        for member_id in list(self._open):
+            self._end(member_id, RIGHT_CENSORED)
+
+    def _end(self, member_id: str, history: str) -> None:
+        row = self._open.pop(member_id, None)
+        if row is not None:
+            now = self._clock.now
+            row["to_at"] = None if history == RIGHT_CENSORED else now.at
+            row["duration_ms"] = now.at - row["from_at"]
+            row["history"] = history
+            self.rows.append(row)

@@ -1,0 +1,193 @@
+"""The columns of the truth's files: those of the tables that the replay writes, in their order.
+
+Times are timestamps in UTC, durations and offsets int64. `partition` is that of `__consumer_offsets`; only in
+`partition_handover` and in awaited partitions it is the topic's.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+TEXT, INT, LONG, FLAG = pa.string(), pa.int32(), pa.int64(), pa.bool_()
+TIME: Final = pa.timestamp("us", "UTC")
+_TEXTS = pa.list_(TEXT)
+
+_INCARNATION = [("partition", INT), ("group_id", TEXT), ("incarnation", INT)]
+_GROUP = [*_INCARNATION, ("group_type", TEXT)]
+_HISTORY = [("history", TEXT), ("clock_skew", FLAG)]
+_INTERVAL = [("from_at", TIME), ("from_offset", LONG), ("to_at", TIME), ("duration_ms", LONG)]
+_CLIENT = [("client_id", TEXT), ("client_host", TEXT)]
+
+_AWAITED = pa.struct([("topic_id", TEXT), ("partition", INT), ("owner", TEXT), ("released_at", TIME)])
+_BLOCKER = pa.struct(
+    [
+        ("member_id", TEXT),
+        *_CLIENT,
+        ("instance_id", TEXT),
+        ("late_ms", LONG),
+        ("blocked_ms", LONG),
+        ("held_up", INT),
+        ("revoke_ms", LONG),
+        ("away_ms", LONG),
+        ("last_state", TEXT),
+    ]
+)
+
+_COLUMNS: Final = {
+    "epoch_timeline": [
+        *_INCARNATION,
+        ("group_epoch", INT),
+        ("group_type", TEXT),
+        ("bumped_at", TIME),
+        ("bump_offset", LONG),
+        ("cause", TEXT),
+        ("metadata_changed", FLAG),
+        ("trigger_member_ids", _TEXTS),
+        ("assigned_at", TIME),
+        ("target_partitions", INT),
+        ("target_duplicates", INT),
+        ("converged_at", TIME),
+        ("status", TEXT),
+        ("superseded_by", INT),
+        ("members", INT),
+        ("partitions_moved", INT),
+        ("assign_lag_ms", LONG),
+        ("reconcile_lag_ms", LONG),
+        ("rebalance_lag_ms", LONG),
+        *_HISTORY,
+    ],
+    "rebalance_lag": [
+        *_INCARNATION,
+        ("group_epoch", INT),
+        ("member_id", TEXT),
+        ("target_at", TIME),
+        ("reconciled_at", TIME),
+        ("status", TEXT),
+        ("superseded", FLAG),
+        ("first_bumped_at", TIME),
+        ("behind_since", TIME),
+        ("lag_ms", LONG),
+        ("revoke_ms", LONG),
+        ("wait_ms", LONG),
+        ("blocked_by", _TEXTS),
+        ("awaited", pa.list_(_AWAITED)),
+        ("instance_id", TEXT),
+        *_CLIENT,
+        ("rebalance_timeout_ms", INT),
+        *_HISTORY,
+    ],
+    "partition_handover": [
+        ("offsets_partition", INT),
+        ("group_id", TEXT),
+        ("incarnation", INT),
+        ("topic_id", TEXT),
+        ("partition", INT),
+        ("acquired_offset", LONG),
+        ("from_member", TEXT),
+        ("released_at", TIME),
+        ("released_offset", LONG),
+        ("to_member", TEXT),
+        ("acquired_at", TIME),
+        ("unowned_ms", LONG),
+        ("wanted", FLAG),
+        ("wanted_ms", LONG),
+        ("group_epoch", INT),
+        *_HISTORY,
+    ],
+    "group_state_timeline": [*_GROUP, ("state", TEXT), *_INTERVAL, *_HISTORY],
+    "group_state": [
+        *_GROUP,
+        ("state", TEXT),
+        ("group_epoch", INT),
+        ("assignment_epoch", INT),
+        ("generation", INT),
+        ("members", INT),
+        ("converged_members", INT),
+        ("members_away", INT),
+        ("waits_for_away_only", FLAG),
+    ],
+    "rebalance": [
+        *_GROUP,
+        ("began_offset", LONG),
+        ("began_at", TIME),
+        ("first_epoch", INT),
+        ("last_epoch", INT),
+        ("epochs", INT),
+        ("causes", _TEXTS),
+        ("trigger_member_ids", _TEXTS),
+        ("ended_at", TIME),
+        ("ended_offset", LONG),
+        ("outcome", TEXT),
+        ("duration_ms", LONG),
+        ("started_empty", FLAG),
+        ("members_before", INT),
+        ("members", INT),
+        ("members_waited", INT),
+        ("partitions_moved", LONG),
+        ("unowned_ms", LONG),
+        ("longest_unowned_ms", LONG),
+        ("assigning_ms", LONG),
+        ("late_ms", LONG),
+        ("blockers", pa.list_(_BLOCKER)),
+        ("blockers_count", INT),
+        *_HISTORY,
+        ("leader_changed", FLAG),
+    ],
+    "member_state_timeline": [
+        *_GROUP,
+        ("member_id", TEXT),
+        ("state", TEXT),
+        ("member_epoch", INT),
+        *_INTERVAL,
+        ("is_classic", FLAG),
+        ("history", TEXT),
+    ],
+    "membership": [
+        *_GROUP,
+        ("member_id", TEXT),
+        ("joined_offset", LONG),
+        ("instance_id", TEXT),
+        *_CLIENT,
+        ("rack_id", TEXT),
+        ("server_assignor", TEXT),
+        ("rebalance_timeout_ms", INT),
+        ("topics", _TEXTS),
+        ("regex", TEXT),
+        ("joined_at", TIME),
+        ("joined_epoch", INT),
+        ("joined_how", TEXT),
+        ("left_at", TIME),
+        ("left_offset", LONG),
+        ("left_epoch", INT),
+        ("left_how", TEXT),
+        ("returned", FLAG),
+        ("away_ms", LONG),
+        ("history", TEXT),
+    ],
+    "regex_resolution": [
+        *_INCARNATION,
+        ("regex", TEXT),
+        ("topics", _TEXTS),
+        ("version", INT),
+        ("resolved_at", TIME),
+        ("offset", LONG),
+    ],
+    "anomaly": [
+        ("kind", TEXT),
+        ("group_id", TEXT),
+        ("incarnation", INT),
+        ("partition", INT),
+        ("offset", LONG),
+        ("at", TIME),
+        ("member_id", TEXT),
+        ("epoch", INT),
+        ("expected", TEXT),
+        ("seen", TEXT),
+        ("is_proven", FLAG),
+    ],
+}
+
+SCHEMAS: Final = {table: pa.schema(columns) for table, columns in _COLUMNS.items()}
+"""By table. `group_state` has only the columns that do not depend on the form of the log; `anomaly` has no rows."""

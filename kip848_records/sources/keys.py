@@ -1,0 +1,71 @@
+"""The record type and the group id in the first bytes of keys, column by column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kip848_records.protocol.columnar.encoded import Encoded
+from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TYPE_BYTES: Final = 2
+GROUP_AT: Final = 4
+"""The start of a group id in a key: after an int16 type and an int16 length."""
+
+GROUP_TYPES: Final = tuple(key_type for key_type in RECORDS if key_type not in OFFSET_COMMIT_TYPES)
+"""The record types that contain a group's state."""
+
+
+def key_columns(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return the record type (int32) and the group id (string) of each of these keys (binary).
+
+    The type is null without a key, or if the key has less than two bytes. The group id is null if the type is not in
+    `RECORDS`, if the id runs past the key's end, or if it is not UTF-8.
+    """
+    key = Encoded(keys)
+    sizes = key.ends - key.starts
+    is_typed = sizes >= TYPE_BYTES
+    types = np.where(is_typed, key.view(">i2")[np.where(is_typed, key.starts, 0)], 0).astype(np.int32)
+    is_named = is_typed & (sizes >= GROUP_AT) & np.isin(types, list(RECORDS))
+    length = key.view(">i2")[np.where(is_named, key.starts + TYPE_BYTES, 0)].astype(np.int64)
+    is_named &= (length >= 0) & (length <= sizes - GROUP_AT)
+    starts = key.starts + np.where(is_named, GROUP_AT, 0)
+    ids = _slices(key, starts, starts + np.where(is_named, length, 0), ~is_named)
+    return pa.array(types, mask=~is_typed), _text(ids)
+
+
+def _slices(
+    key: Encoded, starts: NDArray[np.int64], ends: NDArray[np.int64], is_null: NDArray[np.bool_]
+) -> pa.BinaryArray:
+    """Return slices of the keys' bytes, in ascending order: every second one of the slices between these bounds."""
+    bounds = np.empty(2 * len(starts) + 1, np.int32)
+    bounds[:-1:2], bounds[1::2] = starts, ends
+    bounds[-1] = key.size
+    every = pa.BinaryArray.from_buffers(pa.binary(), 2 * len(starts), [None, pa.py_buffer(bounds), key.buffer])
+    return every.take(pa.array(np.arange(0, 2 * len(starts), 2), mask=is_null))
+
+
+def _text(ids: pa.BinaryArray) -> pa.StringArray:
+    try:
+        return ids.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([_text_or_none(raw) for raw in ids.to_pylist()], pa.string())
+
+
+def _text_or_none(raw: bytes | None) -> str | None:
+    try:
+        return None if raw is None else raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def lacks_group(key_type: pa.Array, group_id: pa.Array) -> pa.Array:
+    """Return which records of a group's type have no readable group id; false, not null, for all others."""
+    is_of_group = pc.is_in(key_type, pa.array(GROUP_TYPES, pa.int32()))
+    return pc.and_(is_of_group, pc.is_null(group_id))

@@ -1,0 +1,55 @@
+"""The interface of a kind of source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kip848_records.sources.files import Copy
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Which records become rows.
+
+    Without `offset_commits` these are skipped, and counted in the rows of files. Without `aborted` so are the records
+    of transactions that are known to be aborted. Without `coverage`, sources that would have to scan all rows for it
+    return no coverage.
+    """
+
+    offset_commits: bool = True
+    aborted: bool = True
+    coverage: bool = False
+
+
+class Read(Protocol):
+    """A function that reads copies of one kind."""
+
+    def __call__(self, spark: SparkSession, copy: Copy, options: ReadOptions) -> DataFrame:
+        """Return the rows of a copy (`sources.log.COPY_SCHEMA`), and the coverage rows of its files.
+
+        Raises InputError if a copy does not match its kind.
+        """
+
+
+@dataclass(frozen=True)
+class SourceKind:
+    """One kind of copies: how to recognise and how to read it.
+
+    `name`: its name for `--format`. `file_name`: a pattern of its file names; None if names do not show it. `read`:
+    see `Read`. `may_overlap`: whether the rows of one copy may hold the same offset twice. `local_keys`: yields the
+    keys of a file on this machine, as columns (binary); None if only Spark reads them.
+    """
+
+    name: str
+    file_name: re.Pattern[str] | None
+    read: Read
+    may_overlap: Callable[[Copy], bool]
+    local_keys: Callable[[str], Iterator[pa.Array]] | None

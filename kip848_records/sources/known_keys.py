@@ -1,0 +1,86 @@
+"""Checks that a source is `__consumer_offsets` at all: some key must be one that a group coordinator writes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from kip848_records.errors import InputError
+from kip848_records.protocol.messages import DIALECTS, RECORDS
+from kip848_records.protocol.records import decode_records
+from kip848_records.sources.error_codes import ErrorCode
+from kip848_records.sources.kinds import ReadOptions
+from kip848_records.sources.log import TOPIC, is_readable, key_of_types
+from kip848_records.sources.registry import KINDS
+from kip848_records.workers import map_in_arrow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kip848_records.sources.files import Copy
+
+_LOCAL = re.compile("^file:/+")
+
+
+def check_is_log(spark: SparkSession, copies: Sequence[Copy]) -> None:
+    """Raise InputError for a copy with readable rows, none of which has a key that a group coordinator writes.
+
+    Nothing of such a copy should be written anywhere. A copy without any readable row passes: it is empty or damaged.
+    Files on this machine are read up to the first such key, without Spark. A known key has a type in `RECORDS` and
+    decodes as that type's key in some dialect, to the last byte.
+    """
+    for copy in copies:
+        if not _has_local_known_key(copy):
+            check_rows_are_log(KINDS[copy.format].read(spark, copy, ReadOptions()), copy.name)
+
+
+def check_rows_are_log(rows: DataFrame, name: str) -> None:
+    """Check the rows (`COPY_SCHEMA` or more) of a source of this name, by queries that stop at the first match."""
+    candidates = rows.filter(is_readable() & key_of_types(RECORDS)).select("key")
+    if not map_in_arrow(candidates, known_keys, "key binary").limit(1).isEmpty():
+        return
+    is_other = F.col("error_code").isin(ErrorCode.OTHER_TOPIC.value, ErrorCode.KEY_WITHOUT_TYPE.value)
+    if not rows.filter(is_readable() | is_other | (F.col("error_code") == ErrorCode.KEY_WITHOUT_GROUP.value)).isEmpty():
+        raise InputError(
+            f"{name} has no record with a key that a group coordinator writes",
+            f"check that it is `{TOPIC}`: pass a copy of that topic, or the topic itself",
+        )
+
+
+def known_keys(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield one known key of each batch that has one."""
+    for batch in batches:
+        if (key := known_key(batch["key"])) is not None:
+            yield pa.RecordBatch.from_arrays([pa.array([key], pa.binary())], ["key"])
+
+
+def known_key(keys: pa.Array) -> bytes | None:
+    """Return one of these keys that decodes as the key of its type; None if none does.
+
+    Keys of groups with an empty id do not count: four bytes of a number may look like such a key.
+    """
+    values = pa.nulls(len(keys), pa.binary())
+    for dialect in DIALECTS.values():
+        for group in decode_records(keys, values, dialect).groups:
+            names = group.key.field(0).to_pylist()
+            found = (row for row, name in zip(group.rows.tolist(), names, strict=True) if name)
+            if (row := next(found, None)) is not None:
+                key: bytes = keys[row].as_py()
+                return key
+    return None
+
+
+def _has_local_known_key(copy: Copy) -> bool:
+    """Return whether a file on this machine has a known key; false if the files are elsewhere or unreadable."""
+    keys_of = KINDS[copy.format].local_keys
+    if keys_of is None or not all(_LOCAL.match(file) for file in copy.files):
+        return False
+    try:
+        return any(known_key(keys) is not None for file in copy.files for keys in keys_of(_LOCAL.sub("/", file)))
+    except (EOFError, OSError, InputError, KeyError, ValueError):
+        return False

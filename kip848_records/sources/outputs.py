@@ -1,0 +1,61 @@
+"""Check that a command writes neither into a source, nor into the data folder of a broker."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from kip848_records.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+_PARTITION = re.compile(r"__consumer_offsets-\d+(\..+)?")
+_META = "meta.properties"
+
+
+def check_output(
+    option: str, output: str, sources: Iterable[str], on_this_machine: Callable[[str], Path | None]
+) -> None:
+    """Raise InputError if the path that `option` names is in a source, contains one, or is in a broker's folder.
+
+    A broker reads each folder in its data folder as a partition, and does not start if one is not
+    (`LogManager.loadLogs`, `LocalLog.parseTopicPartitionName`). The next run would read tables in a source as part of
+    it. `on_this_machine` returns the local path of a path, None if it is elsewhere: such paths are compared as text.
+    Symbolic links are followed.
+    """
+    local = on_this_machine(output)
+    place = _parts(output) if local is None else local.resolve().parts
+    for source in sources:
+        local_source = on_this_machine(source)
+        if (local is None) != (local_source is None):
+            continue
+        source_place = _parts(source) if local_source is None else local_source.resolve().parts
+        if place[: len(source_place)] == source_place:
+            relation = "is" if place == source_place else "lies in"
+            raise InputError.output_at_source(option, output, relation, source)
+        if source_place[: len(place)] == place:
+            raise InputError.output_at_source(option, output, "holds", source)
+    if local is not None:
+        _check_broker_folder(option, output, local.resolve())
+
+
+def _check_broker_folder(option: str, output: str, place: Path) -> None:
+    for folder in (place, *place.parents):
+        if found := _broker_marker(folder):
+            raise InputError.output_in_broker_folder(option, output, str(folder), found)
+
+
+def _broker_marker(folder: Path) -> str | None:
+    """Return the name of the file or folder that identifies a broker's data folder, or one of its partitions."""
+    if _PARTITION.fullmatch(folder.name):
+        return folder.name
+    if os.path.isfile(folder / _META):  # noqa: PTH113 - does not raise if a parent folder cannot be searched
+        return _META
+    return next((each.name for each in folder.glob("__consumer_offsets-*") if _PARTITION.fullmatch(each.name)), None)
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part not in {"", "."})

@@ -1,0 +1,34 @@
+"""The table `anomaly`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kip848_records.replay.rows import Anomaly
+from kip848_records.tables.columns import BOOLEAN, GROUP, INT, OFFSET, PARTITION, STRING, TIMESTAMP, Column, TableSpec
+
+ANOMALY: Final = TableSpec(
+    "anomaly",
+    "Every fact in the log that contradicts the protocol",
+    ("cluster", "partition", "offset", "kind", "member_id"),
+    (
+        *GROUP,
+        Column(
+            "kind",
+            STRING,
+            "two_owners, epoch_went_back, member_epoch_ahead, assignment_ahead, target_overlap, names_and_regex, "
+            "assignor_versions, record_not_loadable",
+            required=True,
+        ),
+        PARTITION,
+        OFFSET,
+        Column("at", TIMESTAMP, "When (UTC)"),
+        Column("member_id", STRING, "Member id, in full; null if the whole group is affected"),
+        Column("epoch", INT, "The epoch concerned"),
+        Column("expected", STRING, "What the protocol requires"),
+        Column("seen", STRING, "What the log contains"),
+        Column("is_proven", BOOLEAN, "Whether no record of the group is missing there", required=True),
+    ),
+    row=Anomaly,
+    ended_at="anomaly.at",  # a keyword of DuckDB, unless it is qualified
+)

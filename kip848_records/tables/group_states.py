@@ -1,0 +1,95 @@
+"""The tables `group_state` and `group_state_timeline`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kip848_records.replay.rows import GroupState, GroupStateInterval
+from kip848_records.tables.columns import (
+    BIGINT,
+    BOOLEAN,
+    CLOCK_SKEW,
+    GROUP,
+    GROUP_TYPE,
+    HISTORY,
+    INT,
+    OFFSET,
+    PARTITION,
+    STATE,
+    STRING,
+    TIMESTAMP,
+    Column,
+    TableSpec,
+)
+
+GROUP_STATE_TIMELINE: Final = TableSpec(
+    "group_state_timeline",
+    "Every interval in which a consumer or classic group was in one state",
+    ("cluster", "group_id", "incarnation", "from_offset"),
+    (
+        *GROUP,
+        GROUP_TYPE,
+        PARTITION,
+        STATE,
+        Column("from_at", TIMESTAMP, "When the group entered this state (UTC)"),
+        Column("from_offset", BIGINT, "Offset of the record that caused it", required=True),
+        Column("to_at", TIMESTAMP, "When the group left the state; null: not yet (UTC)"),
+        Column("duration_ms", BIGINT, "From from_at to to_at, or to the capture if it has not ended, in ms"),
+        HISTORY,
+        CLOCK_SKEW,
+    ),
+    row=GroupStateInterval,
+    ended_at="to_at",
+)
+
+GROUP_STATE: Final = TableSpec(
+    "group_state",
+    "The present state of every consumer and classic group that was not deleted",
+    ("cluster", "group_id", "partition"),
+    (
+        *GROUP,
+        GROUP_TYPE,
+        PARTITION,
+        Column("offset", OFFSET.type, "Offset of the last record that was replayed", required=True),
+        STATE,
+        Column("since", TIMESTAMP, "Start of the state; Assigning and Reconciling count as one, not converged (UTC)"),
+        Column("group_epoch", INT, "Group epoch; null for classic groups, or if the log does not show it"),
+        Column("assignment_epoch", INT, "Epoch of the target assignment, with nulls as group_epoch"),
+        Column("generation", INT, "Generation of a classic group"),
+        Column("members", INT, "Members; null if records are missing that compaction would have kept"),
+        Column("converged_members", INT, "Members that own exactly their target at the assignment epoch"),
+        Column("members_away", INT, "Static members that went away and may come back (member epoch -2)"),
+        Column(
+            "waits_for_away_only",
+            BOOLEAN,
+            "Whether the group is Reconciling only because static members are away",
+            required=True,
+        ),
+        Column(
+            "group_id_hash",
+            BIGINT,
+            "Hash of the group id, which determines its partition: the remainder by the number of partitions of "
+            "__consumer_offsets",
+            required=True,
+        ),
+        Column("records", BIGINT, "Records of the group in the log", required=True),
+        Column("operations", BIGINT, "Operations of the group in the log", required=True),
+        Column("largest_operation_bytes", BIGINT, "Bytes of keys and values of its largest operation", required=True),
+        Column("largest_operation_offset", BIGINT, "Offset of the first record of that operation"),
+        Column("complete_from", BIGINT, "From this offset on no record of the group is missing; null: some may be"),
+        Column("has_full_history", BOOLEAN, "Whether no record of its present incarnation is missing", required=True),
+        Column(
+            "has_lost_prefix",
+            BOOLEAN,
+            "Whether records of this incarnation are missing that compaction would have kept",
+            required=True,
+        ),
+        Column(
+            "history",
+            STRING,
+            "right_censored: the beginning was seen; censored: it may have been in this state before since",
+            required=True,
+        ),
+    ),
+    row=GroupState,
+)

@@ -1,0 +1,77 @@
+"""The location of tables: a folder, one subfolder each, or a schema of a catalog such as Databricks' Unity Catalog.
+
+A location is a text: the path of a folder, or ``catalog:main.kafka``.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Final
+
+from kip848_records.paths import URI
+from kip848_records.tables.errors import TablesError
+
+_CATALOG: Final = "catalog:"
+
+
+def schema_place(catalog: str, schema: str) -> str:
+    """Return the location for a schema of a catalog."""
+    return f"{_CATALOG}{_identifier(catalog)}.{_identifier(schema)}"
+
+
+def is_schema(place: str) -> bool:
+    """Return whether a location is a schema of a catalog, not a folder."""
+    return place.startswith(_CATALOG)
+
+
+def schema_name(place: str) -> str:
+    """Return the name of a schema in Spark's SQL."""
+    return place.removeprefix(_CATALOG)
+
+
+def place_text(place: str) -> str:
+    """Return a location in readable form: a folder ends in a slash."""
+    return schema_name(place) if is_schema(place) else f"{place.rstrip('/')}/"
+
+
+def place_arguments(place: str) -> str:
+    """Return a location as arguments of a command, quoted for a shell."""
+    if not is_schema(place):
+        return shlex.quote(place)
+    names = re.findall(r"`(?:[^`]|``)*`|\w+", schema_name(place))
+    catalog, schema = (name[1:-1].replace("``", "`") if name[0] == "`" else name for name in names)
+    return f"--catalog {shlex.quote(catalog)} --schema {shlex.quote(schema)}"
+
+
+def work_folder(place: str, scratch: str | None) -> str:
+    """Return the folder for intermediate files, `scratch` for a schema; raises InputError if there is none."""
+    if not is_schema(place):
+        return place
+    if scratch is None:
+        raise TablesError.no_scratch(place_text(place))
+    return scratch
+
+
+def sql_name(place: str, table: str) -> str:
+    """Return the name of a table in Spark's SQL."""
+    if is_schema(place):
+        return f"{schema_name(place)}.{table}"
+    return f"delta.`{table_path(place, table).replace('`', '``')}`"
+
+
+def table_path(place: str, table: str) -> str:
+    """Return the absolute path of a table, because Delta reads a relative path as the name of a table."""
+    folder = place if URI.match(place) else str(Path(place).absolute())
+    return f"{folder.rstrip('/')}/{table}"
+
+
+def _identifier(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f"`{name.replace('`', '``')}`"
+
+
+def sql_string(text: str) -> str:
+    """Return a text as a literal of Spark's SQL."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -1,0 +1,94 @@
+"""The table `log`, from which all others are derived."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql.types import ArrayType, StructType
+
+from kip848_records.sources.log import LOG_SCHEMA
+from kip848_records.tables.audit_runs import RUN
+from kip848_records.tables.columns import BIGINT, BOOLEAN, CLUSTER, STRING, STRINGS, Column, TableSpec
+
+RUN_INFO: Final = (
+    StructType()
+    .add("is_copy", BOOLEAN)
+    .add("sources", STRINGS)
+    .add("topic_id", STRING)
+    .add("version", STRING)
+    .add("dialect", STRING)
+    .add("offset_commits", BOOLEAN)
+    .add("read_ms", BIGINT)
+    .add("captured_ms", BIGINT)
+    .add("kept_since_ms", BIGINT)
+    .add("is_pruning", BOOLEAN)
+    .add("is_archived", BOOLEAN)
+    .add("record_tables", BOOLEAN)
+    .add("names", ArrayType(StructType().add("topic_id", STRING).add("topic", STRING).add("source", STRING)))
+)
+"""The facts about a run: see `log.runs.RunInfo`."""
+
+PARTITION_READ: Final = (
+    StructType()
+    .add("from_offset", BIGINT)
+    .add("until_offset", BIGINT)
+    .add("last_ms", BIGINT)
+    .add("note", STRING)
+    .add("first_offset", BIGINT)
+    .add("range_from", BIGINT)
+    .add("is_gapless", BOOLEAN)
+    .add("first_repeated_key", BIGINT)
+    .add("compaction_probe", BIGINT)
+    .add("kept_from", BIGINT)
+    .add("is_tombstone_gap", BOOLEAN)
+)
+"""The range that a run read of one partition of a live topic: see `log.runs.PartitionRead`."""
+
+RECORD, OFFSET_COMMIT, KNOWLEDGE = "record", "offset_commit", "knowledge"
+"""Values of `content`."""
+
+_COMMENTS: Final = {
+    "partition": "Partition of __consumer_offsets",
+    "offset": "Offset of the record",
+    "timestamp": "When the record was appended, by the coordinator's clock (UTC)",
+    "timestamp_type": "0: creation time; 1: append time",
+    "key": "The key's bytes",
+    "value": "The value's bytes; null for a tombstone",
+    "key_type": "Record type: the first two bytes of the key",
+    "group_id": "Group id, in full; null if the key has none",
+    "transaction": "none, committed, aborted, pending (no marker yet); unknown: the source does not show markers",
+    "producer_id": "Transactional or idempotent producer; null if the source does not show it",
+    "control": "commit, abort, unknown: a marker of a transaction; null for records",
+    "error_code": "Why the row does not count as a record; null for all others",
+    "error": "The error as text",
+    "leader_epoch": "Partition leader epoch of its batch; null if the source does not show it",
+    "copies": "Copies of the log that hold the row; null for a live topic",
+    "file": "The range that one file, or one copy of a partition, covers; null for records",
+}
+
+LOG: Final = TableSpec(
+    "log",
+    "Every row of a group as read, from which the other tables of its cluster are derived. Separate rows hold the "
+    "facts about each run and the ranges that it read",
+    ("cluster", "run", "partition", "offset"),
+    (
+        CLUSTER,
+        Column(
+            "content",
+            STRING,
+            "record, offset_commit, or knowledge: a row of `run_info`, `read` or `file`",
+            required=True,
+        ),
+        RUN,
+        *(Column(field.name, field.dataType, _COMMENTS[field.name]) for field in LOG_SCHEMA),
+        Column(
+            "is_inferred",
+            BOOLEAN,
+            "Whether the log no longer has the record. When the topic was read again, a key was missing, so its "
+            "deletion is inferred: at the first free offset after the earlier read, with the time of the later one",
+            required=True,
+        ),
+        Column("run_info", RUN_INFO, "The facts about a run; null for all other rows"),
+        Column("read", PARTITION_READ, "The range that a run read of a live partition; null for all other rows"),
+    ),
+)

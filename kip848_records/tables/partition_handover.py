@@ -1,0 +1,79 @@
+"""The table `partition_handover`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.replay.rows import PartitionHandover
+from kip848_records.tables.arrow import named, with_column
+from kip848_records.tables.columns import (
+    BIGINT,
+    BOOLEAN,
+    CLOCK_SKEW,
+    GROUP,
+    HISTORY,
+    INT,
+    STRING,
+    TIMESTAMP,
+    Column,
+    TableSpec,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def _with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
+    return with_column(rows, "topic", named(rows["topic_id"], topics))
+
+
+PARTITION_HANDOVER: Final = TableSpec(
+    "partition_handover",
+    "Every change of a topic partition's owner in a group, and every gap without an owner that is open at the end. An "
+    "owner is a member that has the partition assigned or pending revocation",
+    ("cluster", "group_id", "incarnation", "topic_id", "partition", "acquired_offset", "released_offset"),
+    (
+        *GROUP,
+        Column("topic_id", STRING, "Topic id as Kafka prints it (URL-safe base64)", required=True),
+        Column("topic", STRING, "Topic name; the topic id if no name is known", required=True),
+        Column("partition", INT, "Partition of the topic", required=True),
+        Column("offsets_partition", INT, "Partition of __consumer_offsets", required=True),
+        Column(
+            "acquired_offset",
+            BIGINT,
+            "Offset of the new owner's record, in __consumer_offsets; null: it has no new owner",
+        ),
+        Column("from_member", STRING, "Member id of the previous owner; null: the first owner seen"),
+        Column(
+            "released_at",
+            TIMESTAMP,
+            "When the previous owner released it, or went away if static (UTC). Null if it had not released it by "
+            "acquired_at: two members claimed it at once",
+        ),
+        Column("released_offset", BIGINT, "Offset of the record that released it, in __consumer_offsets"),
+        Column("to_member", STRING, "Member id of the new owner; null: none by the end of the gap or the log"),
+        Column("acquired_at", TIMESTAMP, "When the new owner acquired it (UTC)"),
+        Column(
+            "unowned_ms",
+            BIGINT,
+            "From released_at to acquired_at, or to the capture while it has no owner, in ms. A lower bound: the log "
+            "does not show how long a member was dead before its session expired. Null for a first acquisition",
+        ),
+        Column(
+            "wanted",
+            BOOLEAN,
+            "Whether it was in some member's target when it was released or when the gap ended; otherwise unowned_ms "
+            "is no loss. Null for a first acquisition",
+        ),
+        Column("wanted_ms", BIGINT, "The part of unowned_ms in which it was in some member's target, in ms"),
+        Column("group_epoch", INT, "Member epoch of the new owner"),
+        HISTORY,
+        CLOCK_SKEW,
+    ),
+    row=PartitionHandover,
+    ended_at=(
+        "coalesce(acquired_at, CASE WHEN history NOT IN ('right_censored', 'censored') "
+        "THEN timestamp_millis(unix_millis(released_at) + unowned_ms) END)"
+    ),
+    complete=_with_topics,
+)

@@ -1,0 +1,36 @@
+"""The table `partition_history`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kip848_records.tables.columns import BIGINT, BOOLEAN, CLUSTER, PARTITION, STRING, Column, TableSpec
+
+PARTITION_HISTORY: Final = TableSpec(
+    "partition_history",
+    "The range that each copy of the log holds of each partition, and where the history of its groups becomes complete",
+    ("cluster", "partition", "copy"),
+    (
+        CLUSTER,
+        PARTITION,
+        Column("copy", STRING, "The path from which it was read, down to one broker's data folder", required=True),
+        Column("first_offset", BIGINT, "Start of the copy; for rows of the Kafka source, the first offset read"),
+        Column("last_offset", BIGINT, "Last offset covered; for rows of the Kafka source, the last offset read"),
+        Column("complete_from", BIGINT, "From here to last_offset no record is missing; null: not known"),
+        Column(
+            "log_start_missing",
+            BOOLEAN,
+            "Whether the log's start is missing, not compacted; null: the log does not show it",
+        ),
+        Column(
+            "stale_from", BIGINT, "Base copy: records from here on that it lacks do not count; null: not the base copy"
+        ),
+        Column(
+            "is_base",
+            BOOLEAN,
+            "Whether history starts with this copy. Rows that only other copies hold, from stale_from to its "
+            "complete_from, do not count for states and timelines",
+            required=True,
+        ),
+    ),
+)

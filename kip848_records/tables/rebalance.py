@@ -1,0 +1,89 @@
+"""The table `rebalance`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql.types import ArrayType, StructType
+
+from kip848_records.replay.rows import Rebalance
+from kip848_records.tables.columns import (
+    BIGINT,
+    BOOLEAN,
+    CLOCK_SKEW,
+    GROUP,
+    GROUP_TYPE,
+    HISTORY,
+    INT,
+    PARTITION,
+    STRING,
+    STRINGS,
+    TIMESTAMP,
+    Column,
+    TableSpec,
+)
+
+_BLOCKERS: Final = ArrayType(
+    StructType()
+    .add("member_id", STRING)
+    .add("client_id", STRING)
+    .add("client_host", STRING)
+    .add("instance_id", STRING)
+    .add("late_ms", BIGINT)
+    .add("blocked_ms", BIGINT)
+    .add("held_up", INT)
+    .add("revoke_ms", BIGINT)
+    .add("away_ms", BIGINT)
+    .add("last_state", STRING)
+)
+
+REBALANCE: Final = TableSpec(
+    "rebalance",
+    "Every rebalance: the epochs of a group that ended with one operation (it became Stable or Empty, or was deleted), "
+    "or that are open together at the end",
+    ("cluster", "group_id", "incarnation", "group_type", "began_offset"),
+    (
+        *GROUP,
+        GROUP_TYPE,
+        PARTITION,
+        Column("began_at", TIMESTAMP, "When its first epoch was bumped (UTC)"),
+        Column("began_offset", BIGINT, "Offset of the record of that bump", required=True),
+        Column("first_epoch", INT, "Its first epoch"),
+        Column("last_epoch", INT, "Its last epoch"),
+        Column("epochs", INT, "Number of its epochs", required=True),
+        Column("causes", STRINGS, "Distinct causes of its epochs, in their order"),
+        Column("trigger_member_ids", STRINGS, "Distinct members that caused them, in their order"),
+        Column("ended_at", TIMESTAMP, "When it ended (UTC); null while it is open"),
+        Column("ended_offset", BIGINT, "Offset of the last record of the operation that ended it"),
+        Column(
+            "outcome",
+            STRING,
+            "converged, emptied, deleted, downgraded, open; null: it ended before the history is complete",
+        ),
+        Column("duration_ms", BIGINT, "From began_at to ended_at, or to the capture while open; at least, if censored"),
+        Column("started_empty", BOOLEAN, "Whether the group had no members before the first bump"),
+        Column("members_before", INT, "Members before the first bump"),
+        Column("members", INT, "Members at the end, or before the operation that emptied or deleted the group"),
+        Column("members_waited", INT, "Members that were ever in UNRELEASED_PARTITIONS during it", required=True),
+        Column("partitions_moved", INT, "Partitions that its assignments gave to another owner; null: unknown"),
+        Column("unowned_ms", BIGINT, "Partition-milliseconds without an owner, while in some member's target"),
+        Column("longest_unowned_ms", BIGINT, "The longest of these gaps, in ms"),
+        Column("assigning_ms", BIGINT, "Time in which the group waited for an assignment, not for a member"),
+        Column("late_ms", BIGINT, "Time in which at least one member was late. With assigning_ms it is duration_ms"),
+        Column(
+            "blockers",
+            _BLOCKERS,
+            "The 20 members that blocked it most: late_ms, time late; blocked_ms, time in which they held a partition "
+            "that another member awaited; held_up, how many members; last_state, their last state while blocking",
+        ),
+        Column("blockers_count", INT, "Number of members that blocked it", required=True),
+        HISTORY,
+        CLOCK_SKEW,
+        Column(
+            "leader_changed", BOOLEAN, "Whether another broker led the partition at its end; null: the source lacks it"
+        ),
+    ),
+    row=Rebalance,
+    # A rebalance without an outcome ended before the history is complete.
+    ended_at="CASE WHEN coalesce(outcome, '') NOT IN ('open', 'unknown') THEN coalesce(ended_at, began_at) END",
+)

@@ -1,0 +1,109 @@
+"""The table `rebalance_lag`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import ArrayType, StructType
+
+from kip848_records.replay.rows import RebalanceLag
+from kip848_records.tables.arrow import named, with_column
+from kip848_records.tables.columns import (
+    BIGINT,
+    BOOLEAN,
+    CLIENT,
+    CLOCK_SKEW,
+    GROUP,
+    HAS_ENDED,
+    HISTORY,
+    INT,
+    MEMBER_ID,
+    PARTITION,
+    REBALANCE_TIMEOUT,
+    STRING,
+    STRINGS,
+    TIMESTAMP,
+    Column,
+    TableSpec,
+)
+
+_AWAITED: Final = ArrayType(
+    StructType()
+    .add("topic_id", STRING)
+    .add("topic", STRING)
+    .add("partition", INT)
+    .add("owner", STRING)
+    .add("released_at", TIMESTAMP)
+)
+_AWAITED_ARROW: Final = to_arrow_type(_AWAITED).value_type
+
+
+def _with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Add topic names to `awaited`; it is null if the member awaits nothing."""
+    lists = rows["awaited"]
+    lengths = pc.fill_null(pc.list_value_length(lists), 0)
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
+    awaited = pa.RecordBatch.from_struct_array(lists.flatten())
+    awaited = with_column(awaited, "topic", named(awaited["topic_id"], topics))
+    columns = [awaited[field.name].cast(field.type) for field in _AWAITED_ARROW]
+    elements = pa.StructArray.from_arrays(columns, fields=list(_AWAITED_ARROW))
+    return with_column(rows, "awaited", pa.ListArray.from_arrays(offsets, elements, mask=pc.equal(lengths, 0)))
+
+
+REBALANCE_LAG: Final = TableSpec(
+    "rebalance_lag",
+    "How long each member took to reconcile each target assignment that was written during its membership, and which "
+    "members blocked it",
+    ("cluster", "group_id", "incarnation", "group_epoch", "member_id"),
+    (
+        *GROUP,
+        Column("group_epoch", INT, "Epoch of the assignment", required=True),
+        MEMBER_ID,
+        PARTITION,
+        Column("target_at", TIMESTAMP, "When the assignment was written (UTC)"),
+        Column("reconciled_at", TIMESTAMP, "When the member owned exactly its target, at this epoch or later (UTC)"),
+        Column(
+            "status",
+            STRING,
+            "reconciled; left: the member or the group was gone first; open: neither by the end of the log; unknown: "
+            "the log does not show it. Null: it ended before the history is complete",
+        ),
+        Column("superseded", BOOLEAN, "Whether a later assignment was written before this row ended", required=True),
+        Column("first_bumped_at", TIMESTAMP, "When the oldest epoch that this assignment answers was bumped (UTC)"),
+        Column(
+            "behind_since",
+            TIMESTAMP,
+            "Since when the member has been behind: first_bumped_at of its oldest assignment that was not reconciled "
+            "when this one was written (UTC)",
+        ),
+        Column("lag_ms", BIGINT, "From first_bumped_at to reconciled_at, or to the capture while open; else null"),
+        Column(
+            "revoke_ms",
+            BIGINT,
+            "Time in UNREVOKED_PARTITIONS since target_at, in ms: asked to revoke partitions, and not away meanwhile",
+        ),
+        Column("wait_ms", BIGINT, "Time in UNRELEASED_PARTITIONS since target_at, in ms: waiting for other members"),
+        Column(
+            "blocked_by",
+            STRINGS,
+            "Ids of members that held partitions for which this one waited; if open, of those that still hold one",
+            required=True,
+        ),
+        Column(
+            "awaited",
+            _AWAITED,
+            "If open in UNRELEASED_PARTITIONS: the partitions it waits for; owner null: no member has it, since "
+            "released_at if that was seen. topic is the id if no name is known",
+        ),
+        *CLIENT,
+        REBALANCE_TIMEOUT,
+        HISTORY,
+        CLOCK_SKEW,
+    ),
+    row=RebalanceLag,
+    ended_at=f"CASE WHEN {HAS_ENDED} THEN coalesce(reconciled_at, target_at) END",
+    complete=_with_topics,
+)

@@ -1,0 +1,39 @@
+"""Every table that an audit writes, by name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kip848_records.tables.anomaly import ANOMALY
+from kip848_records.tables.audit_runs import AUDIT_RUNS
+from kip848_records.tables.epoch_timeline import EPOCH_TIMELINE
+from kip848_records.tables.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
+from kip848_records.tables.latest_state import LATEST_STATE
+from kip848_records.tables.log import LOG
+from kip848_records.tables.members import MEMBER_STATE_TIMELINE, MEMBERSHIP, REGEX_RESOLUTION
+from kip848_records.tables.partition_handover import PARTITION_HANDOVER
+from kip848_records.tables.partition_history import PARTITION_HISTORY
+from kip848_records.tables.rebalance import REBALANCE
+from kip848_records.tables.rebalance_lag import REBALANCE_LAG
+from kip848_records.tables.records import RECORD_TABLES, record_spec
+from kip848_records.tables.topic_name import TOPIC_NAME
+from kip848_records.tables.undecoded import QUARANTINE, UNKNOWN_RECORD
+
+REPLAYED: Final = {
+    spec.name: spec
+    for spec in (
+        *(EPOCH_TIMELINE, REBALANCE_LAG, PARTITION_HANDOVER, REBALANCE, GROUP_STATE_TIMELINE, GROUP_STATE),
+        *(MEMBERSHIP, MEMBER_STATE_TIMELINE, REGEX_RESOLUTION, ANOMALY),
+        *(LATEST_STATE, QUARANTINE, UNKNOWN_RECORD),
+    )
+}
+"""The tables whose rows the replay emits."""
+
+DERIVED: Final = {**REPLAYED, PARTITION_HISTORY.name: PARTITION_HISTORY, TOPIC_NAME.name: TOPIC_NAME}
+"""The tables that are derived from the log: each run replaces the cluster's rows in them."""
+
+DEFAULT: Final = {LOG.name: LOG, AUDIT_RUNS.name: AUDIT_RUNS, **DERIVED}
+"""The tables that every audit writes."""
+
+TABLES: Final = {**DEFAULT, **{name: record_spec(name) for name in RECORD_TABLES}}
+"""Every table, including those of record types, which are written on request."""

@@ -1,0 +1,59 @@
+"""Every expectation gives the same rows on both engines, and in every time zone, on the logs of all cases."""
+
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from kip848_records.expectations import EXPECTATIONS
+from kip848_records.queries.duck import DuckTables
+from kip848_records.queries.spark import SparkTables
+from tests.expectations.conftest import CLUSTER, EARLY
+from tests.expectations.evaluated import evaluated
+from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
+
+OF_DRAFTS = ("names_or_regex", "assignor_versions")
+# What all groups share, and so has one verdict, or what the logs of the cases have no other verdict of.
+SOME_VERDICTS = {"audit_is_recent": {PASS}, "group_in_its_partition": {UNKNOWN}}
+
+
+@contextmanager
+def zone(name, classic):
+    """Let this process and the JVM be in a time zone."""
+    zones = classic.sparkContext._jvm.java.util.TimeZone
+    before = zones.getDefault()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", name)
+        time.tzset()
+        zones.setDefault(zones.getTimeZone(name))
+        try:
+            yield
+        finally:
+            zones.setDefault(before)
+    time.tzset()
+
+
+@pytest.fixture(scope="session")
+def engines(audited, classic):
+    out, _ = audited
+    return DuckTables(str(out)), SparkTables(classic, str(out))
+
+
+@pytest.mark.parametrize("expectation", EXPECTATIONS, ids=[each.name for each in EXPECTATIONS])
+def test_an_expectation(engines, classic, settings, expectation):
+    setting = settings[expectation.name]
+    patterns = {"*c*e*": replace(setting, severity="warn"), "?x!*": setting}
+    setting = replace(setting, severity="error", groups=patterns)
+    cluster = EARLY if expectation.name in OF_DRAFTS else CLUSTER
+
+    def rows(tables, name):
+        with zone(name, classic):
+            return [tuple(row) for row in evaluated(tables, expectation, setting, cluster=cluster)]
+
+    duck, spark = engines
+    found = rows(duck, "UTC")
+    assert rows(duck, "Asia/Tokyo") == found
+    # A job of Spark takes longer: it is asked where the zone would show.
+    assert rows(spark, "Asia/Tokyo") == found
+    assert {row[0] for row in found} == SOME_VERDICTS.get(expectation.name, {PASS, VIOLATION, UNKNOWN})

@@ -1,0 +1,104 @@
+"""Both engines give the same answers to one text, and see the versions that belong together."""
+
+import errno
+from datetime import datetime, timezone
+
+import pytest
+from deltalake import DeltaTable
+
+from kip848_records.errors import InputError
+from kip848_records.queries.duck import DuckTables
+from kip848_records.queries.engines import open_tables
+from kip848_records.queries.spark import SparkTables
+from kip848_records.queries.tables import words
+from kip848_records.report.page.contents import contents
+from tests.audits import CLUSTERS
+
+DEMO = CLUSTERS["kafka-4.3.1"]
+TEXTS = {
+    "nulls": "SELECT group_id, group_epoch, state FROM group_state ORDER BY group_epoch, group_id, partition",
+    "nulls_last": "SELECT group_id, group_epoch FROM group_state ORDER BY group_epoch DESC, group_id, partition",
+    "times": "SELECT began_at, unix_millis(began_at) AS ms, unix_seconds(began_at) AS s FROM rebalance "
+    "ORDER BY began_at, group_id, began_offset",
+    "lists": "SELECT group_id, cause, size(explode_) AS n FROM (SELECT group_id, array_sort(causes) AS explode_, "
+    "array_join(causes, ', ') AS cause, began_offset FROM rebalance) ORDER BY group_id, began_offset",
+    "structs": "SELECT group_id, blocker.member_id, blocker.late_ms "
+    "FROM (SELECT group_id, explode(blockers) AS blocker FROM rebalance) ORDER BY 1, 2, 3",
+    "sums": "SELECT group_id, CAST(sum(duration_ms) AS bigint) AS total, round(percentile(duration_ms, 0.95)) AS p95, "
+    "avg(duration_ms) / 3 AS third FROM rebalance GROUP BY group_id ORDER BY group_id",
+    "division": "SELECT group_epoch, group_epoch / 2 AS half FROM epoch_timeline WHERE group_id = :group "
+    "ORDER BY group_epoch, partition",
+    "conditional": "SELECT count_if(outcome = 'open') AS open, max_by(group_id, duration_ms) AS slowest, "
+    "min_by(group_id, (duration_ms, group_id)) AS quickest FROM rebalance WHERE duration_ms IS NOT NULL",
+    "with": "WITH open AS (SELECT * FROM rebalance WHERE outcome = 'open') "
+    "SELECT group_id, concat('is :group ', outcome) AS said FROM open ORDER BY group_id, began_offset",
+    "comment": "-- One row per outcome.\n-- WITH is the first word.\nWITH o AS (SELECT outcome FROM rebalance) "
+    "SELECT outcome, count(*) AS n FROM o GROUP BY outcome ORDER BY outcome",
+}
+
+
+@pytest.fixture
+def duck(audits):
+    return DuckTables(str(audits.out))
+
+
+@pytest.fixture
+def spark_tables(classic, audits):
+    return SparkTables(classic, str(audits.out))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("cluster", [DEMO, None], ids=["one", "all"])
+def test_both_engines_give_the_same_answer(duck, spark_tables, name, cluster):
+    answers = [tables.arrow(TEXTS[name], cluster, group="churn").to_pylist() for tables in (duck, spark_tables)]
+    assert answers[0] == answers[1] != []
+
+
+def test_both_engines_give_the_same_page(duck, spark_tables):
+    assert contents(duck, None, cluster=DEMO) == contents(spark_tables, None, cluster=DEMO)
+
+
+def test_the_runs_are_those_of_the_audits(duck, spark_tables):
+    assert [run.cluster for run in duck.chosen_runs()] == sorted(CLUSTERS.values())
+    assert duck.runs() == spark_tables.runs()
+
+
+def test_a_query_sees_the_version_that_the_run_names(duck, audits):
+    (run,) = duck.chosen_runs(DEMO)
+    table = DeltaTable(audits.out / "group_state")
+    assert run.table_versions["group_state"] <= table.version()
+    assert duck.rows("SELECT count(*) AS n FROM group_state", DEMO)[0].n == len(
+        audits.rows("kafka-4.3.1", "group_state")
+    )
+
+
+def test_where_delta_rs_cannot_open_them_spark_does_and_says_why(classic, audits, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EACCES, "no credentials")
+
+    monkeypatch.setattr("kip848_records.queries.duck.DeltaTable", refuse)
+    notes = []
+    opened = open_tables(str(audits.out), session=lambda: classic, note=notes.append)
+    assert (opened.engine, len(notes)) == ("spark", 1)
+    assert "no credentials" in notes[0]
+    with pytest.raises(InputError, match=r"DuckDB cannot read .*no credentials"):
+        open_tables(str(audits.out), "duckdb", session=lambda: classic, note=notes.append)
+
+
+def test_a_folder_without_tables(tmp_path):
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(InputError, match="has no table audit_runs"):
+            DuckTables(str(folder)).runs()
+
+
+def test_words_of_texts_and_comments_are_no_tables():
+    assert list(words("SELECT 'log' -- rebalance\nFROM x")) == ["select", "from", "x"]
+
+
+def test_parameters_of_every_kind(duck):
+    now = datetime(2026, 11, 21, 8, 18, 50, tzinfo=timezone.utc)
+    (row,) = duck.rows(
+        "SELECT :a AS a, :b AS b, count_if(began_at < :now) AS n FROM rebalance", DEMO, a="'", b=2, now=now
+    )
+    assert (row.a, row.b) == ("'", 2)
+    assert row.n > 0

@@ -1,0 +1,43 @@
+"""Every question of the reports has one answer, whichever engine is asked."""
+
+from datetime import datetime, timezone
+from importlib.resources import files
+
+import pytest
+
+from kip848_records.queries.duck import DuckTables
+from kip848_records.queries.spark import SparkTables
+from kip848_records.report.sql import query
+from tests.audits import CLUSTERS
+
+TEXTS = sorted(
+    file.name.removesuffix(".sql")
+    for file in files("kip848_records.report.sql").iterdir()
+    if file.name.endswith(".sql")
+)
+PARAMETERS = {
+    "group": "stuck",
+    "partition": 2,
+    "incarnation": 0,
+    "epoch": 4,
+    "open": "open",
+    "converged": "converged",
+    "observed": "observed",
+    "assigning": "Assigning",
+    "reconciling": "Reconciling",
+    "unknown": "unknown",
+    "disputed": "0008",
+    "run": 99,
+    "captured": datetime(2100, 1, 1, tzinfo=timezone.utc),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("cluster", [CLUSTERS["kafka-4.3.1"], None], ids=["one", "all"])
+def test_both_engines_give_the_same_answer(classic, audits, name, cluster):
+    out = str(audits.out)
+    answers = [
+        tables.arrow(query(name), cluster, **PARAMETERS).to_pylist()
+        for tables in (DuckTables(out), SparkTables(classic, out))
+    ]
+    assert answers[0] == answers[1] != []

@@ -1,0 +1,110 @@
+"""What the reader should make of a record, from the JSON that Kafka has of it, by name and one at a time."""
+
+from typing import Any
+
+from kip848_records.replay.records import PartitionNumbers, Record, Role
+
+_KINDS = {
+    **dict.fromkeys((3, 4, 5, 6, 7, 8, 16), "consumer"),
+    2: "classic",
+    **dict.fromkeys(range(9, 16), "share"),
+    **dict.fromkeys((17, *range(19, 24)), "streams"),
+}
+_ROLES = {
+    Role.CLASSIC_GROUP: {2},
+    Role.GROUP_EPOCH: {3, 11, 17},
+    Role.MEMBER: {5, 10, 19},
+    Role.ASSIGNMENT_EPOCH: {6, 12, 20},
+    Role.MEMBER_TARGET: {7, 13, 21},
+    Role.CURRENT_ASSIGNMENT: {8, 14, 22},
+    Role.PARTITION_METADATA: {4},
+    Role.REGULAR_EXPRESSION: {16},
+    Role.OTHER: {9, 15, 23},
+}
+
+
+def expected(key_type: int, key: dict[str, Any], value: dict[str, Any] | None) -> dict[str, Any]:
+    """The fields of a record that its JSON gives, sets of partitions as (topic id, partition)."""
+    return {
+        "kind": _KINDS[key_type],
+        "role": next(role for role, types in _ROLES.items() if key_type in types),
+        "key_type": key_type,
+        "member_id": key.get("memberId"),
+        "value": None if value is None else _value(key_type, value),
+        "regex": key.get("regularExpression"),
+    }
+
+
+def found(record: Record, numbers: PartitionNumbers) -> dict[str, Any]:
+    """The same fields of a record that was read."""
+    fields = {name: getattr(record, name) for name in ("kind", "role", "key_type", "member_id", "regex")}
+    value = record.value
+    if isinstance(value, frozenset):
+        value = _named(value, numbers)
+    elif record.role == Role.CURRENT_ASSIGNMENT and isinstance(value, tuple):
+        value = tuple(_named(item, numbers) if isinstance(item, frozenset) else item for item in value)
+    elif isinstance(value, tuple):
+        value = tuple(value)
+    return {**fields, "value": value}
+
+
+def _named(partitions: frozenset[int], numbers: PartitionNumbers) -> set[tuple[str, int]]:
+    return {numbers.name(number) for number in partitions}
+
+
+def _value(key_type: int, value: dict[str, Any]) -> Any:  # noqa: PLR0911 - one line a type
+    match key_type:
+        case 2:
+            return value["generation"], tuple(m["memberId"] for m in value["members"]), _classic_members(value)
+        case 3 | 11 | 17:
+            return value["epoch"], value.get("metadataHash", 0)
+        case 4:
+            return _topic_names(value["topics"])
+        case 5 | 10:
+            return _member(value)
+        case 6 | 12 | 20:
+            return value["assignmentEpoch"]
+        case 7 | 13:
+            return _partitions(value["topicPartitions"])
+        case 8 | 14:
+            return (
+                value["memberEpoch"],
+                value.get("previousMemberEpoch"),
+                value.get("state"),
+                _partitions(value.get("assignedPartitions", value.get("topicPartitions"))),
+                _partitions(value.get("partitionsPendingRevocation", [])),
+            )
+        case 15:
+            lists = ("initializingTopics", "initializedTopics", "deletingTopics")
+            return _topic_names([topic for name in lists for topic in value.get(name, [])])
+        case 16:
+            return tuple(sorted(value["topics"])), value["version"], value["timestamp"]
+    return True
+
+
+def _classic_members(value: dict[str, Any]) -> tuple[tuple[Any, ...], ...]:
+    names = ("memberId", "groupInstanceId", "clientId", "clientHost", "rebalanceTimeout")
+    return tuple(tuple(member.get(name) for name in names) for member in value["members"])
+
+
+def _member(value: dict[str, Any]) -> tuple[Any, ...]:
+    assignors = (
+        (assignor["name"], assignor["minimumVersion"], assignor["maximumVersion"], assignor["version"])
+        for assignor in value.get("assignors", [])
+    )
+    return (
+        *(value.get(name) for name in ("instanceId", "rackId", "clientId", "clientHost")),
+        tuple(sorted(value["subscribedTopicNames"])),
+        value.get("subscribedTopicRegex") or None,
+        *(value.get(name) for name in ("serverAssignor", "rebalanceTimeoutMs")),
+        value.get("classicMemberMetadata") is not None,
+        tuple(assignors),
+    )
+
+
+def _partitions(topics: list[dict[str, Any]]) -> set[tuple[str, int]]:
+    return {(topic["topicId"], partition % 2**32) for topic in topics for partition in topic["partitions"]}
+
+
+def _topic_names(topics: list[dict[str, Any]]) -> dict[str, str]:
+    return {topic["topicId"]: name for topic in topics if (name := topic.get("topicName"))}

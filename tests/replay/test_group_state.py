@@ -1,0 +1,69 @@
+"""What `group_state` and `group_event` say besides the state."""
+
+import pytest
+
+from kip848_records.replay.states import group_id_hash
+from tests.replay.stories import Story, complete_between
+
+
+@pytest.mark.parametrize(
+    ("group_id", "number"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("hello", 99_162_322),
+        ("group-1", 293_427_299),
+        ("polygenelubricants", 0),  # Java's Integer.MIN_VALUE, of which Kafka makes 0
+        ("__consumer_offsets", 970_371_369),
+        ("grüße", 98_768_023),
+        ("😀", 1_772_899),
+    ],
+)
+def test_the_hash_that_says_a_groups_partition(group_id: str, number: int) -> None:
+    assert group_id_hash(group_id) == number
+
+
+def test_what_a_group_wrote() -> None:
+    story = Story(
+        "operations",
+        """
+        10: 5 a, 3 1, 7 a, 6 1, 8 a 1
+        20: 8 a 1
+        ..
+        20: 8 a 1
+        30: 3 2, 7 a, 6 2, 8 a 2
+        """,
+    )
+    (row,) = story.replay()["GroupState"]
+    assert (row.records, row.operations) == (11, 4)
+    assert (row.largest_operation_bytes, row.largest_operation_offset) == (50, 0)
+    assert (row.complete_from, row.has_full_history, row.has_lost_prefix) == (0, True, False)
+    assert row.group_id_hash == 103
+
+
+@pytest.mark.parametrize(
+    ("ranges", "complete_from", "has_full_history"),
+    [(((0, 100),), 0, True), (((2, 100),), 5, False), (((6, 100),), None, False), (((0, 3), (4, 100)), 5, False)],
+)
+def test_from_where_on_a_group_is_complete(
+    ranges: tuple[tuple[int, int], ...], complete_from: int | None, has_full_history: object
+) -> None:
+    log = """
+        10: 5 a, 3 1, 7 a, 6 1, 8 a 1
+        20: 8 a 1
+    """
+    (row,) = Story("complete", log, coverage=complete_between(*ranges)).replay()["GroupState"]
+    assert (row.complete_from, row.has_full_history) == (complete_from, has_full_history)
+
+
+def test_a_deleted_group_that_is_used_again_is_known_in_full_from_then_on() -> None:
+    log = """
+        10: 5 a, 3 4, 8 a 4
+        20: 8 a x, 7 a x, 6 x, 5 a x, 3 x
+        30: 5 b, 3 1, 7 b, 6 1, 8 b 1
+    """
+    (row,) = Story("again", log, coverage=complete_between((2, 100))).replay()["GroupState"]
+    assert (row.incarnation, row.complete_from, row.has_full_history) == (1, 3, True)
+    head = complete_between((0, 100), log_start_missing=True)
+    (row,) = Story("again", log, coverage=head).replay()["GroupState"]
+    assert (row.incarnation, row.has_full_history, row.has_lost_prefix) == (1, True, False)

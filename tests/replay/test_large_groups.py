@@ -1,0 +1,45 @@
+"""One group of ever so many records takes the memory of a small one, whatever it does."""
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kip848_records.replay.group import GroupReplay
+from kip848_records.replay.records import PartitionCoverage, PartitionNumbers, Record, ReplayInputs
+from tests.replay.large_groups import SHAPES
+from tests.replay.logs import END
+from tests.replay.test_random_logs import limit_rows
+
+COVERAGES = {
+    "complete": PartitionCoverage(((0, END),), last_offset=END - 1),
+    "unknown": PartitionCoverage(),
+    "start missing": PartitionCoverage(((0, END),), log_start_missing=True, last_offset=END - 1),
+}
+
+
+@pytest.mark.parametrize("coverage", COVERAGES)
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+def test_memory_does_not_grow_with_the_records(
+    shape: Callable[[int], Iterator[Record]], coverage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit_rows(monkeypatch, 200)
+    few, rows_of_few = peak_of(shape(250), COVERAGES[coverage])
+    many, rows_of_many = peak_of(shape(1000), COVERAGES[coverage])
+    assert rows_of_many > 3.5 * rows_of_few
+    # Ids of members that were there take some bytes each, also those that triggered a bump; a row some hundred.
+    assert many < few * 1.5 + 100_000 < 60 * rows_of_many + 400_000
+
+
+def peak_of(records: Iterator[Record], coverage: PartitionCoverage) -> tuple[int, int]:
+    """The most memory that a replay held at a time, in bytes, and its rows."""
+    numbers = PartitionNumbers()
+    numbers.topic("topic")
+    group = GroupReplay(ReplayInputs("kafka", 10**13, {0: coverage}), numbers, 0, "group")
+    tracemalloc.start()
+    for record in records:
+        group.replay(record)
+    rows = sum(1 for _ in group.finish())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak, rows

@@ -1,0 +1,75 @@
+"""What holds a rebalance up, from made-up rows, and that the runbook has an entry for everything that is said."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from kip848_records.expectations import EXPECTATIONS
+from kip848_records.report.advice import PATTERNS, MemberNow, advise, client_text
+
+ROOT = Path(__file__).parent.parent.parent
+MINUTE = 60_000
+
+
+def blocker(member="m1", **columns):
+    row = {"member_id": member, "client_id": "stuck-app", "client_host": "/10.0.1.232", "instance_id": None}
+    numbers = {"late_ms": 24 * MINUTE, "blocked_ms": 0, "held_up": 0, "revoke_ms": 0, "away_ms": 0}
+    return row | numbers | {"last_state": "behind"} | columns
+
+
+def rebalance(*blockers, **columns):
+    row = {"assigning_ms": 0, "duration_ms": 24 * MINUTE, "epochs": 1, "causes": ["member_joined"]}
+    return SimpleNamespace(**row | {"blockers": list(blockers)} | columns)
+
+
+def test_a_slow_revocation_names_the_client_and_who_waits():
+    row = rebalance(blocker(held_up=9, last_state="revoking", revoke_ms=23 * MINUTE + 44_000))
+    told = advise(row, {"m1": MemberNow("revoking", 23 * MINUTE + 44_000, 86_400_000)})
+    assert told.pattern == "slow_revocation"
+    assert told.sentence == (
+        "stuck-app @ 10.0.1.232 has been asked to give up partitions for 23 min 44 s; 9 members wait for it"
+    )
+    assert told.next.endswith("the broker fences it only after its rebalance timeout of 1 d")
+    assert told.link == "docs/runbook.md#slow_revocation"
+
+
+@pytest.mark.parametrize(
+    ("now", "pattern"),
+    [
+        (MemberNow("revoking", 5 * MINUTE + 9_000, 5 * MINUTE), "slow_revocation"),
+        (MemberNow("revoking", 5 * MINUTE + 11_000, 5 * MINUTE), "revokes_beyond_timeout"),
+        (MemberNow("behind", MINUTE), "silent_member"),
+        (MemberNow("unknown", MINUTE), "silent_member"),
+        (MemberNow("away", MINUTE), "absent_static_member"),
+        (MemberNow("waiting", MINUTE), "free_partition"),
+        (MemberNow("behind", MINUTE, is_classic=True), "mixed_protocols"),
+    ],
+)
+def test_the_state_at_capture_makes_the_pattern(now, pattern):
+    assert advise(rebalance(blocker()), {"m1": now}).pattern == pattern
+
+
+def test_a_blocker_that_left_or_reconciled_is_none():
+    row = rebalance(blocker("gone"), blocker("done"), blocker("still"))
+    assert advise(row, {"done": MemberNow("reconciled"), "still": MemberNow("behind", 1_000)}).member_id == "still"
+    assert advise(row, {"done": MemberNow("reconciled")}).pattern == "no_evidence"
+    assert advise(rebalance(assigning_ms=9_000)).pattern == "waiting_for_assignment"
+
+
+def test_many_epochs_are_a_storm_unless_one_member_was_late_throughout():
+    assert advise(rebalance(blocker(late_ms=MINUTE), epochs=30)).pattern == "join_leave_storm"
+    assert advise(rebalance(blocker(), epochs=30)).pattern == "silent_member"
+
+
+def test_ids_are_printed_safely_and_whole():
+    assert client_text("app\x1b[31m", None) == "app\\x1b[31m"
+    assert client_text(None, "/::1", "i" * 200) == f"::1 (instance {'i' * 200})"
+    assert advise(rebalance(blocker("m\n1", client_id=None, client_host=None))).who == "member m\\n1"
+
+
+def test_the_runbook_has_an_entry_for_each_pattern_and_each_expectation():
+    headings = re.findall(r"^### `(\w+)`$", (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(set(headings)) == len(headings)
+    assert {*PATTERNS, *(each.name for each in EXPECTATIONS)} == set(headings)

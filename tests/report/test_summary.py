@@ -1,0 +1,174 @@
+"""The summary of made-up tables: thirty lines, the worst first, whatever the size of the cluster."""
+
+import re
+from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from kip848_records.log.runs import PartitionRead
+from kip848_records.queries.duck import DuckTables
+from kip848_records.report.summary import _notes, summary
+from tests import made_tables
+
+CAPTURED = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+
+
+def ago(seconds):
+    return CAPTURED - timedelta(seconds=seconds)
+
+
+def group(name, state="Stable", seconds=60, members=2, converged=2, **columns):
+    row = {"group_id": name, "group_type": "consumer", "state": state, "since": ago(seconds), "members": members}
+    return row | {"converged_members": converged, "history": "right_censored"} | columns
+
+
+def stuck(name, seconds, host="/10.0.0.1", late_ms=60_000):
+    """Rows of a group that a member which revokes holds up."""
+    keys = {"group_id": name, "group_type": "consumer"}
+    blocker = {"member_id": f"{name}-m", "client_id": "stuck-app", "client_host": host, "instance_id": None}
+    numbers = {"late_ms": late_ms, "blocked_ms": late_ms, "held_up": 1, "revoke_ms": late_ms, "away_ms": 0}
+    return {
+        "group_state": group(name, "Reconciling", seconds, converged=0),
+        "rebalance": keys
+        | {
+            "began_offset": 1,
+            "outcome": "open",
+            "duration_ms": seconds * 1000,
+            "epochs": 1,
+            "causes": ["member_joined"],
+        }
+        | {"blockers": [blocker | numbers | {"last_state": "revoking"}], "blockers_count": 1},
+        "member_state_timeline": keys | {"member_id": f"{name}-m", "state": "revoking", "from_offset": 1},
+        "membership": keys | {"member_id": f"{name}-m", "joined_offset": 1, "rebalance_timeout_ms": 300_000},
+    }
+
+
+@pytest.fixture
+def printed(tmp_path):
+    """Write tables and print their summary: its lines."""
+
+    def run(*rows, reads=(), run_number=1, earlier=(), timeline=(), out=tmp_path, **audit):
+        tables = {
+            name: [row[name] for row in rows if name in row]
+            for name in ("group_state", "rebalance", "member_state_timeline", "membership", "quarantine")
+        }
+        runs = [{"run": 1 + n, "captured_at": at} for n, at in enumerate(earlier)]
+        runs.append({"run": run_number, "captured_at": CAPTURED})
+        history = [{"partition": 0, "first_offset": 0, "complete_from": 0}, {"first_offset": 0, "complete_from": 5}]
+        history[1]["partition"] = 1
+        made_tables.write(
+            tmp_path, "c", **tables, audit_runs=runs, group_state_timeline=list(timeline), partition_history=history
+        )
+        counts = {"records": {3: 32_700_000}, "quarantined": 0, "captured_at": CAPTURED, "reads": reads}
+        counts |= {"resumed": False, "skipped": 0, "dialect": "kafka"}
+        options = SimpleNamespace(cluster="c", out=str(out), dialect="kafka")
+        said = SimpleNamespace(options=options, run=run_number, **counts | audit)
+        console = Console(width=1000, highlight=False, color_system=None)
+        with console.capture() as captured:
+            for part in summary(DuckTables(str(tmp_path)), said):
+                console.print(part)
+        return [line.rstrip() for line in captured.get().splitlines()]
+
+    return run
+
+
+def test_five_thousand_groups_fit_thirty_lines_of_eighty_columns(printed):
+    rows = [{"group_state": group(f"group-{n:05}")} for n in range(4_700)]
+    rows += [stuck(f"stuck-{n:05}", 600 + n, f"/10.0.1.{n % 50}") for n in range(300)]
+    finished = {"group_type": "consumer", "outcome": "converged", "history": "observed", "members_before": 2}
+    rows += [
+        {"rebalance": finished | {"group_id": f"group-{n:05}", "began_offset": 1, "duration_ms": n, "epochs": 2}}
+        for n in range(100)
+    ]
+    reads = [PartitionRead(2, n, from_offset=0, until_offset=0, note="compaction removed records") for n in range(50)]
+    lines = printed(*rows, reads=reads, earlier=[ago(9_000)], run_number=2, out="/data/audits of prod")
+    assert len(lines) <= 30, "\n".join(lines)
+    assert max(map(len, lines)) <= 80, "\n".join(lines)
+    assert lines[0] == "CRITICAL  300 of 5,000 groups stuck   c, captured 2026-01-01 12:00:00.000 UTC"
+    assert "50 partitions: compaction removed records" in lines
+    assert re.fullmatch(r"Blocking clients \(3 of 50\) +groups +members waiting +oldest", lines[4])
+    top = next(n for n, line in enumerate(lines) if line.startswith("Stuck groups (10 of 300)"))
+    assert re.fullmatch(r"  stuck-00299 +≥ 14 min 59 s +0/2 +stuck-app @ 10.0.1.49 +1", lines[top + 1])
+    assert "Next   kip848 explain '/data/audits of prod' --group stuck-00299" in lines
+
+
+def test_the_headline_counts_what_is_no_trouble_apart(printed):
+    away = group("away", "Reconciling", waits_for_away_only=True)
+    lines = printed({"group_state": group("fine")}, {"group_state": away}, {"group_state": group("?", "unknown")})
+    assert lines[0].startswith("WARNING  0 of 3 groups stuck   c, captured 2026")
+    assert lines[1] == "1 healthy · 1 waiting for absent static members · 1 insufficient data"
+    assert "Data   32.7 M records · 0 undecodable · 1 of 2 partitions incomplete" in lines
+
+
+def test_all_is_well(printed):
+    lines = printed({"group_state": group("fine")})
+    assert lines[0].startswith("OK  0 of 1 group stuck   c, captured")
+    assert lines[1] == "1 healthy"
+
+
+def test_long_ids_are_whole(printed):
+    name = "g" * 200
+    assert any(name in line.split() for line in printed(stuck(name, 60)))
+
+
+def test_what_changed_since_the_last_run(printed):
+    def was(name, state, **columns):
+        row = {"group_id": name, "group_type": "consumer", "state": state, "from_at": ago(9_000), "from_offset": 1}
+        return row | columns
+
+    timeline = [
+        was("new", "Stable", to_at=ago(60)),
+        was("old", "Reconciling"),
+        was("well", "Reconciling", to_at=ago(60)),
+        was("hidden", "unknown"),
+    ]
+    rows = [*(stuck(name, 60) for name in ("new", "old", "hidden")), {"group_state": group("well")}]
+    reads = [PartitionRead(2, 0, from_offset=0, until_offset=0, note=None)]
+    lines = printed(*rows, reads=reads, earlier=[ago(3_600)], run_number=2, timeline=timeline)
+    assert "Since the last run: 1 newly stuck, 1 recovered, 1 unknown" in lines
+
+
+def lines(parts):
+    return [str(part) for part in parts]
+
+
+@pytest.mark.parametrize("resumed", [True, False])
+def test_a_run_that_finished_an_interrupted_one_says_so(resumed):
+    said = lines(_notes(SimpleNamespace(reads=(), skipped=0, resumed=resumed)))
+    assert said == resumed * [
+        "The previous run was interrupted: this run finished its work, and all tables are complete again"
+    ]
+
+
+def test_where_history_cannot_be_proven_the_partitions_and_the_reason_are_named():
+    def read(partition, first=5, until=9, **known):
+        return PartitionRead(2, partition, from_offset=first, until_offset=until, **known)
+
+    reads = [
+        read(0),
+        read(1, is_gapless=False),
+        read(2, is_gapless=False, first_repeated_key=7),
+        read(3, is_gapless=False, first_repeated_key=5),  # proven from where this run read on
+        read(4, is_gapless=False, first_repeated_key=8),
+        read(5, first=9, is_gapless=False),  # nothing new
+    ]
+    audit = SimpleNamespace(reads=reads, skipped=0, resumed=False)
+    says = (
+        "history is complete only from the first repeated key on; Kafka does not show whether compaction "
+        "removed the offsets before it, or transaction markers occupy them"
+    )
+    assert lines(_notes(audit)) == [f"Partitions 1-2, 4: {says}"]
+    audit.reads = reads[:2]
+    assert lines(_notes(audit)) == [f"Partition 1: {says}"]
+    audit.reads = reads[:1]
+    assert lines(_notes(audit)) == []
+
+
+def test_records_of_another_dialect_are_named_with_the_way_out(printed):
+    key = bytes([0, 8, 0, 1, 103])
+    failed = {"quarantine": {"key": key, "position": 3, "error_code": "value_too_long", "reason": "value: too long"}}
+    said = printed({"group_state": group("g")}, failed, quarantined=1)
+    assert "1 rows do not decode in the dialect kafka: try --dialect auto" in said
+    assert not [line for line in printed({"group_state": group("h")}, quarantined=0) if "dialect" in line]

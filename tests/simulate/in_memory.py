@@ -1,0 +1,33 @@
+"""Simulations of any size without files: the records of groups and the truth, as a scenario's capture has them."""
+
+from kip848_records.simulate.behaviour import GroupScenario, group_id
+from kip848_records.simulate.broker.cluster import offsets_partition
+from kip848_records.simulate.spec import BrokerClock
+from kip848_records.simulate.truth import Truth, collect
+from tests.simulate.scenario import Capture, logged
+
+
+def captured(spec):
+    """The simulation as a capture. It has no offset commits, so offsets are others than in the simulation's files."""
+    groups = [_Observed(spec, number) for number in range(spec.groups)]
+    by_partition = {}
+    for group in groups:
+        by_partition.setdefault(group.partition, []).extend(group.operations)
+    records = [
+        record
+        for partition in sorted(by_partition)
+        for record in logged(partition, sorted(by_partition[partition], key=lambda operation: operation.time))
+    ]
+    for group in groups:
+        group.truth.close(spec.end_ms)
+    return Capture(records, collect(group.truth for group in groups), {}, spec.end_ms, spec.kafka)
+
+
+class _Observed:
+    def __init__(self, spec, number):
+        self.partition = offsets_partition(group_id(spec, number), spec.partitions)
+        scenario = GroupScenario(spec, number, BrokerClock(spec, self.partition))
+        self.truth = Truth(self.partition, scenario.group_id)
+        scenario.watch(self.truth.observers, tuple)
+        scenario.run_until(spec.end_ms - 1_000)
+        self.operations = scenario.clients.coordinator.take()

@@ -1,0 +1,137 @@
+"""What a segment file covers of its partition's log, told by columns: however its batches are grouped."""
+
+import pytest
+
+from kip848_records.protocol.segments.reader import Segment
+from kip848_records.sources import file_coverage
+from kip848_records.sources.file_coverage import FileCoverage, SegmentFile
+from kip848_records.sources.segments import read_file
+from tests.protocol.segment_writer import Record, plain_batch, write_batch, write_marker
+
+BEYOND_ALL_YEARS = 10**18
+
+
+def unreadable(first: int, count: int = 3) -> bytes:
+    """A batch with another CRC than its header's."""
+    batch = bytearray(plain_batch(first, count))
+    batch[-1] ^= 1
+    return bytes(batch)
+
+
+def covered(segment: bytes, first: int = 0, batch_rows: int = 10_000) -> dict:
+    coverage = FileCoverage(SegmentFile(0, first, first))
+    for columns in Segment(segment, base_offset=first, batch_rows=batch_rows).groups():
+        coverage.add(columns)
+    return coverage.row()
+
+
+def of_file(segment: bytes, base_offset: int = 0) -> dict | None:
+    """What the row of a file says."""
+    rows = [
+        row
+        for batch in read_file(memoryview(segment), "f", SegmentFile(7, base_offset, 0))
+        for row in batch.to_pylist()
+    ]
+    files = [row for row in rows if row["files"] is not None]
+    assert files == rows[-1:] or not files
+    return files[0]["files"][0] | {"offset": files[0]["offset"]} if files else None
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2, 7, 10_000])
+@pytest.mark.parametrize(
+    ("batches", "gap_end", "unread", "last"),
+    [
+        ([plain_batch(4, 5), plain_batch(9, 2)], None, [], 10),
+        ([plain_batch(5, 2)], 5, [], 6),
+        ([plain_batch(4, 5), plain_batch(12, 2), plain_batch(14, 1)], 12, [], 14),
+        # What could not be read may be all that is missing.
+        ([plain_batch(4, 5), unreadable(9), plain_batch(12, 2)], None, [(9, 12)], 13),
+        ([plain_batch(4, 5), unreadable(9), plain_batch(14, 2)], None, [(9, 14)], 15),
+        ([plain_batch(4, 5), unreadable(9), plain_batch(12, 2), unreadable(14, 1)], None, [(9, 12), (14, None)], 13),
+        ([unreadable(4, 5), unreadable(9), plain_batch(12, 2)], None, [(4, 12)], 13),
+        (
+            [plain_batch(4, 5), unreadable(9), write_batch([], base_offset=12, last_offset=13), plain_batch(14)],
+            None,
+            [(9, 14)],
+            16,
+        ),
+        ([unreadable(4, 5)], None, [(4, None)], None),
+    ],
+)
+def test_where_groups_are_cut_does_not_show(batches, gap_end, unread, last, batch_rows):
+    row = covered(b"".join(batches), 4, batch_rows)
+    assert (row["last_gap_end"], row["has_gap"], row["last_offset"]) == (gap_end, gap_end is not None, last)
+    assert [(each["first_offset"], each["next_offset"]) for each in row["unread"]] == unread
+    assert {each["error_code"] for each in row["unread"]} <= {"bad_crc"}
+
+
+def test_what_is_cut_off_and_what_is_no_segment():
+    whole, cut = plain_batch(0), plain_batch(3)[:-1]
+    expected = {"first_offset": 3, "next_offset": None, "error_code": "cut_off"}
+    assert (of_file(whole + cut)["unread"], of_file(whole + cut)["last_offset"]) == ([expected], 2)
+    foreign = of_file(b"garbage" * 50, base_offset=9)
+    assert foreign["unread"] == [{"first_offset": 9, "next_offset": None, "error_code": "not_a_segment"}]
+    assert (foreign["last_offset"], foreign["offset"], foreign["first_offset"]) == (None, 9, 0)
+    assert of_file(b"") is None
+
+
+def test_offsets_that_compaction_removed_at_the_end_are_covered():
+    row = of_file(plain_batch(0, 2) + write_batch([], base_offset=2, last_offset=9))
+    assert (row["last_offset"], row["last_gap_end"], row["offset"]) == (9, 10, 9)
+
+
+@pytest.mark.parametrize(
+    ("records", "last", "gap_end"),
+    [
+        ([(0, 5)], 0, None),
+        ([(0, 5), (1, BEYOND_ALL_YEARS)], 1, None),
+        ([(0, 5), (3, BEYOND_ALL_YEARS)], 3, 3),
+        ([(0, 5), (1, -BEYOND_ALL_YEARS), (2, 5)], 2, None),
+    ],
+)
+def test_a_record_whose_time_cannot_be_shown_is_covered(records, last, gap_end):
+    """It is in error, and lost to its own group, which its key names."""
+    segment = b"".join(write_batch([Record(offset, ms, b"\x00\x03\x00\x01g", b"")]) for offset, ms in records)
+    row = of_file(segment)
+    assert (row["last_offset"], row["last_gap_end"], row["unread"]) == (last, gap_end, [])
+
+
+class TestFirstRepeatedKey:
+    """The second record of a key, behind the last gap, and outside transactions."""
+
+    def of(self, *keys, first=0, **options):
+        return write_batch([Record(first + n, 5, key.encode(), b"") for n, key in enumerate(keys)], **options)
+
+    @pytest.mark.parametrize("batch_rows", [1, 2, 10_000])
+    def test_the_first_of_all(self, batch_rows, monkeypatch):
+        monkeypatch.setattr(file_coverage, "_KEYS_AT_ONCE", 2)
+        segment = self.of("a", "b", "c") + self.of("d", "b", "a", first=3) + self.of("d", "d", first=6)
+        assert covered(segment, batch_rows=batch_rows)["first_repeated_offset"] == 4
+        assert covered(self.of("a", "b"), batch_rows=batch_rows)["first_repeated_offset"] is None
+
+    def test_tombstones_count_and_nulls_do_not(self):
+        records = [Record(0, 5, None, b""), Record(1, 5, None, b""), Record(2, 5, b"a", b""), Record(3, 5, b"a", None)]
+        assert covered(write_batch(records))["first_repeated_offset"] == 3
+
+    @pytest.mark.parametrize("batch_rows", [1, 10_000])
+    def test_behind_the_last_gap(self, batch_rows):
+        segment = self.of("a", "a", "b", "c") + self.of("d", "e", first=6) + self.of("b", "e", first=8)
+        assert covered(segment, batch_rows=batch_rows)["first_repeated_offset"] == 9
+
+    def test_on_the_other_side_of_what_could_not_be_read(self):
+        assert (
+            covered(self.of("a", "b", "c") + unreadable(3) + self.of("d", "c", first=6))["first_repeated_offset"] == 7
+        )
+
+    def test_records_of_transactions_do_not_count(self):
+        in_transaction = {"producer_id": 3, "transactional": True}
+        segment = self.of("a") + self.of("a", first=1, **in_transaction) + self.of("b", first=2, **in_transaction)
+        segment += write_marker(3, 3, "commit") + write_marker(4, 3, "commit") + self.of("b", first=5)
+        assert covered(segment)["first_repeated_offset"] is None
+        assert covered(segment + self.of("a", first=6))["first_repeated_offset"] == 6
+
+    def test_no_more_keys_are_kept_than_fit(self, monkeypatch):
+        monkeypatch.setattr(file_coverage, "_MOST_KEYS", 3)
+        segment = self.of("a", "b", "c", "d", "d")
+        assert covered(segment)["first_repeated_offset"] is None
+        assert covered(segment + self.of("c", first=5))["first_repeated_offset"] == 5

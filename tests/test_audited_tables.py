@@ -1,0 +1,115 @@
+"""The tables of an audit: every row is what a replay of Kafka's own dump of the log says, fed without Spark."""
+
+import json
+from datetime import datetime
+
+import pytest
+
+from kip848_records.replay.group import GroupReplay
+from kip848_records.replay.records import ClassicMemberValue, PartitionCoverage, PartitionNumbers, ReplayInputs, Role
+from kip848_records.replay.rows import ROW_CLASSES
+from kip848_records.tables.registry import REPLAYED
+from tests.audits import dumped
+from tests.replay.simulated_records import group_of, record_of
+
+TABLES = sorted(REPLAYED.keys() - {"latest_state", "quarantine", "unknown_record"})
+KINDS = (2, 3, 4, 5, 6, 7, 8, 16)
+# The dump does not say how many bytes a record has, nor from which leader's epoch it is.
+NOT_IN_DUMP = {"largest_operation_bytes", "largest_operation_offset", "leader_changed"}
+
+
+@pytest.fixture(scope="module")
+def replayed(audits):
+    """The rows of a capture by table: of its dump, replayed in this process."""
+    known = {}
+
+    def rows_of(capture):
+        if capture.name not in known:
+            known[capture.name] = replay(audits, capture)
+        return known[capture.name]
+
+    return rows_of
+
+
+def replay(audits, capture):
+    captured_at = round(audits.audits[capture.name].captured_at.timestamp() * 1000)
+    coverage = {
+        row["partition"]: PartitionCoverage(
+            ((row["complete_from"], row["last_offset"] + 1),), last_offset=row["last_offset"]
+        )
+        for row in audits.rows(capture.name, "partition_history")
+    }
+    inputs, numbers = ReplayInputs("kafka", captured_at, coverage), PartitionNumbers()
+    groups = {}
+    for line in sorted(dumped(capture), key=lambda line: (line["partition"], line["offset"])):
+        if line["type"] in KINDS:
+            key = line["partition"], group_of(line)
+            group = groups.setdefault(key, GroupReplay(inputs, numbers, *key))
+            group.replay(with_classic_members(record_of(line, numbers), line["value"]))
+    tables = {row_class: name for name, row_class in ROW_CLASSES.items()}
+    rows = {name: [] for name in TABLES}
+    for group in groups.values():
+        for row in group.finish():
+            if (name := tables[type(row)]) in rows:
+                rows[name].append(row._asdict())
+    return rows
+
+
+def with_classic_members(record, value):
+    """A record of type 2 with what it says of its members, which the simulator leaves out."""
+    if record.role is not Role.CLASSIC_GROUP or value is None:
+        return record
+    names = ("memberId", "groupInstanceId", "clientId", "clientHost", "rebalanceTimeout")
+    members = tuple(ClassicMemberValue(*(member.get(name) for name in names)) for member in value["members"])
+    return record._replace(value=record.value._replace(members=members))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_row_is_what_the_dump_says(audits, capture, replayed, table):
+    expected = replayed(capture)[table]
+    columns = sorted(expected[0].keys() - NOT_IN_DUMP) if expected else []
+    ours = audits.rows(capture.name, table)
+    assert comparable(ours, columns) == comparable(expected, columns)
+
+
+def comparable(rows, columns):
+    return sorted(repr([plain(row[name]) for name in columns]) for row in rows)
+
+
+def plain(value):
+    """A value as the replay has it; the names of topics are the table's."""
+    if isinstance(value, datetime):
+        return round(value.timestamp() * 1000)
+    if isinstance(value, dict):
+        return tuple(plain(item) for name, item in value.items() if name != "topic")
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value] if not hasattr(value, "_fields") else tuple(map(plain, value))
+    return value
+
+
+def test_topics_have_their_names(audits, capture):
+    names = json.loads((capture / "topics.json").read_text())
+    handovers = audits.rows(capture.name, "partition_handover")
+    awaited = [item for row in audits.rows(capture.name, "rebalance_lag") for item in row["awaited"] or ()]
+    assert handovers
+    assert all(row["topic"] == names[row["topic_id"]] for row in [*handovers, *awaited])
+
+
+def test_no_partition_has_two_owners(audits, capture):
+    handovers = audits.rows(capture.name, "partition_handover")
+    changes = [row for row in handovers if row["from_member"] is not None]
+    assert changes
+    assert all(row["released_at"] is not None for row in changes)
+    assert audits.rows(capture.name, "anomaly") == []
+
+
+def test_late_members_and_assignments_account_for_every_rebalance(audits, capture):
+    rows = [row for row in audits.rows(capture.name, "rebalance") if not row["clock_skew"]]
+    assert len(rows) > 20
+    assert all(row["assigning_ms"] + row["late_ms"] == row["duration_ms"] for row in rows)
+
+
+def test_an_audit_says_what_it_read_and_when_it_was_copied(audits, capture):
+    (run,) = audits.rows(capture.name, "audit_runs")
+    assert (run["sources"], run["dialect"]) == ([str(capture / "segments")], "kafka")
+    assert run["captured_at"] == audits.audits[capture.name].captured_at

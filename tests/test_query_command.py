@@ -1,0 +1,98 @@
+"""`kip848 query`, as its user types it."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from kip848_records.cli import main
+from kip848_records.queries.questions import questions
+from tests.audits import CLUSTERS
+
+CAPTURE = "kafka-4.3.1"
+
+
+@pytest.fixture
+def query(audits, capsys):
+    def run(*arguments):
+        code = main(["query", str(audits.out), "--cluster", CLUSTERS[CAPTURE], *arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def test_the_list_has_every_question(capsys):
+    assert main(["query", "--list"]) == 0
+    listed = capsys.readouterr().out
+    for name, question in questions().items():
+        assert name in listed
+        assert question.words in listed
+
+
+def test_a_question_by_its_name(query):
+    code, out, _ = query("slowest")
+    assert (code, out.split()[0]) == (0, "group_id")
+    assert "slow-revoke" in out
+
+
+def test_brackets_are_shown_as_they_are(query):
+    _, out, _ = query("SELECT '[x]' AS a")
+    assert "[x]" in out
+
+
+def test_csv_and_json_say_the_same(query, audits):
+    text = "SELECT group_id, since, group_epoch, waits_for_away_only FROM group_state ORDER BY group_id"
+    _, as_csv, _ = query(text, "--csv")
+    _, as_json, _ = query(text, "--json")
+    rows = list(csv.DictReader(io.StringIO(as_csv)))
+    objects = [json.loads(line) for line in as_json.splitlines()]
+    assert [row["group_id"] for row in rows] == [each["group_id"] for each in objects]
+    expected = sorted(audits.rows(CAPTURE, "group_state"), key=lambda row: row["group_id"])
+    assert [(each["group_id"], each["group_epoch"]) for each in objects] == [
+        (row["group_id"], row["group_epoch"]) for row in expected
+    ]
+    assert [each["since"] for each in objects] == [row["since"].isoformat() for row in expected]
+    assert [row["since"] for row in rows] == [each["since"] for each in objects]
+
+
+def test_records_of_a_type_are_decoded_from_the_log(query, audits, monkeypatch):
+    """As they stand in the table that an audit writes on request."""
+    text = "SELECT partition, r.offset, timestamp, group_id, epoch, is_tombstone FROM {} r ORDER BY partition, r.offset"
+    _, written, _ = query(text.format("consumer_group_metadata"), "--json")
+    names = "kip848_records.queries.duck.DuckTables.names"
+    monkeypatch.setattr(names, lambda self: self._names - {"consumer_group_metadata"})
+    _, decoded, _ = query(text.format("consumer_group_metadata"), "--json")
+    assert decoded == written
+    assert len(decoded.splitlines()) == len(audits.rows(CAPTURE, "consumer_group_metadata")) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["slowst"], "there is no question 'slowst'", "slowest"),
+        (["SELECT nothing FROM group_state"], "the query cannot be answered: Binder Error", "README"),
+        (["SELECT 1 FROM nowhere"], "the query cannot be answered: Catalog Error: Table with name nowhere", "README"),
+        ([], "no question is given", "slowest"),
+    ],
+)
+def test_what_is_typed_wrong_is_said_in_one_line(query, arguments, message, hint):
+    code, out, err = query(*arguments)
+    first, second = err.splitlines()
+    assert (code, out) == (2, "")
+    assert first.startswith(f"error: {message}")
+    assert second.startswith("hint: ")
+    assert hint in second
+
+
+def test_a_folder_of_tables_is_asked_without_spark(audits):
+    program = (
+        "import sys; from kip848_records.queries.duck import DuckTables; "
+        "rows = DuckTables(sys.argv[1]).rows('SELECT count(*) AS n FROM rebalance'); "
+        "print(rows[0].n > 0, 'pyspark' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, audits.out], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
