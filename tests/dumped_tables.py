@@ -54,10 +54,12 @@ def write(  # noqa: PLR0913 - what an audit is told
     found: dict[type[NamedTuple], list[pa.RecordBatch]] = defaultdict(list)
     for row_class, batch in replay_batches(inputs, [_in_order(rows)]):
         found[row_class].append(batch)
+    ids, names = list(topics or {}), list((topics or {}).values())
+    named = pa.table({"topic_id": pa.array(ids, pa.string()), "topic": pa.array(names, pa.string())})
     for name, spec in REPLAYED.items():
         batches = found[ROW_CLASSES[name]]
         if spec.complete is not None:
-            batches = [spec.complete(topics or {}, batch) for batch in batches]
+            batches = [spec.complete(named, batch) for batch in batches]
         assert replace_rows(out / name, spec, cluster, batches)
     run = {"run": 1, "dialect": dialect, "captured_at": captured_at}
     made_tables.write(out, cluster, audit_runs=[run], partition_history=[copy._asdict() for copy in copies])
