@@ -15,10 +15,10 @@ from kip848_records.decode.dialects import check_dialect
 from kip848_records.decode.schemas import JSON_SCHEMA
 from kip848_records.decode.workers import json_records
 from kip848_records.protocol.messages import KAFKA
-from kip848_records.sources import resolve_transactions
 from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.log import is_unread as is_unread_row
 from kip848_records.sources.log import key_of_types
+from kip848_records.sources.transactions import resolve_transactions
 from kip848_records.text import printable
 from kip848_records.times import utc, utc_text
 

@@ -20,7 +20,7 @@ _URL = "kafka://127.0.0.1:9/__consumer_offsets"
 @pytest.fixture(autouse=True)
 def no_spark(monkeypatch):
     """As on a machine where nobody started Spark: the tests' own session would be asked where paths lie."""
-    monkeypatch.setattr(before_spark.SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(before_spark, "_active_session", lambda: None)
     for name in before_spark._NAME_FILE_SYSTEMS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(session, "get_session", lambda **_: pytest.fail("Spark was started"))
@@ -330,3 +330,12 @@ class TestSoon:
         """Which takes a third of a second, and is imported by PyArrow for every array of Python or NumPy values."""
         program = "import sys, kip848_records.cli; sys.exit('pandas' in sys.modules)"
         assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+    @pytest.mark.parametrize("command", ["check", "report", "query", "explain"])
+    def test_a_reader_of_tables_imports_no_pyspark(self, command):
+        """Which takes a quarter of a second: the parser of a command has to do without it too."""
+        program = f"import sys; from kip848_records.cli import {command}, main; import contextlib\n"
+        program += f"with contextlib.suppress(SystemExit): main(['{command}', '--help'])\n"
+        program += "sys.exit('pyspark' in sys.modules)"
+        ended = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+        assert ended.returncode == 0

@@ -106,7 +106,6 @@ class TestArguments:
             (["audit"], "the following arguments are required: SOURCE"),
             (["inspect"], "the following arguments are required: SOURCE"),
             (["repot"], "argument COMMAND: invalid choice: 'repot'"),
-            (["audit", "x", "--out", "y", "--format", "csv"], "argument --format: invalid choice: 'csv'"),
             (["audit", "x", "--out", "y", "--wrong"], "unrecognized arguments: --wrong"),
             (
                 ["audit", "x", "--out", "y", "--captured-at", "noon"],

@@ -6,7 +6,7 @@ from base64 import b64encode
 import pytest
 
 from kip848_records.inspection import inspect_log, is_unread, json_line, text_line
-from kip848_records.sources import read_log
+from kip848_records.sources.read import read_log
 from tests.audits import dumped
 from tests.log_rows import log_of
 from tests.test_log_state import assert_json_equal

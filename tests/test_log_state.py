@@ -7,9 +7,9 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from kip848_records.log.state import latest_state, replay
-from kip848_records.sources import read_log
 from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.error_codes import ErrorCode
+from kip848_records.sources.read import read_log
 from tests.audits import dumped
 from tests.log_rows import in_log_order, log_of
 

@@ -7,7 +7,10 @@ import pytest
 
 from kip848_records.cli import main
 from kip848_records.cli.arguments import audit_options
-from kip848_records.sources.topic import READ_UNCOMMITTED, look_up, open_topic, read_range
+from kip848_records.sources.topic.address import open_topic
+from kip848_records.sources.topic.admin import READ_UNCOMMITTED
+from kip848_records.sources.topic.ends import look_up
+from kip848_records.sources.topic.rows import read_range
 from tests.broker import settings
 from tests.broker.clients import commit, commit_in_transaction, make_topic
 from tests.broker.running import OFFSETS

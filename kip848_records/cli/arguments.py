@@ -60,7 +60,6 @@ class Parser(argparse.ArgumentParser):
 def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, at_least: int = 1) -> None:
     """Add the options that read a log: its `sources` (`besides`: other values), their format, and `debug`."""
     from kip848_records.protocol.messages import AUTO, DIALECTS, KAFKA
-    from kip848_records.sources.registry import FORMATS
 
     command.add_argument(
         "sources",
@@ -71,7 +70,11 @@ def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, a
         "those), or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several sources are copies of one "
         "log; or the live topic, kafka://host:port[,host:port...]/__consumer_offsets",
     )
-    command.add_argument("--format", choices=FORMATS, help="format of SOURCE, if its file names do not show it")
+    command.add_argument(
+        "--format",
+        metavar="FORMAT",
+        help="format of SOURCE, if its file names do not show it: segments, parquet, delta or json",
+    )
     command.add_argument(
         "--dialect",
         choices=(*DIALECTS, AUTO),

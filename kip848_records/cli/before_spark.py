@@ -6,17 +6,14 @@ They cover paths that are known to be on this machine; Spark checks the others l
 from __future__ import annotations
 
 import os
+import sys
 import time
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark.sql import SparkSession
-
 from kip848_records.errors import InputError
 from kip848_records.paths import path_on_this_machine
-from kip848_records.sources.files import local_path
-from kip848_records.sources.finding import find_copies_in
 from kip848_records.sources.local_files import list_files
 from kip848_records.sources.outputs import check_output
 from kip848_records.sources.topic.address import is_topic
@@ -28,6 +25,8 @@ from kip848_records.times import CLOCKS_DIFFER_BY_MS, utc
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import SparkSession
 
 # If one of these variables is set, a path without a scheme may be on another file system.
 _NAME_FILE_SYSTEMS = (
@@ -99,10 +98,20 @@ def holds_tables(path: str) -> bool:
 
 def known_path(path: str) -> Path | None:
     """Return the location of a path on this machine; None if it is elsewhere, or only a session can resolve it."""
-    spark = SparkSession.getActiveSession()
+    spark = _active_session()
     if spark is not None:
+        from kip848_records.sources.files import local_path
+
         return local_path(spark, path)
     return path_on_this_machine(path) if os.environ.keys().isdisjoint(_NAME_FILE_SYSTEMS) else None
+
+
+def _active_session() -> SparkSession | None:
+    if "pyspark.sql" not in sys.modules:  # loading it takes a quarter of a second
+        return None
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
 
 
 def _check_captured_at(captured_at: datetime) -> None:
@@ -112,6 +121,8 @@ def _check_captured_at(captured_at: datetime) -> None:
 
 
 def _check_copies(paths: Sequence[str], source_format: str | None) -> None:
+    from kip848_records.sources.finding import find_copies_in
+
     known = [path for path in paths if known_path(path) is not None]
     for copy in find_copies_in(_KnownFiles(), known, source_format):
         for file in map(path_on_this_machine, copy.files):

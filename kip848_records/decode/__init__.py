@@ -23,7 +23,6 @@ from kip848_records.decode.schemas import (
 from kip848_records.decode.workers import failures, json_records, typed_records
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
-from kip848_records.sources import resolve_transactions
 from kip848_records.sources.log import (
     is_record,
     is_unread,
@@ -33,6 +32,7 @@ from kip848_records.sources.log import (
     key_type,
     without_offset_commits,
 )
+from kip848_records.sources.transactions import resolve_transactions
 from kip848_records.workers import map_in_arrow
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kip848_records.log.runs import PartitionRead
     from kip848_records.log.table import LogTable
-    from kip848_records.sources.topic import Ends
+    from kip848_records.sources.topic.ends import Ends
     from kip848_records.sources.topic.live_log import LiveLog
 
 _POSITION: Final = ("partition", "offset")

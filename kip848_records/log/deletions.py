@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kip848_records.log.runs import PartitionRead
     from kip848_records.log.table import LogTable
-    from kip848_records.sources.topic import Ends
+    from kip848_records.sources.topic.ends import Ends
 
 DEFAULT_DELETE_RETENTION_MS: Final = 24 * 60 * 60 * 1000
 """How long a topic keeps tombstones if its settings cannot be read: Kafka's default of `delete.retention.ms`."""

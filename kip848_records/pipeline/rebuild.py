@@ -24,7 +24,7 @@ from kip848_records.pipeline.names import names_of_commits, topic_names
 from kip848_records.pipeline.replaying import replay_log
 from kip848_records.pipeline.staged import ArrowRows, CompletedRows, TableRows
 from kip848_records.protocol.messages import DIALECTS
-from kip848_records.sources import resolve_transactions
+from kip848_records.sources.transactions import resolve_transactions
 from kip848_records.tables.audit_runs import AUDIT_RUNS
 from kip848_records.tables.location import is_schema, place_arguments
 from kip848_records.tables.records import RECORD_TABLES

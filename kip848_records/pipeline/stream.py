@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kip848_records.sources.topic import LiveTopic
+    from kip848_records.sources.topic.live import LiveTopic
 
 
 def stream_new_records(run: TopicRun, topic: LiveTopic, scratch: Scratch, checkpoint: str) -> FinishedRun:

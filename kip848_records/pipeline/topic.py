@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from kip848_records.log.table import Knowledge, LogTable
     from kip848_records.pipeline.scratch import Scratch
-    from kip848_records.sources.topic import Ends
+    from kip848_records.sources.topic.ends import Ends
     from kip848_records.sources.topic.live_log import LiveLog
 
 _SPARK_READERS: Final = ("spark-kafka-source-", "spark-kafka-relation-")

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, TimestampType
 
 from kip848_records.session import get_session
-from kip848_records.sources import read_log
 from kip848_records.sources.log import without_offset_commits
+from kip848_records.sources.read import read_log
 from kip848_records.tables.places import create, read, save
 from kip848_records.tables.registry import TABLES
 from kip848_records.threads import both, several

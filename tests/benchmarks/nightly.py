@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from kip848_records.session import get_session
-from kip848_records.sources import read_log
+from kip848_records.sources.read import read_log
 from tests.benchmarks.floor import commits, floor
 from tests.benchmarks.logs import Log, log_of
 from tests.benchmarks.processes import Used, run

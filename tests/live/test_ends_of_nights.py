@@ -6,7 +6,7 @@ import pytest
 
 from kip848_records.simulate.log import KAFKA_ROWS
 from kip848_records.simulate.spec import START_MS
-from kip848_records.sources import read_log
+from kip848_records.sources.read import read_log
 from tests.live.topics import Topic, as_consumed, ends_of, tables
 from tests.simulate.scenario import Scenario
 

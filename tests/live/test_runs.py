@@ -7,7 +7,7 @@ import pytest
 
 from kip848_records.log.runs import RunInfo
 from kip848_records.pipeline import rebuild
-from kip848_records.sources import read_log
+from kip848_records.sources.read import read_log
 from tests.live.topics import Topic, as_consumed, ends_of, tables
 from tests.progress import Watcher
 

@@ -12,7 +12,7 @@ from kip848_records.pipeline.audit import audit_topic
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.simulate.spec import START_MS
 from kip848_records.sources.log import LOG_SCHEMA
-from kip848_records.sources.topic import Ends
+from kip848_records.sources.topic.ends import Ends
 from kip848_records.tables.registry import TABLES
 from tests.audits import table_rows
 from tests.progress import Watcher

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from kip848_records.simulate.log import KAFKA_ROWS
-from kip848_records.sources import read_log
+from kip848_records.sources.read import read_log
 from tests.live.topics import Topic, as_consumed
 from tests.simulate.scenario import Capture, Scenario
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from kip848_records.log.state import replay
-from kip848_records.sources import resolve_transactions
 from kip848_records.sources.copies import merge_copies
 from kip848_records.sources.log import is_readable
-from kip848_records.sources.transactions import without_aborted
+from kip848_records.sources.transactions import resolve_transactions, without_aborted
 from tests.log.cleaner import Log
 from tests.log.copies import LogCopy, is_commit, log_rows
 from tests.log.random_walk import Walk, data_records

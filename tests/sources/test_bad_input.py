@@ -7,7 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kip848_records.errors import InputError
-from kip848_records.sources import files, read_log, reading
+from kip848_records.sources import files
+from kip848_records.sources.files import reading
+from kip848_records.sources.read import read_log
 from tests import made_tables
 
 _ROW = {"key": b"\x00\x03", "value": None, "partition": 0, "offset": 1, "timestamp": 1763712000123}

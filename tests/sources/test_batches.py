@@ -10,8 +10,9 @@ from chispa.schema_comparer import assert_schema_equality
 from kip848_records.errors import InputError
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
-from kip848_records.sources import LogBatch, find_copies, merged_rows, read_log, read_sources
+from kip848_records.sources.finding import find_copies
 from kip848_records.sources.log import LOG_SCHEMA, newest_ms
+from kip848_records.sources.read import LogBatch, merged_rows, read_log, read_sources
 from tests.log_rows import files_of, in_log_order, log_of
 from tests.progress import Watcher
 from tests.protocol.segment_writer import Record, write_batch, write_marker

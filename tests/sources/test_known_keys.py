@@ -10,8 +10,9 @@ import pytest
 from pyspark.sql import DataFrame
 
 from kip848_records.errors import InputError
-from kip848_records.sources import check_is_log, find_copies, known_keys
-from kip848_records.sources.known_keys import check_rows_are_log, known_key
+from kip848_records.sources import known_keys
+from kip848_records.sources.finding import find_copies
+from kip848_records.sources.known_keys import check_is_log, check_rows_are_log, known_key
 from tests.log_rows import log_of
 from tests.protocol.segment_writer import Record, write_batch
 from tests.sources.test_segments import segment

@@ -3,8 +3,8 @@
 import pytest
 
 from kip848_records.errors import InputError
-from kip848_records.sources import check_apart, files
-from kip848_records.sources.files import Copy
+from kip848_records.sources import files
+from kip848_records.sources.files import Copy, check_apart
 
 
 @pytest.fixture

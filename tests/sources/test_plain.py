@@ -11,8 +11,9 @@ import pytest
 
 from kip848_records.errors import InputError
 from kip848_records.inspection import inspect_log, inspect_plain, json_line, text_line
-from kip848_records.sources import plain, read_log, segments
+from kip848_records.sources import plain, segments
 from kip848_records.sources.plain import read_plain
+from kip848_records.sources.read import read_log
 from tests.protocol.segment_writer import write_batch, write_marker
 from tests.sources.test_segments import offset_commit, segment
 

@@ -6,9 +6,10 @@ from unittest import mock
 import pytest
 
 from kip848_records.protocol.segments import window
-from kip848_records.sources import find_copies, read_sources
 from kip848_records.sources.file_coverage import SegmentFile
+from kip848_records.sources.finding import find_copies
 from kip848_records.sources.log import is_file, is_readable, newest_ms
+from kip848_records.sources.read import read_sources
 from kip848_records.sources.record_filter import RecordFilter
 from kip848_records.sources.segments import read_file
 from tests.log_rows import assert_same_rows, files_of, in_log_order

@@ -14,8 +14,12 @@ from confluent_kafka.admin import (
 )
 
 from kip848_records.errors import InputError
-from kip848_records.sources.topic import READ_COMMITTED, Topic, failures_of, look_up, read_range, stream
+from kip848_records.sources.topic.address import Topic
+from kip848_records.sources.topic.admin import READ_COMMITTED
 from kip848_records.sources.topic.client_properties import ClientSettings
+from kip848_records.sources.topic.ends import look_up
+from kip848_records.sources.topic.failures import failures_of
+from kip848_records.sources.topic.rows import read_range, stream
 from tests.broker import settings
 from tests.broker.clients import commit, make_topic, produce
 from tests.broker.offsets_topic import group_in

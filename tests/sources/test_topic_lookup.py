@@ -5,7 +5,10 @@ from contextlib import contextmanager
 import pytest
 
 from kip848_records.errors import InputError
-from kip848_records.sources.topic import READ_COMMITTED, Topic, ends, look_up
+from kip848_records.sources.topic import ends
+from kip848_records.sources.topic.address import Topic
+from kip848_records.sources.topic.admin import READ_COMMITTED
+from kip848_records.sources.topic.ends import look_up
 from kip848_records.sources.topic.timeouts import patience_ms, with_timeouts
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from kip848_records.sources.topic import Ends
+    from kip848_records.sources.topic.ends import Ends
 
 
 class LiveLog(Protocol):

@@ -1,0 +1,96 @@
+"""Copies of `__consumer_offsets`, one or several, read as log rows. `sources.topic` reads live topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from kip848_records.sources.copies import drop_copies, merge_copies
+from kip848_records.sources.files import reading
+from kip848_records.sources.finding import find_copies
+from kip848_records.sources.kinds import ReadOptions
+from kip848_records.sources.log import LOG_SCHEMA
+from kip848_records.sources.registry import KINDS
+from kip848_records.sources.transactions import resolve_transactions, without_aborted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pyspark.sql import Observation, SparkSession
+
+    from kip848_records.sources.files import Copy
+
+
+@dataclass(frozen=True)
+class LogBatch:
+    """The rows of all sources; each source is read once, when an action runs.
+
+    `rows`: log rows (`sources.log.LOG_SCHEMA`), including the coverage rows of files. `copies`: the names of the
+    copies. `needs_merge`: the rows may hold an offset more than once, see `merged_rows`. `offset_commits`: whether the
+    rows include offset commits; otherwise the files' rows count them.
+    """
+
+    rows: DataFrame
+    copies: tuple[str, ...]
+    needs_merge: bool
+    offset_commits: bool
+
+
+def read_sources(spark: SparkSession, copies: Sequence[Copy], *, offset_commits: bool) -> LogBatch:
+    """Return the rows of one copy of the log, or of several.
+
+    The reader of a single copy skips records of transactions that it knows to be aborted. `merged_rows` and
+    `resolve_transactions` resolve the outcomes that only another copy or another file shows.
+
+    Raises InputError if the columns or files of a copy do not match its format. Files are read when an action runs:
+    within `reading()`, a file that cannot be read is an InputError as well.
+    """
+    several = len(copies) > 1
+    with reading():
+        options = ReadOptions(offset_commits=offset_commits, aborted=several, coverage=True)
+        rows = [_read(spark, copy, options) for copy in copies]
+        needs_merge = several or any(KINDS[copy.format].may_overlap(copy) for copy in copies)
+    return LogBatch(reduce(DataFrame.union, rows), tuple(copy.name for copy in copies), needs_merge, offset_commits)
+
+
+def merged_rows(
+    batch: LogBatch, materialize: Callable[[DataFrame, str], DataFrame], dropped: Observation | None = None
+) -> DataFrame:
+    """Return a batch's rows, each record once with the names of all copies that hold it, and no aborted records.
+
+    Rows that differ at one offset all get the error code `conflict`. `materialize` writes rows under a name and returns
+    the written rows, which can be read several times. `dropped` observes as `aborted` how many aborted records of all
+    copies the merge drops; it observes nothing if the batch needs no merge.
+    """
+    if not batch.needs_merge:
+        return batch.rows
+    if len(batch.copies) == 1:
+        return without_aborted(drop_copies(batch.rows), dropped)
+    rows = batch.rows
+    if batch.offset_commits:
+        # One copy may show a transaction as open that another shows as aborted.
+        rows = resolve_transactions(materialize(rows, "copies"))
+    return without_aborted(merge_copies(rows), dropped)
+
+
+def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str | None = None) -> DataFrame:
+    """Return the log rows (`sources.log.LOG_SCHEMA`) of the dumps and segment files at one path or several.
+
+    `source_format` is one of `FORMATS`; by default the file names decide. A path may also be a folder of several
+    brokers' data folders. Each path or broker's folder is a copy of the log: a record in several copies becomes several
+    rows. Offset commits and records of aborted transactions are included; the coverage of dumps is not.
+
+    Raises InputError if nothing at a path could be a copy of `__consumer_offsets`.
+    """
+    copies = find_copies(spark, paths, source_format)
+    with reading():
+        return reduce(DataFrame.union, [_read(spark, copy, ReadOptions()) for copy in copies])
+
+
+def _read(spark: SparkSession, copy: Copy, options: ReadOptions) -> DataFrame:
+    rows = KINDS[copy.format].read(spark, copy, options)
+    return rows.withColumn("copies", F.array(F.lit(copy.name))).select(*LOG_SCHEMA.names)
