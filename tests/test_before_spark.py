@@ -159,6 +159,11 @@ class TestSources:
         error, _ = refused("audit", tmp_path / "README.md", "--out", tmp_path / "out")
         assert error == f"{tmp_path}/README.md is not a dump of __consumer_offsets: its file names match no format"
 
+    def test_a_format_that_is_none(self, refused, dump, tmp_path):
+        error, hint = refused("audit", dump, "--out", tmp_path / "out", "--format", "csv")
+        assert error == "there is no format 'csv'"
+        assert hint == "use one of segments, parquet, delta, json"
+
     def test_files_of_another_format(self, refused, dump):
         error, _ = refused("inspect", dump.parent, "--format", "segments")
         assert error == f"{dump.parent} holds no files of the format segments"
