@@ -190,8 +190,8 @@ display(slower)
 # MAGIC A member gets a new id with each start, so members are compared by what they call themselves: their instance
 # MAGIC id if they have one, else their client id.
 # MAGIC
-# MAGIC **What to see:** a client that was not there `before` may be a deployment, or somebody's laptop. A client with
-# MAGIC many more member ids than before restarts, or is thrown out and comes back.
+# MAGIC **What to see:** a client that was not there `before` may be a deployment, or a developer's laptop. A client with
+# MAGIC many more member ids than before restarts often, or the coordinator expels it and it joins again.
 
 # COMMAND ----------
 
@@ -244,5 +244,5 @@ spread_figure.show()
 # MAGIC %md
 # MAGIC ## And then?
 # MAGIC
-# MAGIC Look at a group from above in `explore_rebalances`. What should never come back unseen is worth a rule:
+# MAGIC Explore one of these groups in `explore_rebalances`. To detect a problem when it returns, write a rule for it:
 # MAGIC `build_your_own_check`.
