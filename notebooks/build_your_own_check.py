@@ -60,7 +60,8 @@ opened = open_tables(tables, "spark" if "spark" in globals() else None, session=
 # MAGIC ## What do we want to hold?
 # MAGIC
 # MAGIC Say that each moved partition costs a warm cache: a rebalance that moves many of them hurts, even a fast one.
-# MAGIC First look at usual values: the column `partitions_moved` of `rebalance`. It is null if the log does not show it.
+# MAGIC First look at usual values: the column `partitions_moved` of `rebalance`.
+# MAGIC It is null where the log does not show it.
 # MAGIC
 # MAGIC **What to see:** choose a limit above the values of healthy groups, and below the value that needs an operator.
 
@@ -82,8 +83,8 @@ display(usual)
 # MAGIC ## The expectation
 # MAGIC
 # MAGIC An expectation is an SQL file: a header of TOML in comments, and a SELECT that returns a row for each case. The
-# MAGIC function `verdict` takes two conditions: whether the case violates the rule, and whether the log shows it. If the
-# MAGIC log does not show it, or the first condition is null, the result is *unknown*: neither a pass nor a failure.
+# MAGIC function `verdict` takes two conditions: whether the case violates the rule, and whether the log shows it. If
+# MAGIC the log does not show it, or the first condition is null, the result is *unknown*: neither a pass nor a failure.
 # MAGIC Therefore a null in `partitions_moved` needs no code here.
 
 # COMMAND ----------
@@ -115,8 +116,8 @@ JOIN limits USING (group_id)
 # MAGIC %md
 # MAGIC ## What does it find?
 # MAGIC
-# MAGIC The check evaluates it together with those of the package, with their default limits. `warn` only shows a result;
-# MAGIC `error` would fail the check.
+# MAGIC The check evaluates it together with those of the package, with their default limits. `warn` only shows a
+# MAGIC result; `error` would fail the check.
 # MAGIC
 # MAGIC **What to see:** `violations` and `unknown` are counted apart from what passed. If `unknown` is most of it,
 # MAGIC the log is too short for the question.

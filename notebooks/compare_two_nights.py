@@ -190,8 +190,8 @@ display(slower)
 # MAGIC A member gets a new id with each start, so members are compared by what they call themselves: their instance
 # MAGIC id if they have one, else their client id.
 # MAGIC
-# MAGIC **What to see:** a client that was not there `before` may be a deployment, or a developer's laptop. A client with
-# MAGIC many more member ids than before restarts often, or the coordinator expels it and it joins again.
+# MAGIC **What to see:** a client that was not there `before` may be a deployment, or a developer's laptop. A client
+# MAGIC with many more member ids than before restarts often, or the coordinator expels it and it joins again.
 
 # COMMAND ----------
 
