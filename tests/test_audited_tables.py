@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from kip848_records.replay.group import GroupReplay
-from kip848_records.replay.records import ClassicMemberValue, PartitionCoverage, PartitionNumbers, ReplayInputs, Role
+from kip848_records.replay.records import PartitionCoverage, PartitionNumbers, ReplayInputs
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.tables.registry import REPLAYED
 from tests.audits import dumped
@@ -45,7 +45,7 @@ def replay(audits, capture):
         if line["type"] in KINDS:
             key = line["partition"], group_of(line)
             group = groups.setdefault(key, GroupReplay(inputs, numbers, *key))
-            group.replay(with_classic_members(record_of(line, numbers), line["value"]))
+            group.replay(record_of(line, numbers))
     tables = {row_class: name for name, row_class in ROW_CLASSES.items()}
     rows = {name: [] for name in TABLES}
     for group in groups.values():
@@ -53,15 +53,6 @@ def replay(audits, capture):
             if (name := tables[type(row)]) in rows:
                 rows[name].append(row._asdict())
     return rows
-
-
-def with_classic_members(record, value):
-    """A record of type 2 with what it says of its members, which the simulator leaves out."""
-    if record.role is not Role.CLASSIC_GROUP or value is None:
-        return record
-    names = ("memberId", "groupInstanceId", "clientId", "clientHost", "rebalanceTimeout")
-    members = tuple(ClassicMemberValue(*(member.get(name) for name in names)) for member in value["members"])
-    return record._replace(value=record.value._replace(members=members))
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -81,9 +72,10 @@ def plain(value):
     if isinstance(value, datetime):
         return round(value.timestamp() * 1000)
     if isinstance(value, dict):
-        return tuple(plain(item) for name, item in value.items() if name != "topic")
+        is_named = "topic_id" in value
+        return [plain(item) for name, item in value.items() if not (is_named and name == "topic")]
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value] if not hasattr(value, "_fields") else tuple(map(plain, value))
+        return [plain(item) for item in value]
     return value
 
 

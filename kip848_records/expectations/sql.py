@@ -31,6 +31,7 @@ WITH_GROUPS: Final = frozenset(
     {
         *("group_state", "group_state_timeline", "epoch_timeline", "rebalance", "rebalance_lag", "partition_handover"),
         *("membership", "member_state_timeline", "regex_resolution", "anomaly", "latest_state"),
+        *("classic_generation", "classic_member"),
     }
 )
 """The tables that have the column `group_id` in each audit."""

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from kip848_records.log.runs import PartitionRead, RunInfo
     from kip848_records.log.table import Knowledge, LogTable
 
-_DELETES_GROUP: Final = tuple(key_type for key_type, (_, role) in ROLES.items() if role == Role.GROUP_EPOCH)
+_DELETES_GROUP: Final = tuple(
+    key_type for key_type, (_, role) in ROLES.items() if role in {Role.GROUP_EPOCH, Role.CLASSIC_GROUP}
+)
 
 
 def ended_before(table: str, ms: int) -> str | None:

@@ -1,10 +1,14 @@
-"""A classic group: its type 2 contains all that the log has about it, the outcome of each generation."""
+"""A classic group: its type 2 contains all that the log has about it, the outcome of each generation.
+
+`generations` has the rules of generations; here are the group's state and the stays of its members.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
 from kip848_records.replay.coverage import NEVER
+from kip848_records.replay.generations import Generations
 from kip848_records.replay.member import Stay
 from kip848_records.replay.memberships import DOWNGRADED, GROUP_DELETED, JOINED, LEFT, REPLACED, UPGRADED, Stays
 from kip848_records.replay.records import CLASSIC, Role
@@ -29,6 +33,7 @@ class ClassicGroup:
         self.value: ClassicGroupValue | None = None
         self.offset = NEVER
         self.is_lost = self.is_written = False
+        self.generations = Generations(context)
         self._rows = Stays(context, CLASSIC)
         self._stays: dict[str, Stay] = {}
 
@@ -42,6 +47,7 @@ class ClassicGroup:
     def lose(self) -> None:
         """Note that a type 2 was lost."""
         self.value = None
+        self.generations.end(None)
         self.is_lost = True
 
     @property
@@ -61,13 +67,27 @@ class ClassicGroup:
             consumer.anomalies.refused(record, "the group is a classic one")
         if record.role is Role.GROUP_EPOCH:
             self.value = None
+            self.generations.end(None)
 
-    def end_operation(self, consumer: ConsumerState | None, downgraded: Collection[str], *, is_evaluated: bool) -> None:
-        """Begin and end stays.
+    def end_operation(
+        self,
+        consumer: ConsumerState | None,
+        downgraded: Collection[str] | None,
+        *,
+        ended_by: str | None,
+        is_evaluated: bool,
+    ) -> None:
+        """Begin and end a generation and stays: an operation contains one type 2 at most.
 
-        `consumer`: the consumer group of the same id. `downgraded`: its members that the operation deleted.
+        `consumer`: the consumer group of the same id. `downgraded`: the members of the consumer group that the
+        operation deleted; None if it deleted none. `ended_by`: how it ended the classic group.
         """
         self.is_written = False
+        if self.value is not None:
+            self.generations.replay(self.value, self.offset, is_downgrade=downgraded is not None)
+        else:
+            self.generations.end(ended_by)
+        downgraded = downgraded or ()
         at, stays = self._context.operation.at, self._stays
         ids: tuple[str, ...] = ()
         generation, members = None, {}
@@ -96,7 +116,8 @@ class ClassicGroup:
                 stays[member_id].value = member
 
     def finish(self) -> None:
-        """Write the stays that have not ended."""
+        """Write the stays that have not ended, and the generation."""
+        self.generations.finish()
         for member_id, stay in self._stays.items():
             self._rows.emit(member_id, stay)
 

@@ -54,6 +54,11 @@ class ConsumerGroup(ConsumerState):
         """Whether no record of a consumer group has been replayed."""
         return not self.members and self.group_epoch is None and self.assignment_epoch is None
 
+    @property
+    def has_classic_members(self) -> bool:
+        """Whether a member uses the classic protocol."""
+        return any(member.value is not None and member.value.is_classic for member in self.members.values())
+
     def replay_group_epoch(self, record: Record) -> None:
         """Replay a type 3 with a value."""
         value = cast("GroupEpochValue", record.value)

@@ -108,6 +108,7 @@ class Context:
         begin: int,
         head: tuple[Any, ...],
         *,
+        end: int | None = None,
         has_end: bool = True,
         tail: tuple[Any, ...] = (),
         extra: tuple[Any, ...] = (),
@@ -115,10 +116,11 @@ class Context:
         """Keep a row until the group's end; `row_class` is the name of its class, because the file stores no classes.
 
         `head`, `tail`: its fields before and after `history`, without partition and group id. `begin`: offset of the
-        first record that it depends on; the last one is the operation's latest. `extra`: see `history`.
+        first record that it depends on, `end` of the last one: the operation's latest by default. `extra`: see
+        `history`.
         """
         rows = self.rows.rows
-        rows.append((row_class, begin, self.operation.last, has_end, head, tail, extra))
+        rows.append((row_class, begin, self.operation.last if end is None else end, has_end, head, tail, extra))
         if len(rows) >= spill.LIMIT:
             self.rows.write()
 

@@ -9,8 +9,10 @@ from kip848_records.replay.classic import ClassicGroup
 from kip848_records.replay.consumer import ConsumerGroup
 from kip848_records.replay.context import Context
 from kip848_records.replay.coverage import NEVER, GroupCoverage
+from kip848_records.replay.epochs import DELETED
 from kip848_records.replay.group_state import Work, group_state
 from kip848_records.replay.history import finished_rows
+from kip848_records.replay.memberships import REPLACED, UPGRADED
 from kip848_records.replay.records import CLASSIC, CONSUMER, PartitionCoverage, Role
 from kip848_records.replay.states import DEAD, UNKNOWN, StateTimeline
 
@@ -55,6 +57,8 @@ class GroupReplay:
         # Whether the state must be evaluated at the operation's end; whether it was not at the previous operation's.
         self._is_evaluated = self._is_unevaluated = False
         self._has_state = self._is_new_incarnation = self._ends_classic = False
+        # The operation deleted the classic group, and no group of another type took its place.
+        self._deletes_classic = False
         self._part = NEVER
         self._before: tuple[int | None, int] = None, NEVER
         self._classic_members: int | None = None
@@ -72,6 +76,8 @@ class GroupReplay:
         work.records += 1
         work.bytes += size
         if kind not in _KINDS:
+            if self._deletes_classic and value is not None:
+                self._deletes_classic = False  # an Empty classic group is replaced by a streams group
             return
         context = self._context
         if self._is_new_incarnation or not self._has_state:
@@ -152,11 +158,24 @@ class GroupReplay:
             if record.kind == CLASSIC:
                 self._classic.lose()
             return
-        self._ends_classic = record.value is None
+        if self._classic.is_written:
+            self._split_operation(record)
+        self._ends_classic = self._deletes_classic = record.value is None
         self._classic.replay(record)
         if record.value is None:
             consumer = self._consumer or self._begin_consumer()
             consumer.delete_classic()
+
+    def _split_operation(self, record: Record) -> None:
+        """Begin another operation with a type 2: each is an outcome of its own, also if two have one timestamp."""
+        work, operation = self._work, self._operation
+        work.bytes -= record.size
+        operation.last = max(operation.first, record.offset - 1)
+        self._begin_operation(record.offset, record.timestamp)
+        work.bytes += record.size
+        if self._is_new_incarnation:
+            self._is_new_incarnation = False
+            self._context.incarnation_offset = record.offset
 
     def _lose_to_any(self) -> None:
         """Note a loss that may concern any group: after the last one the group's state is unknown."""
@@ -208,7 +227,12 @@ class GroupReplay:
         if self._classic.is_written:
             is_known = self._is_evaluated or self._coverage.has_lost_prefix
             downgraded = {member_id for each in self._deleted for member_id in each.member_ids}
-            self._classic.end_operation(consumer, downgraded, is_evaluated=is_known)
+            self._classic.end_operation(
+                consumer,
+                downgraded if self._deleted else None,
+                ended_by=self._end_of_classic(consumer),
+                is_evaluated=is_known,
+            )
         if consumer is not None:
             consumer.end.rebalances.leader_epoch = self._leader_epoch
         if is_evaluated:
@@ -218,6 +242,8 @@ class GroupReplay:
         if self._deleted:
             self._deleted.clear()
         self._ends_classic = False
+        if self._deletes_classic:
+            self._end_classic()
         self._spill()
 
     def _end_unevaluated(self, consumer: ConsumerGroup | None) -> None:
@@ -247,6 +273,25 @@ class GroupReplay:
                 consumer.end.delete_survivors()
             self._states.enter(CONSUMER, DEAD, is_end_seen=is_evaluated)
         context.incarnation = now
+        self._is_unevaluated = False
+
+    def _end_of_classic(self, consumer: ConsumerGroup | None) -> str:
+        """Return how the operation ended a classic group."""
+        if consumer is None or consumer.is_untouched:
+            return DELETED if self._deletes_classic else REPLACED
+        return UPGRADED if consumer.has_classic_members else REPLACED
+
+    def _end_classic(self) -> None:
+        """End the incarnation of a classic group that was deleted; a conversion to another type ends none."""
+        self._deletes_classic = False
+        consumer = self._consumer
+        if consumer is not None and not consumer.is_untouched:
+            return
+        self._consumer = None
+        self._coverage.delete(self._classic.offset)
+        self._states.enter(CLASSIC, DEAD, is_end_seen=self._is_evaluated)
+        self._context.incarnation += 1
+        self._is_new_incarnation = True
         self._is_unevaluated = False
 
     def _evaluate(self) -> None:

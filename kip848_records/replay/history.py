@@ -5,11 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from kip848_records.replay.causes import UNKNOWN
 from kip848_records.replay.coverage import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
+from kip848_records.replay.generation import SHOWN
+from kip848_records.replay.generation_cause import EAGER, FIRST_GENERATION, UNKNOWN_MODE
 from kip848_records.replay.rows import (
     Anomaly,
     AwaitedPartition,
     Blocker,
+    ClassicGeneration,
+    ClassicMember,
     Epoch,
     GroupStateInterval,
     Membership,
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
 
 _ROWS: Final = (
     Epoch, RebalanceLag, PartitionHandover, GroupStateInterval, Rebalance, MemberStateInterval, Membership,
+    ClassicGeneration,
 )  # fmt: skip
 _NEW_ROW: Final[Mapping[str, Callable[[Iterable[Any]], Any]]] = {
     row_class.__name__: partial(tuple.__new__, row_class) for row_class in _ROWS
@@ -41,6 +47,11 @@ _HISTORY: Final = {
     (False, False): CENSORED,
 }
 """Whether no record is missing among those that a row depends on, and whether it has ended -> `history`."""
+
+_OF_ONE_RECORD: Final[Mapping[str, type[Any]]] = {
+    row_class.__name__: row_class for row_class in (RegexResolution, ClassicMember)
+}
+"""Rows that one record contains, so that no missing record makes them wrong."""
 
 _ENDS: Final[Mapping[str, Iterable[str]]] = {
     "Epoch": (
@@ -76,13 +87,13 @@ def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
             kind, incarnation, offset = head[:3]
             place = (kind, context.group_id, incarnation, context.partition)
             yield Anomaly._make((*place, *head[2:], history.is_proven(offset)))
-        elif name == "RegexResolution":
-            yield RegexResolution(*prefix, *head)
+        elif name in _OF_ONE_RECORD:
+            yield _OF_ONE_RECORD[name](*prefix, *head)
         else:
             # Most logs have one complete range: most rows need no search.
             is_seen = first <= begin <= end <= last or history.is_seen(begin, end)
             row = _NEW_ROW[name]((*prefix, *head, _HISTORY[is_seen, has_end], *tail))
-            if history.has_jumps:
+            if history.has_jumps and name != "ClassicGeneration":
                 ended_before = has_end and history.is_before_jump(end)
                 if ended_before and name not in _ENDS:
                     continue
@@ -136,9 +147,31 @@ def _finish_membership(row: Membership, _: tuple[Any, ...], history: KnownHistor
     return row._replace(returned=None)
 
 
+def _finish_generation(
+    row: ClassicGeneration, extra: tuple[Any, ...], history: KnownHistory, _: Context
+) -> ClassicGeneration:
+    """Remove what depends on the record before, if that was not seen.
+
+    `extra`: whether the record may have replaced a static member; the first offset on which `moved` depends.
+    """
+    has_static_members, compared_from = extra
+    if row.history == OBSERVED:
+        is_compared = history.is_seen(compared_from, row.offset)
+        return row if is_compared else row._replace(moved=None)
+    changes: dict[str, Any] = dict.fromkeys(("rounds", "join_ms", "joined", "left", "moved"))
+    if has_static_members:
+        changes["sync_ms"] = None
+    if row.mode == EAGER:
+        changes["mode"] = UNKNOWN_MODE
+    if row.cause not in SHOWN and row.generation != FIRST_GENERATION:
+        changes["cause"] = UNKNOWN
+    return row._replace(**changes)
+
+
 _FINISH: Final[Mapping[str, Callable[[Any, tuple[Any, ...], KnownHistory, Context], Any]]] = {
     "Epoch": _finish_moved,
     "RebalanceLag": _finish_lag,
     "Rebalance": _finish_rebalance,
     "Membership": _finish_membership,
+    "ClassicGeneration": _finish_generation,
 }

@@ -11,6 +11,7 @@ import pyarrow as pa
 from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.protocol.records import decode_records, join_batches
+from kip848_records.replay.classic_values import classic_groups
 from kip848_records.replay.log_rows import LogRows, parts
 from kip848_records.replay.records import ROLES, Record, Role
 from kip848_records.replay.undecoded import NO_TYPE, key_types, undecoded_rows
@@ -102,7 +103,10 @@ class RecordReader:
             texts(key[name]) if name in key else repeat(None, len(at)) for name in ("member_id", "regular_expression")
         )
         is_tombstone = group.layout is None
-        values = repeat(None, len(at)) if is_tombstone else values_of(kind, role, key_type, columns)
+        values: Iterable[Any] = repeat(None, len(at))
+        if not is_tombstone:
+            is_classic = role == Role.CLASSIC_GROUP
+            values = classic_groups(columns) if is_classic else values_of(kind, role, key_type, columns)
         records = rows.records(at, kind, role, key_type, member_ids, values, expressions)
         if is_tombstone or group.record.table != _TARGET_ASSIGNMENT:
             return records, at

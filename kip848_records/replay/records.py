@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -58,22 +59,79 @@ ROLES: Final[Mapping[int, tuple[str, Role]]] = {
 """Key type in Kafka's own dialect -> the kind of its group, and its role there."""
 
 
+class ConsumerSubscription(NamedTuple):
+    """The subscription of a member of protocol type `consumer`, by `ConsumerProtocolSubscription` in kafka-clients.
+
+    `topics` are sorted. `owned`: the partitions that the member still had when it joined; empty for members that revoke
+    all partitions first. Partitions are numbers of `PartitionNumbers.of_names`.
+    """
+
+    topics: tuple[str, ...]
+    owned: frozenset[int]
+
+
+class ConsumerAssignment(NamedTuple):
+    """The assignment of a member of protocol type `consumer`; partitions are numbers of `PartitionNumbers.of_names`.
+
+    `has_user_data`: a custom assignor added bytes of its own.
+    """
+
+    assigned: frozenset[int]
+    has_user_data: bool
+
+
 class ClassicMemberValue(NamedTuple):
-    """A member in the value of a type 2."""
+    """A member in the value of a type 2.
+
+    `subscription` and `assignment` are None if their bytes do not parse, or belong to a protocol type that the replay
+    does not know. `subscription_bytes` and `assignment_bytes` have the bytes then.
+    """
 
     member_id: str
     instance_id: str | None
     client_id: str | None
     client_host: str | None
     rebalance_timeout_ms: int | None
+    session_timeout_ms: int | None = None
+    subscription: ConsumerSubscription | None = None
+    assignment: ConsumerAssignment | None = None
+    subscription_bytes: bytes | None = None
+    assignment_bytes: bytes | None = None
+
+    @property
+    def identity(self) -> str:
+        """The instance id of a static member, else the member id."""
+        return self.member_id if self.instance_id is None else self.instance_id
+
+    @property
+    def topics(self) -> tuple[str, ...] | None:
+        """The topics that it subscribes to; None if unknown."""
+        return self.subscription.topics if isinstance(self.subscription, ConsumerSubscription) else None
+
+    @property
+    def owned(self) -> frozenset[int] | None:
+        """What it still had when it joined; None if unknown."""
+        return None if self.subscription is None else self.subscription.owned
+
+    @property
+    def units(self) -> frozenset[int] | None:
+        """The partitions that it has from this generation on; None if unknown."""
+        return None if self.assignment is None else self.assignment.assigned
 
 
 class ClassicGroupValue(NamedTuple):
-    """The value of a type 2. `members`: () if the record's members were not read."""
+    """The value of a type 2. `members`: () if the record's members were not read.
+
+    `state_at`: `currentStateTimestamp`, the time at which the join phase ended, in ms; None before version 2.
+    """
 
     generation: int
     member_ids: tuple[str, ...]
     members: tuple[ClassicMemberValue, ...] = ()
+    protocol_type: str | None = None
+    protocol: str | None = None
+    leader: str | None = None
+    state_at: int | None = None
 
 
 class GroupEpochValue(NamedTuple):
@@ -161,6 +219,11 @@ class PartitionNumbers:
     def __init__(self) -> None:
         self.index_of: dict[str, int] = {}
         self.topic_ids: list[str] = []
+
+    @cached_property
+    def of_names(self) -> PartitionNumbers:
+        """The numbers of partitions whose topic is known by its name only, as in classic groups."""
+        return PartitionNumbers()
 
     def topic(self, topic_id: str) -> int:
         """Return the number to add to a partition of the topic."""

@@ -15,8 +15,6 @@ import pyarrow as pa
 from kip848_records.replay.records import (
     SHARE,
     STREAMS,
-    ClassicGroupValue,
-    ClassicMemberValue,
     CurrentAssignmentValue,
     GroupEpochValue,
     MemberValue,
@@ -78,11 +76,7 @@ class Columns:
 
     def sorted_texts(self, name: str) -> list[tuple[str, ...]]:
         """Return the arrays of strings of a field, each sorted, because the coordinator writes sets."""
-        if name not in self:
-            return [()] * self.rows
-        offsets, flat = _list_parts(self[name])
-        items: list[Any] = texts(flat)
-        return [tuple(sorted(items[first:end])) for first, end in pairwise(offsets.tolist())]
+        return sorted_texts(self[name]) if name in self else [()] * self.rows
 
     def partition_sets(self, *names: str) -> list[frozenset[int]]:
         """Return the topic partitions of the first of these fields that the layout has."""
@@ -98,6 +92,13 @@ def texts(values: pa.Array) -> list[str | None]:
         indices = indices.fill_null(len(distinct))
         distinct.append(None)
     return gather(distinct, indices.to_numpy())
+
+
+def sorted_texts(lists: pa.ListArray) -> list[tuple[str, ...]]:
+    """Return arrays of strings, each sorted."""
+    offsets, flat = list_parts(lists)
+    items: list[Any] = texts(flat)
+    return [tuple(sorted(items[first:end])) for first, end in pairwise(offsets.tolist())]
 
 
 def gather(items: Sequence[Any], places: NDArray[Any]) -> list[Any]:
@@ -116,17 +117,19 @@ def int_objects(column: pa.Array) -> NDArray[Any]:
     return values
 
 
-def partition_sets(lists: pa.ListArray, numbers: PartitionNumbers) -> list[frozenset[int]]:
+def partition_sets(lists: pa.ListArray, numbers: PartitionNumbers, topic: str = "topic_id") -> list[frozenset[int]]:
     """Return arrays of TopicPartitions (``topic_id``, ``partitions``) as sets of the numbers of the partitions.
+
+    `topic`: the field that identifies the topic.
 
     Most assignments recur within a batch: Arrow finds the distinct ones by their bytes.
     """
-    offsets, elements = _list_parts(lists)
+    offsets, elements = list_parts(lists)
     if not len(elements):
         return _no_sets(len(lists))
-    topics = elements.field("topic_id").dictionary_encode()
+    topics = elements.field(topic).dictionary_encode()
     first_numbers = np.array([numbers.topic(topic_id) for topic_id in topics.dictionary.to_pylist()], np.int64)
-    inner_offsets, partitions = _list_parts(elements.field("partitions"))
+    inner_offsets, partitions = list_parts(elements.field("partitions"))
     # A damaged partition may be negative, and must not become a partition of another topic.
     numbered = partitions.to_numpy().view(np.uint32).astype(np.int64)
     numbered += np.repeat(first_numbers[topics.indices.to_numpy()], np.diff(inner_offsets))
@@ -147,7 +150,7 @@ def _no_sets(rows: int) -> list[frozenset[int]]:
     return [frozenset()] * rows
 
 
-def _list_parts(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
+def list_parts(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
     """Return the start of each list in the elements of all lists, with the end, and the elements."""
     offsets = lists.offsets.to_numpy().astype(np.int64)
     first, end = int(offsets[0]), int(offsets[-1])
@@ -164,27 +167,10 @@ def values_of(kind: str, role: Role, key_type: int, columns: Columns) -> Iterabl
 
 def assigned_members(columns: Columns) -> Iterator[list[tuple[str, frozenset[int]]]]:
     """Yield the targets in each record of the draft's ConsumerGroupTargetAssignment, by member."""
-    offsets, members = _list_parts(columns["members"])
+    offsets, members = list_parts(columns["members"])
     sets = partition_sets(members.field("topic_partitions"), columns.numbers)
     targets = list(zip(texts(members.field("member_id")), sets, strict=True))
     return (targets[first:end] for first, end in pairwise(offsets.tolist()))  # type: ignore[misc]
-
-
-def _classic_groups(columns: Columns) -> Iterable[ClassicGroupValue]:
-    offsets, members = _list_parts(columns["members"])
-    ids = texts(members.field("member_id"))
-    described = list(
-        _values(
-            ClassicMemberValue,
-            ids,
-            *(texts(members.field(name)) for name in ("group_instance_id", "client_id", "client_host")),
-            int_objects(members.field("rebalance_timeout")).tolist(),
-        )
-    )
-    bounds = list(pairwise(offsets.tolist()))
-    member_ids = (tuple(ids[first:end]) for first, end in bounds)
-    members_of = (tuple(described[first:end]) for first, end in bounds)
-    return _values(ClassicGroupValue, columns.ints("generation"), member_ids, members_of)
 
 
 def _values(value_class: type[Any], *columns: Iterable[Any]) -> Iterable[Any]:
@@ -210,7 +196,7 @@ def _members(columns: Columns) -> Iterable[MemberValue]:
 def _assignors(columns: Columns) -> Iterable[tuple[tuple[str | None, int, int, int], ...]]:
     if "assignors" not in columns:
         return repeat((), columns.rows)
-    offsets, assignors = _list_parts(columns["assignors"])
+    offsets, assignors = list_parts(columns["assignors"])
     versions = (assignors.field(name).to_pylist() for name in ("minimum_version", "maximum_version", "version"))
     items = list(zip(texts(assignors.field("name")), *versions, strict=True))
     return (tuple(items[first:end]) for first, end in pairwise(offsets.tolist()))
@@ -230,7 +216,7 @@ def _topic_names(columns: Columns, names: Sequence[str] = ("topics",)) -> list[d
     found: list[dict[str, str]] = [{} for _ in range(columns.rows)]
     for name in names:
         if name in columns:
-            offsets, topics = _list_parts(columns[name])
+            offsets, topics = list_parts(columns[name])
             ids, labels = texts(topics.field("topic_id")), texts(topics.field("topic_name"))
             for row, (first, end) in zip(found, pairwise(offsets.tolist()), strict=True):
                 pairs = zip(ids[first:end], labels[first:end], strict=True)
@@ -244,7 +230,6 @@ def new(row_class: type[Any]) -> Callable[[Iterable[Any]], Any]:
 
 
 _READERS: Final[Mapping[Role, Callable[[Columns], Iterable[Any]]]] = {
-    Role.CLASSIC_GROUP: _classic_groups,
     Role.GROUP_EPOCH: lambda columns: _values(GroupEpochValue, columns.ints("epoch"), columns.ints("metadata_hash", 0)),
     Role.MEMBER: _members,
     Role.ASSIGNMENT_EPOCH: lambda columns: columns.ints("assignment_epoch"),

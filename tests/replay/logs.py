@@ -7,8 +7,6 @@ from typing import Any
 from kip848_records.replay.group import GroupReplay
 from kip848_records.replay.records import (
     ROLES,
-    ClassicGroupValue,
-    ClassicMemberValue,
     CurrentAssignmentValue,
     GroupEpochValue,
     MemberValue,
@@ -20,6 +18,7 @@ from kip848_records.replay.records import (
     Role,
     Value,
 )
+from tests.replay.classic_records import classic_group_of
 
 END = 1 << 40
 """Behind every offset."""
@@ -79,17 +78,7 @@ def record_of(raw: Mapping[str, Any], numbers: PartitionNumbers) -> Record:
 def _value(role: Role, value: Mapping[str, Any], numbers: PartitionNumbers) -> Value:  # noqa: PLR0911 - one per role
     match role:
         case Role.CLASSIC_GROUP:
-            members = tuple(
-                ClassicMemberValue(
-                    each["memberId"],
-                    each.get("groupInstanceId"),
-                    each.get("clientId"),
-                    each.get("clientHost"),
-                    each.get("rebalanceTimeout"),
-                )
-                for each in value["members"]
-            )
-            return ClassicGroupValue(value["generation"], tuple(each.member_id for each in members), members)
+            return classic_group_of(value, numbers)
         case Role.GROUP_EPOCH:
             return GroupEpochValue(value["epoch"], value.get("metadataHash", 0))
         case Role.MEMBER:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kip848_records.replay.records import PartitionNumbers, Record, Role
+from kip848_records.replay.records import ClassicGroupValue, PartitionNumbers, Record, Role
 
 _KINDS = {
     **dict.fromkeys((3, 4, 5, 6, 7, 8, 16), "consumer"),
@@ -43,6 +43,8 @@ def found(record: Record, numbers: PartitionNumbers) -> dict[str, Any]:
         value = _named(value, numbers)
     elif record.role == Role.CURRENT_ASSIGNMENT and isinstance(value, tuple):
         value = tuple(_named(item, numbers) if isinstance(item, frozenset) else item for item in value)
+    elif record.role == Role.CLASSIC_GROUP and isinstance(value, ClassicGroupValue):
+        value = tuple(value._replace(members=tuple(tuple(member[:6]) for member in value.members)))
     elif isinstance(value, tuple):
         value = tuple(value)
     return {**fields, "value": value}
@@ -55,7 +57,13 @@ def _named(partitions: frozenset[int], numbers: PartitionNumbers) -> set[tuple[s
 def _value(key_type: int, value: dict[str, Any]) -> Any:  # noqa: PLR0911 - one line a type
     match key_type:
         case 2:
-            return value["generation"], tuple(m["memberId"] for m in value["members"]), _classic_members(value)
+            return (
+                value["generation"],
+                tuple(member["memberId"] for member in value["members"]),
+                _classic_members(value),
+                *(value[name] for name in ("protocolType", "protocol", "leader")),
+                None if value.get("currentStateTimestamp", -1) == -1 else value["currentStateTimestamp"],
+            )
         case 3 | 11 | 17:
             return value["epoch"], value.get("metadataHash", 0)
         case 4:
@@ -83,7 +91,7 @@ def _value(key_type: int, value: dict[str, Any]) -> Any:  # noqa: PLR0911 - one 
 
 
 def _classic_members(value: dict[str, Any]) -> tuple[tuple[Any, ...], ...]:
-    names = ("memberId", "groupInstanceId", "clientId", "clientHost", "rebalanceTimeout")
+    names = ("memberId", "groupInstanceId", "clientId", "clientHost", "rebalanceTimeout", "sessionTimeout")
     return tuple(tuple(member.get(name) for name in names) for member in value["members"])
 
 

@@ -3,8 +3,6 @@
 from kip848_records.replay import rows
 from kip848_records.replay.records import (
     ROLES,
-    ClassicGroupValue,
-    ClassicMemberValue,
     CurrentAssignmentValue,
     GroupEpochValue,
     MemberValue,
@@ -12,6 +10,7 @@ from kip848_records.replay.records import (
     RegularExpressionValue,
     Role,
 )
+from tests.replay.classic_records import classic_group_of
 
 TABLES = {
     rows.Epoch: "epoch_timeline",
@@ -68,16 +67,6 @@ def member_of(value, _):
     )
 
 
-def classic_member_of(value):
-    return ClassicMemberValue(
-        member_id=value["memberId"],
-        instance_id=value["groupInstanceId"],
-        client_id=value["clientId"],
-        client_host=value["clientHost"],
-        rebalance_timeout_ms=value["rebalanceTimeout"],
-    )
-
-
 def current_assignment_of(value, numbers):
     return CurrentAssignmentValue(
         member_epoch=value["memberEpoch"],
@@ -89,11 +78,7 @@ def current_assignment_of(value, numbers):
 
 
 VALUES = {
-    Role.CLASSIC_GROUP: lambda value, _: ClassicGroupValue(
-        value["generation"],
-        tuple(member["memberId"] for member in value["members"]),
-        tuple(map(classic_member_of, value["members"])),
-    ),
+    Role.CLASSIC_GROUP: classic_group_of,
     Role.GROUP_EPOCH: lambda value, _: GroupEpochValue(value["epoch"], value.get("metadataHash", 0)),
     Role.MEMBER: member_of,
     Role.ASSIGNMENT_EPOCH: lambda value, _: value["assignmentEpoch"],

@@ -158,11 +158,10 @@ class Coordinator:
             operation.write(1, {"group": self.group_id, "topic": topic, "partition": partition}, None)
         if isinstance(self.group, ClassicGroup):
             self.group.write_tombstone(operation)
-            self.group = None
         else:
             self.consumers.write_tombstones(operation)
-            self.group = None
-            self.incarnation += 1
+        self.group = None
+        self.incarnation += 1
         self._end(operation)
 
     def _operation(self, time: int) -> Operation:

@@ -123,7 +123,6 @@ class MembershipTruth:
             **_identity(member),
             "rack_id": member.rack_id,
             "server_assignor": member.assignor,
-            "topics": tuple(sorted(member.topics)),
             "regex": member.regex or None,
             "away_ms": None if member.instance_id is None else away_ms,
         }
@@ -141,6 +140,7 @@ def _identity(member: Member) -> Row:
         "client_id": member.client_id,
         "client_host": member.client_host,
         "rebalance_timeout_ms": member.rebalance_timeout_ms,
+        "topics": tuple(sorted(member.topics)),
     }
 
 

@@ -1,0 +1,92 @@
+"""One generation of a classic group: the outcome of one join phase, as its type 2 contains it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue
+
+CREATED: Final = "created"
+EMPTIED: Final = "emptied"
+DOWNGRADED: Final = "downgraded"
+SHOWN: Final = frozenset({CREATED, EMPTIED, DOWNGRADED})
+"""The causes that one record shows. No member synced a round for them."""
+
+
+class Cause(NamedTuple):
+    """A cause, and the ids of the members that it is due to."""
+
+    name: str
+    member_ids: tuple[str, ...] = ()
+
+
+class Generation:
+    """A generation.
+
+    `offset`, `at`: of its first record; `last_offset`: of its last one, which replaced a static member. `value`: of its
+    last record, `first_value`: of its first one. `members`: by identity. `units`: each assigned partition with its
+    member; None if payloads do not parse. `unassigned`: the number of partitions that members still had when they
+    joined, and that no member has now. `replaced`: the static members that were replaced, by identity, both member ids
+    and time.
+    """
+
+    def __init__(self, value: ClassicGroupValue, offset: int, at: int | None) -> None:
+        self.first_value = value
+        self.offset = offset
+        self.at = at
+        self.replaced: list[tuple[str, str, str, int | None]] = []
+        self.cause = Cause("")
+        self._read(value, offset)
+        owned: set[int] = set().union(*(member.owned or () for member in value.members))
+        self.has_owned = bool(owned)
+        self.unassigned = None if self.units is None else len(owned - self.units.keys())
+
+    def _read(self, value: ClassicGroupValue, offset: int) -> None:
+        self.value = value
+        self.last_offset = offset
+        self.members = {member.identity: member for member in value.members}
+        self.units = _units(value.members)
+
+    def replace(self, value: ClassicGroupValue, offset: int, at: int | None) -> list[ClassicMemberValue]:
+        """Note another record of the same generation, and return the members with a new member id."""
+        before = self.members
+        self._read(value, offset)
+        new = []
+        for member in value.members:
+            old = before.get(member.identity)
+            if old is None or old.member_id != member.member_id:
+                new.append(member)
+                if old is not None:
+                    self.replaced.append((member.identity, old.member_id, member.member_id, at))
+        return new
+
+    def joined(self, before: Generation) -> tuple[str, ...]:
+        """Return the identities that another generation does not have, sorted."""
+        return tuple(sorted(self.members.keys() - before.members.keys()))
+
+    def ids_of(self, identities: Iterable[str]) -> tuple[str, ...]:
+        """Return the member ids of identities."""
+        return tuple(self.members[identity].member_id for identity in identities)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether its record alone shows its cause."""
+        return self.cause.name in SHOWN
+
+    @property
+    def has_static_members(self) -> bool:
+        """Whether its record may have replaced a static member."""
+        return any(member.instance_id is not None for member in self.first_value.members)
+
+
+def _units(members: Iterable[ClassicMemberValue]) -> dict[int, ClassicMemberValue] | None:
+    found: dict[int, ClassicMemberValue] = {}
+    for member in members:
+        units = member.units
+        if units is None:
+            return None
+        found.update(dict.fromkeys(units, member))
+    return found

@@ -1,0 +1,66 @@
+"""The last owner of each partition of a classic group, through rounds in which no member had it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kip848_records.replay.generation import Generation
+
+
+class Owner(NamedTuple):
+    """The owner of partitions; `offset`: of the last record in which it had them."""
+
+    identity: str
+    member_id: str
+    offset: int
+
+
+class Gap(NamedTuple):
+    """A partition that a generation left to no member: its last owner, and that generation's time and offset."""
+
+    owner: Owner
+    at: int | None
+    offset: int
+
+
+class Move(NamedTuple):
+    """A partition with another owner than its last one; `gap` if no member had it in between."""
+
+    unit: int
+    owner: Owner
+    gap: Gap | None
+    to_member: str
+
+
+class LastOwners:
+    """The owners by partition. `is_known`: the payloads of the last generation could be parsed."""
+
+    def __init__(self) -> None:
+        self._owners: dict[int, Owner] = {}
+        self._gaps: dict[int, Gap] = {}
+        self.is_known = True
+
+    def assign(self, generation: Generation) -> list[Move] | None:
+        """Let a generation have its partitions, and return the moves; None if they are unknown."""
+        units = generation.units
+        was_known, self.is_known = self.is_known, units is not None
+        if units is None or not generation.members:
+            self._owners, self._gaps = {}, {}
+            return [] if was_known and units is not None else None
+        owner_of = {
+            member.member_id: Owner(identity, member.member_id, generation.last_offset)
+            for identity, member in generation.members.items()
+        }
+        before, gaps, moves = self._owners, self._gaps, []
+        owners = self._owners = {unit: owner_of[member.member_id] for unit, member in units.items()}
+        for unit, owner in owners.items():
+            last, gap = before.get(unit), None
+            if last is None and gaps:
+                gap = gaps.pop(unit, None)
+                last = None if gap is None else gap.owner
+            if last is not None and last.identity != owner.identity:
+                moves.append(Move(unit, last, gap, owner.member_id))
+        for unit in before.keys() - owners.keys():
+            gaps[unit] = Gap(before[unit], generation.at, generation.offset)
+        return moves if was_known else None

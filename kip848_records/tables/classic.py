@@ -1,0 +1,127 @@
+"""The tables `classic_generation` and `classic_member`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql.types import ArrayType, StructType
+
+from kip848_records.replay.rows import ClassicGeneration, ClassicMember
+from kip848_records.tables.columns import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    CLIENT,
+    CLOCK_SKEW,
+    GROUP,
+    HISTORY,
+    INT,
+    MEMBER_ID,
+    OFFSET,
+    PARTITION,
+    REBALANCE_TIMEOUT,
+    STRING,
+    STRINGS,
+    TIMESTAMP,
+    Column,
+    TableSpec,
+)
+
+_REPLACEMENTS: Final = ArrayType(
+    StructType().add("instance_id", STRING).add("from_member", STRING).add("to_member", STRING).add("at", TIMESTAMP)
+)
+_PARTITIONS: Final = ArrayType(StructType().add("topic", STRING).add("partitions", ArrayType(INT)))
+_GENERATION: Final = Column("generation", INT, "Generation of the classic group", required=True)
+
+CLASSIC_GENERATION: Final = TableSpec(
+    "classic_generation",
+    "Every generation of a classic group that its leader completed, the group's creation, and its becoming Empty. "
+    "PreparingRebalance, CompletingRebalance and rounds that were given up are not in the log",
+    ("cluster", "group_id", "incarnation", "generation"),
+    (
+        *GROUP,
+        PARTITION,
+        _GENERATION,
+        OFFSET,
+        Column("protocol_type", STRING, "consumer, connect, or another; null for a group that was only created"),
+        Column("protocol", STRING, "The chosen assignor (Connect: the protocol version's name); null without members"),
+        Column("leader", STRING, "Member id of the leader; null without members"),
+        Column(
+            "cause",
+            STRING,
+            "created; downgraded; emptied; assignor_changed; member_joined; member_left; members_changed (both); "
+            "subscription_changed; follow_up (the round before left partitions to no member, or a downgrade); "
+            "topic_metadata_changed; unknown (a member rejoined, or the log does not show it)",
+            required=True,
+        ),
+        Column(
+            "mode",
+            STRING,
+            "By evidence, not by the assignor's name. cooperative: a member kept partitions while it joined; eager: no "
+            "member did, although one had some; unknown: neither shows; null: no members, or bytes do not parse",
+        ),
+        Column(
+            "rounds",
+            INT,
+            "Generation minus the one before: above 1, rounds were given up before their leader synced. Null: the one "
+            "before was not seen",
+        ),
+        Column("joined_at", TIMESTAMP, "When the join phase ended; created, emptied: when the group became so (UTC)"),
+        Column("completed_at", TIMESTAMP, "When its record was written: the leader had synced (UTC)"),
+        Column("join_ms", BIGINT, "Duration of the join phase in ms; only a group's first generation shows its start"),
+        Column(
+            "sync_ms",
+            BIGINT,
+            "From joined_at to completed_at, in ms: every member had joined, and no member had an assignment. The rest "
+            "of the rebalance, its join phase, is not in the log",
+        ),
+        Column("members", INT, "Number of members", required=True),
+        Column(
+            "joined", STRINGS, "Instance ids, or member ids, that the generation before lacks; null: it was not seen"
+        ),
+        Column("left", STRINGS, "Instance ids, or member ids, that only the generation before has"),
+        Column("static_replaced", _REPLACEMENTS, "Static members that came back under a new member id within it"),
+        Column("units", INT, "Assigned partitions (Connect: connectors and tasks); null: bytes do not parse"),
+        Column("moved", INT, "Those with another owner than their last one since the group was last Empty"),
+        Column("unassigned", INT, "Partitions that members still had when they joined and that no member has now"),
+        Column("ended_at", TIMESTAMP, "When it ended (UTC); null: not yet, or not seen"),
+        Column(
+            "ended_by",
+            STRING,
+            "next_generation; emptied; upgraded; replaced by a group of another type; deleted; null: not ended, or not "
+            "seen",
+        ),
+        Column(
+            "history",
+            HISTORY.type,
+            "observed: the record before it was seen, or the group's creation; left_censored: it may be missing, and "
+            "columns that compare with it are null. sync_ms is right in both",
+            required=True,
+        ),
+        CLOCK_SKEW,
+    ),
+    row=ClassicGeneration,
+    ended_at="ended_at",
+)
+
+CLASSIC_MEMBER: Final = TableSpec(
+    "classic_member",
+    "Every member of every completed generation of a classic group, as the generation's record contains it",
+    ("cluster", "group_id", "incarnation", "generation", "member_id"),
+    (
+        *GROUP,
+        PARTITION,
+        _GENERATION,
+        MEMBER_ID,
+        *CLIENT,
+        Column("session_timeout_ms", INT, "The member's session timeout in ms"),
+        REBALANCE_TIMEOUT,
+        Column("is_leader", BOOLEAN, "Whether it led the generation", required=True),
+        Column("topics", STRINGS, "Topics that it subscribes to; null for other protocol types than consumer"),
+        Column("owned", _PARTITIONS, "Partitions that it still had when it joined"),
+        Column("assigned", _PARTITIONS, "Partitions that it has from this generation on"),
+        Column("subscription", BINARY, "Bytes of its subscription, if they do not parse"),
+        Column("assignment", BINARY, "Bytes of its assignment, if they do not parse"),
+    ),
+    row=ClassicMember,
+)
