@@ -22,6 +22,8 @@ WRITTEN = {name: spec for name, spec in TABLES.items() if name not in NOT_IN_THE
 
 NULL_IN_KEY = {
     "partition_handover": {"acquired_offset", "released_offset"},
+    "task_handover": {"subtopology_id", "connector", "acquired_offset", "released_offset"},
+    "ownership": {"topic_id", "subtopology_id", "role"},
     "membership": {"joined_offset", "left_offset"},
     "anomaly": {"member_id"},
     "log": {"partition", "offset"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sized
+    from collections.abc import Collection, Iterable, Sized
 
     from kip848_records.replay.context import Context
     from kip848_records.replay.member import Claims, Member
@@ -105,11 +105,15 @@ class Anomalies:
 
     def _check_owners(self, member: Member, holders: Claims) -> None:
         """Check that no other member holds a partition of a member whose type 8 was written."""
-        shared = sorted(partition for partition in member.held if len(holders.get(partition, ())) > 1)
+        shared = sorted(self._shared(member, holders))
         if shared:
             others = sorted(each.member_id for each in holders[shared[0]] if each is not member)
             seen = f"{self._name(shared[0])} also of {', '.join(others)}{_more(shared)}"
             self._add_for_member(TWO_OWNERS, member, "one owner of each partition", seen)
+
+    def _shared(self, member: Member, holders: Claims) -> Collection[int]:
+        """Return the partitions of a member that must have one owner, and have several."""
+        return [partition for partition in member.held if len(holders.get(partition, ())) > 1]
 
     def _add_for_member(self, kind: str, member: Member, expected: str, seen: str) -> None:
         at = self._context.operation.at

@@ -6,12 +6,16 @@ Leave, session expiry and fencing write the same records, so they share one name
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kip848_records.replay.records import CurrentAssignmentValue, MemberValue, RegularExpressionValue
+    from kip848_records.replay.records import (
+        CurrentAssignmentValue,
+        MemberValue,
+        RegularExpressionValue,
+    )
 
 UPGRADED: Final = "upgraded"
 MEMBER_JOINED: Final = "member_joined"
@@ -35,7 +39,7 @@ class Trigger:
     replaced: list[str] = field(default_factory=list)
     classic: list[str] = field(default_factory=list)
     """Members of the classic protocol."""
-    gone: dict[str, tuple[str, MemberValue]] = field(default_factory=dict)
+    gone: dict[str, tuple[str, Any]] = field(default_factory=dict)
     """By instance id: the static member that was deleted, and its type 5."""
     deletes_classic: bool = False
     is_regex: bool = False
@@ -59,6 +63,8 @@ class Causes:
     lies where the history is complete.
     """
 
+    new_trigger: type[Trigger] = Trigger
+
     def __init__(self, *, is_complete: bool) -> None:
         self.is_compared = is_complete
         self._hash = 0
@@ -69,7 +75,7 @@ class Causes:
         self._begin_operation()
 
     def _begin_operation(self) -> None:
-        self._written = Trigger()
+        self._written = self.new_trigger()
         self._first_epochs: dict[str, int | None] = {}
         self._is_first = True
         self._deletes_topics = self._is_upgrade = self.has_joined = False
@@ -136,7 +142,7 @@ class Causes:
 
     def bump(self, metadata_hash: int) -> Trigger:
         """Note a type 3 with a value, and return its possible causes."""
-        written, self._written = self._written, Trigger()
+        written, self._written = self._written, self.new_trigger()
         written.unbumped = tuple(self._unbumped)
         written.hash_before, written.hash_now = self._hash, metadata_hash
         written.same_topics = not self._changed_topics

@@ -19,13 +19,13 @@ from kip848_records.protocol.messages.classic import (
     CONSUMER_PROTOCOL_SUBSCRIPTION,
     CONSUMER_PROTOCOL_TYPE,
 )
+from kip848_records.replay.columns import int_objects, list_parts, new, partition_sets, sorted_texts, texts
 from kip848_records.replay.records import (
     ClassicGroupValue,
     ClassicMemberValue,
     ConsumerAssignment,
     ConsumerSubscription,
 )
-from kip848_records.replay.values import int_objects, list_parts, new, partition_sets, sorted_texts, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kip848_records.protocol.schema import Message
+    from kip848_records.replay.columns import Columns
     from kip848_records.replay.records import PartitionNumbers
-    from kip848_records.replay.values import Columns
 
     Rows = NDArray[np.int64]
 

@@ -81,7 +81,7 @@ class ConsumerGroup(ConsumerState):
         """Replay a type 5."""
         member = self._touch(record)
         self.end.is_eventful = True
-        before, value = member.value, cast("MemberValue | None", record.value)
+        before, value = cast("MemberValue | None", member.value), cast("MemberValue | None", record.value)
         member.value = value
         if value is None:
             self._delete_member(record, member, before)

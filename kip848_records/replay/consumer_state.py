@@ -9,8 +9,11 @@ from kip848_records.replay.anomalies import Anomalies
 from kip848_records.replay.causes import Causes
 from kip848_records.replay.member import AWAY_EPOCH, GONE, NO_EPOCH, STATELESS
 from kip848_records.replay.member import STABLE as MEMBER_STABLE
+from kip848_records.replay.ownership import Ownership
+from kip848_records.replay.records import CONSUMER
 from kip848_records.replay.states import ASSIGNING, EMPTY, RECONCILING, STABLE, UNKNOWN
 from kip848_records.replay.targets import Targets
+from kip848_records.replay.waits import Waits
 
 if TYPE_CHECKING:
     from kip848_records.replay.context import Context
@@ -25,8 +28,22 @@ class ConsumerState:
     whose epoch does not follow the previous one.
 
     At the end of the last operation: `effective_assignment_epoch`: the assignment epoch or its start value, None if
-    unknown. `away`, `stateless`: how many members are away, or have no known state.
+    unknown. `away`, `stateless`: how many members are away, or have no known state. `phase`: the state by epochs and
+    members alone; None if the group's state says the same.
+
+    Other kinds of groups have the same shape. They replace the parts in which they behave otherwise.
     """
+
+    kind = CONSUMER
+    new_waits = Waits
+    new_ownership = Ownership
+    new_targets = Targets
+    new_causes = Causes
+    new_anomalies = Anomalies
+    phase: str | None = None
+    topology_epoch: int | None = None
+    validated_topology_epoch: int | None = None
+    standby_replicas: int | None = None
 
     def __init__(self, context: Context, *, is_complete: bool) -> None:
         self.context = context
@@ -35,9 +52,9 @@ class ConsumerState:
         self.group_epoch: int | None = None
         self.assignment_epoch: int | None = None
         self.start_epoch = NO_EPOCH
-        self.targets = Targets()
-        self.causes = Causes(is_complete=is_complete)
-        self.anomalies = Anomalies(context)
+        self.targets = self.new_targets()
+        self.causes = self.new_causes(is_complete=is_complete)
+        self.anomalies = self.new_anomalies(context)
         self.jump: int | None = None
         self.touched: list[Member] = []
         self.effective_assignment_epoch: int | None = None

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.coverage import NEVER
-from kip848_records.replay.records import CONSUMER
 from kip848_records.replay.spill import SpillingQueue
 from kip848_records.replay.targets import Assignment
 
@@ -21,6 +20,8 @@ EMPTIED: Final = "emptied"
 DELETED: Final = "deleted"
 DOWNGRADED: Final = "downgraded"
 OPEN: Final = "open"
+UNKNOWN: Final = "unknown"
+"""The log does not show whether the group was Stable."""
 UNSEEN: Final = None
 """The status of rows that ended before the history is complete."""
 
@@ -51,8 +52,9 @@ class Epochs:
     none. `first_member`: time and offset of the first join since the group was last Empty.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, group_type: str) -> None:
         self._context = context
+        self._group_type = group_type
         self._unanswered = SpillingQueue(context.queues)
         self._answered = SpillingQueue(context.queues)
         self._last_epoch: int | None = None
@@ -106,7 +108,7 @@ class Epochs:
     def end(self, outcome: str | None, group_epoch: int | None) -> None:
         """End all epochs with the operation with this status; an epoch below a later one is superseded."""
         for row in self._take():
-            self._emit(row, outcome, group_epoch, has_end=True)
+            self._emit(row, outcome, group_epoch, has_end=outcome != UNKNOWN)
 
     def finish(self, group_epoch: int | None) -> None:
         """Write the epochs that are open at the end of the log."""
@@ -130,7 +132,7 @@ class Epochs:
         if status is not UNSEEN:
             lags = ms_between(at, assigned.at), ms_between(assigned.at, converged_at), ms_between(at, converged_at)
         head = (
-            *(context.incarnation, epoch, CONSUMER, at, offset, cause, metadata_changed, triggers),
+            *(context.incarnation, epoch, self._group_type, at, offset, cause, metadata_changed, triggers),
             *(assigned.at, assigned.target_partitions, assigned.target_duplicates, converged_at, status),
             *(group_epoch if status == SUPERSEDED else None, members, assigned.moved, *lags),
         )

@@ -13,17 +13,19 @@ from kip848_records.replay.epochs import DELETED
 from kip848_records.replay.group_state import Work, group_state
 from kip848_records.replay.history import finished_rows
 from kip848_records.replay.memberships import REPLACED, UPGRADED
-from kip848_records.replay.records import CLASSIC, CONSUMER, PartitionCoverage, Role
+from kip848_records.replay.records import CLASSIC, CONSUMER, STREAMS, PartitionCoverage, Role
 from kip848_records.replay.states import DEAD, UNKNOWN, StateTimeline
+from kip848_records.replay.streams import StreamsGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kip848_records.replay.records import PartitionNumbers, Record, ReplayInputs
 
-_KINDS: Final = (CONSUMER, CLASSIC)
+_KINDS: Final = {CONSUMER: ConsumerGroup, STREAMS: StreamsGroup}
 _CLASSIC_GROUP: Final = Role.CLASSIC_GROUP
 _GROUP_EPOCH: Final = Role.GROUP_EPOCH
+_TOPOLOGY: Final = Role.TOPOLOGY
 _LOST: Final = Role.LOST
 
 
@@ -64,7 +66,7 @@ class GroupReplay:
         self._classic_members: int | None = None
         self._leader_epoch: int | None = None
 
-    def replay(self, record: Record) -> None:
+    def replay(self, record: Record) -> None:  # noqa: C901 - called once per record
         """Replay a record; offsets never decrease."""
         offset, timestamp, kind, role, _, _, value, size, _, self._leader_epoch = record
         operation, work = self._operation, self._work
@@ -75,11 +77,16 @@ class GroupReplay:
             operation.last = offset
         work.records += 1
         work.bytes += size
-        if kind not in _KINDS:
+        if kind not in _KINDS and kind != CLASSIC:
             if self._deletes_classic and value is not None:
-                self._deletes_classic = False  # an Empty classic group is replaced by a streams group
+                self._deletes_classic = False  # an Empty classic group is replaced by a share group
             return
         context = self._context
+        if role is _TOPOLOGY and value is None and self._consumer is None:
+            # The tombstone of a topology stands behind that of its group.
+            self._coverage.add(self._part, offset, operation.first)
+            self._part = offset + 1
+            return
         if self._is_new_incarnation or not self._has_state:
             self._is_new_incarnation, self._has_state = False, True
             context.incarnation_offset = offset
@@ -88,8 +95,8 @@ class GroupReplay:
             return
         self._ends_classic = False
         consumer = self._consumer
-        if consumer is None:
-            consumer = self._begin_consumer()
+        if consumer is None or kind != consumer.kind:
+            consumer = self._begin_consumer(kind)
         classic = self._classic
         if classic.value is not None or classic.is_lost:
             classic.leave(consumer, record)
@@ -143,8 +150,13 @@ class GroupReplay:
             if self._consumer is not None:
                 self._consumer.end.rebalances.members_before = self._classic_members
 
-    def _begin_consumer(self) -> ConsumerGroup:
-        consumer = self._consumer = ConsumerGroup(self._context, is_complete=self._is_evaluated)
+    def _begin_consumer(self, kind: str) -> ConsumerGroup:
+        """Begin a group; the tombstone of a previous one of another kind may be missing."""
+        before = self._consumer
+        if before is not None and not before.is_untouched:
+            before.end.delete_survivors()
+            self._states.enter(before.kind, DEAD, is_end_seen=False)
+        consumer = self._consumer = _KINDS[kind](self._context, is_complete=self._is_evaluated)
         members = self._classic_members
         consumer.end.rebalances.members_before = 0 if members is None and self._is_evaluated else members
         self._handlers = consumer.handlers()
@@ -163,7 +175,7 @@ class GroupReplay:
         self._ends_classic = self._deletes_classic = record.value is None
         self._classic.replay(record)
         if record.value is None:
-            consumer = self._consumer or self._begin_consumer()
+            consumer = self._consumer or self._begin_consumer(CONSUMER)
             consumer.delete_classic()
 
     def _split_operation(self, record: Record) -> None:
@@ -271,7 +283,7 @@ class GroupReplay:
                 consumer.end.end_operation(is_deleted=True, classic_ids=classic_ids)
             else:
                 consumer.end.delete_survivors()
-            self._states.enter(CONSUMER, DEAD, is_end_seen=is_evaluated)
+            self._states.enter(consumer.kind, DEAD, is_end_seen=is_evaluated)
         context.incarnation = now
         self._is_unevaluated = False
 
@@ -311,9 +323,9 @@ class GroupReplay:
         elif self._coverage.has_lost_prefix:
             if consumer is not None:
                 consumer.end.lose()
-            states.enter(CONSUMER, UNKNOWN, is_end_seen=False)
+            states.enter(CONSUMER if consumer is None else consumer.kind, UNKNOWN, is_end_seen=False)
         elif consumer is not None:
-            states.enter(CONSUMER, consumer.end.end_operation())
+            states.enter(consumer.kind, consumer.end.end_operation())
 
     def _end_survivors(self, *, is_complete: bool) -> None:
         """Evaluate the state of the records that survived from before the history is complete."""
@@ -325,7 +337,7 @@ class GroupReplay:
             # No record survived, or only the tombstone of a classic group.
             states.enter(CLASSIC, DEAD)
         else:
-            states.enter(CONSUMER, consumer.end.evaluate_survivors(is_complete=is_complete))
+            states.enter(consumer.kind, consumer.end.evaluate_survivors(is_complete=is_complete))
         states.restart(self._operation.at, self._operation.last)
 
     def _spill(self) -> None:

@@ -47,6 +47,7 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
     In that case its members are unknown. Without types 3 and 6 its epochs have their start value.
     """
     epochs: tuple[int | None, int | None] = (None, None)
+    topology: tuple[int | None, int | None, int | None] = (None, None, None)
     generation = members = converged = away = None
     if states.group_type == CLASSIC:
         if classic.value is not None:
@@ -59,6 +60,8 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         epochs = consumer.group_epoch if is_bumped else start, start
         members, away = consumer.member_count, consumer.away
         converged = None if consumer.stateless else consumer.converged
+    if consumer is not None and states.group_type != CLASSIC:
+        topology = consumer.topology_epoch, consumer.validated_topology_epoch, consumer.standby_replicas
     waits_for_away_only = members is not None and away is not None and converged == members - away
     complete_from, since = history.complete_from, states.since_offset
     is_seen = since != NEVER and history.is_seen(since, history.last)
@@ -69,7 +72,7 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         states.group_type,
         history.last,
         states.state or UNKNOWN,
-        *(states.since_at, *epochs, generation, members, converged, away),
+        *(states.since_at, *epochs, generation, *topology, members, converged, away),
         states.state == RECONCILING and waits_for_away_only,
         group_id_hash(context.group_id),
         *(work.records, work.operations, work.largest, work.largest_offset, complete_from),

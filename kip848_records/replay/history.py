@@ -19,10 +19,12 @@ from kip848_records.replay.rows import (
     GroupStateInterval,
     Membership,
     MemberStateInterval,
+    OwnershipInterval,
     PartitionHandover,
     Rebalance,
     RebalanceLag,
     RegexResolution,
+    TaskHandover,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 _ROWS: Final = (
     Epoch, RebalanceLag, PartitionHandover, GroupStateInterval, Rebalance, MemberStateInterval, Membership,
-    ClassicGeneration,
+    ClassicGeneration, TaskHandover, OwnershipInterval,
 )  # fmt: skip
 _NEW_ROW: Final[Mapping[str, Callable[[Iterable[Any]], Any]]] = {
     row_class.__name__: partial(tuple.__new__, row_class) for row_class in _ROWS
@@ -61,7 +63,7 @@ _ENDS: Final[Mapping[str, Iterable[str]]] = {
     "RebalanceLag": ("reconciled_at", "status", "lag_ms", "revoke_ms", "wait_ms"),
     "Rebalance": (
         *("ended_at", "ended_offset", "outcome", "duration_ms", "members", "partitions_moved"),
-        *("unowned_ms", "longest_unowned_ms", "assigning_ms", "late_ms"),
+        *("unowned_ms", "longest_unowned_ms", "assigning_ms", "late_ms", "not_ready_ms"),
     ),
     "Membership": ("left_at", "left_epoch", "left_how"),
 }
@@ -168,10 +170,18 @@ def _finish_generation(
     return row._replace(**changes)
 
 
+def _finish_task(row: TaskHandover, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> TaskHandover:
+    """Without the assignment before it, it is unknown whether the new owner's process had the task."""
+    if row.was_warm is None or (row.acquired_offset is not None and history.is_seen(extra[0], row.acquired_offset)):
+        return row
+    return row._replace(was_warm=None)
+
+
 _FINISH: Final[Mapping[str, Callable[[Any, tuple[Any, ...], KnownHistory, Context], Any]]] = {
     "Epoch": _finish_moved,
     "RebalanceLag": _finish_lag,
     "Rebalance": _finish_rebalance,
     "Membership": _finish_membership,
     "ClassicGeneration": _finish_generation,
+    "TaskHandover": _finish_task,
 }

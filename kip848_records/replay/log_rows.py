@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kip848_records.replay.columns import int_objects, new
 from kip848_records.replay.latest import RawRecord
 from kip848_records.replay.records import Record
-from kip848_records.replay.values import int_objects, new
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

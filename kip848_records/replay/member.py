@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.replay.records import CONSUMER
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kip848_records.replay.context import Context
-    from kip848_records.replay.records import ClassicMemberValue, CurrentAssignmentValue, MemberValue
+    from kip848_records.replay.records import AnyMemberValue, ClassicMemberValue, CurrentAssignmentValue
     from kip848_records.replay.spill import SpillingQueue
 
 STABLE: Final = 0
@@ -51,7 +49,7 @@ class Stay:
 
     joined_offset: int
     joined_at: int | None
-    value: MemberValue | ClassicMemberValue | None
+    value: AnyMemberValue | ClassicMemberValue | None
     joined_epoch: int | None = None
     joined_how: str | None = None
 
@@ -63,13 +61,15 @@ class Member:
     member_id: str
 
     # The content of its records: types 5, 8 and 7.
-    value: MemberValue | None = None
-    known: MemberValue | None = None
+    value: AnyMemberValue | None = None
+    known: AnyMemberValue | None = None
     """Its last type 5 that is not a tombstone."""
     current: CurrentAssignmentValue | None = None
     current_offset: int = -1
     current_at: int | None = None
     """Offset and time of its last type 8, tombstones included."""
+    process_id: str | None = None
+    """Of a streams client."""
     has_target: bool = False
     target: frozenset[int] = NOTHING
     highest_epoch: int = NO_EPOCH
@@ -209,8 +209,9 @@ def held_by(value: CurrentAssignmentValue | None) -> frozenset[int]:
 class MemberStates:
     """The rows of `member_state_timeline` of an incarnation."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, group_type: str) -> None:
         self._context = context
+        self._group_type = group_type
 
     def end_operation(self, members: Iterable[Member], assignment_epoch: int | None) -> None:
         """End and begin intervals: of all members if the assignment epoch changed, else of the changed members."""
@@ -251,7 +252,7 @@ class MemberStates:
         member.interval = None
         until = context.captured_at if to_at is None else to_at
         duration_ms = None if until is None or from_at is None else until - from_at
-        state = (context.incarnation, CONSUMER, member.member_id, name, None if epoch == NO_EPOCH else epoch)
+        state = (context.incarnation, self._group_type, member.member_id, name, None if epoch == NO_EPOCH else epoch)
         head = (*state, from_at, from_offset, to_at, duration_ms, is_classic)
         # This writes half of all rows; `Context.emit` would take a tenth of the time of the replay.
         context.rows.rows.append(("MemberStateInterval", from_offset, context.operation.last, has_end, head, (), ()))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.member import AWAY, AWAY_EPOCH, Stay
-from kip848_records.replay.records import CONSUMER
 from kip848_records.replay.spill import IdSet
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ LEFT: Final = "left"
 PRESENT: Final[Left] = (None, None, None, None)
 _IDENTITY: Final = (
     *("instance_id", "client_id", "client_host", "rack_id", "server_assignor"),
-    *("rebalance_timeout_ms", "topics", "regex"),
+    *("rebalance_timeout_ms", "topics", "regex", "process_id"),
 )
 
 
@@ -78,10 +77,10 @@ class _Departure(NamedTuple):
 
 
 class Memberships:
-    """The stays of an incarnation's members of a consumer group."""
+    """The stays of an incarnation's members."""
 
-    def __init__(self, context: Context) -> None:
-        self._stays = Stays(context, CONSUMER)
+    def __init__(self, context: Context, group_type: str) -> None:
+        self._stays = Stays(context, group_type)
         self._departures: list[_Departure] = []
         self._joined: list[tuple[Stay, str]] = []
         self._replaced: set[str] = set()

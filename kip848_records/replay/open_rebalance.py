@@ -105,6 +105,7 @@ class OpenRebalance:
     longest_unowned_ms: int = 0
     assigning: Stopwatch = field(default_factory=Stopwatch)
     late: Stopwatch = field(default_factory=Stopwatch)
+    not_ready: Stopwatch = field(default_factory=Stopwatch)
     late_members: int = 0
     can_be_late: bool = False
     """At the end of the last operation."""
@@ -142,12 +143,14 @@ class OpenRebalance:
             self.moved += assignment.moved
             self.compared_to = assignment.offset
 
-    def run(self, elapsed: int, *, is_assigning: bool = False, is_late: bool = False) -> None:
-        """Count the time from now on as assigning, as late, or as neither."""
+    def run(self, elapsed: int, *, is_assigning: bool = False, is_late: bool = False, is_ready: bool = True) -> None:
+        """Count the time from now on as assigning, as late, as not ready, or as none of these."""
         if is_assigning != self.assigning.is_running:
             self.assigning.run(elapsed, is_running=is_assigning)
         if is_late != self.late.is_running:
             self.late.run(elapsed, is_running=is_late)
+        if not is_ready or self.not_ready.is_running:
+            self.not_ready.run(elapsed, is_running=not (is_ready or is_assigning or is_late))
 
     def concerned(self, members: Iterable[Member], assignment_epoch: int | None) -> list[Member]:
         """Return those of these members that may block the rebalance, and all present ones that did."""

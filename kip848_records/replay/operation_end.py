@@ -14,12 +14,10 @@ from kip848_records.replay.epochs import CONVERGED, DELETED, DOWNGRADED, EMPTIED
 from kip848_records.replay.member import AWAY_EPOCH, GONE, NO_EPOCH, UNRELEASED, MemberStates, held_by, state_of
 from kip848_records.replay.member import STABLE as MEMBER_STABLE
 from kip848_records.replay.memberships import Memberships
-from kip848_records.replay.ownership import Ownership
 from kip848_records.replay.rebalances import Rebalances
 from kip848_records.replay.reconciliation import LEFT, Reconciliations
 from kip848_records.replay.reconciliation import UNKNOWN as UNKNOWN_ROW
-from kip848_records.replay.states import ASSIGNING, DEAD, EMPTY, RECONCILING, STABLE, UNKNOWN
-from kip848_records.replay.waits import Waits
+from kip848_records.replay.states import ASSIGNING, DEAD, EMPTY, NOT_READY, RECONCILING, STABLE, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.targets import Assignment
 
 _ENDS: Final = (STABLE, EMPTY, DEAD)
+_NOT_CONVERGED: Final = (ASSIGNING, RECONCILING, NOT_READY)
 
 
 class OperationEnd:
@@ -43,22 +42,20 @@ class OperationEnd:
         context = group.context
         self.group = group
         self.context = context
-        self.waits = Waits()
-        self.lags = Reconciliations(context, self.waits)
-        self.member_states = MemberStates(context)
-        self.epochs = Epochs(context)
-        self.rebalances = Rebalances(context)
-        self.ownership = Ownership(context, group.targets, self.waits, self.rebalances)
-        self.memberships = Memberships(context)
+        self.waits = group.new_waits()
+        self.lags = Reconciliations(context, self.waits, group.kind)
+        self.member_states = MemberStates(context, group.kind)
+        self.epochs = Epochs(context, group.kind)
+        self.rebalances = Rebalances(context, group.kind)
+        self.ownership = group.new_ownership(context, group.targets, self.waits, self.rebalances)
+        self.memberships = Memberships(context, group.kind)
         self.bumps: list[tuple[int, int | None, int, int, int | None, Trigger]] = []
         self.assignments: list[Assignment] = []
         self.is_eventful = self.deletes_classic = False
         # Assignments that have no rows of `rebalance_lag` yet, each with the oldest bump that it answers.
         self._assigned: list[tuple[Assignment, tuple[int | None, int]]] = []
-        # The group's state at the end of the last operation; None before the first.
-        self._state: str | None = None
-        # It is unknown whether an epoch is open.
-        self._is_doubtful = self._is_lost = False
+        self._state: str | None = None  # at the end of the last operation; None before the first
+        self._is_doubtful = self._is_lost = False  # doubtful: it is unknown whether an epoch is open
         # Members with records in operations that are not evaluated.
         self._survivors: dict[Member, None] = {}
 
@@ -77,7 +74,7 @@ class OperationEnd:
             ownership.end_operation(changed)
         self._reconcile(touched, is_deleted=is_deleted)
         state = self._state = DEAD if is_deleted else group.evaluate(is_complete=True)
-        if before == EMPTY and not has_bump and state in {ASSIGNING, RECONCILING} and self.epochs.last is not None:
+        if before == EMPTY and not has_bump and state in _NOT_CONVERGED and self.epochs.last is not None:
             self.rebalances.reopen(self.epochs.last)
         if state in {EMPTY, DEAD}:
             ownership.end_all_gaps()
@@ -90,6 +87,8 @@ class OperationEnd:
             if state == DEAD:
                 outcome = DOWNGRADED if classic_ids else DELETED
             self._end_epochs(state, outcome, group.member_count)
+        elif group.phase == STABLE:  # whether the topology is ready is not in the log
+            self._end_epochs(state, UNKNOWN_ROW, group.member_count)
         if is_eventful:
             self.is_eventful = False
             self.memberships.end_operation(
@@ -176,6 +175,7 @@ class OperationEnd:
         for member in (*self.group.members.values(), *self._survivors):
             self.lags.leave(member, UNKNOWN_ROW)
             self.member_states.end(member)
+        self.ownership.end_unseen()
         self.epochs.end(UNSEEN, self.group.group_epoch)
         self.rebalances.end(UNSEEN, None)
 
@@ -209,6 +209,7 @@ class OperationEnd:
         self.bumps.clear()
         for assignment in self.assignments:
             self._assigned.append((assignment, epochs.assign(assignment, is_complete=is_complete)))
+            self.ownership.assign(assignment, self.group.members.values(), is_complete=is_complete)
             self.lags.highest = assignment.epoch
             if rebalances.open is not None:
                 rebalances.open.assign(assignment)
@@ -273,7 +274,8 @@ class OperationEnd:
         rebalances, members, epoch = self.rebalances, self.group.members.values(), self.group.effective_assignment_epoch
         is_new_epoch = epoch != rebalances.assignment_epoch
         rebalances.assignment_epoch = epoch
-        rebalances.end_operation(state, members, touched, self.waits, is_new_epoch=is_new_epoch)
+        phase = (state != DEAD and self.group.phase) or state
+        rebalances.end_operation(phase, members, touched, self.waits, is_new_epoch=is_new_epoch)
         if self.waits.changed:
             self.waits.end_operation()
         if state == DEAD:

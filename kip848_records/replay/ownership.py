@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.context import Context
     from kip848_records.replay.member import Member
     from kip848_records.replay.rebalances import Rebalances
-    from kip848_records.replay.targets import Targets
+    from kip848_records.replay.targets import Assignment, Targets
     from kip848_records.replay.waits import Waits
 
 
@@ -64,6 +64,12 @@ class Ownership:
     def released_at(self, partition: int) -> int | None:
         """Return when a partition without a holder became free; None if that was not seen."""
         return self._freed.get(partition)
+
+    def assign(self, assignment: Assignment, members: Iterable[Member], *, is_complete: bool) -> None:
+        """Note an assignment, before the members' changes in its operation. Partitions need nothing of it."""
+
+    def end_unseen(self) -> None:
+        """Note that the incarnation ends while its state is unknown. Gaps have no end then, and no row."""
 
     def baseline(self, changed: Iterable[tuple[Member, frozenset[int]]]) -> None:
         """Set the owners without handovers: how the members acquired the partitions is unknown."""
@@ -255,9 +261,10 @@ class Ownership:
     def _emit(self, partition: int, begin: int, head: tuple[Any, ...], *, has_end: bool = True) -> None:
         context = self._context
         topic_id, number = context.numbers.name(partition)
-        operation, unowned_ms = context.operation, head[6]
-        # A first acquisition has no start.
-        since = operation.went_back if head[3] is None else begin
-        clock_skew = operation.is_skewed(since, unowned_ms)
         row = (context.incarnation, topic_id, number, *head)
-        context.emit("PartitionHandover", begin, row, has_end=has_end, tail=(clock_skew,))
+        context.emit("PartitionHandover", begin, row, has_end=has_end, tail=(self._is_skewed(begin, head),))
+
+    def _is_skewed(self, begin: int, head: tuple[Any, ...]) -> bool:
+        """Return the value of `clock_skew` of a handover. A first acquisition has no start."""
+        operation = self._context.operation
+        return operation.is_skewed(operation.went_back if head[3] is None else begin, head[6])

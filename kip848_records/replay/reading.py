@@ -12,10 +12,11 @@ from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.protocol.records import decode_records, join_batches
 from kip848_records.replay.classic_values import classic_groups
+from kip848_records.replay.columns import Columns, gather, texts
 from kip848_records.replay.log_rows import LogRows, parts
 from kip848_records.replay.records import ROLES, Record, Role
 from kip848_records.replay.undecoded import NO_TYPE, key_types, undecoded_rows
-from kip848_records.replay.values import Columns, assigned_members, gather, texts, values_of
+from kip848_records.replay.values import assigned_members, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

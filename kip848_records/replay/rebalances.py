@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.epochs import DELETED, DOWNGRADED, EMPTIED, UNSEEN
+from kip848_records.replay.epochs import UNKNOWN as UNKNOWN_OUTCOME
 from kip848_records.replay.member import UNRELEASED
 from kip848_records.replay.open_rebalance import OpenRebalance
-from kip848_records.replay.records import CONSUMER
-from kip848_records.replay.states import ASSIGNING, RECONCILING, UNKNOWN
+from kip848_records.replay.states import ASSIGNING, NOT_READY, RECONCILING, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.member import Member
     from kip848_records.replay.waits import Waits
 
+_CAN_BE_LATE: Final = (RECONCILING, NOT_READY, UNKNOWN)
 _BEFORE_END: Final = (EMPTIED, DELETED, DOWNGRADED)
 
 
@@ -30,8 +31,9 @@ class Rebalances:
     `assignment_epoch`: at the operation's end.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, group_type: str) -> None:
         self._context = context
+        self._group_type = group_type
         self.open: OpenRebalance | None = None
         self._number = 0
         self.members_before: int | None = None
@@ -87,13 +89,14 @@ class Rebalances:
     ) -> None:
         """Note who is late and who waits for whom: all members if the group changed, else those written.
 
-        `state`: of the group. `is_new_epoch`: the assignment epoch changed.
+        `state`: of the group; Assigning while an assignment is missing, also if it is not ready. `is_new_epoch`: the
+        assignment epoch changed.
         """
         rebalance = self.open
         if rebalance is None:
             return
         elapsed, epoch, is_new = self._context.operation.elapsed, self.assignment_epoch, rebalance.is_new
-        could_be_late, can_be_late = rebalance.can_be_late, state in {RECONCILING, UNKNOWN}
+        could_be_late, can_be_late = rebalance.can_be_late, state in _CAN_BE_LATE
         rebalance.is_new, rebalance.can_be_late = False, can_be_late
         is_all = is_new or is_new_epoch or can_be_late != could_be_late
         for member in rebalance.concerned(members if is_new or can_be_late else (), epoch) if is_all else touched:
@@ -111,12 +114,13 @@ class Rebalances:
             for holder, waiter in waits.pairs() if is_new else waits.new_pairs():
                 rebalance.times(holder, epoch).hold_up(waiter)
         is_assigning = state == ASSIGNING
-        rebalance.run(elapsed, is_assigning=is_assigning, is_late=not is_assigning and rebalance.late_members > 0)
+        is_late = not is_assigning and rebalance.late_members > 0
+        rebalance.run(elapsed, is_assigning=is_assigning, is_late=is_late, is_ready=state != NOT_READY)
 
     def end(self, outcome: str | None, members: int | None) -> None:
         """End the rebalance with the operation."""
         operation = self._context.operation
-        self._end(outcome, members, operation.elapsed, operation.at, has_end=True)
+        self._end(outcome, members, operation.elapsed, operation.at, has_end=outcome != UNKNOWN_OUTCOME)
 
     def finish(self, members: int | None, elapsed: int | None) -> None:
         """Write the rebalance that is open at the end of the log; `elapsed`: when it was captured."""
@@ -155,17 +159,17 @@ class Rebalances:
         before = rebalance.members_before
         at_end = self.members_before if outcome in _BEFORE_END else members
         duration_ms = ended_offset = moved = None
-        spent: tuple[int | None, ...] = (None, None, None, None)
+        spent: tuple[int | None, ...] = (None, None, None, None, None)
         if outcome is UNSEEN:
             ended_at = None
         else:
             duration_ms = ms_between(rebalance.began_at, ended_at)
             moved = rebalance.moved if rebalance.assignments else 0
             unowned = rebalance.unowned_ms, rebalance.longest_unowned_ms
-            spent = (*unowned, rebalance.assigning.ms, rebalance.late.ms)
+            spent = (*unowned, rebalance.assigning.ms, rebalance.late.ms, rebalance.not_ready.ms)
             ended_at, ended_offset = (ended_at, operation.last) if has_end else (None, None)
         head = (
-            *(context.incarnation, CONSUMER, rebalance.began_offset, rebalance.began_at),
+            *(context.incarnation, self._group_type, rebalance.began_offset, rebalance.began_at),
             *(rebalance.first_epoch, rebalance.last_epoch, rebalance.epochs),
             *(tuple(rebalance.causes), tuple(rebalance.triggers), ended_at, ended_offset, outcome, duration_ms),
             *(None if before is None else before == 0, before, at_end, rebalance.waited.count, moved, *spent),

@@ -34,8 +34,9 @@ class Reconciliations:
     the group was lost; None if none was.
     """
 
-    def __init__(self, context: Context, waits: Waits) -> None:
+    def __init__(self, context: Context, waits: Waits, group_type: str) -> None:
         self._context = context
+        self._group_type = group_type
         self._waits = waits
         self.highest = -1
         self.known_until: int | None = None
@@ -111,7 +112,7 @@ class Reconciliations:
             for row in member.open_lags.take():
                 self._emit(member, row, UNKNOWN)
             return
-        awaited: tuple[tuple[str, int, str | None, int | None], ...] | None = None
+        awaited: tuple[tuple[Any, ...], ...] | None = None
         blocked_by: tuple[str, ...] = ()
         if member.state == UNRELEASED:
             awaited = self._awaited(member, ownership) or None
@@ -119,15 +120,14 @@ class Reconciliations:
         for row in member.open_lags.take():
             self._emit(member, row, OPEN, blocked_by=blocked_by, awaited=awaited, elapsed=elapsed)
 
-    def _awaited(self, member: Member, ownership: Ownership) -> tuple[tuple[str, int, str | None, int | None], ...]:
-        holders = ownership.holders
-        found = []
+    def _awaited(self, member: Member, ownership: Ownership) -> tuple[tuple[Any, ...], ...]:
+        waits, found = self._waits, []
         for partition in member.awaits:
-            partition_holders = holders.get(partition)
-            owner = partition_holders[-1].member_id if partition_holders else None
-            released_at = None if partition_holders else ownership.released_at(partition)
-            found.append((*self._context.numbers.name(partition), owner, released_at))
-        return tuple(sorted(found, key=lambda each: each[:2]))
+            owner = waits.owner_awaited_by(member, partition)
+            released_at = None if owner is not None else ownership.released_at(partition)
+            topic_id, number, subtopology_id, role = waits.names(self._context.numbers, partition)
+            found.append((topic_id, number, owner, released_at, subtopology_id, role))
+        return tuple(sorted(found, key=lambda each: (each[0] or each[4], each[1])))
 
     def _see_blockers(self, member: Member, first: int) -> None:
         """Remember the holders of the awaited partitions, for its rows from one ordinal on (0: all open ones)."""
@@ -178,7 +178,8 @@ class Reconciliations:
             identity = (value.instance_id, value.client_id, value.client_host, value.rebalance_timeout_ms)
         reconciled_at = operation.at if status == RECONCILED else None
         head = (
-            *(context.incarnation, epoch, member.member_id, target_at, reconciled_at, status, self.highest > epoch),
+            *(context.incarnation, self._group_type, epoch, member.member_id, target_at, reconciled_at, status),
+            self.highest > epoch,
             *(bumped_at, behind, lag_ms, revoke_ms, wait_ms, blocked_by, awaited, *identity),
         )
         clock_skew = operation.went_back > skew_from or (lag_ms is not None and lag_ms < 0)

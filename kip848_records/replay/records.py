@@ -26,6 +26,7 @@ class Role(IntEnum):
     """A group's record that counts in its operations, but has no other effect here."""
     LOST = 9
     """A record of a known group that could not be read or decoded."""
+    TOPOLOGY = 10
 
 
 CONSUMER: Final = "consumer"
@@ -54,7 +55,7 @@ ROLES: Final[Mapping[int, tuple[str, Role]]] = {
     20: (STREAMS, Role.ASSIGNMENT_EPOCH),
     21: (STREAMS, Role.MEMBER_TARGET),
     22: (STREAMS, Role.CURRENT_ASSIGNMENT),
-    23: (STREAMS, Role.OTHER),
+    23: (STREAMS, Role.TOPOLOGY),
 }
 """Key type in Kafka's own dialect -> the kind of its group, and its role there."""
 
@@ -141,6 +142,18 @@ class GroupEpochValue(NamedTuple):
     metadata_hash: int
 
 
+class StreamsGroupEpochValue(NamedTuple):
+    """The value of a type 17. `validated_topology_epoch`: -1 for none.
+
+    `assignment_configs`: pairs of name and value. Kafka writes them from 4.2 on, with the validated topology epoch.
+    """
+
+    epoch: int
+    metadata_hash: int
+    validated_topology_epoch: int = -1
+    assignment_configs: tuple[tuple[str, str], ...] = ()
+
+
 class MemberValue(NamedTuple):
     """The value of a type 5. `topics` are sorted; `is_classic`: it has classicMemberMetadata."""
 
@@ -157,8 +170,43 @@ class MemberValue(NamedTuple):
     """In early dialects: name, minimum, maximum and own version of each."""
 
 
+class StreamsMemberValue(NamedTuple):
+    """The value of a type 19: a member is a thread, and threads of one process share its stores.
+
+    `endpoint`: host and port.
+    """
+
+    instance_id: str | None
+    rack_id: str | None
+    client_id: str | None
+    client_host: str | None
+    rebalance_timeout_ms: int | None
+    process_id: str | None
+    topology_epoch: int | None
+    endpoint: tuple[str, int] | None = None
+    tags: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_classic(self) -> bool:
+        """A streams group has no members of the classic protocol."""
+        return False
+
+
+AnyMemberValue = MemberValue | StreamsMemberValue
+
+
+class TopologyValue(NamedTuple):
+    """The value of a type 23. `stateful`: the subtopologies with changelog topics."""
+
+    epoch: int
+    stateful: frozenset[str]
+
+
 class CurrentAssignmentValue(NamedTuple):
-    """The value of a type 8. Early dialects have no `state`: None. Partitions are numbers of `PartitionNumbers`."""
+    """The value of a type 8 or 22, with the states of a type 8. Early dialects have no `state`: None.
+
+    Partitions are numbers of `PartitionNumbers`, tasks those of `tasks`.
+    """
 
     member_epoch: int
     previous_member_epoch: int | None
@@ -180,11 +228,14 @@ Value = (
     | GroupEpochValue  # GROUP_EPOCH
     | MemberValue  # MEMBER
     | int  # ASSIGNMENT_EPOCH: the epoch
-    | frozenset[int]  # MEMBER_TARGET: partitions
+    | frozenset[int]  # MEMBER_TARGET: partitions, or tasks in their roles
     | CurrentAssignmentValue  # CURRENT_ASSIGNMENT
     | dict[str, str]  # PARTITION_METADATA (and OTHER of type 15): topic id -> name; topics without a name are skipped
     | RegularExpressionValue  # REGULAR_EXPRESSION
-    | bool  # OTHER: True; streams groups, whose assignments are tasks: True for all roles but the epochs
+    | bool  # OTHER: True
+    | StreamsGroupEpochValue  # GROUP_EPOCH, MEMBER and TOPOLOGY of streams groups
+    | StreamsMemberValue
+    | TopologyValue
 )
 
 

@@ -2,7 +2,7 @@
 
 Fields that end in `_at` are milliseconds since 1970 (UTC), `_ms` are durations in milliseconds, offsets are those of
 `__consumer_offsets`. `partition` is the partition of `__consumer_offsets` that holds the group; only in
-`PartitionHandover` and `AwaitedPartition` it is the partition of the topic.
+`PartitionHandover`, `OwnershipInterval` and `AwaitedPartition` it is the partition of the topic or the task.
 """
 
 from __future__ import annotations
@@ -42,12 +42,17 @@ class Epoch(NamedTuple):
 
 
 class AwaitedPartition(NamedTuple):
-    """A topic partition that a member waits for; `owner` is null if no member owns it (`released_at` if seen)."""
+    """A topic partition, or a task, that a member waits for; `owner` is null if no member owns it.
 
-    topic_id: str
+    `released_at`: since when, if that was seen.
+    """
+
+    topic_id: str | None
     partition: int
     owner: str | None
     released_at: int | None
+    subtopology_id: str | None = None
+    role: str | None = None
 
 
 class RebalanceLag(NamedTuple):
@@ -56,6 +61,7 @@ class RebalanceLag(NamedTuple):
     partition: int
     group_id: str
     incarnation: int
+    group_type: str
     group_epoch: int
     member_id: str
     target_at: int | None
@@ -99,6 +105,56 @@ class PartitionHandover(NamedTuple):
     clock_skew: bool
 
 
+class TaskHandover(NamedTuple):
+    """A row of `task_handover`: an active task of a streams group, or a connector (task -1) or task of Connect."""
+
+    partition: int
+    group_id: str
+    incarnation: int
+    group_type: str
+    subtopology_id: str | None
+    connector: str | None
+    task: int
+    acquired_offset: int | None
+    from_member: str | None
+    reason: str | None
+    released_at: int | None
+    released_offset: int | None
+    to_member: str | None
+    acquired_at: int | None
+    unowned_ms: int | None
+    unowned_max_ms: int | None
+    wanted: bool | None
+    wanted_ms: int | None
+    was_warm: bool | None
+    epoch: int | None
+    status: str
+    ended_at: int | None
+    expected_at: int | None
+    history: str
+    clock_skew: bool
+
+
+class OwnershipInterval(NamedTuple):
+    """A row of `ownership`; the table adds the topic's name. `topic_id` or `subtopology_id` is null."""
+
+    offsets_partition: int
+    group_id: str
+    incarnation: int
+    group_type: str
+    member_id: str
+    topic_id: str | None
+    subtopology_id: str | None
+    partition: int
+    role: str | None
+    from_at: int | None
+    from_offset: int
+    to_at: int | None
+    duration_ms: int | None
+    history: str
+    clock_skew: bool
+
+
 class GroupStateInterval(NamedTuple):
     """A row of `group_state_timeline`."""
 
@@ -128,6 +184,9 @@ class GroupState(NamedTuple):
     group_epoch: int | None
     assignment_epoch: int | None
     generation: int | None
+    topology_epoch: int | None
+    validated_topology_epoch: int | None
+    standby_replicas: int | None
     members: int | None
     converged_members: int | None
     members_away: int | None
@@ -185,6 +244,7 @@ class Rebalance(NamedTuple):
     longest_unowned_ms: int | None
     assigning_ms: int | None
     late_ms: int | None
+    not_ready_ms: int | None
     blockers: tuple[Blocker, ...]
     blockers_count: int
     history: str
@@ -227,6 +287,7 @@ class Membership(NamedTuple):
     rebalance_timeout_ms: int | None
     topics: tuple[str, ...] | None
     regex: str | None
+    process_id: str | None
     joined_at: int | None
     joined_epoch: int | None
     joined_how: str | None
@@ -388,6 +449,8 @@ ROW_CLASSES: Final[Mapping[str, type[NamedTuple]]] = {
     "epoch_timeline": Epoch,
     "rebalance_lag": RebalanceLag,
     "partition_handover": PartitionHandover,
+    "task_handover": TaskHandover,
+    "ownership": OwnershipInterval,
     "group_state_timeline": GroupStateInterval,
     "group_state": GroupState,
     "rebalance": Rebalance,

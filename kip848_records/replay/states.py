@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 EMPTY: Final = "Empty"
 ASSIGNING: Final = "Assigning"
 RECONCILING: Final = "Reconciling"
+NOT_READY: Final = "NotReady"
+"""A streams group without a topology whose topics are all there."""
 STABLE: Final = "Stable"
 DEAD: Final = "Dead"
 """Deleted: no state."""

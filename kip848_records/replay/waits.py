@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kip848_records.replay.member import Member
+    from kip848_records.replay.records import PartitionNumbers
 
 
 class Waits:
@@ -62,6 +63,15 @@ class Waits:
         owners = {holders[partition][-1].member_id for partition in member.awaits if partition in holders}
         owners.discard(member.member_id)
         return owners
+
+    def owner_awaited_by(self, member: Member, partition: int) -> str | None:  # noqa: ARG002 - of tasks, the process counts
+        """Return the owner of a partition that a member awaits; None if no member holds it."""
+        partition_holders = self.holders.get(partition)
+        return partition_holders[-1].member_id if partition_holders else None
+
+    def names(self, numbers: PartitionNumbers, partition: int) -> tuple[str | None, int, str | None, str | None]:
+        """Return a partition's topic id and number; of a task, its number, subtopology id and role."""
+        return *numbers.name(partition), None, None
 
     def new_pairs(self) -> Iterable[tuple[Member, Member]]:
         """Return holders with members that began to wait for them in this operation, and still wait at its end."""

@@ -77,7 +77,7 @@ POSITION_KEY = ("cluster", "partition", "offset")
 KEY_TYPE = Column("key_type", INT, "Record type: the first two bytes of the key", required=True)
 
 GROUP_ID = Column("group_id", STRING, "Group id, in full", required=True)
-GROUP_TYPE = Column("group_type", STRING, "consumer or classic", required=True)
+GROUP_TYPE = Column("group_type", STRING, "consumer, share, streams or classic", required=True)
 MEMBER_ID = Column("member_id", STRING, "Member id, in full", required=True)
 INCARNATION = Column("incarnation", INT, "How often the group id had been deleted before", required=True)
 GROUP = (CLUSTER, GROUP_ID, INCARNATION)
@@ -89,7 +89,13 @@ CLIENT = (
 REBALANCE_TIMEOUT = Column(
     "rebalance_timeout_ms", INT, "The member's rebalance timeout: how long it may take to revoke partitions, in ms"
 )
-STATE = Column("state", STRING, "Empty, Assigning, Reconciling, Stable; unknown: not shown by the log", required=True)
+STATE = Column(
+    "state",
+    STRING,
+    "Empty, Assigning, Reconciling, Stable; NotReady: a streams group without a topology whose topics all exist; "
+    "unknown: not shown by the log",
+    required=True,
+)
 HISTORY = Column(
     "history",
     STRING,

@@ -38,7 +38,9 @@ EPOCH_TIMELINE: Final = TableSpec(
             STRING,
             "The trigger, from the records that the same operation wrote before the bump: upgraded, member_joined, "
             "subscription_changed, member_left (left, expired or fenced), regex_resolved, topic_metadata_changed, "
-            "static_member_replaced, unknown",
+            "static_member_replaced, unknown. Streams groups also: topology_initialized; member_changed: process, "
+            "endpoint, tags or topology epoch; topology_validated, topology_invalidated: all its topics exist, or one "
+            "is missing; assignment_configs_changed",
             required=True,
         ),
         Column(
@@ -49,22 +51,23 @@ EPOCH_TIMELINE: Final = TableSpec(
         ),
         Column("trigger_member_ids", STRINGS, "Members whose records are the cause; empty if no member is"),
         Column("assigned_at", TIMESTAMP, "When an assignment for this epoch or a later one was written (UTC)"),
-        Column("target_partitions", INT, "Partitions in all targets of that assignment"),
+        Column("target_partitions", INT, "Partitions, or active tasks, in all targets of that assignment"),
         Column("target_duplicates", INT, "How many of these are in the targets of two members"),
         Column("converged_at", TIMESTAMP, "When the group was Stable for the first time since the bump (UTC)"),
         Column(
             "status",
             STRING,
-            "converged; superseded: Stable or still open at a later epoch; emptied; deleted; downgraded; open. "
-            "Null: it ended before the history is complete",
+            "converged; superseded: Stable or still open at a later epoch; emptied; deleted; downgraded; open; "
+            "unknown: the log of Kafka before 4.2 does not show whether a streams group was ready. Null: it ended "
+            "before the history is complete",
         ),
         Column("superseded_by", INT, "The group's epoch when it became Stable without this one, or at the end"),
         Column("members", INT, "Members of the group at the bump; null if unknown"),
         Column(
             "partitions_moved",
             INT,
-            "Partitions that this assignment gave to another owner than the previous assignment; one instance id is "
-            "one owner; null without an assignment, or if the previous one is not known",
+            "Partitions, or active tasks, that this assignment gave to another owner than the previous assignment; one "
+            "instance id is one owner; null without an assignment, or if the previous one is not known",
         ),
         Column("assign_lag_ms", BIGINT, "From bump to assignment, in ms"),
         Column("reconcile_lag_ms", BIGINT, "From assignment to convergence, in ms"),

@@ -24,7 +24,7 @@ from kip848_records.tables.columns import (
 
 GROUP_STATE_TIMELINE: Final = TableSpec(
     "group_state_timeline",
-    "Every interval in which a consumer or classic group was in one state",
+    "Every interval in which a group was in one state",
     ("cluster", "group_id", "incarnation", "from_offset"),
     (
         *GROUP,
@@ -44,7 +44,7 @@ GROUP_STATE_TIMELINE: Final = TableSpec(
 
 GROUP_STATE: Final = TableSpec(
     "group_state",
-    "The present state of every consumer and classic group that was not deleted",
+    "The present state of every group that was not deleted",
     ("cluster", "group_id", "partition"),
     (
         *GROUP,
@@ -56,6 +56,13 @@ GROUP_STATE: Final = TableSpec(
         Column("group_epoch", INT, "Group epoch; null for classic groups, or if the log does not show it"),
         Column("assignment_epoch", INT, "Epoch of the target assignment, with nulls as group_epoch"),
         Column("generation", INT, "Generation of a classic group"),
+        Column("topology_epoch", INT, "Epoch of a streams group's topology"),
+        Column(
+            "validated_topology_epoch",
+            INT,
+            "Epoch of the topology whose topics all existed, -1 for none; null: Kafka before 4.2 does not write it",
+        ),
+        Column("standby_replicas", INT, "num.standby.replicas of a streams group's last assignment"),
         Column("members", INT, "Members; null if records are missing that compaction would have kept"),
         Column("converged_members", INT, "Members that own exactly their target at the assignment epoch"),
         Column("members_away", INT, "Static members that went away and may come back (member epoch -2)"),

@@ -39,6 +39,7 @@ MEMBERSHIP: Final = TableSpec(
         REBALANCE_TIMEOUT,
         Column("topics", STRINGS, "Topics that it subscribes to by name, as last written"),
         Column("regex", STRING, "Regular expression that it subscribes to, as last written"),
+        Column("process_id", STRING, "Streams: the process of the member, which is a thread; they share its state"),
         Column("joined_at", TIMESTAMP, "When it joined (UTC)"),
         Column("joined_epoch", INT, "The group's epoch at the end of that operation"),
         Column(

@@ -58,7 +58,8 @@ REBALANCE: Final = TableSpec(
         Column(
             "outcome",
             STRING,
-            "converged, emptied, deleted, downgraded, open; null: it ended before the history is complete",
+            "converged, emptied, deleted, downgraded, open; unknown: as in epoch_timeline.status; null: it ended "
+            "before the history is complete",
         ),
         Column("duration_ms", BIGINT, "From began_at to ended_at, or to the capture while open; at least, if censored"),
         Column("started_empty", BOOLEAN, "Whether the group had no members before the first bump"),
@@ -69,7 +70,13 @@ REBALANCE: Final = TableSpec(
         Column("unowned_ms", BIGINT, "Partition-milliseconds without an owner, while in some member's target"),
         Column("longest_unowned_ms", BIGINT, "The longest of these gaps, in ms"),
         Column("assigning_ms", BIGINT, "Time in which the group waited for an assignment, not for a member"),
-        Column("late_ms", BIGINT, "Time in which at least one member was late. With assigning_ms it is duration_ms"),
+        Column("late_ms", BIGINT, "Time in which at least one member was late"),
+        Column(
+            "not_ready_ms",
+            BIGINT,
+            "Time in which a streams group waited for a topic of its topology, with every member at its target. "
+            "assigning_ms, late_ms and not_ready_ms add up to duration_ms",
+        ),
         Column(
             "blockers",
             _BLOCKERS,

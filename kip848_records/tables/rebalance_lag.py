@@ -17,6 +17,7 @@ from kip848_records.tables.columns import (
     CLIENT,
     CLOCK_SKEW,
     GROUP,
+    GROUP_TYPE,
     HAS_ENDED,
     HISTORY,
     INT,
@@ -37,6 +38,8 @@ _AWAITED: Final = ArrayType(
     .add("partition", INT)
     .add("owner", STRING)
     .add("released_at", TIMESTAMP)
+    .add("subtopology_id", STRING)
+    .add("role", STRING)
 )
 _AWAITED_ARROW: Final = to_arrow_type(_AWAITED).value_type
 
@@ -60,6 +63,7 @@ REBALANCE_LAG: Final = TableSpec(
     ("cluster", "group_id", "incarnation", "group_epoch", "member_id"),
     (
         *GROUP,
+        GROUP_TYPE,
         Column("group_epoch", INT, "Epoch of the assignment", required=True),
         MEMBER_ID,
         PARTITION,
@@ -96,7 +100,8 @@ REBALANCE_LAG: Final = TableSpec(
             "awaited",
             _AWAITED,
             "If open in UNRELEASED_PARTITIONS: the partitions it waits for; owner null: no member has it, since "
-            "released_at if that was seen. topic is the id if no name is known",
+            "released_at if that was seen. topic is the id if no name is known. Streams: tasks, each with its "
+            "subtopology and the role in which the member gets it, without a topic",
         ),
         *CLIENT,
         REBALANCE_TIMEOUT,

@@ -12,11 +12,13 @@ from kip848_records.tables.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
 from kip848_records.tables.latest_state import LATEST_STATE
 from kip848_records.tables.log import LOG
 from kip848_records.tables.members import MEMBER_STATE_TIMELINE, MEMBERSHIP, REGEX_RESOLUTION
+from kip848_records.tables.ownership import OWNERSHIP
 from kip848_records.tables.partition_handover import PARTITION_HANDOVER
 from kip848_records.tables.partition_history import PARTITION_HISTORY
 from kip848_records.tables.rebalance import REBALANCE
 from kip848_records.tables.rebalance_lag import REBALANCE_LAG
 from kip848_records.tables.records import RECORD_TABLES, record_spec
+from kip848_records.tables.task_handover import TASK_HANDOVER
 from kip848_records.tables.topic_name import TOPIC_NAME
 from kip848_records.tables.undecoded import QUARANTINE, UNKNOWN_RECORD
 
@@ -24,6 +26,7 @@ REPLAYED: Final = {
     spec.name: spec
     for spec in (
         *(EPOCH_TIMELINE, REBALANCE_LAG, PARTITION_HANDOVER, REBALANCE, GROUP_STATE_TIMELINE, GROUP_STATE),
+        *(TASK_HANDOVER, OWNERSHIP),
         *(MEMBERSHIP, MEMBER_STATE_TIMELINE, REGEX_RESOLUTION, ANOMALY),
         *(CLASSIC_GENERATION, CLASSIC_MEMBER),
         *(LATEST_STATE, QUARANTINE, UNKNOWN_RECORD),

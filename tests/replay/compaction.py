@@ -17,13 +17,15 @@ KEYS = {
     "Epoch": ("group_id", "bump_offset"),
     "RebalanceLag": ("group_id", "group_epoch", "member_id", "target_at"),
     "PartitionHandover": ("group_id", "topic_id", "partition", "acquired_offset", "released_offset", "to_member"),
+    "TaskHandover": ("group_id", "subtopology_id", "task", "acquired_offset", "released_offset", "to_member"),
+    "OwnershipInterval": ("group_id", "member_id", "topic_id", "subtopology_id", "partition", "role", "from_offset"),
     "GroupStateInterval": ("group_id", "from_offset"),
     "Rebalance": ("group_id", "began_offset"),
     "MemberStateInterval": ("group_id", "member_id", "from_offset"),
     "Membership": ("group_id", "member_id", "group_type", "joined_offset", "left_offset"),
 }
 """What tells a row without its incarnation: the deletions that are counted may be gone."""
-_MAY_BE_NULL = {"partitions_moved", "metadata_changed", "returned", "started_empty", "members_before"}
+_MAY_BE_NULL = {"partitions_moved", "metadata_changed", "returned", "started_empty", "members_before", "was_warm"}
 _OF_CAUSE = {"cause", "causes", "trigger_member_ids"}
 _NOT_COMPARED = {"incarnation", "awaited"}
 

@@ -10,9 +10,11 @@ from kip848_records.replay.rows import (
     GroupStateInterval,
     Membership,
     MemberStateInterval,
+    OwnershipInterval,
     PartitionHandover,
     Rebalance,
     RebalanceLag,
+    TaskHandover,
 )
 from tests.replay.logs import Rows
 from tests.replay.stories import START, dash, since_start
@@ -43,7 +45,8 @@ def lag(row: RebalanceLag) -> str:
     parts += [waited] if row.wait_ms else []
     for each in row.awaited or ():
         free = "" if each.released_at is None else f" since {each.released_at - START}"
-        parts.append(f"awaits {each.partition} of {dash(each.owner)}{free}")
+        unit = each.partition if each.role is None else f"{each.role} {each.subtopology_id}_{each.partition}"
+        parts.append(f"awaits {unit} of {dash(each.owner)}{free}")
     return ", ".join(parts) + _history(row.history) + _skew(row)
 
 
@@ -55,6 +58,20 @@ def handover(row: PartitionHandover) -> str:
     if row.from_member is not None:
         text += f" after {dash(row.unowned_ms)}"
         text += f" ({row.wanted_ms} wanted)" if row.wanted else ""
+    return text + _history(row.history) + _skew(row)
+
+
+def task(row: TaskHandover) -> str:
+    text = f"{row.subtopology_id}_{row.task} {dash(row.from_member)} to {dash(row.to_member)} {row.status}"
+    text += f" at {since_start(row.ended_at)}"
+    if row.from_member is not None:
+        text += f" after {dash(row.unowned_ms)}"
+    return text + {None: "", True: ", warm", False: ", cold"}[row.was_warm] + _history(row.history) + _skew(row)
+
+
+def owned(row: OwnershipInterval) -> str:
+    unit = f"{row.role} {row.subtopology_id}_{row.partition}" if row.topic_id is None else str(row.partition)
+    text = f"{row.incarnation} {row.member_id} {unit} {since_start(row.from_at)} to {since_start(row.to_at)}"
     return text + _history(row.history) + _skew(row)
 
 
@@ -78,7 +95,8 @@ def rebalance(row: Rebalance) -> str:
     parts.append(f"{since_start(row.began_at)} to {since_start(row.ended_at)} {dash(row.outcome)}")
     parts.append(f"{dash(row.members_before)} to {dash(row.members)} members")
     if row.duration_ms:
-        parts.append(f"{row.assigning_ms} assigning + {row.late_ms} late = {row.duration_ms}")
+        not_ready = f" + {row.not_ready_ms} not ready" if row.not_ready_ms else ""
+        parts.append(f"{row.assigning_ms} assigning + {row.late_ms} late{not_ready} = {row.duration_ms}")
     parts += [f"{row.members_waited} waited"] if row.members_waited else []
     parts.append(f"{dash(row.partitions_moved)} moved")
     parts += [f"{row.unowned_ms} unowned, longest {row.longest_unowned_ms}"] if row.unowned_ms else []
@@ -119,6 +137,8 @@ TABLES: dict[str, tuple[str, Callable[[Any], Any], Callable[[Any], str]]] = {
     "causes": ("Epoch", lambda row: row.bump_offset, cause),
     "lags": ("RebalanceLag", lambda row: (row.incarnation, row.group_epoch, row.member_id), lag),
     "handovers": ("PartitionHandover", lambda row: (row.partition, _place(row)), handover),
+    "tasks": ("TaskHandover", lambda row: (row.task, _place(row)), task),
+    "owned": ("OwnershipInterval", lambda row: (row.from_offset, row.member_id, row.role or "", row.partition), owned),
     "states": ("GroupStateInterval", lambda row: row.from_offset, state),
     "rebalances": ("Rebalance", lambda row: row.began_offset, rebalance),
     "stays": ("Membership", lambda row: (row.joined_offset or 0, row.member_id), stay),
@@ -138,7 +158,7 @@ def last_line(rows: Rows) -> str:
     return last(found[0]) if found else "gone"
 
 
-def _place(row: PartitionHandover) -> int:
+def _place(row: PartitionHandover | TaskHandover) -> int:
     return row.released_offset + 1 if row.acquired_offset is None else row.acquired_offset
 
 

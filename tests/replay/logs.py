@@ -7,6 +7,7 @@ from typing import Any
 from kip848_records.replay.group import GroupReplay
 from kip848_records.replay.records import (
     ROLES,
+    STREAMS,
     CurrentAssignmentValue,
     GroupEpochValue,
     MemberValue,
@@ -19,6 +20,7 @@ from kip848_records.replay.records import (
     Value,
 )
 from tests.replay.classic_records import classic_group_of
+from tests.replay.streams_json import streams_value
 
 END = 1 << 40
 """Behind every offset."""
@@ -59,7 +61,8 @@ def record_of(raw: Mapping[str, Any], numbers: PartitionNumbers) -> Record:
     kind, role = ROLES[raw["type"]]
     if raw.get("lost"):
         role = Role.LOST
-    value = None if raw["value"] is None else _value(role, raw["value"], numbers)
+    read = streams_value if kind == STREAMS else _value
+    value = None if raw["value"] is None else read(role, raw["value"], numbers)
     key = raw["key"]
     return Record(
         raw["offset"],

@@ -3,6 +3,7 @@
 from typing import Any
 
 from kip848_records.replay.records import ClassicGroupValue, PartitionNumbers, Record, Role
+from kip848_records.replay.tasks import role_name, task_of
 
 _KINDS = {
     **dict.fromkeys((3, 4, 5, 6, 7, 8, 16), "consumer"),
@@ -19,18 +20,20 @@ _ROLES = {
     Role.CURRENT_ASSIGNMENT: {8, 14, 22},
     Role.PARTITION_METADATA: {4},
     Role.REGULAR_EXPRESSION: {16},
-    Role.OTHER: {9, 15, 23},
+    Role.OTHER: {9, 15},
+    Role.TOPOLOGY: {23},
 }
 
 
 def expected(key_type: int, key: dict[str, Any], value: dict[str, Any] | None) -> dict[str, Any]:
     """The fields of a record that its JSON gives, sets of partitions as (topic id, partition)."""
+    kind = _KINDS[key_type]
     return {
-        "kind": _KINDS[key_type],
+        "kind": kind,
         "role": next(role for role, types in _ROLES.items() if key_type in types),
         "key_type": key_type,
         "member_id": key.get("memberId"),
-        "value": None if value is None else _value(key_type, value),
+        "value": None if value is None else (_streams_value if kind == "streams" else _value)(key_type, value),
         "regex": key.get("regularExpression"),
     }
 
@@ -51,7 +54,12 @@ def found(record: Record, numbers: PartitionNumbers) -> dict[str, Any]:
 
 
 def _named(partitions: frozenset[int], numbers: PartitionNumbers) -> set[tuple[str, int]]:
-    return {numbers.name(number) for number in partitions}
+    return {_name(number, numbers) for number in partitions}
+
+
+def _name(unit: int, numbers: PartitionNumbers) -> tuple[str, int]:
+    role, (name, number) = role_name(unit), numbers.name(task_of(unit))
+    return (name if role == "active" else f"{role} {name}"), number
 
 
 def _value(key_type: int, value: dict[str, Any]) -> Any:  # noqa: PLR0911 - one line a type
@@ -64,13 +72,13 @@ def _value(key_type: int, value: dict[str, Any]) -> Any:  # noqa: PLR0911 - one 
                 *(value[name] for name in ("protocolType", "protocol", "leader")),
                 None if value.get("currentStateTimestamp", -1) == -1 else value["currentStateTimestamp"],
             )
-        case 3 | 11 | 17:
+        case 3 | 11:
             return value["epoch"], value.get("metadataHash", 0)
         case 4:
             return _topic_names(value["topics"])
         case 5 | 10:
             return _member(value)
-        case 6 | 12 | 20:
+        case 6 | 12:
             return value["assignmentEpoch"]
         case 7 | 13:
             return _partitions(value["topicPartitions"])
@@ -88,6 +96,44 @@ def _value(key_type: int, value: dict[str, Any]) -> Any:  # noqa: PLR0911 - one 
         case 16:
             return tuple(sorted(value["topics"])), value["version"], value["timestamp"]
     return True
+
+
+def _streams_value(key_type: int, value: dict[str, Any]) -> Any:
+    match key_type:
+        case 17:
+            configs = _pairs(value.get("lastAssignmentConfigs"))
+            return value["epoch"], value["metadataHash"], value.get("validatedTopologyEpoch", -1), configs
+        case 19:
+            endpoint = value["userEndpoint"]
+            return (
+                *(value[name] for name in ("instanceId", "rackId", "clientId", "clientHost", "rebalanceTimeoutMs")),
+                value["processId"],
+                value["topologyEpoch"],
+                None if endpoint is None else (endpoint["host"], endpoint["port"]),
+                _pairs(value["clientTags"]),
+            )
+        case 20:
+            return value["assignmentEpoch"]
+        case 21:
+            return _tasks(value, "Tasks")
+        case 22:
+            epochs = value["memberEpoch"], value["previousMemberEpoch"], value["state"] - 1
+            return *epochs, _tasks(value, "Tasks"), _tasks(value, "TasksPendingRevocation")
+    parts = value["subtopologies"]
+    return value["epoch"], frozenset(part["subtopologyId"] for part in parts if part["stateChangelogTopics"])
+
+
+def _pairs(items: list[dict[str, Any]] | None) -> tuple[tuple[str, str], ...]:
+    return tuple((each["key"], each["value"]) for each in items or [])
+
+
+def _tasks(value: dict[str, Any], suffix: str) -> set[tuple[str, int]]:
+    return {
+        (part["subtopologyId"] if role == "active" else f"{role} {part['subtopologyId']}", partition % 2**32)
+        for role in ("active", "standby", "warmup")
+        for part in value[role + suffix]
+        for partition in part["partitions"]
+    }
 
 
 def _classic_members(value: dict[str, Any]) -> tuple[tuple[Any, ...], ...]:

@@ -98,5 +98,5 @@ def true_row(kind, row):
 
 def as_value(name, value):
     if name in NESTED and value is not None:
-        return tuple(NESTED[name](**{field: each[field] for field in NESTED[name]._fields}) for each in value)
+        return tuple(NESTED[name](**{field: each.get(field) for field in NESTED[name]._fields}) for each in value)
     return tuple(value) if isinstance(value, list) else value

@@ -9,7 +9,8 @@ records.
 Words that start with a sign may follow: ``@i`` instance id i, ``~t`` topic t of a subscription (5) or of a regular
 expression (16), ``%r`` subscribed to the regular expression r, ``*`` a member of the classic protocol (5), ``<0``
 previous member epoch 0 (type 8), ``#9`` metadata hash 9 (type 3), ``^4`` partition leader epoch 4, ``+0+1`` the
-partitions 0 and 1 of the target (7), or assigned (8), and ``!2`` partition 2 pending revocation.
+partitions 0 and 1 of the target (7), or assigned (8), and ``!2`` partition 2 pending revocation. Of streams groups:
+`streams_words`.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kip848_records.replay.records import PartitionCoverage, ReplayInputs
+from tests.replay import streams_words
 from tests.replay.logs import END, Rows, replayed
 
 START = 1_795_249_000_000
@@ -50,6 +52,8 @@ class Story:
     stays: Lines | None = None
     members: Lines | None = None
     anomalies: Lines | None = None
+    tasks: Lines | None = None
+    owned: Lines | None = None
     coverage: PartitionCoverage | None = None
     dialect: str = "kafka"
 
@@ -86,7 +90,7 @@ def _records_of(story: Story) -> Iterable[dict[str, Any]]:
 def _record(offset: int, at: int, words: list[str]) -> dict[str, Any]:
     kind, *rest = words
     key = {"group" if kind == "2" else "groupId": "g"}
-    if kind in {"5", "7", "8"}:
+    if kind in {"5", "7", "8", "19", "21", "22"}:
         key["memberId"] = rest.pop(0)
     if kind == "16":
         key["regularExpression"] = rest.pop(0) if rest else "r"
@@ -97,7 +101,16 @@ def _record(offset: int, at: int, words: list[str]) -> dict[str, Any]:
     rest = [word for word in rest if word[0] != "^"]
     if rest == ["lost"]:
         return {**record, "value": None, "lost": True}
-    return {**record, "value": None if rest == ["x"] else _value(kind, rest)}
+    if rest == ["x"]:
+        return {**record, "value": None}
+    if kind in {"17", "19", "20", "21", "22", "23"}:
+        return {**record, "value": streams_words.value_of(kind, _with_process(kind, key, rest))}
+    return {**record, "value": _value(kind, rest)}
+
+
+def _with_process(kind: str, key: dict[str, str], words: list[str]) -> list[str]:
+    is_named = kind != "19" or any(word[0] == "$" for word in words)
+    return words if is_named else [*words, f"${key['memberId']}"]
 
 
 def _value(kind: str, rest: list[str]) -> dict[str, Any]:

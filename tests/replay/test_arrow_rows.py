@@ -39,6 +39,8 @@ def test_types():
             ("partition", pa.int64()),
             ("owner", pa.string()),
             ("released_at", pa.timestamp("us", "UTC")),
+            ("subtopology_id", pa.string()),
+            ("role", pa.string()),
         ]
     )
     times = ("at", "since", "timestamp", "left_at", "behind_since")
@@ -69,6 +71,7 @@ def test_values():
     assert (first["number"], first["at"], first["since"]) == (2**62, utc(0), utc(-1))
     assert (first["timestamp"], first["left_at"]) == (utc(1_700_000_000_123), None)
     awaited = {"topic_id": "topic", "partition": 3, "owner": None, "released_at": utc(1_500)}
+    awaited |= {"subtopology_id": None, "role": None}
     assert (first["names"], first["awaited"]) == (["a", "b"], [awaited, awaited])
     assert (second["number"], second["at"], second["names"], second["awaited"]) == (None, None, [], None)
     assert (second["is_proven"], second["key"]) == (None, None)

@@ -8,12 +8,12 @@ import pytest
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.replay import log_rows
+from kip848_records.replay.columns import partition_sets
 from kip848_records.replay.latest import RawRecord
 from kip848_records.replay.log_rows import LOG_SCHEMA
 from kip848_records.replay.reading import RecordReader
 from kip848_records.replay.records import PartitionNumbers, Role
 from kip848_records.replay.rows import Quarantine, UnknownRecord
-from kip848_records.replay.values import partition_sets
 from tests.dump_log import read_dump_logs
 from tests.protocol.samples import VECTOR_RELEASES, read_capture, read_vectors
 from tests.replay.log_batches import CAPTURES, cut, group_rows, log_batch

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.replay import epoch_stories, history_stories, member_stories, rebalance_stories
+from tests.replay import epoch_stories, history_stories, member_stories, rebalance_stories, streams_stories
 from tests.replay.lines import TABLES, last_line, lines_of
 from tests.replay.stories import Story
 
@@ -11,6 +11,7 @@ STORIES = (
     *member_stories.STORIES,
     *rebalance_stories.STORIES,
     *history_stories.STORIES,
+    *streams_stories.STORIES,
 )
 
 
@@ -24,7 +25,7 @@ def test_story(story: Story) -> None:
     is_known = all(row.state != "unknown" for row in rows["GroupStateInterval"])
     for row in rows["Rebalance"]:
         if is_known and row.history in {"observed", "right_censored"} and not row.clock_skew:
-            assert row.assigning_ms + row.late_ms == row.duration_ms
+            assert row.assigning_ms + row.late_ms + row.not_ready_ms == row.duration_ms
 
 
 def test_names_are_unique() -> None:

@@ -91,17 +91,20 @@ def test_names_of_topics_and_ids_without_one():
 
 def test_awaited_partitions_have_the_names_of_their_topics():
     at = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    no_task, task = {"subtopology_id": None, "role": None}, {"subtopology_id": "0", "role": "standby"}
     awaited = [
-        [{"topic_id": "1", "partition": 3, "owner": "m", "released_at": None}],
+        [{"topic_id": "1", "partition": 3, "owner": "m", "released_at": None, **no_task}],
         [],
         None,
-        [{"topic_id": "2", "partition": 0, "owner": None, "released_at": at}] * 2,
+        [{"topic_id": "2", "partition": 0, "owner": None, "released_at": at, **no_task}] * 2,
+        [{"topic_id": None, "partition": 7, "owner": None, "released_at": None, **task}],
     ]
     found = TABLES["rebalance_lag"].complete(topics(**{"1": "one"}), batch(awaited=awaited))["awaited"].to_pylist()
-    named = {"topic_id": "2", "topic": "2", "partition": 0, "owner": None, "released_at": at}
+    named = {"topic_id": "2", "topic": "2", "partition": 0, "owner": None, "released_at": at, **no_task}
     assert found == [
-        [{"topic_id": "1", "topic": "one", "partition": 3, "owner": "m", "released_at": None}],
+        [{"topic_id": "1", "topic": "one", "partition": 3, "owner": "m", "released_at": None, **no_task}],
         None,
         None,
         [named] * 2,
+        [{"topic_id": None, "topic": None, "partition": 7, "owner": None, "released_at": None, **task}],
     ]

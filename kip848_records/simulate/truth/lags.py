@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kip848_records.simulate.broker.group import NOTHING, ConsumerGroup
 from kip848_records.simulate.broker.member import AWAY_EPOCH, STABLE, UNRELEASED_PARTITIONS, UNREVOKED_PARTITIONS
 from kip848_records.simulate.broker.operation import CurrentAssignmentWritten, MemberRemoved
-from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, Moment, Row, Timers, minus
+from kip848_records.simulate.truth.rows import CONSUMER, OBSERVED, RIGHT_CENSORED, Moment, Row, Timers, minus
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.cluster import TopicPartition
@@ -102,6 +102,7 @@ class LagTruth:
         row = {
             **self._key,
             "incarnation": incarnation,
+            "group_type": CONSUMER,
             "group_epoch": assignment.epoch,
             "member_id": member.member_id,
             "target_at": now.at,
@@ -161,7 +162,8 @@ class LagTruth:
 
     def _awaited_row(self, tp: TopicPartition, owner: str | None) -> Row:
         released_at = self._released.get(tp) if owner is None else None
-        return {"topic_id": tp[0], "partition": tp[1], "owner": owner, "released_at": released_at}
+        awaited = {"topic_id": tp[0], "partition": tp[1], "owner": owner, "released_at": released_at}
+        return {**awaited, "subtopology_id": None, "role": None}
 
 
 def _state(member: Member) -> int | None:

@@ -136,6 +136,7 @@ class RebalanceTruth:
         row["partitions_moved"] = _sum_of_known(rebalance.moved)
         row["unowned_ms"], row["longest_unowned_ms"] = self._unowned(rebalance)
         row["assigning_ms"], row["late_ms"] = self._standing.assigning_ms, self._standing.late_ms
+        row["not_ready_ms"] = 0
         blockers = blockers_of(self._standing, now)
         row["blockers"], row["blockers_count"] = blockers[:_WORST], len(blockers)
         row["history"] = RIGHT_CENSORED if operation is None else OBSERVED

@@ -20,7 +20,12 @@ _HISTORY = [("history", TEXT), ("clock_skew", FLAG)]
 _INTERVAL = [("from_at", TIME), ("from_offset", LONG), ("to_at", TIME), ("duration_ms", LONG)]
 _CLIENT = [("client_id", TEXT), ("client_host", TEXT)]
 
-_AWAITED = pa.struct([("topic_id", TEXT), ("partition", INT), ("owner", TEXT), ("released_at", TIME)])
+_AWAITED = pa.struct(
+    [
+        *[("topic_id", TEXT), ("partition", INT), ("owner", TEXT), ("released_at", TIME)],
+        *[("subtopology_id", TEXT), ("role", TEXT)],
+    ]
+)
 _BLOCKER = pa.struct(
     [
         ("member_id", TEXT),
@@ -59,7 +64,7 @@ _COLUMNS: Final = {
         *_HISTORY,
     ],
     "rebalance_lag": [
-        *_INCARNATION,
+        *_GROUP,
         ("group_epoch", INT),
         ("member_id", TEXT),
         ("target_at", TIME),
@@ -130,6 +135,7 @@ _COLUMNS: Final = {
         ("longest_unowned_ms", LONG),
         ("assigning_ms", LONG),
         ("late_ms", LONG),
+        ("not_ready_ms", LONG),
         ("blockers", pa.list_(_BLOCKER)),
         ("blockers_count", INT),
         *_HISTORY,
@@ -155,6 +161,7 @@ _COLUMNS: Final = {
         ("rebalance_timeout_ms", INT),
         ("topics", _TEXTS),
         ("regex", TEXT),
+        ("process_id", TEXT),
         ("joined_at", TIME),
         ("joined_epoch", INT),
         ("joined_how", TEXT),

@@ -1,0 +1,112 @@
+"""The owners of a streams group's tasks: handovers of active tasks, and intervals of tasks in all roles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kip848_records.replay.coverage import NEVER
+from kip848_records.replay.member import NOTHING
+from kip848_records.replay.ownership import Ownership
+from kip848_records.replay.ownership_intervals import OwnershipIntervals
+from kip848_records.replay.records import STREAMS
+from kip848_records.replay.tasks import ROLES, is_active
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kip848_records.replay.context import Context
+    from kip848_records.replay.member import Member
+    from kip848_records.replay.rebalances import Rebalances
+    from kip848_records.replay.targets import Assignment, Targets
+    from kip848_records.replay.waits import Waits
+
+ACQUIRED: Final = "acquired"
+REMOVED: Final = "removed"
+OPEN: Final = "open"
+
+
+class TaskOwnership(Ownership):
+    """The owners of an incarnation's tasks; its gaps are those of active tasks.
+
+    `_warm`: by active task that a member does not own yet, and this member: whether another thread of its process had
+    the task, in any role, when the last assignment was written.
+    """
+
+    def __init__(self, context: Context, targets: Targets, waits: Waits, rebalances: Rebalances) -> None:
+        super().__init__(context, targets, waits, rebalances)
+        self._intervals = OwnershipIntervals(context, STREAMS)
+        self._warm: dict[tuple[int, str], bool] = {}
+        self._assigned = NEVER
+
+    def assign(self, assignment: Assignment, members: Iterable[Member], *, is_complete: bool) -> None:
+        """Note which of the assigned active tasks the members' processes have, before the operation changes that.
+
+        Members reconcile the last assignment, so earlier ones need not be kept.
+        """
+        self._warm.clear()
+        self._assigned = assignment.offset
+        if is_complete:
+            for member in members:
+                for unit in filter(is_active, member.target - member.held):
+                    self._warm[unit, member.member_id] = self._process_has(member, unit)
+
+    def baseline(self, changed: Iterable[tuple[Member, frozenset[int]]]) -> None:
+        """Set the owners without handovers, and begin their intervals."""
+        changed = list(changed)
+        super().baseline(changed)
+        for member, held in changed:
+            self._intervals.change(member, NOTHING if member.was_away else held, is_seen=False)
+
+    def end_operation(self, changed: list[tuple[Member, frozenset[int]]]) -> None:
+        """Apply the changed members' tasks at the end of an operation."""
+        super().end_operation(changed)
+        for member, held in changed:
+            self._intervals.change(member, NOTHING if member.was_away else held)
+
+    def end_all_gaps(self) -> None:
+        """End all gaps and intervals: the group became Empty, or its incarnation ends."""
+        super().end_all_gaps()
+        self._intervals.end_all()
+
+    def end_unseen(self) -> None:
+        """End the intervals of an incarnation that ends while its state is unknown."""
+        self._intervals.end_all()
+
+    def finish(self, elapsed: int | None) -> None:
+        """Write the gaps and intervals that are open at the end of the log."""
+        super().finish(elapsed)
+        self._intervals.finish()
+
+    def _process_has(self, member: Member, unit: int) -> bool:
+        process_id = member.process_id
+        holders = (holder for role in ROLES for holder in self.holders.get(unit + role, ()))
+        return process_id is not None and any(holder.process_id == process_id for holder in holders)
+
+    def _release(self, member: Member, partition: int) -> None:
+        if is_active(partition):
+            super()._release(member, partition)
+
+    def _acquire(self, member: Member, partition: int) -> None:
+        if is_active(partition):
+            super()._acquire(member, partition)
+
+    def _begin_gap(self, partition: int, member: Member, at: int | None, *, was_wanted: bool) -> None:
+        if is_active(partition):
+            super()._begin_gap(partition, member, at, was_wanted=was_wanted)
+
+    def _emit(self, partition: int, begin: int, head: tuple[Any, ...], *, has_end: bool = True) -> None:
+        context = self._context
+        acquired_offset, from_member, released_at, released_offset, to_member, acquired_at, unowned_ms = head[:7]
+        wanted, wanted_ms, epoch = head[7:]
+        subtopology_id, task = context.numbers.name(partition)
+        was_warm = None
+        if to_member is not None:
+            was_warm = self._warm.get((partition, to_member))
+        status = OPEN if not has_end else REMOVED if to_member is None else ACQUIRED
+        row = (
+            *(context.incarnation, STREAMS, subtopology_id, None, task, acquired_offset, from_member, None),
+            *(released_at, released_offset, to_member, acquired_at, unowned_ms, None, wanted, wanted_ms, was_warm),
+            *(epoch, status, context.operation.at if has_end else None, None),
+        )
+        tail = (self._is_skewed(begin, head),)
+        context.emit("TaskHandover", begin, row, has_end=has_end, tail=tail, extra=(self._assigned,))
