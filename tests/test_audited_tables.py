@@ -10,12 +10,12 @@ from kip848_records.replay.records import PartitionCoverage, PartitionNumbers, R
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.tables.registry import REPLAYED
 from tests.audits import dumped
-from tests.replay.logs import record_of as streams_record_of
+from tests.replay.logs import record_of as kinds_record_of
 from tests.replay.simulated_records import group_of, record_of
 
 TABLES = sorted(REPLAYED.keys() - {"latest_state", "quarantine", "unknown_record"})
-STREAMS = (17, 19, 20, 21, 22, 23)
-KINDS = (2, 3, 4, 5, 6, 7, 8, 16, *STREAMS)
+OTHER_KINDS = (9, 10, 11, 12, 13, 14, 15, 17, 19, 20, 21, 22, 23)
+KINDS = (2, 3, 4, 5, 6, 7, 8, 16, *OTHER_KINDS)
 # The dump does not say how many bytes a record has, nor from which leader's epoch it is.
 NOT_IN_DUMP = {"largest_operation_bytes", "largest_operation_offset", "leader_changed"}
 
@@ -47,7 +47,7 @@ def replay(audits, capture):
         if line["type"] in KINDS:
             key = line["partition"], group_of(line)
             group = groups.setdefault(key, GroupReplay(inputs, numbers, *key))
-            read = streams_record_of if line["type"] in STREAMS else record_of
+            read = kinds_record_of if line["type"] in OTHER_KINDS else record_of
             group.replay(read(line, numbers))
     tables = {row_class: name for name, row_class in ROW_CLASSES.items()}
     rows = {name: [] for name in TABLES}

@@ -81,7 +81,7 @@ class Anomalies:
         offset, at, epoch = self.wrote_assignment, self._context.operation.at, assignment_epoch
         if offset is None:
             return
-        doubled = targets.claims.contested
+        doubled = self._doubled(targets)
         if doubled:
             partition = min(doubled)
             members = sorted(each.member_id for each in targets.claims[partition])
@@ -110,6 +110,10 @@ class Anomalies:
             others = sorted(each.member_id for each in holders[shared[0]] if each is not member)
             seen = f"{self._name(shared[0])} also of {', '.join(others)}{_more(shared)}"
             self._add_for_member(TWO_OWNERS, member, "one owner of each partition", seen)
+
+    def _doubled(self, targets: Targets) -> Collection[int]:
+        """Return the partitions that must be in one target, and are in several."""
+        return targets.claims.contested
 
     def _shared(self, member: Member, holders: Claims) -> Collection[int]:
         """Return the partitions of a member that must have one owner, and have several."""

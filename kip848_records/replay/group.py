@@ -13,7 +13,8 @@ from kip848_records.replay.epochs import DELETED
 from kip848_records.replay.group_state import Work, group_state
 from kip848_records.replay.history import finished_rows
 from kip848_records.replay.memberships import REPLACED, UPGRADED
-from kip848_records.replay.records import CLASSIC, CONSUMER, STREAMS, PartitionCoverage, Role
+from kip848_records.replay.records import CLASSIC, CONSUMER, SHARE, STREAMS, PartitionCoverage, Role
+from kip848_records.replay.share import ShareGroup
 from kip848_records.replay.states import DEAD, UNKNOWN, StateTimeline
 from kip848_records.replay.streams import StreamsGroup
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from kip848_records.replay.records import PartitionNumbers, Record, ReplayInputs
 
-_KINDS: Final = {CONSUMER: ConsumerGroup, STREAMS: StreamsGroup}
+_KINDS: Final = {CONSUMER: ConsumerGroup, SHARE: ShareGroup, STREAMS: StreamsGroup}
 _CLASSIC_GROUP: Final = Role.CLASSIC_GROUP
 _GROUP_EPOCH: Final = Role.GROUP_EPOCH
 _TOPOLOGY: Final = Role.TOPOLOGY
@@ -66,7 +67,7 @@ class GroupReplay:
         self._classic_members: int | None = None
         self._leader_epoch: int | None = None
 
-    def replay(self, record: Record) -> None:  # noqa: C901 - called once per record
+    def replay(self, record: Record) -> None:
         """Replay a record; offsets never decrease."""
         offset, timestamp, kind, role, _, _, value, size, _, self._leader_epoch = record
         operation, work = self._operation, self._work
@@ -77,15 +78,8 @@ class GroupReplay:
             operation.last = offset
         work.records += 1
         work.bytes += size
-        if kind not in _KINDS and kind != CLASSIC:
-            if self._deletes_classic and value is not None:
-                self._deletes_classic = False  # an Empty classic group is replaced by a share group
-            return
-        context = self._context
-        if role is _TOPOLOGY and value is None and self._consumer is None:
-            # The tombstone of a topology stands behind that of its group.
-            self._coverage.add(self._part, offset, operation.first)
-            self._part = offset + 1
+        context, consumer = self._context, self._consumer
+        if value is None and (consumer is None or kind != consumer.kind) and self._is_stray(record):
             return
         if self._is_new_incarnation or not self._has_state:
             self._is_new_incarnation, self._has_state = False, True
@@ -94,7 +88,6 @@ class GroupReplay:
             self._replay_other(record)
             return
         self._ends_classic = False
-        consumer = self._consumer
         if consumer is None or kind != consumer.kind:
             consumer = self._begin_consumer(kind)
         classic = self._classic
@@ -105,6 +98,20 @@ class GroupReplay:
             self._delete(consumer, record)
         elif handler is not None:
             handler(record)
+
+    def _is_stray(self, record: Record) -> bool:
+        """Return whether a tombstone belongs to a group that is gone: it changes nothing.
+
+        The tombstone of a topology stands behind that of its group. Other types of a group that was replaced may have
+        left tombstones.
+        """
+        consumer, role = self._consumer, record.role
+        if consumer is None:
+            if role is _TOPOLOGY:
+                self._coverage.add(self._part, record.offset, self._operation.first)
+                self._part = record.offset + 1
+            return role is _TOPOLOGY
+        return role not in {_CLASSIC_GROUP, _LOST} and not consumer.is_untouched
 
     def finish(self) -> Iterator[Any]:
         """End the group, and yield all its rows, in no order within a table."""

@@ -74,21 +74,21 @@ class OperationEnd:
             ownership.end_operation(changed)
         self._reconcile(touched, is_deleted=is_deleted)
         state = self._state = DEAD if is_deleted else group.evaluate(is_complete=True)
-        if before == EMPTY and not has_bump and state in _NOT_CONVERGED and self.epochs.last is not None:
+        phase = state if is_deleted else group.phase or state
+        if before == EMPTY and not has_bump and phase in _NOT_CONVERGED and self.epochs.last is not None:
             self.rebalances.reopen(self.epochs.last)
         if state in {EMPTY, DEAD}:
             ownership.end_all_gaps()
         elif ownership.unwanted and group.group_epoch == group.assignment_epoch:
             ownership.end_unwanted_gaps()
-        self._progress(state, touched)
-        if state in _ENDS:
+        self._progress(phase, touched)
+        if phase in _ENDS:
             self._is_doubtful = False
             outcome = EMPTIED if state == EMPTY else CONVERGED
             if state == DEAD:
                 outcome = DOWNGRADED if classic_ids else DELETED
-            self._end_epochs(state, outcome, group.member_count)
-        elif group.phase == STABLE:  # whether the topology is ready is not in the log
-            self._end_epochs(state, UNKNOWN_ROW, group.member_count)
+            # Stable by its epochs, but the log does not show whether its topology is ready.
+            self._end_epochs(state, UNKNOWN if state == UNKNOWN else outcome, group.member_count)
         if is_eventful:
             self.is_eventful = False
             self.memberships.end_operation(
@@ -134,13 +134,14 @@ class OperationEnd:
             if member.state == MEMBER_STABLE:
                 self.lags.reconcile(member, UNSEEN)
         state = self._state = group.evaluate(is_complete=is_complete)
-        only_away = state == RECONCILING and group.converged + group.away == group.member_count
-        if state in {STABLE, EMPTY} or only_away:
+        phase = group.phase or state
+        only_away = phase == RECONCILING and group.converged + group.away == group.member_count
+        if phase in {STABLE, EMPTY} or only_away:
             self._end_epochs(state, UNSEEN, None)
-        self._is_doubtful = state not in {STABLE, EMPTY} and rebalances.open is None
+        self._is_doubtful = phase not in {STABLE, EMPTY} and rebalances.open is None
         if rebalances.open is not None:
             rebalances.open.is_new = True
-        self._progress(state, survivors)
+        self._progress(phase, survivors)
         self.restart(self.context.operation.at, self.context.operation.last)
         self._forget(survivors)
         survivors.clear()
@@ -274,8 +275,7 @@ class OperationEnd:
         rebalances, members, epoch = self.rebalances, self.group.members.values(), self.group.effective_assignment_epoch
         is_new_epoch = epoch != rebalances.assignment_epoch
         rebalances.assignment_epoch = epoch
-        phase = (state != DEAD and self.group.phase) or state
-        rebalances.end_operation(phase, members, touched, self.waits, is_new_epoch=is_new_epoch)
+        rebalances.end_operation(state, members, touched, self.waits, is_new_epoch=is_new_epoch)
         if self.waits.changed:
             self.waits.end_operation()
         if state == DEAD:
@@ -287,7 +287,9 @@ class OperationEnd:
     def _end_epochs(self, state: str, outcome: str | None, members: int | None) -> None:
         if self.epochs:
             self.epochs.end(outcome, self.group.group_epoch)
-        self.rebalances.end(outcome, members)
+        if self.rebalances.open is not None:
+            self.ownership.end_rebalance()
+            self.rebalances.end(outcome, members)
         if state == EMPTY:
             self.epochs.first_member = None
             self.group.targets.forget_assignment()

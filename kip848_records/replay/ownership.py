@@ -68,6 +68,9 @@ class Ownership:
     def assign(self, assignment: Assignment, members: Iterable[Member], *, is_complete: bool) -> None:
         """Note an assignment, before the members' changes in its operation. Partitions need nothing of it."""
 
+    def end_rebalance(self) -> None:
+        """Note that a rebalance ends. Gaps end before: a group converges when all targets are owned."""
+
     def end_unseen(self) -> None:
         """Note that the incarnation ends while its state is unknown. Gaps have no end then, and no row."""
 

@@ -106,8 +106,7 @@ class RecordReader:
         is_tombstone = group.layout is None
         values: Iterable[Any] = repeat(None, len(at))
         if not is_tombstone:
-            is_classic = role == Role.CLASSIC_GROUP
-            values = classic_groups(columns) if is_classic else values_of(kind, role, key_type, columns)
+            values = classic_groups(columns) if role == Role.CLASSIC_GROUP else values_of(kind, role, columns)
         records = rows.records(at, kind, role, key_type, member_ids, values, expressions)
         if is_tombstone or group.record.table != _TARGET_ASSIGNMENT:
             return records, at

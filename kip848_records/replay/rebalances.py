@@ -10,6 +10,7 @@ from kip848_records.replay.epochs import DELETED, DOWNGRADED, EMPTIED, UNSEEN
 from kip848_records.replay.epochs import UNKNOWN as UNKNOWN_OUTCOME
 from kip848_records.replay.member import UNRELEASED
 from kip848_records.replay.open_rebalance import OpenRebalance
+from kip848_records.replay.records import SHARE
 from kip848_records.replay.states import ASSIGNING, NOT_READY, RECONCILING, UNKNOWN
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class Rebalances:
             ended_at = None
         else:
             duration_ms = ms_between(rebalance.began_at, ended_at)
-            moved = rebalance.moved if rebalance.assignments else 0
+            moved = rebalance.moved if rebalance.assignments or self._group_type == SHARE else 0
             unowned = rebalance.unowned_ms, rebalance.longest_unowned_ms
             spent = (*unowned, rebalance.assigning.ms, rebalance.late.ms, rebalance.not_ready.ms)
             ended_at, ended_offset = (ended_at, operation.last) if has_end else (None, None)

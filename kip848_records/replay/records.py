@@ -27,6 +27,7 @@ class Role(IntEnum):
     LOST = 9
     """A record of a known group that could not be read or decoded."""
     TOPOLOGY = 10
+    SHARE_STATE = 11
 
 
 CONSUMER: Final = "consumer"
@@ -48,7 +49,7 @@ ROLES: Final[Mapping[int, tuple[str, Role]]] = {
     12: (SHARE, Role.ASSIGNMENT_EPOCH),
     13: (SHARE, Role.MEMBER_TARGET),
     14: (SHARE, Role.CURRENT_ASSIGNMENT),
-    15: (SHARE, Role.OTHER),
+    15: (SHARE, Role.SHARE_STATE),
     16: (CONSUMER, Role.REGULAR_EXPRESSION),
     17: (STREAMS, Role.GROUP_EPOCH),
     19: (STREAMS, Role.MEMBER),
@@ -202,6 +203,22 @@ class TopologyValue(NamedTuple):
     stateful: frozenset[str]
 
 
+class ShareTopic(NamedTuple):
+    """A topic of a type 15, with its partitions as numbers of `PartitionNumbers`; none for a topic that is deleted."""
+
+    topic_id: str
+    name: str
+    partitions: frozenset[int] = frozenset()
+
+
+class ShareStateValue(NamedTuple):
+    """The value of a type 15: the topics of a share group by the state of their partitions."""
+
+    initializing: tuple[ShareTopic, ...]
+    initialized: tuple[ShareTopic, ...]
+    deleting: tuple[ShareTopic, ...]
+
+
 class CurrentAssignmentValue(NamedTuple):
     """The value of a type 8 or 22, with the states of a type 8. Early dialects have no `state`: None.
 
@@ -230,7 +247,8 @@ Value = (
     | int  # ASSIGNMENT_EPOCH: the epoch
     | frozenset[int]  # MEMBER_TARGET: partitions, or tasks in their roles
     | CurrentAssignmentValue  # CURRENT_ASSIGNMENT
-    | dict[str, str]  # PARTITION_METADATA (and OTHER of type 15): topic id -> name; topics without a name are skipped
+    | dict[str, str]  # PARTITION_METADATA: topic id -> name; topics without a name are skipped
+    | ShareStateValue  # SHARE_STATE
     | RegularExpressionValue  # REGULAR_EXPRESSION
     | bool  # OTHER: True
     | StreamsGroupEpochValue  # GROUP_EPOCH, MEMBER and TOPOLOGY of streams groups

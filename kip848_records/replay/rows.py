@@ -155,6 +155,24 @@ class OwnershipInterval(NamedTuple):
     clock_skew: bool
 
 
+class SharePartitionState(NamedTuple):
+    """A row of `share_partition_state`; `partitions` is null for a topic that is deleted."""
+
+    partition: int
+    group_id: str
+    incarnation: int
+    topic_id: str
+    topic: str | None
+    state: str
+    partitions: tuple[int, ...] | None
+    from_at: int | None
+    from_offset: int
+    to_at: int | None
+    duration_ms: int | None
+    history: str
+    clock_skew: bool
+
+
 class GroupStateInterval(NamedTuple):
     """A row of `group_state_timeline`."""
 
@@ -167,6 +185,7 @@ class GroupStateInterval(NamedTuple):
     from_offset: int
     to_at: int | None
     duration_ms: int | None
+    hides_rebalance: bool
     history: str
     clock_skew: bool
 
@@ -451,6 +470,7 @@ ROW_CLASSES: Final[Mapping[str, type[NamedTuple]]] = {
     "partition_handover": PartitionHandover,
     "task_handover": TaskHandover,
     "ownership": OwnershipInterval,
+    "share_partition_state": SharePartitionState,
     "group_state_timeline": GroupStateInterval,
     "group_state": GroupState,
     "rebalance": Rebalance,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.coverage import NEVER
-from kip848_records.replay.records import CONSUMER
+from kip848_records.replay.records import CLASSIC, CONSUMER, SHARE
 
 if TYPE_CHECKING:
     from kip848_records.replay.context import Context
@@ -21,6 +21,9 @@ DEAD: Final = "Dead"
 """Deleted: no state."""
 UNKNOWN: Final = "unknown"
 _UNCONVERGED: Final = "unconverged"
+
+_HIDING: Final = (CLASSIC, SHARE)
+"""The kinds of groups that are Stable in the log while they rebalance."""
 
 _Run = tuple[int, str, str]
 
@@ -94,7 +97,8 @@ class StateTimeline:
         if self._run is None:
             return
         duration_ms = ms_between(self._from_at, until)
-        head = (*self._run, self._from_at, self._from_offset, to_at, duration_ms)
+        hides_rebalance = self._run[1] in _HIDING
+        head = (*self._run, self._from_at, self._from_offset, to_at, duration_ms, hides_rebalance)
         tail = (context.operation.is_skewed(self._from_offset, duration_ms),)
         context.emit("GroupStateInterval", self._began, head, has_end=has_end, tail=tail)
 

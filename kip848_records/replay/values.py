@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay import streams_values
 from kip848_records.replay.columns import list_parts, partition_sets, texts, tuples
 from kip848_records.replay.records import (
-    SHARE,
     STREAMS,
     CurrentAssignmentValue,
     GroupEpochValue,
     MemberValue,
     RegularExpressionValue,
     Role,
+    ShareStateValue,
+    ShareTopic,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kip848_records.replay.columns import Columns
     from kip848_records.replay.records import Value
 
-SHARE_STATE_TYPE: Final = 15
-"""The record of share groups that names topics."""
-
 _SHARE_STATE_COLUMNS: Final = ("initializing_topics", "initialized_topics", "deleting_topics")
 
 
-def values_of(kind: str, role: Role, key_type: int, columns: Columns) -> Iterable[Value]:
+def values_of(kind: str, role: Role, columns: Columns) -> Iterable[Value]:
     """Return the values of the records of one type and layout, in the form of `records.Value` for the role."""
-    if kind == SHARE and role == Role.OTHER and key_type != SHARE_STATE_TYPE:
+    if role == Role.OTHER:
         return repeat(True, columns.rows)  # noqa: FBT003 - the value
     return streams_values.READERS[role](columns) if kind == STREAMS else _READERS[role](columns)
 
@@ -80,16 +77,31 @@ def _current_assignments(columns: Columns) -> Iterable[CurrentAssignmentValue]:
     )
 
 
-def _topic_names(columns: Columns, names: Sequence[str] = ("topics",)) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = [{} for _ in range(columns.rows)]
-    for name in names:
-        if name in columns:
-            offsets, topics = list_parts(columns[name])
-            ids, labels = texts(topics.field("topic_id")), texts(topics.field("topic_name"))
-            for row, (first, end) in zip(found, pairwise(offsets.tolist()), strict=True):
-                pairs = zip(ids[first:end], labels[first:end], strict=True)
-                row.update((topic_id, label) for topic_id, label in pairs if topic_id and label)
-    return found
+def _topic_names(columns: Columns) -> list[dict[str, str]]:
+    if "topics" not in columns:
+        return [{} for _ in range(columns.rows)]
+    offsets, topics = list_parts(columns["topics"])
+    pairs = list(zip(texts(topics.field("topic_id")), texts(topics.field("topic_name")), strict=True))
+    bounds = pairwise(offsets.tolist())
+    return [{topic_id: name for topic_id, name in pairs[first:end] if topic_id and name} for first, end in bounds]
+
+
+def _share_states(columns: Columns) -> Iterable[ShareStateValue]:
+    return tuples(ShareStateValue, *(_share_topics(columns, name) for name in _SHARE_STATE_COLUMNS))
+
+
+def _share_topics(columns: Columns, name: str) -> Iterable[tuple[ShareTopic, ...]]:
+    if name not in columns:
+        return repeat((), columns.rows)
+    offsets, topics = list_parts(columns[name])
+    ids, names = texts(topics.field("topic_id")), texts(topics.field("topic_name"))
+    sets: Iterable[frozenset[int]] = repeat(frozenset(), len(topics))
+    if "partitions" in topics.type.names:
+        lists, numbers = topics.field("partitions").to_pylist(), columns.numbers
+        firsts = (numbers.topic(topic_id or "") for topic_id in ids)
+        sets = (frozenset(first + each % 2**32 for each in some) for first, some in zip(firsts, lists, strict=True))
+    found = list(tuples(ShareTopic, ids, names, sets))
+    return (tuple(found[first:end]) for first, end in pairwise(offsets.tolist()))
 
 
 _READERS: Final[Mapping[Role, Callable[[Columns], Iterable[Any]]]] = {
@@ -102,5 +114,5 @@ _READERS: Final[Mapping[Role, Callable[[Columns], Iterable[Any]]]] = {
     Role.REGULAR_EXPRESSION: lambda columns: tuples(
         RegularExpressionValue, columns.sorted_texts("topics"), columns.ints("version"), columns.ints("timestamp")
     ),
-    Role.OTHER: partial(_topic_names, names=_SHARE_STATE_COLUMNS),
+    Role.SHARE_STATE: _share_states,
 }

@@ -13,14 +13,14 @@ from kip848_records.replay.arrow_rows import row_type, to_batch
 from kip848_records.replay.group import GroupReplay
 from kip848_records.replay.latest import LatestStates, RawRecord
 from kip848_records.replay.reading import RecordReader
-from kip848_records.replay.records import PartitionNumbers
+from kip848_records.replay.records import PartitionNumbers, ShareStateValue
 from kip848_records.replay.rows import LatestState, TopicName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kip848_records.replay.reading import DecodedRows, GroupRecords
-    from kip848_records.replay.records import Record, ReplayInputs
+    from kip848_records.replay.records import Record, ReplayInputs, Value
 
     Output = tuple[type[NamedTuple], pa.RecordBatch]
 
@@ -129,9 +129,9 @@ class _Groups:
 
     def _keep_names(self, part: GroupRecords) -> None:
         for record in part.records:
-            if record.key_type in _NAMING_RECORDS and isinstance(record.value, dict):
+            if record.key_type in _NAMING_RECORDS and record.value is not None:
                 source = _NAMING_RECORDS[record.key_type]
-                for topic_id, topic in record.value.items():
+                for topic_id, topic in _names_in(record.value):
                     name = TopicName(topic_id, topic, source, part.partition, record.offset)
                     self._topic_names[topic_id, source] = name
 
@@ -148,6 +148,13 @@ class _Groups:
                     waiting.size += len(items)
             if waiting.size >= BATCH_SIZE:
                 yield waiting.batch()
+
+
+def _names_in(value: Value) -> Iterable[tuple[str, str]]:
+    """Return the topics that a record names, by id."""
+    if isinstance(value, ShareStateValue):
+        return ((topic_id, name) for topics in value for topic_id, name, _ in topics if topic_id and name)
+    return value.items() if isinstance(value, dict) else ()
 
 
 class _Waiting:

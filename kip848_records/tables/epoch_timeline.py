@@ -40,7 +40,8 @@ EPOCH_TIMELINE: Final = TableSpec(
             "subscription_changed, member_left (left, expired or fenced), regex_resolved, topic_metadata_changed, "
             "static_member_replaced, unknown. Streams groups also: topology_initialized; member_changed: process, "
             "endpoint, tags or topology epoch; topology_validated, topology_invalidated: all its topics exist, or one "
-            "is missing; assignment_configs_changed",
+            "is missing; assignment_configs_changed. Share groups also: partitions_initialized, if "
+            "these are not the partitions of the targets",
             required=True,
         ),
         Column(
@@ -53,7 +54,7 @@ EPOCH_TIMELINE: Final = TableSpec(
         Column("assigned_at", TIMESTAMP, "When an assignment for this epoch or a later one was written (UTC)"),
         Column("target_partitions", INT, "Partitions, or active tasks, in all targets of that assignment"),
         Column("target_duplicates", INT, "How many of these are in the targets of two members"),
-        Column("converged_at", TIMESTAMP, "When the group was Stable for the first time since the bump (UTC)"),
+        Column("converged_at", TIMESTAMP, "When the group had converged for the first time since the bump (UTC)"),
         Column(
             "status",
             STRING,
@@ -67,7 +68,8 @@ EPOCH_TIMELINE: Final = TableSpec(
             "partitions_moved",
             INT,
             "Partitions, or active tasks, that this assignment gave to another owner than the previous assignment; one "
-            "instance id is one owner; null without an assignment, or if the previous one is not known",
+            "instance id is one owner; null for share groups, without an assignment, or if the previous one is not "
+            "known",
         ),
         Column("assign_lag_ms", BIGINT, "From bump to assignment, in ms"),
         Column("reconcile_lag_ms", BIGINT, "From assignment to convergence, in ms"),

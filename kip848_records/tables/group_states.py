@@ -35,6 +35,12 @@ GROUP_STATE_TIMELINE: Final = TableSpec(
         Column("from_offset", BIGINT, "Offset of the record that caused it", required=True),
         Column("to_at", TIMESTAMP, "When the group left the state; null: not yet (UTC)"),
         Column("duration_ms", BIGINT, "From from_at to to_at, or to the capture if it has not ended, in ms"),
+        Column(
+            "hides_rebalance",
+            BOOLEAN,
+            "Whether the state reads Stable while the group rebalances: for classic and share groups",
+            required=True,
+        ),
         HISTORY,
         CLOCK_SKEW,
     ),

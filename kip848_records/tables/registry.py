@@ -18,6 +18,7 @@ from kip848_records.tables.partition_history import PARTITION_HISTORY
 from kip848_records.tables.rebalance import REBALANCE
 from kip848_records.tables.rebalance_lag import REBALANCE_LAG
 from kip848_records.tables.records import RECORD_TABLES, record_spec
+from kip848_records.tables.share_partition_state import SHARE_PARTITION_STATE
 from kip848_records.tables.task_handover import TASK_HANDOVER
 from kip848_records.tables.topic_name import TOPIC_NAME
 from kip848_records.tables.undecoded import QUARANTINE, UNKNOWN_RECORD
@@ -26,7 +27,7 @@ REPLAYED: Final = {
     spec.name: spec
     for spec in (
         *(EPOCH_TIMELINE, REBALANCE_LAG, PARTITION_HANDOVER, REBALANCE, GROUP_STATE_TIMELINE, GROUP_STATE),
-        *(TASK_HANDOVER, OWNERSHIP),
+        *(TASK_HANDOVER, OWNERSHIP, SHARE_PARTITION_STATE),
         *(MEMBERSHIP, MEMBER_STATE_TIMELINE, REGEX_RESOLUTION, ANOMALY),
         *(CLASSIC_GENERATION, CLASSIC_MEMBER),
         *(LATEST_STATE, QUARANTINE, UNKNOWN_RECORD),

@@ -44,10 +44,13 @@ def answer(sample: dict[str, Any]) -> dict[str, Any]:
     """What a sample says, in the form of `told`."""
     if sample["k"] == "list":
         return {"state": sample["state"]}
-    members = {
-        each["id"]: (each["epoch"], _owned(each.get("tasks")), _owned(each.get("target")), each.get("process"))
-        for each in sample["members"]
-    }
+    if sample["type"] == "Share":
+        members = {each["id"]: (each["epoch"], set(each["tp"]), set(), None) for each in sample["members"]}
+    else:
+        members = {
+            each["id"]: (each["epoch"], _owned(each["tasks"]), _owned(each["target"]), each["process"])
+            for each in sample["members"]
+        }
     return {"state": sample["state"], "epochs": (sample["epoch"], sample["aepoch"]), "members": members}
 
 
@@ -56,17 +59,20 @@ def told(capture: str, sample: dict[str, Any], at: int) -> dict[str, Any]:
     rows = {
         table: [row for row in of_it if row.group_id == sample["g"]] for table, of_it in kinds_rows(capture).items()
     }
-    (state,) = (row.state for row in _now(rows["GroupStateInterval"], "from_at", "to_at", at))
+    states = _now(rows["GroupStateInterval"], "from_at", "to_at", at)
+    if not states:
+        return {"state": "gone"}
+    ((state, now),) = ((row.state, row.incarnation) for row in states)
     if sample["k"] == "list":
         return {"state": state}
-    epoch = max(row.group_epoch for row in rows["Epoch"] if row.bumped_at <= at)
-    assigned = [row.group_epoch for row in rows["RebalanceLag"] if row.target_at <= at]
+    epoch = max(row.group_epoch for row in rows["Epoch"] if row.bumped_at <= at and row.incarnation == now)
+    assigned = [row.group_epoch for row in rows["RebalanceLag"] if row.target_at <= at and row.incarnation == now]
     members = {
         row.member_id: (row.member_epoch, set(), _tasks_of(capture, sample["g"], row.member_id, at), None)
         for row in _now(rows["MemberStateInterval"], "from_at", "to_at", at)
     }
     for row in _now(rows["OwnershipInterval"], "from_at", "to_at", at):
-        members[row.member_id][1].add((row.role, f"{row.subtopology_id}_{row.partition}"))
+        members[row.member_id][1].add(_unit(row, rows.get("SharePartitionState", [])))
     for member_id, (_, owned, _, _) in members.items():
         # Kafka's answer leaves out what a member must revoke, though it still has it.
         owned.difference_update(_tasks_of(capture, sample["g"], member_id, at, revoked=True))
@@ -94,5 +100,12 @@ def _tasks_of(capture: str, group_id: str, member_id: str, at: int, *, revoked: 
     }
 
 
-def _owned(tasks: dict[str, list[str]] | None) -> set[tuple[str, str]]:
-    return {(role, task) for role in _ROLES for task in (tasks or {}).get(role, [])}
+def _unit(row: Any, states: list[Any]) -> Any:
+    """A task in its role, or a partition by its topic's name."""
+    if row.topic_id is None:
+        return row.role, f"{row.subtopology_id}_{row.partition}"
+    return f"{next(each.topic for each in states if each.topic_id == row.topic_id)}-{row.partition}"
+
+
+def _owned(tasks: dict[str, list[str]]) -> set[tuple[str, str]]:
+    return {(role, task) for role in _ROLES for task in tasks[role]}

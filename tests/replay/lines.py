@@ -14,6 +14,7 @@ from kip848_records.replay.rows import (
     PartitionHandover,
     Rebalance,
     RebalanceLag,
+    SharePartitionState,
     TaskHandover,
 )
 from tests.replay.logs import Rows
@@ -75,8 +76,15 @@ def owned(row: OwnershipInterval) -> str:
     return text + _history(row.history) + _skew(row)
 
 
+def shared(row: SharePartitionState) -> str:
+    numbers = "" if row.partitions is None else " " + "+".join(map(str, row.partitions))
+    text = f"{row.incarnation} {row.topic} {row.state}{numbers} {since_start(row.from_at)} to {since_start(row.to_at)}"
+    return text + _history(row.history) + _skew(row)
+
+
 def state(row: GroupStateInterval) -> str:
     text = f"{row.incarnation} {row.group_type} {row.state} {since_start(row.from_at)} to {since_start(row.to_at)}"
+    assert row.hides_rebalance == (row.group_type in {"classic", "share"})
     return text + _history(row.history) + _skew(row)
 
 
@@ -139,6 +147,7 @@ TABLES: dict[str, tuple[str, Callable[[Any], Any], Callable[[Any], str]]] = {
     "handovers": ("PartitionHandover", lambda row: (row.partition, _place(row)), handover),
     "tasks": ("TaskHandover", lambda row: (row.task, _place(row)), task),
     "owned": ("OwnershipInterval", lambda row: (row.from_offset, row.member_id, row.role or "", row.partition), owned),
+    "shared": ("SharePartitionState", lambda row: (row.from_offset, row.state), shared),
     "states": ("GroupStateInterval", lambda row: row.from_offset, state),
     "rebalances": ("Rebalance", lambda row: row.began_offset, rebalance),
     "stays": ("Membership", lambda row: (row.joined_offset or 0, row.member_id), stay),

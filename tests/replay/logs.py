@@ -17,6 +17,8 @@ from kip848_records.replay.records import (
     RegularExpressionValue,
     ReplayInputs,
     Role,
+    ShareStateValue,
+    ShareTopic,
     Value,
 )
 from tests.replay.classic_records import classic_group_of
@@ -115,8 +117,18 @@ def _value(role: Role, value: Mapping[str, Any], numbers: PartitionNumbers) -> V
             )
         case Role.PARTITION_METADATA:
             return {}
+        case Role.SHARE_STATE:
+            names = ("initializingTopics", "initializedTopics", "deletingTopics")
+            return ShareStateValue(*(_share_topics(value.get(name) or (), numbers) for name in names))
         case _:
             return True
+
+
+def _share_topics(topics: Iterable[Mapping[str, Any]], numbers: PartitionNumbers) -> tuple[ShareTopic, ...]:
+    return tuple(
+        ShareTopic(topic["topicId"], topic["topicName"], _partitions([{"partitions": (), **topic}], numbers))
+        for topic in topics
+    )
 
 
 def _partitions(topics: Iterable[Mapping[str, Any]] | None, numbers: PartitionNumbers) -> frozenset[int]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kip848_records.replay.records import ClassicGroupValue, PartitionNumbers, Record, Role
+from kip848_records.replay.records import ClassicGroupValue, PartitionNumbers, Record, Role, ShareStateValue
 from kip848_records.replay.tasks import role_name, task_of
 
 _KINDS = {
@@ -20,7 +20,8 @@ _ROLES = {
     Role.CURRENT_ASSIGNMENT: {8, 14, 22},
     Role.PARTITION_METADATA: {4},
     Role.REGULAR_EXPRESSION: {16},
-    Role.OTHER: {9, 15},
+    Role.OTHER: {9},
+    Role.SHARE_STATE: {15},
     Role.TOPOLOGY: {23},
 }
 
@@ -48,6 +49,8 @@ def found(record: Record, numbers: PartitionNumbers) -> dict[str, Any]:
         value = tuple(_named(item, numbers) if isinstance(item, frozenset) else item for item in value)
     elif record.role == Role.CLASSIC_GROUP and isinstance(value, ClassicGroupValue):
         value = tuple(value._replace(members=tuple(tuple(member[:6]) for member in value.members)))
+    elif isinstance(value, ShareStateValue):
+        value = tuple(tuple((*topic[:2], _named(topic.partitions, numbers)) for topic in topics) for topics in value)
     elif isinstance(value, tuple):
         value = tuple(value)
     return {**fields, "value": value}
@@ -92,7 +95,7 @@ def _value(key_type: int, value: dict[str, Any]) -> Any:  # noqa: PLR0911 - one 
             )
         case 15:
             lists = ("initializingTopics", "initializedTopics", "deletingTopics")
-            return _topic_names([topic for name in lists for topic in value.get(name, [])])
+            return tuple(_share_topics(value.get(name, [])) for name in lists)
         case 16:
             return tuple(sorted(value["topics"])), value["version"], value["timestamp"]
     return True
@@ -158,6 +161,10 @@ def _member(value: dict[str, Any]) -> tuple[Any, ...]:
 
 def _partitions(topics: list[dict[str, Any]]) -> set[tuple[str, int]]:
     return {(topic["topicId"], partition % 2**32) for topic in topics for partition in topic["partitions"]}
+
+
+def _share_topics(topics: list[dict[str, Any]]) -> tuple[tuple[str, str, set[tuple[str, int]]], ...]:
+    return tuple((topic["topicId"], topic["topicName"], _partitions([{"partitions": [], **topic}])) for topic in topics)
 
 
 def _topic_names(topics: list[dict[str, Any]]) -> dict[str, str]:

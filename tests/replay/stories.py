@@ -10,7 +10,7 @@ Words that start with a sign may follow: ``@i`` instance id i, ``~t`` topic t of
 expression (16), ``%r`` subscribed to the regular expression r, ``*`` a member of the classic protocol (5), ``<0``
 previous member epoch 0 (type 8), ``#9`` metadata hash 9 (type 3), ``^4`` partition leader epoch 4, ``+0+1`` the
 partitions 0 and 1 of the target (7), or assigned (8), and ``!2`` partition 2 pending revocation. Of streams groups:
-`streams_words`.
+`streams_words`, of share groups: `share_words`.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kip848_records.replay.records import PartitionCoverage, ReplayInputs
-from tests.replay import streams_words
+from tests.replay import share_words, streams_words
 from tests.replay.logs import END, Rows, replayed
 
 START = 1_795_249_000_000
@@ -54,6 +54,7 @@ class Story:
     anomalies: Lines | None = None
     tasks: Lines | None = None
     owned: Lines | None = None
+    shared: Lines | None = None
     coverage: PartitionCoverage | None = None
     dialect: str = "kafka"
 
@@ -90,7 +91,7 @@ def _records_of(story: Story) -> Iterable[dict[str, Any]]:
 def _record(offset: int, at: int, words: list[str]) -> dict[str, Any]:
     kind, *rest = words
     key = {"group" if kind == "2" else "groupId": "g"}
-    if kind in {"5", "7", "8", "19", "21", "22"}:
+    if kind in {"5", "7", "8", "10", "13", "14", "19", "21", "22"}:
         key["memberId"] = rest.pop(0)
     if kind == "16":
         key["regularExpression"] = rest.pop(0) if rest else "r"
@@ -105,7 +106,9 @@ def _record(offset: int, at: int, words: list[str]) -> dict[str, Any]:
         return {**record, "value": None}
     if kind in {"17", "19", "20", "21", "22", "23"}:
         return {**record, "value": streams_words.value_of(kind, _with_process(kind, key, rest))}
-    return {**record, "value": _value(kind, rest)}
+    if kind == "15":
+        return {**record, "value": share_words.state_of(rest)}
+    return {**record, "value": _value(share_words.LIKE.get(kind, kind), rest)}
 
 
 def _with_process(kind: str, key: dict[str, str], words: list[str]) -> list[str]:

@@ -2,7 +2,14 @@
 
 import pytest
 
-from tests.replay import epoch_stories, history_stories, member_stories, rebalance_stories, streams_stories
+from tests.replay import (
+    epoch_stories,
+    history_stories,
+    member_stories,
+    rebalance_stories,
+    share_stories,
+    streams_stories,
+)
 from tests.replay.lines import TABLES, last_line, lines_of
 from tests.replay.stories import Story
 
@@ -11,6 +18,7 @@ STORIES = (
     *member_stories.STORIES,
     *rebalance_stories.STORIES,
     *history_stories.STORIES,
+    *share_stories.STORIES,
     *streams_stories.STORIES,
 )
 

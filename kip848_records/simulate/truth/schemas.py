@@ -101,7 +101,7 @@ _COLUMNS: Final = {
         ("group_epoch", INT),
         *_HISTORY,
     ],
-    "group_state_timeline": [*_GROUP, ("state", TEXT), *_INTERVAL, *_HISTORY],
+    "group_state_timeline": [*_GROUP, ("state", TEXT), *_INTERVAL, ("hides_rebalance", FLAG), *_HISTORY],
     "group_state": [
         *_GROUP,
         ("state", TEXT),

@@ -39,6 +39,7 @@ class StateTruth:
             self._end(OBSERVED)
             return
         state = {"incarnation": incarnation, "group_type": group_type(group), "state": group.state}
+        state["hides_rebalance"] = state["group_type"] == CLASSIC
         if self._open is not None:
             if state.items() <= self._open[1].items():
                 return
