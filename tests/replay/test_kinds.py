@@ -1,4 +1,4 @@
-"""Streams groups of real brokers: worked examples, and rules that hold for every kind of group."""
+"""Share and streams groups of real brokers: worked examples, and rules that hold for every kind of group."""
 
 import random
 from collections import Counter
@@ -70,10 +70,56 @@ def test_handovers_of_a_streams_group(streams: Rows) -> None:
     assert min(row.from_at for row in owned) == STREAMS_BEGAN + 5084
 
 
+@pytest.fixture(scope="module")
+def share() -> Rows:
+    """The group g-share, with one member."""
+    rows = capture_rows("kafka-4.3.1-all-types")
+    return {table: [row for row in of_it if row.group_id == "g-share"] for table, of_it in rows.items()}
+
+
+def test_epochs_and_states_of_a_share_group(share: Rows) -> None:
+    epochs = sorted(share["Epoch"], key=lambda row: row.group_epoch)
+    assert [(row.group_epoch, row.bump_offset, row.cause, row.status, row.assign_lag_ms) for row in epochs] == [
+        (2, 431, "member_joined", "converged", 0),
+        (3, 452, "partitions_initialized", "converged", 0),
+        (4, 574, "member_left", "emptied", None),
+    ]
+    assert all(row.converged_at == row.bumped_at for row in epochs[:2])
+    assert {row.partitions_moved for row in epochs} == {None}
+    states = sorted(share["GroupStateInterval"], key=lambda row: row.from_offset)
+    assert [(row.state, row.from_offset, row.hides_rebalance) for row in states] == [
+        ("Stable", 435, True),
+        ("Empty", 574, True),
+    ]
+
+
+def test_partitions_of_a_share_group(share: Rows) -> None:
+    states = sorted(share["SharePartitionState"], key=lambda row: row.from_offset)
+    assert [(row.topic, row.state, row.from_offset, row.partitions) for row in states] == [
+        ("payments", "initializing", 435, (0, 1, 2, 3, 4, 5)),
+        ("payments", "initialized", 445, (0, 1, 2, 3, 4, 5)),
+    ]
+    owned = share["OwnershipInterval"]
+    assert sorted(row.partition for row in owned) == [0, 1, 2, 3, 4, 5]
+    assert {(row.from_at, row.to_at) for row in owned} == {(1_795_247_810_534, 1_795_247_842_806)}
+    assert share["PartitionHandover"] == []
+
+
+def test_several_members_of_a_share_group_have_one_partition_at_a_time() -> None:
+    owned = [row for row in kinds_rows("kafka-4.3.1-group-kinds")["OwnershipInterval"] if row.group_type == "share"]
+    shared = sum(
+        a.from_offset < b.from_offset and (a.to_at is None or a.to_at > b.from_at)
+        for a in owned
+        for b in owned
+        if (a.group_id, a.topic_id, a.partition) == (b.group_id, b.topic_id, b.partition) and a is not b
+    )
+    assert shared > 0
+
+
 @pytest.mark.parametrize("capture", CAPTURES)
 def test_at_every_moment_of_a_rebalance_one_time_runs(capture: str) -> None:
     rebalances = kinds_rows(capture)["Rebalance"]
-    assert len(rebalances) >= 4
+    assert len(rebalances) >= 6
     for row in rebalances:
         assert row.assigning_ms + row.late_ms + row.not_ready_ms == row.duration_ms
 
@@ -100,7 +146,9 @@ def test_what_is_called_observed_is_true(capture: str, read) -> None:
         assert wrong == Counter(), seed
         assert rows["Anomaly"] == []
         seen += found
-    assert min(seen[table] for table in ("Epoch", "RebalanceLag", "TaskHandover", "OwnershipInterval", "Rebalance")) > 9
+    tables = ["Epoch", "RebalanceLag", "TaskHandover", "OwnershipInterval", "Rebalance"]
+    tables += ["SharePartitionState"] if whole["SharePartitionState"] else []
+    assert min(seen[table] for table in tables) > 9
 
 
 @pytest.mark.parametrize("capture", CAPTURES)
