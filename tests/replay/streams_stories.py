@@ -300,4 +300,54 @@ STORIES = (
         ),
         last="streams Stable 2/2, 1 members since 40",
     ),
+    Story(
+        "a standby in another process blocks nobody",
+        """
+        10: 19 a $p, 19 d $q, 23 0, 17 2 ?0, 21 a &1, 21 d &1, 20 2, 22 a 2 &1, 22 d 2 &1
+        20: 19 b $p, 17 3 ?0, 21 a, 21 b &1, 20 3, 22 b 3 2, 22 d 3 &1
+        30: 22 a 3
+        50: 22 b 3 &1
+        """,
+        lags=(
+            "2 a reconciled in 0",
+            "2 d reconciled in 0",
+            "3 a reconciled in 10",
+            "3 b reconciled in 30, waited 30 for a",
+            "3 d reconciled in 0",
+        ),
+    ),
+    Story(
+        "the tombstone of a topology is the last record",
+        """
+        10: 19 a, 23 0, 17 2 ?0, 21 a +0, 20 2, 22 a 2 +0
+        20: 22 a x, 21 a x, 19 a x, 20 x, 17 x, 23 x
+        """,
+        epochs=("0/2 bumped 10 assigned 10 converged 10 converged, 1 members",),
+        states=("0 streams Stable 10 to 20",),
+        owned=("0 a active s0_0 10 to 20",),
+        stays=("0 streams a joined at 10 (2), group_deleted at 20 (2)",),
+        last="gone",
+    ),
+    Story(
+        "epochs jump between an assignment and what follows from it: whether the task was warm is unknown",
+        """
+        10: 19 a, 19 b, 23 0, 17 2 ?0, 21 a +0+1, 20 2, 22 a 2 +0+1, 22 b 2
+        20: 17 3 ?0, 21 a +0, 21 b +1, 20 3, 22 b 3 2
+        30: 17 6 ?0
+        40: 22 a 3 +0
+        50: 22 b 3 +1
+        """,
+        tasks=("s0_1 a to b acquired at 50 after 10",),
+    ),
+    Story(
+        "a tombstone that a group of another type has left changes nothing",
+        """
+        10: 19 a, 23 0, 17 2 ?0, 21 a +0, 20 2, 22 a 2 +0
+        20: 8 z x, 7 z x, 5 z x
+        30: 22 a 2 +0
+        """,
+        states=("0 streams Stable 10 to -, right_censored",),
+        stays=("0 streams a joined at 10 (2), right_censored",),
+        last="streams Stable 2/2, 1 members since 10",
+    ),
 )
