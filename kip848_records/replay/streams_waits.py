@@ -60,9 +60,11 @@ class StreamsWaits(Waits):
         self._pair_all(member, 1)
 
     def owners_awaited_by(self, member: Member) -> set[str]:
-        """Return the members that have what a member awaits."""
-        units = _in_all_roles(map(task_of, member.awaits))
-        owners = {holder.member_id for unit in units for holder in self._blockers(member, unit)}
+        """Return the members that have what a member awaits; of an active task the newest of several claims counts."""
+        owners = set()
+        for unit in _in_all_roles(map(task_of, member.awaits)):
+            found = [holder.member_id for holder in self._blockers(member, unit)]
+            owners.update(found[:1] if is_active(unit) else found)
         owners.discard(member.member_id)
         return owners
 
@@ -82,7 +84,7 @@ class StreamsWaits(Waits):
     def new_pairs(self) -> Iterable[tuple[Member, Member]]:
         """Return holders with members that began to wait for them in this operation, and still wait at its end."""
         for holder, waiter, unit in self._new_pairs:
-            if unit in holder.held and waiter in self.waiters[unit] and _blocks(holder, unit, waiter):
+            if unit in holder.held and waiter in self.waiters.get(unit, ()) and _blocks(holder, unit, waiter):
                 yield holder, waiter
 
     def pairs(self) -> Iterable[tuple[Member, Member]]:
