@@ -19,7 +19,8 @@ WITH waiting AS (
     WHERE status IN ('open', 'unknown') AND NOT superseded AND (awaited IS NOT NULL OR status = 'unknown')
 ), free AS (
     SELECT
-        partition, group_id, incarnation, group_epoch, member_id, each.topic AS topic, each.partition AS number,
+        partition, group_id, incarnation, group_epoch, member_id, each.partition AS number,
+        coalesce(each.topic, concat(each.role, ' task of subtopology ', each.subtopology_id)) AS topic,
         coalesce(
             CASE WHEN each.released_at IS NOT NULL THEN greatest(each.released_at, wanted_since) END, unseen_since
         ) AS since

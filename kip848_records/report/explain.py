@@ -247,12 +247,18 @@ def _who(row: Row) -> str:
 
 
 def _awaited(awaited: Sequence[dict[str, Any]]) -> Iterator[tuple[str | None, str]]:
-    """Yield topic partitions by their present owner."""
-    ordered = sorted(awaited, key=lambda each: (each["owner"] or "", each["topic"] or "", each["partition"]))
+    """Yield topic partitions, or tasks, by their present owner."""
+    ordered = sorted(awaited, key=lambda each: (each["owner"] or "", _topic(each), each["partition"]))
     for owner, owner_partitions in groupby(ordered, key=lambda each: each["owner"]):
-        topics = groupby(owner_partitions, key=lambda each: each["topic"] or each["topic_id"])
+        topics = groupby(owner_partitions, key=_topic)
         named = [f"{topic} {ranges_text(each['partition'] for each in group)}" for topic, group in topics]
         yield owner, printable(", ".join(named))
+
+
+def _topic(awaited: dict[str, Any]) -> str:
+    """Return the topic of an awaited partition; of a streams group, the role and the subtopology of the task."""
+    named = awaited["topic"] or awaited["topic_id"]
+    return named or f"{awaited['role']} task of subtopology {awaited['subtopology_id']}"
 
 
 def _held(owner: str | None, members: dict[str, Row]) -> str:

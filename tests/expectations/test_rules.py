@@ -299,6 +299,26 @@ def test_while_a_group_is_assigning_its_target_need_not_cover_its_topics(found):
     assert found("target_covers_topics", epoch_timeline=[epoch], group_state=[state]) == []
 
 
+def test_only_consumer_groups_and_active_tasks_have_one_target_a_partition(found):
+    """Several members of a share group may have one; a streams group's tasks are not counted in any record."""
+    epochs = [
+        {"group_id": group_id, "group_type": group_type, "target_duplicates": duplicates, "target_partitions": 2}
+        for group_id, group_type, duplicates in (("a", "share", 1), ("b", "streams", 0), ("c", "streams", 1))
+    ]
+    epochs = [epoch | {"group_epoch": 3, "bump_offset": 7, "history": OBSERVED} for epoch in epochs]
+    states = [{"group_id": group_id, "group_epoch": 3, "assignment_epoch": 3} for group_id in "abc"]
+    said = found("target_covers_topics", epoch_timeline=epochs, group_state=states)
+    assert [(verdict, offset) for verdict, offset, _ in said] == [(VIOLATION, 7)]
+
+
+def test_an_awaited_task_is_named_by_its_role_and_subtopology(found):
+    task = {"partition": 3, "released_at": at(1), "subtopology_id": "0", "role": "standby"}
+    lag = {"status": "open", "target_at": at(1), "first_bumped_at": at(1), "history": RIGHT_CENSORED}
+    ((verdict, _, message),) = found("awaited_partition_free", rebalance_lag=[lag | {"awaited": [task]}])
+    assert verdict == VIOLATION
+    assert "standby task of subtopology 0 3 has had none for" in message
+
+
 @pytest.mark.parametrize(
     ("size", "is_whole", "verdict"), [(700, True, PASS), (700, False, UNKNOWN), (900, False, VIOLATION)]
 )

@@ -1,8 +1,8 @@
 -- The partitions that members wait for, by the member that holds them. The owner is empty if no member holds them.
 SELECT partition, group_id, incarnation, owner, topic, array_join(array_sort(collect_list(number)), ' ') AS numbers
 FROM (
-  SELECT DISTINCT partition, group_id, incarnation, coalesce(awaited.owner, '') AS owner, awaited.topic AS topic,
-    awaited.partition AS number
+  SELECT DISTINCT partition, group_id, incarnation, coalesce(awaited.owner, '') AS owner, awaited.partition AS number,
+    coalesce(awaited.topic, concat(awaited.role, ' task of subtopology ', awaited.subtopology_id)) AS topic
   FROM (
     SELECT partition, group_id, incarnation, explode(awaited) AS awaited FROM rebalance_lag
     WHERE status = 'open' AND NOT superseded
