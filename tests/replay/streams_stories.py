@@ -350,4 +350,55 @@ STORIES = (
         stays=("0 streams a joined at 10 (2), right_censored",),
         last="streams Stable 2/2, 1 members since 10",
     ),
+    Story(
+        "a streams group takes the place of an Empty consumer group, which is deleted",
+        """
+        10: 5 a, 3 2, 7 a +0, 6 2, 8 a 2 +0
+        20: 8 a x, 7 a x, 5 a x, 3 3
+        40: 6 x, 3 x, 19 b, 23 0, 17 2 ?0, 21 b +0, 20 2, 22 b 2 +0
+        """,
+        epochs=(
+            "0/2 bumped 10 assigned 10 converged 10 converged, 1 members",
+            "0/3 bumped 20 assigned - converged - emptied, 0 members",
+            "1/2 bumped 40 assigned 40 converged 40 converged, 1 members",
+        ),
+        states=(
+            "0 consumer Stable 10 to 20",
+            "0 consumer Empty 20 to 40",
+            "1 streams Stable 40 to -, right_censored",
+        ),
+        stays=(
+            "0 consumer a joined at 10 (2), left at 20 (3)",
+            "1 streams b joined at 40 (2), right_censored",
+        ),
+        rebalances=(
+            "2 member_joined by a, 10 to 10 converged, 0 to 1 members, - moved",
+            "3 member_left by a, 20 to 20 emptied, 1 to 1 members, 0 moved",
+            "2 topology_initialized, 40 to 40 converged, 0 to 1 members, - moved",
+        ),
+        anomalies=(),
+        last="streams Stable 2/2, 1 members since 40",
+    ),
+    Story(
+        "a streams group takes the place of an Empty classic group",
+        """
+        10: 2 1/a
+        20: 2 2/0
+        40: 2 x, 19 b, 23 0, 17 2 ?0, 21 b +0, 20 2, 22 b 2 +0
+        """,
+        epochs=("0/2 bumped 40 assigned 40 converged 40 converged, 1 members",),
+        states=(
+            "0 classic Stable 10 to 20",
+            "0 classic Empty 20 to 40",
+            "0 streams Stable 40 to -, right_censored",
+        ),
+        causes=("2 topology_initialized, - moved",),
+        stays=(
+            "0 classic a joined at 10 (1), left at 20 (2)",
+            "0 streams b joined at 40 (2), right_censored",
+        ),
+        rebalances=("2 topology_initialized, 40 to 40 converged, 0 to 1 members, - moved",),
+        anomalies=(),
+        last="streams Stable 2/2, 1 members since 40",
+    ),
 )
