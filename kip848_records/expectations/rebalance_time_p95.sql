@@ -22,7 +22,7 @@ FROM (
             partition, group_id,
             CASE WHEN outcome = 'converged' AND history = 'observed' AND NOT clock_skew THEN duration_ms END AS took
         FROM rebalance
-        WHERE NOT coalesce(started_empty, false)
+        WHERE group_type <> 'classic' AND NOT coalesce(started_empty, false)
             AND (outcome = 'converged' OR outcome IS NULL OR history NOT IN ('observed', 'right_censored'))
     ) AS timed
     GROUP BY partition, group_id

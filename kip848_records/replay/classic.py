@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
+from kip848_records.replay.conversion import owners_of
 from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.generations import Generations
 from kip848_records.replay.member import Stay
@@ -15,10 +17,12 @@ from kip848_records.replay.records import CLASSIC, Role
 from kip848_records.replay.states import EMPTY, STABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from kip848_records.replay.consumer_state import ConsumerState
     from kip848_records.replay.context import Context
+    from kip848_records.replay.last_owners import Owner
+    from kip848_records.replay.member import Member
     from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue, Record
 
 
@@ -32,6 +36,8 @@ class ClassicGroup:
         self._context = context
         self.value: ClassicGroupValue | None = None
         self.offset = NEVER
+        self._leader_epoch: int | None = None
+        self._owners: dict[int, Owner] | None = None
         self.is_lost = self.is_written = False
         self.generations = Generations(context)
         self._rows = Stays(context, CLASSIC)
@@ -41,13 +47,19 @@ class ClassicGroup:
         """Replay a type 2."""
         self.value = cast("ClassicGroupValue | None", record.value)
         self.offset = record.offset
+        self._leader_epoch = record.leader_epoch
         self.is_lost = False
         self.is_written = True
+
+    def take_over(self, members: Iterable[Member]) -> None:
+        """Note the members of the consumer group that the operation deleted before its type 2."""
+        if self.value is not None:
+            self._owners = owners_of(members, self.value, self.offset, self._context.numbers)
 
     def lose(self) -> None:
         """Note that a type 2 was lost."""
         self.value = None
-        self.generations.end(None)
+        self.generations.lose()
         self.is_lost = True
 
     @property
@@ -60,6 +72,21 @@ class ClassicGroup:
         """Empty, or Stable: the log shows outcomes, not PreparingRebalance."""
         return STABLE if self.members else EMPTY
 
+    @property
+    def is_upgradable(self) -> bool | None:
+        """Whether a consumer member may join and convert the group, as far as its record shows it.
+
+        `GroupMetadataManager.validateOnlineUpgrade` in Kafka; a group without members is replaced. None: unknown.
+        """
+        if self.value is None or not self.value.members:
+            return None if self.value is None else True
+        if self.value.protocol_type != CONSUMER_PROTOCOL_TYPE:
+            return False
+        assignments = [member.assignment for member in self.value.members]
+        if any(assignment is not None and assignment.has_user_data for assignment in assignments):
+            return False
+        return None if None in assignments else True
+
     def leave(self, consumer: ConsumerState, record: Record) -> None:
         """Note a record of a consumer group while the group is a classic one."""
         self.is_lost = False
@@ -67,14 +94,14 @@ class ClassicGroup:
             consumer.anomalies.refused(record, "the group is a classic one")
         if record.role is Role.GROUP_EPOCH:
             self.value = None
-            self.generations.end(None)
+            self.generations.lose()
 
     def end_operation(
         self,
         consumer: ConsumerState | None,
         downgraded: Collection[str] | None,
         *,
-        ended_by: str | None,
+        ended_by: str,
         is_evaluated: bool,
     ) -> None:
         """Begin and end a generation and stays: an operation contains one type 2 at most.
@@ -84,7 +111,10 @@ class ClassicGroup:
         """
         self.is_written = False
         if self.value is not None:
-            self.generations.replay(self.value, self.offset, is_downgrade=downgraded is not None)
+            self.generations.replay(
+                self.value, self.offset, self._leader_epoch, self._owners, is_downgrade=downgraded is not None
+            )
+            self._owners = None
         else:
             self.generations.end(ended_by)
         downgraded = downgraded or ()

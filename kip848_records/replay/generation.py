@@ -26,17 +26,18 @@ class Cause(NamedTuple):
 class Generation:
     """A generation.
 
-    `offset`, `at`: of its first record; `last_offset`: of its last one, which replaced a static member. `value`: of its
-    last record, `first_value`: of its first one. `members`: by identity. `units`: each assigned partition with its
+    `offset`, `at`, `leader_epoch`, `first_value`: of its first record. `last_offset`, `value`: of its last one, which
+    replaced a static member. `members`: by identity. `units`: each assigned partition with its
     member; None if payloads do not parse. `unassigned`: the number of partitions that members still had when they
     joined, and that no member has now. `replaced`: the static members that were replaced, by identity, both member ids
     and time.
     """
 
-    def __init__(self, value: ClassicGroupValue, offset: int, at: int | None) -> None:
+    def __init__(self, value: ClassicGroupValue, offset: int, at: int | None, leader_epoch: int | None) -> None:
         self.first_value = value
         self.offset = offset
         self.at = at
+        self.leader_epoch = leader_epoch
         self.replaced: list[tuple[str, str, str, int | None]] = []
         self.cause = Cause("")
         self._read(value, offset)

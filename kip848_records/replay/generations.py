@@ -1,36 +1,24 @@
-"""The generations of a classic group: `classic_generation` and `classic_member`."""
+"""The generations of a classic group: `classic_generation`, `classic_member`, and its `partition_handover`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from kip848_records.replay.classic_rebalances import ClassicRebalances, Round, members_and_stopped
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.generation import CREATED, EMPTIED, Generation
 from kip848_records.replay.generation_cause import FIRST_GENERATION, cause_of, mode_of
 from kip848_records.replay.last_owners import LastOwners
-from kip848_records.replay.records import ConsumerAssignment, ConsumerSubscription
+from kip848_records.replay.records import CLASSIC, ConsumerAssignment, ConsumerSubscription
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kip848_records.replay.context import Context
-    from kip848_records.replay.last_owners import Move
+    from kip848_records.replay.last_owners import Move, Owner
     from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue
 
 NEXT_GENERATION: Final = "next_generation"
-
-
-class _Facts(NamedTuple):
-    """The values of a generation that are known when it begins.
-
-    `begin`, `compared_from`: the smallest offset on which they depend, and on which `moved` depends.
-    """
-
-    begin: int
-    compared_from: int
-    columns: tuple[Any, ...]
-    sync_ms: int | None
-    moved: int | None
 
 
 class Generations:
@@ -39,12 +27,25 @@ class Generations:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._open: Generation | None = None
-        # The open generation's values that depend on the one before.
-        self._facts: _Facts | None = None
+        # The columns of the open generation from `protocol_type` to `left`.
+        self._columns: tuple[Any, ...] = ()
+        self._round: Round | None = None
         self.owners = LastOwners()
+        self._rebalances = ClassicRebalances(context)
 
-    def replay(self, value: ClassicGroupValue, offset: int, *, is_downgrade: bool) -> None:
-        """Begin a generation with its type 2, or note that a record replaced a static member in the same one."""
+    def replay(
+        self,
+        value: ClassicGroupValue,
+        offset: int,
+        leader_epoch: int | None,
+        owners: dict[int, Owner] | None,
+        *,
+        is_downgrade: bool,
+    ) -> None:
+        """Begin a generation with its type 2, or note that a record replaced a static member in the same one.
+
+        `is_downgrade`: the operation deleted a consumer group, whose partitions had these `owners` (None: unknown).
+        """
         at, before = self._context.operation.at, self._open
         if before is not None and before.value.generation == value.generation and not is_downgrade:
             self._emit_members(before, before.replace(value, offset, at))
@@ -52,23 +53,39 @@ class Generations:
             return
         if before is not None and before.value.generation > value.generation:
             before = None  # the group was deleted in between, and its tombstone is missing
-        now = Generation(value, offset, at)
+        now = Generation(value, offset, at, leader_epoch)
         now.cause = cause_of(now, before, is_downgrade=is_downgrade)
-        self.end(EMPTIED if now.cause.name == EMPTIED else NEXT_GENERATION)
-        self._begin(now, before, self.owners.assign(now))
+        self._emit(at, EMPTIED if now.cause.name == EMPTIED else NEXT_GENERATION)
+        moves: list[Move] | None = []
+        if is_downgrade and now.members:
+            self.owners.take_over(now, owners)
+        else:
+            moves = self.owners.assign(now)
+        self._begin(now, before, moves)
 
-    def end(self, ended_by: str | None) -> None:
-        """End the open generation with the operation; None: its end was not seen."""
-        self._emit(self._context.operation.at if ended_by is not None else None, ended_by)
+    def end(self, ended_by: str) -> None:
+        """End the open generation with the operation: the group was deleted, or another type took its place."""
+        self._emit(self._context.operation.at, ended_by)
+        self._rebalances.end(ended_by)
+        self.owners.forget()
+        self._open = None
+
+    def lose(self) -> None:
+        """End the open generation at an unknown moment: records are missing."""
+        self._emit(None, None)
+        self._rebalances.lose()
         self._open = None
 
     def finish(self) -> None:
         """Write the generation that is open at the end of the log."""
         self._emit(None, None)
+        self._rebalances.finish()
 
     def _begin(self, now: Generation, before: Generation | None, moves: list[Move] | None) -> None:
         self._open = now
         value, is_first = now.value, before is None and now.value.generation == FIRST_GENERATION
+        if before is None and not now.is_shown and not is_first:
+            moves = None
         joined_at = value.state_at
         sync_ms = None if now.is_shown else ms_between(joined_at, now.at)
         joined: tuple[str, ...] | None = tuple(sorted(now.members)) if is_first else None
@@ -79,29 +96,56 @@ class Generations:
             rounds = value.generation - before.value.generation
             if before.cause.name == CREATED and rounds == 1:
                 join_ms = ms_between(before.value.state_at, joined_at)
-        moved = None if moves is None or (before is None and not now.is_shown and not is_first) else len(moves)
-        columns = (
-            *(value.protocol_type or None, value.protocol, value.leader, now.cause.name, mode_of(now, before)),
+        mode = mode_of(now, before)
+        self._columns = (
+            *(value.protocol_type or None, value.protocol, value.leader, now.cause.name, mode),
             *(rounds, joined_at, now.at, join_ms, sync_ms, len(value.member_ids), joined, left),
         )
         begin = now.offset if before is None else before.last_offset
         compared_from = min((move.owner.offset for move in moves or ()), default=begin)
-        self._facts = _Facts(begin, compared_from, columns, sync_ms, moved)
+        begin_of_moves = min(begin, compared_from)
+        each = self._round = Round(
+            now, moves, rounds, sync_ms, begin, begin_of_moves, *members_and_stopped(now, before, moves, mode)
+        )
         self._emit_members(now, value.members)
+        if self._context.is_evaluated:
+            self._emit_moves(each)
+        self._rebalances.add(each)
 
     def _emit(self, ended_at: int | None, ended_by: str | None) -> None:
-        now, facts = self._open, self._facts
-        if now is None or facts is None:
+        now, each, context = self._open, self._round, self._context
+        if now is None or each is None:
             return
-        context = self._context
         units = None if now.units is None else len(now.units)
+        moved = None if each.moves is None else len(each.moves)
         row = (
-            *(context.incarnation, now.value.generation, now.offset, *facts.columns),
-            *(tuple(now.replaced), units, facts.moved, now.unassigned, ended_at, ended_by),
+            *(context.incarnation, now.value.generation, now.offset, *self._columns),
+            *(tuple(now.replaced), units, moved, now.unassigned, ended_at, ended_by),
         )
-        skew = (context.operation.is_skewed(facts.begin, facts.sync_ms),)
-        extra = (now.has_static_members, facts.compared_from)
-        context.emit("ClassicGeneration", facts.begin, row, end=now.last_offset, tail=skew, extra=extra)
+        skew = (context.operation.is_skewed(each.begin, each.sync_ms),)
+        extra = (now.has_static_members, each.compared_from)
+        context.emit("ClassicGeneration", each.begin, row, end=now.last_offset, tail=skew, extra=extra)
+
+    def _emit_moves(self, each: Round) -> None:
+        """Write a row of `partition_handover` for each partition with another owner.
+
+        At `joined_at` the previous owner had released it, so that the time to the record is a lower bound. If an
+        earlier round left it to no member, it had an owner until then: the time since is an upper bound.
+        """
+        context, now = self._context, each.now
+        for move in each.moves or ():
+            topic, number = context.numbers.of_names.name(move.unit)
+            gap, unowned_ms = move.gap, each.sync_ms
+            released_offset, longest = (None, None) if gap is None else (gap.offset, ms_between(gap.at, now.at))
+            head = (
+                *(context.incarnation, None, number, now.offset, move.owner.member_id, now.value.state_at),
+                *(released_offset, move.to_member, now.at, unowned_ms, True, unowned_ms, None),
+            )
+            tail = (
+                *(context.operation.is_skewed(move.owner.offset, unowned_ms), CLASSIC, topic),
+                *(now.value.generation, longest),
+            )
+            context.emit("PartitionHandover", move.owner.offset, head, tail=tail)
 
     def _emit_members(self, now: Generation, members: Iterable[ClassicMemberValue]) -> None:
         context, value = self._context, now.value

@@ -49,9 +49,13 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
     epochs: tuple[int | None, int | None] = (None, None)
     topology: tuple[int | None, int | None, int | None] = (None, None, None)
     generation = members = converged = away = None
+    protocol_type = protocol = leader = is_upgradable = None
     if states.group_type == CLASSIC:
         if classic.value is not None:
             generation, members, away = classic.value.generation, classic.members, 0
+            value = classic.value
+            protocol_type, protocol, leader = value.protocol_type or None, value.protocol, value.leader
+            is_upgradable = classic.is_upgradable
     elif consumer is not None and is_lost:
         epochs = consumer.group_epoch, consumer.assignment_epoch
     elif consumer is not None:
@@ -72,10 +76,14 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         states.group_type,
         history.last,
         states.state or UNKNOWN,
-        *(states.since_at, *epochs, generation, *topology, members, converged, away),
+        *(states.since_at, epochs[0], epochs[1], generation),
+        *(topology[0], topology[1], topology[2], members, converged, away),
         states.state == RECONCILING and waits_for_away_only,
+        *(protocol_type, protocol, leader),
+        is_upgradable,
         group_id_hash(context.group_id),
-        *(work.records, work.operations, work.largest, work.largest_offset, complete_from),
+        *(work.records, work.operations, work.largest),
+        *(work.largest_offset, complete_from),
         complete_from is not None and context.incarnation_offset >= complete_from,
         is_lost,
         RIGHT_CENSORED if is_seen else CENSORED,

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.causes import UNKNOWN
+from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember
 from kip848_records.replay.coverage import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
 from kip848_records.replay.generation import SHOWN
 from kip848_records.replay.generation_cause import EAGER, FIRST_GENERATION, UNKNOWN_MODE
@@ -13,8 +14,6 @@ from kip848_records.replay.rows import (
     Anomaly,
     AwaitedPartition,
     Blocker,
-    ClassicGeneration,
-    ClassicMember,
     Epoch,
     GroupStateInterval,
     Membership,
@@ -132,6 +131,10 @@ def _finish_moved(row: Any, extra: tuple[Any, ...], history: KnownHistory, _: Co
 
 def _finish_rebalance(row: Rebalance, extra: tuple[Any, ...], history: KnownHistory, context: Context) -> Rebalance:
     row = _finish_moved(row, extra, history, context)
+    if row.blockers is None:
+        if row.history in {OBSERVED, RIGHT_CENSORED}:
+            return row
+        return row._replace(causes=extra[2], trigger_member_ids=(), started_empty=None, members_before=None)
     return row._replace(blockers=tuple(Blocker(*each) for each in row.blockers))
 
 

@@ -17,7 +17,10 @@ class Owner(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A partition that a generation left to no member: its last owner, and that generation's time and offset."""
+    """A partition that a generation left to no member: its last owner, and that generation's time and offset.
+
+    `at` is None if the owner may have left before.
+    """
 
     owner: Owner
     at: int | None
@@ -40,6 +43,19 @@ class LastOwners:
         self._owners: dict[int, Owner] = {}
         self._gaps: dict[int, Gap] = {}
         self.is_known = True
+
+    def take_over(self, generation: Generation, owners: dict[int, Owner] | None) -> None:
+        """Begin with the owners of a consumer group that was converted; None: with those of the generation."""
+        self._owners, self._gaps, self.is_known = {}, {}, True
+        self.assign(generation)
+        if owners is not None:
+            left = owners.keys() - self._owners.keys()
+            self._gaps = {unit: Gap(owners[unit], None, generation.offset) for unit in left}
+            self._owners.update((unit, owner) for unit, owner in owners.items() if unit not in left)
+
+    def forget(self) -> None:
+        """Forget all owners: another type of group takes over."""
+        self._owners, self._gaps, self.is_known = {}, {}, True
 
     def assign(self, generation: Generation) -> list[Move] | None:
         """Let a generation have its partitions, and return the moves; None if they are unknown."""

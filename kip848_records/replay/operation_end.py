@@ -66,11 +66,12 @@ class OperationEnd:
         """
         group, before, is_eventful, ownership = self.group, self._state, self.is_eventful, self.ownership
         touched = group.touched
-        has_bump = bool(self.bumps)
+        has_bump, is_upgrade = bool(self.bumps), self.deletes_classic
         if is_eventful:
             self._bump(is_complete=True)
         changed = self._apply(touched)
         if changed or (is_eventful and group.targets.retargeted):
+            ownership.is_upgrade, ownership.is_downgrade = is_upgrade, bool(classic_ids)
             ownership.end_operation(changed)
         self._reconcile(touched, is_deleted=is_deleted)
         state = self._state = DEAD if is_deleted else group.evaluate(is_complete=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kip848_records.replay.context import Stopwatch, ms_between
 from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.member import NOTHING
+from kip848_records.replay.records import CONSUMER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,6 +61,8 @@ class Ownership:
         self._unmet: dict[int, int] = {}
         self._released: dict[int, Member] = {}
         self.free_since = context.incarnation_offset
+        # The operation converted the group from or to a classic one: members of that protocol keep their partitions.
+        self.is_upgrade = self.is_downgrade = False
 
     def released_at(self, partition: int) -> int | None:
         """Return when a partition without a holder became free; None if that was not seen."""
@@ -89,6 +92,25 @@ class Ownership:
 
     def end_operation(self, changed: list[tuple[Member, frozenset[int]]]) -> None:
         """Apply the changed members' partitions at the end of an operation, in the order of their types 8."""
+        acquired = self._release_changed(changed)
+        for member, held in changed:
+            member.was_away = member.epoch < NEVER
+            self._move_holder(member, held)
+        for member, partitions in acquired:
+            is_kept = self.is_upgrade and member.value is not None and member.value.is_classic
+            acquire = self._acquire if not is_kept else self._keep
+            for partition in partitions:
+                acquire(member, partition)
+        if self.is_downgrade:
+            self._released.clear()
+        elif self._released:
+            self._open_gaps()
+        if self._targets.retargeted:
+            self._retarget()
+            self._targets.end_operation()
+
+    def _release_changed(self, changed: list[tuple[Member, frozenset[int]]]) -> list[tuple[Member, Iterable[int]]]:
+        """Let the changed members release partitions, and return those that they acquire."""
         acquired: list[tuple[Member, Iterable[int]]] = []
         for member, held in changed:
             before = NOTHING if member.was_away else member.held
@@ -98,17 +120,7 @@ class Ownership:
                     self._release(member, partition)
             if owned and owned != before:
                 acquired.append((member, owned - before if before else owned))
-        for member, held in changed:
-            member.was_away = member.epoch < NEVER
-            self._move_holder(member, held)
-        for member, partitions in acquired:
-            for partition in partitions:
-                self._acquire(member, partition)
-        if self._released:
-            self._open_gaps()
-        if self._targets.retargeted:
-            self._retarget()
-            self._targets.end_operation()
+        return acquired
 
     def end_unwanted_gaps(self) -> None:
         """End the gaps of partitions that are in no target, at equal group epoch and assignment epoch."""
@@ -182,6 +194,10 @@ class Ownership:
                 self.unwanted.discard(partition)
                 self._rebalances.add_unowned(since)
             self._emit_acquired(partition, self.free_since, member, None)
+
+    def _keep(self, _: Member, partition: int) -> None:
+        """Let a member go on with a partition that it had in the classic group."""
+        self._end_gap_unseen(partition)
 
     def _was_wanted(self, partition: int) -> bool:
         """Return whether a released partition was in some target, including the targets of leavers."""
@@ -265,7 +281,8 @@ class Ownership:
         context = self._context
         topic_id, number = context.numbers.name(partition)
         row = (context.incarnation, topic_id, number, *head)
-        context.emit("PartitionHandover", begin, row, has_end=has_end, tail=(self._is_skewed(begin, head),))
+        tail = (self._is_skewed(begin, head), CONSUMER, None, None, None)
+        context.emit("PartitionHandover", begin, row, has_end=has_end, tail=tail)
 
     def _is_skewed(self, begin: int, head: tuple[Any, ...]) -> bool:
         """Return the value of `clock_skew` of a handover. A first acquisition has no start."""

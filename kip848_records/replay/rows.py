@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -84,12 +86,12 @@ class RebalanceLag(NamedTuple):
 
 
 class PartitionHandover(NamedTuple):
-    """A row of `partition_handover`; the table adds the topic's name."""
+    """A row of `partition_handover`. `topic` is null where `topic_id` is known: the table adds the name."""
 
     offsets_partition: int
     group_id: str
     incarnation: int
-    topic_id: str
+    topic_id: str | None
     partition: int
     acquired_offset: int | None
     from_member: str | None
@@ -103,6 +105,10 @@ class PartitionHandover(NamedTuple):
     group_epoch: int | None
     history: str
     clock_skew: bool
+    group_type: str
+    topic: str | None
+    generation: int | None
+    unowned_max_ms: int | None
 
 
 class TaskHandover(NamedTuple):
@@ -210,6 +216,10 @@ class GroupState(NamedTuple):
     converged_members: int | None
     members_away: int | None
     waits_for_away_only: bool
+    protocol_type: str | None
+    protocol: str | None
+    leader: str | None
+    upgradable: bool | None
     group_id_hash: int
     records: int
     operations: int
@@ -257,18 +267,20 @@ class Rebalance(NamedTuple):
     started_empty: bool | None
     members_before: int | None
     members: int | None
-    members_waited: int
+    members_waited: int | None
     partitions_moved: int | None
     unowned_ms: int | None
     longest_unowned_ms: int | None
     assigning_ms: int | None
     late_ms: int | None
     not_ready_ms: int | None
-    blockers: tuple[Blocker, ...]
-    blockers_count: int
+    blockers: tuple[Blocker, ...] | None
+    blockers_count: int | None
     history: str
     clock_skew: bool
     leader_changed: bool | None
+    rounds: int | None
+    duration_is_minimum: bool
 
 
 class MemberStateInterval(NamedTuple):
@@ -346,74 +358,6 @@ class Anomaly(NamedTuple):
     expected: str | None
     seen: str | None
     is_proven: bool
-
-
-class StaticReplacement(NamedTuple):
-    """A static member that came back under a new member id within a generation (`ClassicGeneration`)."""
-
-    instance_id: str
-    from_member: str
-    to_member: str
-    at: int | None
-
-
-class ClassicGeneration(NamedTuple):
-    """A row of `classic_generation`: one round of a classic group that was completed, or its becoming Empty."""
-
-    partition: int
-    group_id: str
-    incarnation: int
-    generation: int
-    offset: int
-    protocol_type: str | None
-    protocol: str | None
-    leader: str | None
-    cause: str
-    mode: str | None
-    rounds: int | None
-    joined_at: int | None
-    completed_at: int | None
-    join_ms: int | None
-    sync_ms: int | None
-    members: int
-    joined: tuple[str, ...] | None
-    left: tuple[str, ...] | None
-    static_replaced: tuple[StaticReplacement, ...]
-    units: int | None
-    moved: int | None
-    unassigned: int | None
-    ended_at: int | None
-    ended_by: str | None
-    history: str
-    clock_skew: bool
-
-
-class TopicPartitions(NamedTuple):
-    """Partitions of a topic."""
-
-    topic: str
-    partitions: tuple[int, ...]
-
-
-class ClassicMember(NamedTuple):
-    """A row of `classic_member`: a member of a generation, as its record contains it."""
-
-    partition: int
-    group_id: str
-    incarnation: int
-    generation: int
-    member_id: str
-    instance_id: str | None
-    client_id: str | None
-    client_host: str | None
-    session_timeout_ms: int | None
-    rebalance_timeout_ms: int | None
-    is_leader: bool
-    topics: tuple[str, ...] | None
-    owned: tuple[TopicPartitions, ...] | None
-    assigned: tuple[TopicPartitions, ...] | None
-    subscription: bytes | None
-    assignment: bytes | None
 
 
 class LatestState(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Final
 
 from pyspark.sql.types import ArrayType, StructType
 
-from kip848_records.replay.rows import ClassicGeneration, ClassicMember
+from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember
 from kip848_records.tables.columns import (
     BIGINT,
     BINARY,

@@ -79,6 +79,17 @@ GROUP_STATE: Final = TableSpec(
             required=True,
         ),
         Column(
+            "protocol_type", STRING, "Classic: consumer, connect, or another; null for a group that was only created"
+        ),
+        Column("protocol", STRING, "Classic: the chosen assignor"),
+        Column("leader", STRING, "Classic: member id of the leader"),
+        Column(
+            "upgradable",
+            BOOLEAN,
+            "Classic: whether the record allows an online upgrade: its protocol type is consumer, and no custom "
+            "assignor added user data. Limits of the broker's configuration are not in the log",
+        ),
+        Column(
             "group_id_hash",
             BIGINT,
             "Hash of the group id, which determines its partition: the remainder by the number of partitions of "

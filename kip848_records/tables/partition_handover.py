@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import pyarrow.compute as pc
+
 from kip848_records.replay.rows import PartitionHandover
 from kip848_records.tables.arrow import named, with_column
 from kip848_records.tables.columns import (
@@ -11,6 +13,7 @@ from kip848_records.tables.columns import (
     BOOLEAN,
     CLOCK_SKEW,
     GROUP,
+    GROUP_TYPE,
     HISTORY,
     INT,
     STRING,
@@ -24,17 +27,19 @@ if TYPE_CHECKING:
 
 
 def _with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
-    return with_column(rows, "topic", named(rows["topic_id"], topics))
+    return with_column(rows, "topic", pc.coalesce(rows["topic"], named(rows["topic_id"], topics)))
 
 
 PARTITION_HANDOVER: Final = TableSpec(
     "partition_handover",
     "Every change of a topic partition's owner in a group, and every gap without an owner that is open at the end. An "
-    "owner is a member that has the partition assigned or pending revocation",
-    ("cluster", "group_id", "incarnation", "topic_id", "partition", "acquired_offset", "released_offset"),
+    "owner is a member that has the partition assigned or pending revocation. In classic groups, every move to another "
+    "owner than the last one",
+    ("cluster", "group_id", "incarnation", "topic_id", "topic", "partition", "acquired_offset", "released_offset"),
     (
         *GROUP,
-        Column("topic_id", STRING, "Topic id as Kafka prints it (URL-safe base64)", required=True),
+        GROUP_TYPE,
+        Column("topic_id", STRING, "Topic id as Kafka prints it (URL-safe base64); null: classic groups name topics"),
         Column("topic", STRING, "Topic name; the topic id if no name is known", required=True),
         Column("partition", INT, "Partition of the topic", required=True),
         Column("offsets_partition", INT, "Partition of __consumer_offsets", required=True),
@@ -48,7 +53,7 @@ PARTITION_HANDOVER: Final = TableSpec(
             "released_at",
             TIMESTAMP,
             "When the previous owner released it, or went away if static (UTC). Null if it had not released it by "
-            "acquired_at: two members claimed it at once",
+            "acquired_at: two members claimed it at once. Classic: the latest moment, the end of the join phase",
         ),
         Column("released_offset", BIGINT, "Offset of the record that released it, in __consumer_offsets"),
         Column("to_member", STRING, "Member id of the new owner; null: none by the end of the gap or the log"),
@@ -66,7 +71,13 @@ PARTITION_HANDOVER: Final = TableSpec(
             "is no loss. Null for a first acquisition",
         ),
         Column("wanted_ms", BIGINT, "The part of unowned_ms in which it was in some member's target, in ms"),
+        Column(
+            "unowned_max_ms",
+            BIGINT,
+            "Classic: since the round that left it to no member, in ms: an upper bound. Null: not known",
+        ),
         Column("group_epoch", INT, "Member epoch of the new owner"),
+        Column("generation", INT, "Classic: the generation that gave it to the new owner"),
         HISTORY,
         CLOCK_SKEW,
     ),

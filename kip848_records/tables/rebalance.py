@@ -40,17 +40,19 @@ _BLOCKERS: Final = ArrayType(
 REBALANCE: Final = TableSpec(
     "rebalance",
     "Every rebalance: the epochs of a group that ended with one operation (it became Stable or Empty, or was deleted), "
-    "or that are open together at the end",
+    "or that are open together at the end; in classic groups, a generation and its follow-ups",
     ("cluster", "group_id", "incarnation", "group_type", "began_offset"),
     (
         *GROUP,
         GROUP_TYPE,
         PARTITION,
-        Column("began_at", TIMESTAMP, "When its first epoch was bumped (UTC)"),
-        Column("began_offset", BIGINT, "Offset of the record of that bump", required=True),
-        Column("first_epoch", INT, "Its first epoch"),
-        Column("last_epoch", INT, "Its last epoch"),
-        Column("epochs", INT, "Number of its epochs", required=True),
+        Column(
+            "began_at", TIMESTAMP, "When its first epoch was bumped; classic: when its first join phase ended (UTC)"
+        ),
+        Column("began_offset", BIGINT, "Offset of the record of that epoch or generation", required=True),
+        Column("first_epoch", INT, "Its first epoch; classic: its first generation"),
+        Column("last_epoch", INT, "Its last epoch or generation"),
+        Column("epochs", INT, "Number of its epochs or generations", required=True),
         Column("causes", STRINGS, "Distinct causes of its epochs, in their order"),
         Column("trigger_member_ids", STRINGS, "Distinct members that caused them, in their order"),
         Column("ended_at", TIMESTAMP, "When it ended (UTC); null while it is open"),
@@ -58,16 +60,26 @@ REBALANCE: Final = TableSpec(
         Column(
             "outcome",
             STRING,
-            "converged, emptied, deleted, downgraded, open; unknown: as in epoch_timeline.status; null: it ended "
-            "before the history is complete",
+            "converged, emptied, deleted, downgraded, upgraded, open; unknown: as in epoch_timeline.status; null: it "
+            "ended before the history is complete",
         ),
-        Column("duration_ms", BIGINT, "From began_at to ended_at, or to the capture while open; at least, if censored"),
+        Column(
+            "duration_ms",
+            BIGINT,
+            "From began_at to ended_at, or to the capture while open, in ms; at least, if censored or "
+            "duration_is_minimum. Null for a classic group that became Empty",
+        ),
         Column("started_empty", BOOLEAN, "Whether the group had no members before the first bump"),
         Column("members_before", INT, "Members before the first bump"),
         Column("members", INT, "Members at the end, or before the operation that emptied or deleted the group"),
-        Column("members_waited", INT, "Members that were ever in UNRELEASED_PARTITIONS during it", required=True),
+        Column("members_waited", INT, "Members that were ever in UNRELEASED_PARTITIONS during it; null: classic"),
         Column("partitions_moved", INT, "Partitions that its assignments gave to another owner; null: unknown"),
-        Column("unowned_ms", BIGINT, "Partition-milliseconds without an owner, while in some member's target"),
+        Column(
+            "unowned_ms",
+            BIGINT,
+            "Partition-milliseconds without an owner, while in some member's target; classic: a lower bound, sync_ms "
+            "of each partition that stopped",
+        ),
         Column("longest_unowned_ms", BIGINT, "The longest of these gaps, in ms"),
         Column("assigning_ms", BIGINT, "Time in which the group waited for an assignment, not for a member"),
         Column("late_ms", BIGINT, "Time in which at least one member was late"),
@@ -83,11 +95,18 @@ REBALANCE: Final = TableSpec(
             "The 20 members that blocked it most: late_ms, time late; blocked_ms, time in which they held a partition "
             "that another member awaited; held_up, how many members; last_state, their last state while blocking",
         ),
-        Column("blockers_count", INT, "Number of members that blocked it", required=True),
+        Column("blockers_count", INT, "Number of members that blocked it; null: classic"),
         HISTORY,
         CLOCK_SKEW,
         Column(
             "leader_changed", BOOLEAN, "Whether another broker led the partition at its end; null: the source lacks it"
+        ),
+        Column("rounds", INT, "Classic: its rounds, with those that were given up; null: unknown, or not classic"),
+        Column(
+            "duration_is_minimum",
+            BOOLEAN,
+            "Whether the rebalance began before began_at: the log does not show the join phase of a classic group",
+            required=True,
         ),
     ),
     row=Rebalance,

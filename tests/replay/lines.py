@@ -102,13 +102,15 @@ def rebalance(row: Rebalance) -> str:
     parts[0] += f" by {' '.join(row.trigger_member_ids)}" if row.trigger_member_ids else ""
     parts.append(f"{since_start(row.began_at)} to {since_start(row.ended_at)} {dash(row.outcome)}")
     parts.append(f"{dash(row.members_before)} to {dash(row.members)} members")
-    if row.duration_ms:
+    if row.duration_is_minimum:
+        parts[0] = f"{row.group_type} {parts[0]}"
+    elif row.duration_ms:
         not_ready = f" + {row.not_ready_ms} not ready" if row.not_ready_ms else ""
         parts.append(f"{row.assigning_ms} assigning + {row.late_ms} late{not_ready} = {row.duration_ms}")
     parts += [f"{row.members_waited} waited"] if row.members_waited else []
     parts.append(f"{dash(row.partitions_moved)} moved")
     parts += [f"{row.unowned_ms} unowned, longest {row.longest_unowned_ms}"] if row.unowned_ms else []
-    for each in row.blockers:
+    for each in row.blockers or ():
         text = f"{each.member_id} {each.last_state}: {each.late_ms} late"
         text += f" {each.blocked_ms} blocking {each.held_up}" if each.blocked_ms else ""
         text += f" {each.revoke_ms} revoking" if each.revoke_ms else ""

@@ -117,3 +117,77 @@ def test_what_compaction_left_is_right_and_compares_with_nothing() -> None:
         (0, 3, 87, "unknown", "unknown", None, None, 4, None, 12, "left_censored")
     ]
     assert chosen(found["group_state"], "classic", "state", "members") == [("Stable", 3)]
+
+
+def test_handovers_of_an_eager_group() -> None:
+    columns = ("group_type", "generation", "unowned_ms", "unowned_max_ms", "topic", "history")
+    rows = rows_of("kafka-4.3.1", "partition_handover", "classic", *columns)
+    assert rows == [
+        *[("classic", 2, 3, None, "orders", "observed")] * 6,
+        *[("classic", 3, 4, None, "orders", "observed")] * 6,
+    ]
+
+
+def test_a_round_that_leaves_partitions_to_no_member_is_an_upper_bound() -> None:
+    rows = rows_of("group-kinds", "partition_handover", "coop", "generation", "unowned_ms", "unowned_max_ms")
+    assert set(rows) == {
+        (3, 32, 209),
+        (5, 10, 518),
+        (6, 19, None),
+        (8, 99, 529),
+        (10, 113, 648),
+        (11, 79, None),
+    }
+
+
+REBALANCE = (
+    *("first_epoch", "last_epoch", "causes", "outcome", "duration_ms", "duration_is_minimum", "rounds"),
+    *("members_before", "members", "partitions_moved", "unowned_ms", "longest_unowned_ms"),
+)
+
+
+def test_a_cooperative_rebalance_is_a_generation_and_its_follow_ups() -> None:
+    rows = rows_of("group-kinds", "rebalance", "coop", *REBALANCE)
+    assert rows[:4] == [
+        (1, 1, ["member_joined"], "converged", 191, True, 1, 0, 1, 0, 0, 0),
+        (2, 3, ["member_joined", "follow_up"], "converged", 221, True, 2, 1, 2, 3, 96, 32),
+        (4, 5, ["member_joined", "follow_up"], "converged", 536, True, 2, 2, 3, 2, 20, 10),
+        (6, 6, ["member_left"], "converged", 19, True, 1, 3, 2, 2, 38, 19),
+    ]
+
+
+def test_in_an_eager_rebalance_every_partition_stops() -> None:
+    rows = rows_of("kafka-4.3.1-all-types", "rebalance", "g-classic", *REBALANCE)
+    assert rows == [
+        (1, 1, ["member_joined"], "converged", 4, True, 1, 0, 1, 0, 0, 0),
+        (2, 2, ["member_joined"], "converged", 4, True, 1, 1, 2, 6, 12 * 4, 4),
+        (3, 3, ["member_joined"], "converged", 1, True, 1, 2, 3, 6, 12 * 1, 1),
+        (4, 4, ["member_left"], "converged", 2, True, 1, 3, 2, 4, 12 * 2, 2),
+        (5, 5, ["member_left"], "converged", 2, True, 1, 2, 1, 8, 16 * 2, 2),
+        (6, 6, ["emptied"], "emptied", None, True, 1, 1, 1, 0, 0, 0),
+    ]
+
+
+def test_owners_go_on_through_an_upgrade_and_a_downgrade() -> None:
+    """The member that leaves last has the partitions that the first generation after it gives away."""
+    columns = ("group_type", "incarnation", "generation", "from_member", "partition")
+    rows = rows_of("group-kinds", "partition_handover", "mig", *columns)
+    classic = [row for row in rows if row[0] == "classic"]
+    assert [row[1:3] for row in classic] == [*[(0, 3)] * 3, *[(1, 11)] * 4, *[(1, 13)] * 4]
+    generations = rows_of("group-kinds", "classic_generation", "mig", "generation", "incarnation", "cause", "ended_by")
+    assert generations[3:6] == [
+        (3, 0, "follow_up", "upgraded"),
+        (10, 1, "downgraded", "next_generation"),
+        (11, 1, "follow_up", "next_generation"),
+    ]
+    stays = rows_of("group-kinds", "membership", "mig", "group_type", "member_id", "left_how", "instance_id")
+    left_last = {member for kind, member, how, _ in stays if (kind, how) == ("consumer", "left")}
+    assert {row[3] for row in classic if row[2] == 11} <= left_last
+    # No member of the classic group acquires what it had; two partitions were added later.
+    assert {row[4] for row in rows if row[0] == "consumer" and row[3] is None} == {6, 7}
+
+
+def test_a_group_says_whether_it_can_be_upgraded() -> None:
+    columns = ("protocol_type", "protocol", "upgradable")
+    assert rows_of("group-kinds", "group_state", "coop", *columns) == [("consumer", "cooperative-sticky", True)]
+    assert rows_of("connect", "group_state", "connect-cluster", *columns) == [("connect", "sessioned", False)]

@@ -31,7 +31,12 @@ def test_whatever_is_known(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for row in rows["Rebalance"]:
         times = (row.assigning_ms, row.late_ms, row.unowned_ms, row.longest_unowned_ms)
         assert min(0 if each is None else each for each in times) >= 0
-        if row.history in {"observed", "right_censored"} and not row.clock_skew and row.duration_ms is not None:
+        if (
+            row.history in {"observed", "right_censored"}
+            and not row.clock_skew
+            and row.duration_ms is not None
+            and row.late_ms is not None
+        ):
             assert row.assigning_ms + row.late_ms <= row.duration_ms
     for row in rows["RebalanceLag"]:
         assert (row.revoke_ms or 0) >= 0

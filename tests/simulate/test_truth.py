@@ -11,7 +11,7 @@ import pytest
 from kip848_records.replay import rows
 from kip848_records.simulate import Simulation, simulate
 from kip848_records.simulate.truth.schemas import SCHEMAS
-from tests.replay.simulated_records import TABLES
+from tests.replay.simulated_records import NOT_IN_TRUTH, TABLES
 from tests.simulate.decoded import in_ms
 from tests.simulate.in_memory import captured
 
@@ -38,7 +38,7 @@ def common():
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_columns_are_those_of_the_rows_that_the_replay_emits(kind):
-    assert tuple(SCHEMAS[TABLES[kind]].names) == kind._fields
+    assert SCHEMAS[TABLES[kind]].names == [name for name in kind._fields if name not in NOT_IN_TRUTH.get(kind, ())]
     for name, nested in (("awaited", rows.AwaitedPartition), ("blockers", rows.Blocker)):
         if name in kind._fields:
             fields = SCHEMAS[TABLES[kind]].field(name).type.value_type
@@ -145,7 +145,8 @@ def test_owners_of_a_partition_follow_each_other(truth):
         )
         acquired = sum(row.get("to_member") is not None for row in in_order)
         released = sum(row.get("from_member") is not None for row in in_order)
-        assert released <= acquired <= released + 1
+        # A member that comes from a classic group has its partitions without an acquisition.
+        assert released - 1 <= acquired <= released + 1
         for row in in_order:
             if row.get("from_member") is not None and not row["clock_skew"]:
                 assert 0 <= row["wanted_ms"] <= row["unowned_ms"]

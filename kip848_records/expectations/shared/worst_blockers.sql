@@ -10,7 +10,7 @@ WITH present AS (
     FROM (
         SELECT partition, group_id, incarnation, began_offset, explode(blockers) AS blocker
         FROM rebalance
-        WHERE outcome = 'open'
+        WHERE outcome = 'open' AND group_type <> 'classic'
     ) AS listed
     JOIN member_state_timeline AS states
         ON states.partition = listed.partition AND states.group_id = listed.group_id
@@ -88,5 +88,5 @@ FROM (
     LEFT JOIN worst
         ON worst.partition = rebalance.partition AND worst.group_id = rebalance.group_id
         AND worst.began_offset = rebalance.began_offset
-    WHERE outcome = 'open'
+    WHERE outcome = 'open' AND group_type <> 'classic'
 ) AS open_

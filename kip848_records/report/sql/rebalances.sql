@@ -2,6 +2,6 @@ SELECT began_offset, unix_millis(began_at) AS began_ms, first_epoch, last_epoch,
     assigning_ms, members, partitions_moved, blockers, blockers_count, history,
     count(*) OVER () AS total
 FROM rebalance
-WHERE group_id = :group AND partition = :partition AND incarnation = :incarnation
+WHERE group_type <> 'classic' AND group_id = :group AND partition = :partition AND incarnation = :incarnation
 ORDER BY began_offset DESC
 LIMIT 20

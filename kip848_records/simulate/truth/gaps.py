@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 from kip848_records.simulate.broker.group import ConsumerGroup
 from kip848_records.simulate.broker.member import AWAY_EPOCH
-from kip848_records.simulate.broker.operation import CurrentAssignmentWritten, MemberRemoved, TargetAssigned
+from kip848_records.simulate.broker.operation import (
+    CurrentAssignmentWritten,
+    MemberJoined,
+    MemberRemoved,
+    TargetAssigned,
+)
 from kip848_records.simulate.truth.rows import At, GroupClock, Moment
 
 if TYPE_CHECKING:
@@ -69,13 +74,19 @@ class GapTracker:
         """Begin and end gaps by the owners at the end of the operation."""
         self.acquired, self.ended, self._has_new = [], [], False
         if self._group is not None and operation.ends_incarnation:
-            self._end_incarnation(operation, self._group)
+            self._end_incarnation(operation, self._group, is_downgrade=group is not None)
         if not isinstance(group, ConsumerGroup):
             return
         self._group = group
         releases = _Releases(operation)
+        upgraded = {
+            event.member_id for event in operation.events if isinstance(event, MemberJoined) and event.is_upgraded
+        }
         for tp, before in operation.owners_before.items():
-            self._change_owner(tp, before, group, releases)
+            if before is None and group.owners.get(tp) in upgraded:
+                self._owners[tp] = group.owners[tp]  # the member has had it in the classic group
+            else:
+                self._change_owner(tp, before, group, releases)
         for event in operation.events:
             if isinstance(event, CurrentAssignmentWritten) and event.member_id in group.members:
                 self._go_away(event.member_id, group, releases)
@@ -136,10 +147,11 @@ class GapTracker:
         for gap in unneeded:
             self._end(self.open.pop(gap.tp), is_wanted=gap.tp in group.target_owners)
 
-    def _end_incarnation(self, operation: Operation, group: ConsumerGroup) -> None:
+    def _end_incarnation(self, operation: Operation, group: ConsumerGroup, *, is_downgrade: bool) -> None:
         releases = _Releases(operation)
         for tp, owner in self._owners.items():
-            self._release(tp, owner, group, releases)
+            if not is_downgrade:  # owners go on in the classic group
+                self._release(tp, owner, group, releases)
         for gap in self.open.values():
             self._end(gap, is_wanted=False)
         self.open, self._owners, self._group = {}, {}, None

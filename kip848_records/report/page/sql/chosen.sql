@@ -7,7 +7,7 @@ ranked AS (
     SELECT partition, group_id, min(CASE WHEN outcome = 'open' THEN began_at END) AS began_at,
       max(CASE WHEN outcome = 'converged' AND members_before > 0 AND history = 'observed' AND NOT clock_skew
         THEN duration_ms END) AS slowest_ms
-    FROM rebalance GROUP BY partition, group_id
+    FROM rebalance WHERE group_type <> 'classic' GROUP BY partition, group_id
   ) AS measured ON every.partition = measured.partition AND every.group_id = measured.group_id
   LEFT JOIN (
     SELECT partition, group_id, max(CASE WHEN state IN ('Assigning', 'Reconciling') AND NOT waits_for_away_only

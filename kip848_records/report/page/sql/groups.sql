@@ -7,7 +7,7 @@ WITH every AS (
 finished AS (
   SELECT partition, group_id, max(duration_ms) AS slowest_ms
   FROM rebalance
-  WHERE outcome = 'converged' AND members_before > 0 AND history = 'observed' AND NOT clock_skew
+  WHERE group_type <> 'classic' AND outcome = 'converged' AND members_before > 0 AND history = 'observed' AND NOT clock_skew
   GROUP BY partition, group_id
 ),
 hourly AS (
@@ -15,6 +15,7 @@ hourly AS (
     PARTITION BY partition, group_id ORDER BY unix_seconds(began_at) RANGE BETWEEN 3599 PRECEDING AND CURRENT ROW
   ) AS in_hour
   FROM rebalance
+  WHERE group_type <> 'classic'
 ),
 busiest AS (
   SELECT partition, group_id, count(*) AS rebalances, max(in_hour) AS peak_per_hour
@@ -22,7 +23,7 @@ busiest AS (
 ),
 ongoing AS (
   SELECT partition, group_id, max_by(began_at, began_offset) AS began_at, max_by(history, began_offset) AS history
-  FROM rebalance WHERE outcome = 'open' GROUP BY partition, group_id
+  FROM rebalance WHERE outcome = 'open' AND group_type <> 'classic' GROUP BY partition, group_id
 ),
 intervals AS (
   SELECT partition, group_id, count(*) AS intervals,
@@ -32,7 +33,7 @@ intervals AS (
 idle AS (
   SELECT offsets_partition AS partition, group_id, CAST(sum(wanted_ms) AS bigint) AS idle_ms
   FROM partition_handover
-  WHERE wanted_ms > 0 AND NOT clock_skew
+  WHERE wanted_ms > 0 AND NOT clock_skew AND group_type <> 'classic'
     AND (history = 'observed' OR (history = 'right_censored' AND to_member IS NULL))
   GROUP BY offsets_partition, group_id
 ),

@@ -5,6 +5,7 @@ found AS (
     duration_ms, members_before, members, members_waited, partitions_moved, longest_unowned_ms, assigning_ms, history,
     clock_skew
   FROM rebalance JOIN chosen ON rebalance.partition = chosen.partition AND rebalance.group_id = chosen.group_id
+  WHERE group_type <> 'classic'
 )
 SELECT *
 FROM (

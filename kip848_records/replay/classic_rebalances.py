@@ -1,0 +1,157 @@
+"""The rebalances of a classic group: a generation and its follow-ups, one row of `rebalance` each.
+
+The join phase before the first generation is not in the log, so that every duration is a minimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kip848_records.replay.causes import UNKNOWN
+from kip848_records.replay.context import ms_between
+from kip848_records.replay.generation import CREATED, DOWNGRADED, EMPTIED, SHOWN
+from kip848_records.replay.generation_cause import EAGER, FIRST_GENERATION
+from kip848_records.replay.records import CLASSIC
+
+if TYPE_CHECKING:
+    from kip848_records.replay.context import Context
+    from kip848_records.replay.generation import Generation
+    from kip848_records.replay.last_owners import Move
+
+CONVERGED: Final = "converged"
+OPEN: Final = "open"
+
+
+class Round(NamedTuple):
+    """A generation and its differences to the one before, as `rebalance` needs them.
+
+    `begin`, `compared_from`: the smallest offset on which the row depends, and on which its moves depend. `moves`,
+    `stopped`: None if they are unknown. `stopped`: the partitions that no member could consume from the end of the join
+    phase until the record.
+    """
+
+    now: Generation
+    moves: list[Move] | None
+    rounds: int | None
+    sync_ms: int | None
+    begin: int
+    compared_from: int
+    members_before: int | None
+    stopped: int | None
+
+    @property
+    def unowned_ms(self) -> tuple[int | None, int | None]:
+        """The sum of the lower bounds over the partitions that stopped, and the largest one."""
+        sync_ms = 0 if self.now.is_shown else self.sync_ms
+        if self.stopped is None or sync_ms is None:
+            return None, None
+        return self.stopped * sync_ms, sync_ms if self.stopped else 0
+
+
+def members_and_stopped(
+    now: Generation, before: Generation | None, moves: list[Move] | None, mode: str | None
+) -> tuple[int | None, int | None]:
+    """Return the number of members in the generation before, and of the partitions that stopped.
+
+    In an eager group every partition with an owner before stops, in others those that moved.
+    """
+    members = 0 if now.value.generation == FIRST_GENERATION else None
+    if before is not None:
+        members = len(before.value.member_ids)
+    if moves is None:
+        return members, None
+    stopped = len(moves)
+    if mode == EAGER and before is not None and before.units and now.units:
+        stopped += len(before.units.keys() & now.units.keys())
+        stopped -= sum(move.unit in before.units for move in moves)
+    return members, stopped
+
+
+@dataclass(slots=True)
+class _Open:
+    first: Round
+    causes: dict[str, None] = field(default_factory=dict)
+    triggers: dict[str, None] = field(default_factory=dict)
+    all: list[Round] = field(default_factory=list)
+
+
+class ClassicRebalances:
+    """The rebalances of a classic group; the last one is open while a generation leaves something to follow-ups."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._open: _Open | None = None
+
+    def add(self, each: Round) -> None:
+        """Add a generation at the end of its operation: it goes on with the open rebalance, or begins another."""
+        now = each.now
+        if now.cause.name == CREATED:
+            return
+        rebalance = self._open
+        if rebalance is None:
+            rebalance = self._open = _Open(each)
+        rebalance.all.append(each)
+        rebalance.causes[now.cause.name] = None
+        rebalance.triggers.update(dict.fromkeys(now.cause.member_ids))
+        if now.cause.name == EMPTIED or (not now.unassigned and now.cause.name != DOWNGRADED):
+            self._emit(rebalance, EMPTIED if now.cause.name == EMPTIED else CONVERGED, now.at, now.offset)
+            self._open = None
+
+    def end(self, ended_by: str) -> None:
+        """End the open rebalance with the operation that ended the classic group."""
+        if self._open is not None:
+            operation = self._context.operation
+            self._emit(self._open, ended_by, operation.at, operation.last)
+        self._open = None
+
+    def lose(self) -> None:
+        """Forget the open rebalance: a record was lost."""
+        self._open = None
+
+    def finish(self) -> None:
+        """Write the rebalance that is open at the end of the log."""
+        if self._open is not None:
+            self._emit(self._open, OPEN, self._context.captured_at, None)
+
+    def _emit(self, rebalance: _Open, outcome: str, ended_at: int | None, ended_offset: int | None) -> None:
+        """Write a rebalance; `ended_offset` is None while it is open, and `ended_at` the time of the capture."""
+        context, first, rounds = self._context, rebalance.first, rebalance.all
+        last, members_before = rounds[-1].now, first.members_before
+        has_end, began_at = ended_offset is not None, first.now.first_value.state_at
+        duration_ms = None if outcome == EMPTIED else ms_between(began_at, ended_at)
+        members = members_before if outcome == EMPTIED else len(last.value.member_ids)
+        moved = _total([None if each.moves is None else len(each.moves) for each in rounds])
+        unowned = [each.unowned_ms for each in rounds]
+        longest = [ms for _, ms in unowned if ms is not None]
+        spent: tuple[int | None, ...] = (None, None)
+        if len(longest) == len(unowned):
+            spent = _total([ms for ms, _ in unowned]), max(longest)
+        head = (
+            *(context.incarnation, CLASSIC, first.now.offset, began_at),
+            *(first.now.value.generation, last.value.generation, len(rounds)),
+            *(tuple(rebalance.causes), tuple(rebalance.triggers)),
+            *((ended_at, ended_offset) if has_end else (None, None)),
+            *(outcome, duration_ms, None if members_before is None else members_before == 0),
+            *(members_before, members, None, moved, *spent, None, None, None, None, None),
+        )
+        cause = first.now.cause.name
+        if cause not in SHOWN and first.now.value.generation != FIRST_GENERATION:
+            cause = UNKNOWN
+        causes_before = tuple(dict.fromkeys((cause, *(each.now.cause.name for each in rounds[1:]))))
+        extra = (min(each.compared_from for each in rounds), last.offset, causes_before, ())
+        tail = (
+            *(context.operation.is_skewed(first.begin, duration_ms), _leader_changed(first.now, last)),
+            *(_total([each.rounds for each in rounds]), True),
+        )
+        context.emit("Rebalance", first.begin, head, end=ended_offset, has_end=has_end, tail=tail, extra=extra)
+
+
+def _total(numbers: list[Any]) -> int | None:
+    return None if None in numbers else sum(numbers)
+
+
+def _leader_changed(first: Generation, last: Generation) -> bool | None:
+    if first.leader_epoch is None or last.leader_epoch is None:
+        return None
+    return first.leader_epoch != last.leader_epoch
