@@ -11,7 +11,7 @@ from kip848_records.tables.log import KNOWLEDGE
 from kip848_records.tables.registry import TABLES
 from tests.audits import CLUSTERS
 
-WITHOUT_ROWS = {"anomaly", "group_configuration", "quarantine", "unknown_record"}
+WITHOUT_ROWS = {"anomaly", "connect_assignment", "group_configuration", "quarantine", "unknown_record"}
 """The captures lack nothing, nothing in them goes against a rule, and of group configurations they have none that is
 set."""
 
@@ -21,7 +21,7 @@ NOT_IN_THE_CAPTURES = {"consumer_group_target_assignment", "share_group_partitio
 WRITTEN = {name: spec for name, spec in TABLES.items() if name not in NOT_IN_THE_CAPTURES}
 
 NULL_IN_KEY = {
-    "partition_handover": {"acquired_offset", "released_offset"},
+    "partition_handover": {"topic_id", "acquired_offset", "released_offset"},
     "task_handover": {"subtopology_id", "connector", "acquired_offset", "released_offset"},
     "ownership": {"topic_id", "subtopology_id", "role"},
     "membership": {"joined_offset", "left_offset"},

@@ -13,7 +13,7 @@ from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.generations import Generations
 from kip848_records.replay.member import Stay
 from kip848_records.replay.memberships import DOWNGRADED, GROUP_DELETED, JOINED, LEFT, REPLACED, UPGRADED, Stays
-from kip848_records.replay.records import CLASSIC, Role
+from kip848_records.replay.records import CLASSIC, ConsumerAssignment, Role
 from kip848_records.replay.states import EMPTY, STABLE
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class ClassicGroup:
         if self.value.protocol_type != CONSUMER_PROTOCOL_TYPE:
             return False
         assignments = [member.assignment for member in self.value.members]
-        if any(assignment is not None and assignment.has_user_data for assignment in assignments):
+        if any(isinstance(each, ConsumerAssignment) and each.has_user_data for each in assignments):
             return False
         return None if None in assignments else True
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.causes import UNKNOWN
+from kip848_records.replay.connect import delay_ms, is_connect, needs_follow_up, revoked_units
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.generation import CREATED, DOWNGRADED, EMPTIED, SHOWN
 from kip848_records.replay.generation_cause import EAGER, FIRST_GENERATION
@@ -94,7 +95,8 @@ class ClassicRebalances:
         rebalance.all.append(each)
         rebalance.causes[now.cause.name] = None
         rebalance.triggers.update(dict.fromkeys(now.cause.member_ids))
-        if now.cause.name == EMPTIED or (not now.unassigned and now.cause.name != DOWNGRADED):
+        is_open = needs_follow_up(now) if is_connect(now) else now.unassigned or now.cause.name == DOWNGRADED
+        if now.cause.name == EMPTIED or not is_open:
             self._emit(rebalance, EMPTIED if now.cause.name == EMPTIED else CONVERGED, now.at, now.offset)
             self._open = None
 
@@ -142,9 +144,22 @@ class ClassicRebalances:
         extra = (min(each.compared_from for each in rounds), last.offset, causes_before, ())
         tail = (
             *(context.operation.is_skewed(first.begin, duration_ms), _leader_changed(first.now, last)),
-            *(_total([each.rounds for each in rounds]), True),
+            *(_total([each.rounds for each in rounds]), True, *_of_connect(rounds)),
         )
         context.emit("Rebalance", first.begin, head, end=ended_offset, has_end=has_end, tail=tail, extra=extra)
+
+
+def _of_connect(rounds: list[Round]) -> tuple[int | None, int | None, int | None]:
+    """Return the longest delay of a Connect rebalance, until when the leader waits, and what it revoked."""
+    if not is_connect(rounds[0].now):
+        return None, None, None
+    expected_at = None
+    for each in rounds:
+        delay = delay_ms(each.now)
+        if delay and each.now.at is not None:
+            expected_at = each.now.at + delay
+    delays = max(delay_ms(each.now) for each in rounds)
+    return delays, expected_at, sum(len(revoked_units(each.now)) for each in rounds)
 
 
 def _total(numbers: list[Any]) -> int | None:

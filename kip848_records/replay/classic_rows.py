@@ -71,3 +71,31 @@ class ClassicMember(NamedTuple):
     assigned: tuple[TopicPartitions, ...] | None
     subscription: bytes | None
     assignment: bytes | None
+
+
+class ConnectorTasks(NamedTuple):
+    """A connector and tasks of it; task -1 is the connector itself."""
+
+    connector: str
+    tasks: tuple[int, ...]
+
+
+class ConnectAssignment(NamedTuple):
+    """A row of `connect_assignment`: a worker of a generation of a Connect cluster, as its record contains it."""
+
+    partition: int
+    group_id: str
+    incarnation: int
+    generation: int
+    member_id: str
+    worker_url: str | None
+    version: int | None
+    error: int | None
+    config_offset: int | None
+    worker_config_offset: int | None
+    owned: tuple[ConnectorTasks, ...] | None
+    assigned: tuple[ConnectorTasks, ...] | None
+    revoked: tuple[ConnectorTasks, ...] | None
+    running: tuple[ConnectorTasks, ...] | None
+    delay_ms: int | None
+    quarantine_reason: str | None

@@ -1,11 +1,13 @@
 """Columns of decoded types 2 -> `ClassicGroupValue`, with the payloads of the members parsed.
 
 The payloads are bytes of the members' own protocol: that of `ConsumerPartitionAssignor` for the protocol type
-`consumer`. All of a batch are parsed together, by version.
+`consumer`, all of a batch parsed together by version, and that of Connect workers (`connect_values`).
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +22,7 @@ from kip848_records.protocol.messages.classic import (
     CONSUMER_PROTOCOL_TYPE,
 )
 from kip848_records.replay.columns import int_objects, list_parts, new, partition_sets, sorted_texts, texts
+from kip848_records.replay.connect_values import CONNECT_PROTOCOL_TYPE, read_assignment, read_subscription
 from kip848_records.replay.records import (
     ClassicGroupValue,
     ClassicMemberValue,
@@ -28,7 +31,7 @@ from kip848_records.replay.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 
 _VERSION_BYTES: Final = 2
 _UNKNOWN_TIME: Final = -1
+_READ_WORKER: Final[tuple[Callable[..., Any], ...]] = (read_subscription, read_assignment)
 _NOTHING: Final = ConsumerAssignment(frozenset(), has_user_data=False)
 
 
@@ -50,10 +54,13 @@ def classic_groups(columns: Columns) -> Iterable[ClassicGroupValue]:
     kinds = list(columns.texts("protocol_type"))
     of_consumers = np.repeat(np.array([kind == CONSUMER_PROTOCOL_TYPE for kind in kinds], bool), np.diff(offsets))
     rows = np.flatnonzero(of_consumers)
-    parsed = (
+    parsed: tuple[list[Any], list[Any]] = (
         _subscriptions(members.field("subscription"), rows, columns.numbers.of_names),
         _assignments(members.field("assignment"), rows, columns.numbers.of_names),
     )
+    workers = np.flatnonzero(np.repeat([kind == CONNECT_PROTOCOL_TYPE for kind in kinds], np.diff(offsets)))
+    for name, found, read in zip(("subscription", "assignment"), parsed, _READ_WORKER, strict=True):
+        _read_workers(members.field(name), workers, found, partial(read, numbers=columns.numbers.of_names))
     fields = zip(
         ids,
         *(texts(members.field(name)) for name in ("group_instance_id", "client_id", "client_host")),
@@ -104,6 +111,13 @@ def _assignments(payloads: pa.Array, rows: Rows, numbers: PartitionNumbers) -> l
         for place, assignment in zip(places, zip(assigned, has_user_data.to_pylist(), strict=True), strict=True):
             found[place] = ConsumerAssignment._make(assignment)
     return found
+
+
+def _read_workers(payloads: pa.Array, rows: Rows, found: list[Any], read: Callable[[bytes], Any]) -> None:
+    """Add what Connect workers said or were told, one at a time: their groups are small."""
+    for row, payload in zip(rows.tolist(), payloads.take(pa.array(rows, pa.int64())).to_pylist(), strict=True):
+        with suppress(ValueError):
+            found[row] = read(payload) if payload else None
 
 
 def _parsed(message: Message, payloads: pa.Array, rows: Rows) -> Iterator[tuple[list[int], pa.StructArray]]:

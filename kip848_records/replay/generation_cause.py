@@ -12,6 +12,9 @@ from kip848_records.replay.causes import (
     TOPIC_METADATA_CHANGED,
     UNKNOWN,
 )
+from kip848_records.replay.connect import config_offset, delay_ms, is_connect, revoked_units, version
+from kip848_records.replay.connect_values import EAGER_VERSION
+from kip848_records.replay.context import ms_between
 from kip848_records.replay.generation import CREATED, DOWNGRADED, EMPTIED, Cause
 
 if TYPE_CHECKING:
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 FOLLOW_UP: Final = "follow_up"
 ASSIGNOR_CHANGED: Final = "assignor_changed"
 MEMBERS_CHANGED: Final = "members_changed"
+PROTOCOL_CHANGED: Final = "protocol_changed"
+DELAY_EXPIRED: Final = "delay_expired"
+CONFIG_CHANGED: Final = "config_changed"
 
 COOPERATIVE: Final = "cooperative"
 EAGER: Final = "eager"
@@ -49,11 +55,14 @@ def _compared(now: Generation, before: Generation) -> Cause:
     joined, left = now.joined(before), before.joined(now)
     if before.cause.name == DOWNGRADED and not joined and not left:
         return Cause(FOLLOW_UP)
-    if value.protocol != before.value.protocol and None not in {value.protocol, before.value.protocol}:
+    protocols = {value.protocol, before.value.protocol}
+    if len(protocols) > 1 and None not in protocols and not is_connect(now):
         return Cause(ASSIGNOR_CHANGED)
     if joined or left:
         name = MEMBERS_CHANGED if joined and left else MEMBER_JOINED if joined else MEMBER_LEFT
         return Cause(name, (*now.ids_of(joined), *before.ids_of(left)))
+    if is_connect(now):
+        return Cause(_of_workers(now, before))
     return _of_consumers(now, before) if value.protocol_type == CONSUMER_PROTOCOL_TYPE else Cause(UNKNOWN)
 
 
@@ -73,6 +82,22 @@ def _of_consumers(now: Generation, before: Generation) -> Cause:
     return Cause(UNKNOWN)
 
 
+def _of_workers(now: Generation, before: Generation) -> str:
+    """Return the cause of a generation of the same Connect workers."""
+    protocols = {now.value.protocol, before.value.protocol}
+    if len(protocols) > 1 and None not in protocols:
+        return PROTOCOL_CHANGED
+    if revoked_units(before):
+        return FOLLOW_UP
+    delay, waited = delay_ms(before), ms_between(before.first_value.state_at, now.first_value.state_at)
+    if delay and waited is not None and waited >= delay:
+        return DELAY_EXPIRED
+    offsets = config_offset(now), config_offset(before)
+    if offsets[0] is not None and offsets[1] is not None and offsets[0] > offsets[1]:
+        return CONFIG_CHANGED
+    return UNKNOWN
+
+
 def mode_of(now: Generation, before: Generation | None) -> str | None:
     """Return the rebalance protocol by evidence: an assignor may support both, and the client decides.
 
@@ -80,6 +105,9 @@ def mode_of(now: Generation, before: Generation | None) -> str | None:
     """
     if now.is_shown or now.units is None:
         return None
+    if is_connect(now):
+        found = version(now)
+        return UNKNOWN_MODE if found is None else EAGER if found == EAGER_VERSION else COOPERATIVE
     if now.has_owned:
         return COOPERATIVE
     ids = set(now.value.member_ids)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
 from kip848_records.replay.classic_rebalances import ClassicRebalances, Round, members_and_stopped
+from kip848_records.replay.connect import is_connect
+from kip848_records.replay.connect_tasks import ConnectTasks
+from kip848_records.replay.connect_values import WorkerAssignment, WorkerSubscription
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.generation import CREATED, EMPTIED, Generation
 from kip848_records.replay.generation_cause import FIRST_GENERATION, cause_of, mode_of
@@ -32,6 +36,7 @@ class Generations:
         self._round: Round | None = None
         self.owners = LastOwners()
         self._rebalances = ClassicRebalances(context)
+        self._tasks = ConnectTasks(context)
 
     def replay(
         self,
@@ -67,6 +72,7 @@ class Generations:
         """End the open generation with the operation: the group was deleted, or another type took its place."""
         self._emit(self._context.operation.at, ended_by)
         self._rebalances.end(ended_by)
+        self._tasks.end()
         self.owners.forget()
         self._open = None
 
@@ -80,6 +86,7 @@ class Generations:
         """Write the generation that is open at the end of the log."""
         self._emit(None, None)
         self._rebalances.finish()
+        self._tasks.finish()
 
     def _begin(self, now: Generation, before: Generation | None, moves: list[Move] | None) -> None:
         self._open = now
@@ -108,7 +115,11 @@ class Generations:
             now, moves, rounds, sync_ms, begin, begin_of_moves, *members_and_stopped(now, before, moves, mode)
         )
         self._emit_members(now, value.members)
-        if self._context.is_evaluated:
+        if not self._context.is_evaluated:
+            pass
+        elif is_connect(now):
+            self._tasks.add(now)
+        elif value.protocol_type == CONSUMER_PROTOCOL_TYPE:
             self._emit_moves(each)
         self._rebalances.add(each)
 
@@ -149,6 +160,7 @@ class Generations:
 
     def _emit_members(self, now: Generation, members: Iterable[ClassicMemberValue]) -> None:
         context, value = self._context, now.value
+        members = list(members)
         for member in members:
             subscription, assignment = member.subscription, member.assignment
             owned = assigned = None
@@ -167,10 +179,36 @@ class Generations:
                 ),
             )
 
+        if is_connect(now):
+            for member in members:
+                self._emit_worker(now, member)
+
+    def _emit_worker(self, now: Generation, member: ClassicMemberValue) -> None:
+        """Write the row of `connect_assignment` of a worker."""
+        said, told = member.subscription, member.assignment
+        subscription = said if isinstance(said, WorkerSubscription) else None
+        assignment = told if isinstance(told, WorkerAssignment) else None
+        failed = ("subscription", member.subscription_bytes), ("assignment", member.assignment_bytes)
+        reasons = [f"the {name} is not one of a Connect worker" for name, payload in failed if payload is not None]
+        running = None if assignment is None else member.units
+        offsets = None if subscription is None else subscription.config_offset
+        row = (
+            *(self._context.incarnation, now.value.generation, member.member_id),
+            None if subscription is None else subscription.url,
+            *((None, None) if assignment is None else (assignment.version, assignment.error)),
+            *(None if assignment is None else assignment.config_offset, offsets),
+            None if subscription is None else self._named(subscription.owned),
+            None if assignment is None else self._named(assignment.assigned),
+            None if assignment is None else self._named(assignment.revoked),
+            *(None if running is None else self._named(running), None if assignment is None else assignment.delay_ms),
+            "; ".join(reasons) or None,
+        )
+        self._context.emit("ConnectAssignment", now.offset, row)
+
     def _named(self, units: frozenset[int]) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Return partitions by topic, both sorted."""
         by_topic: dict[str, list[int]] = {}
         name = self._context.numbers.of_names.name
         for topic, number in map(name, sorted(units)):
-            by_topic.setdefault(topic, []).append(number)
-        return tuple((topic, tuple(by_topic[topic])) for topic in sorted(by_topic))
+            by_topic.setdefault(topic, []).append(number if number >> 31 == 0 else number - (1 << 32))
+        return tuple((topic, tuple(sorted(by_topic[topic]))) for topic in sorted(by_topic))

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.causes import UNKNOWN
-from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember
+from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment
 from kip848_records.replay.coverage import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
 from kip848_records.replay.generation import SHOWN
 from kip848_records.replay.generation_cause import EAGER, FIRST_GENERATION, UNKNOWN_MODE
@@ -51,7 +51,7 @@ _HISTORY: Final = {
 """Whether no record is missing among those that a row depends on, and whether it has ended -> `history`."""
 
 _OF_ONE_RECORD: Final[Mapping[str, type[Any]]] = {
-    row_class.__name__: row_class for row_class in (RegexResolution, ClassicMember)
+    row_class.__name__: row_class for row_class in (RegexResolution, ClassicMember, ConnectAssignment)
 }
 """Rows that one record contains, so that no missing record makes them wrong."""
 

@@ -65,8 +65,8 @@ class LastOwners:
             self._owners, self._gaps = {}, {}
             return [] if was_known and units is not None else None
         owner_of = {
-            member.member_id: Owner(identity, member.member_id, generation.last_offset)
-            for identity, member in generation.members.items()
+            member.member_id: Owner(member.owner, member.member_id, generation.last_offset)
+            for member in generation.members.values()
         }
         before, gaps, moves = self._owners, self._gaps, []
         owners = self._owners = {unit: owner_of[member.member_id] for unit, member in units.items()}

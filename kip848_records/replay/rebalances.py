@@ -180,7 +180,7 @@ class Rebalances:
         if rebalance.leader_epoch is not None and self.leader_epoch is not None:
             leader_changed = rebalance.leader_epoch != self.leader_epoch
         begin = rebalance.rests_on if rebalance.is_known else NEVER
-        tail = (operation.is_skewed(rebalance.began_offset, duration_ms), leader_changed, None, False)
+        tail = (operation.is_skewed(rebalance.began_offset, duration_ms), leader_changed, None, False, None, None, None)
         before_causes = tuple(rebalance.causes_before), tuple(rebalance.triggers_before)
         extra = (rebalance.compared_from, rebalance.compared_to, *before_causes)
         context.emit("Rebalance", begin, head, has_end=has_end, tail=tail, extra=extra)

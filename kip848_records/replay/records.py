@@ -7,6 +7,8 @@ from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kip848_records.replay.connect_values import EAGER_VERSION, WorkerAssignment, WorkerSubscription
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -95,8 +97,8 @@ class ClassicMemberValue(NamedTuple):
     client_host: str | None
     rebalance_timeout_ms: int | None
     session_timeout_ms: int | None = None
-    subscription: ConsumerSubscription | None = None
-    assignment: ConsumerAssignment | None = None
+    subscription: ConsumerSubscription | WorkerSubscription | None = None
+    assignment: ConsumerAssignment | WorkerAssignment | None = None
     subscription_bytes: bytes | None = None
     assignment_bytes: bytes | None = None
 
@@ -117,8 +119,23 @@ class ClassicMemberValue(NamedTuple):
 
     @property
     def units(self) -> frozenset[int] | None:
-        """The partitions that it has from this generation on; None if unknown."""
-        return None if self.assignment is None else self.assignment.assigned
+        """The partitions that it has from this generation on; None if unknown. A worker's connectors and tasks.
+
+        From version 1 on, a Connect worker goes on with what it has, unless it is told to give it up. The leader may
+        leave a worker without an assignment.
+        """
+        assignment, subscription = self.assignment, self.subscription
+        if assignment is None:
+            is_left_out = isinstance(subscription, WorkerSubscription) and self.assignment_bytes is None
+            return frozenset() if is_left_out else None
+        if not isinstance(assignment, WorkerAssignment) or assignment.version == EAGER_VERSION:
+            return assignment.assigned
+        return None if subscription is None else (subscription.owned - assignment.revoked) | assignment.assigned
+
+    @property
+    def owner(self) -> str:
+        """The identity of the owner of partitions: a Connect worker that restarts keeps its URL."""
+        return self.subscription.url if isinstance(self.subscription, WorkerSubscription) else self.identity
 
 
 class ClassicGroupValue(NamedTuple):

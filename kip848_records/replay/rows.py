@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember
+from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -281,6 +281,9 @@ class Rebalance(NamedTuple):
     leader_changed: bool | None
     rounds: int | None
     duration_is_minimum: bool
+    delay_ms: int | None
+    expected_at: int | None
+    revoked: int | None
 
 
 class MemberStateInterval(NamedTuple):
@@ -424,6 +427,7 @@ ROW_CLASSES: Final[Mapping[str, type[NamedTuple]]] = {
     "anomaly": Anomaly,
     "classic_generation": ClassicGeneration,
     "classic_member": ClassicMember,
+    "connect_assignment": ConnectAssignment,
     "latest_state": LatestState,
     "quarantine": Quarantine,
     "unknown_record": UnknownRecord,

@@ -1,4 +1,4 @@
-"""The tables `classic_generation` and `classic_member`."""
+"""The tables `classic_generation`, `classic_member` and `connect_assignment`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from pyspark.sql.types import ArrayType, StructType
 
-from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember
+from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment
 from kip848_records.tables.columns import (
     BIGINT,
     BINARY,
@@ -31,6 +31,7 @@ _REPLACEMENTS: Final = ArrayType(
     StructType().add("instance_id", STRING).add("from_member", STRING).add("to_member", STRING).add("at", TIMESTAMP)
 )
 _PARTITIONS: Final = ArrayType(StructType().add("topic", STRING).add("partitions", ArrayType(INT)))
+_TASKS: Final = ArrayType(StructType().add("connector", STRING).add("tasks", ArrayType(INT)))
 _GENERATION: Final = Column("generation", INT, "Generation of the classic group", required=True)
 
 CLASSIC_GENERATION: Final = TableSpec(
@@ -51,7 +52,8 @@ CLASSIC_GENERATION: Final = TableSpec(
             STRING,
             "created; downgraded; emptied; assignor_changed; member_joined; member_left; members_changed (both); "
             "subscription_changed; follow_up (the round before left partitions to no member, or a downgrade); "
-            "topic_metadata_changed; unknown (a member rejoined, or the log does not show it)",
+            "topic_metadata_changed; Connect: protocol_changed, follow_up (the generation before revoked something), "
+            "delay_expired, config_changed; unknown (a member rejoined, or the log does not show it)",
             required=True,
         ),
         Column(
@@ -124,4 +126,29 @@ CLASSIC_MEMBER: Final = TableSpec(
         Column("assignment", BINARY, "Bytes of its assignment, if they do not parse"),
     ),
     row=ClassicMember,
+)
+
+CONNECT_ASSIGNMENT: Final = TableSpec(
+    "connect_assignment",
+    "Every worker of every generation of a Connect cluster, as the generation's record contains it. Task -1 is the "
+    "connector itself. Failed and paused tasks look like running ones",
+    ("cluster", "group_id", "incarnation", "generation", "member_id"),
+    (
+        *GROUP,
+        PARTITION,
+        _GENERATION,
+        MEMBER_ID,
+        Column("worker_url", STRING, "URL of the worker, which it keeps when it restarts"),
+        Column("version", INT, "Protocol version: 0 eager, 1 compatible, 2 sessioned"),
+        Column("error", INT, "1: the leader had not read the configuration far enough, and assigned nothing"),
+        Column("config_offset", BIGINT, "Offset of the configuration that the leader had read"),
+        Column("worker_config_offset", BIGINT, "Offset of the configuration that the worker had read"),
+        Column("owned", _TASKS, "What it ran when it joined"),
+        Column("assigned", _TASKS, "What the leader assigned; from version 1 on, only what is new for it"),
+        Column("revoked", _TASKS, "What it is told to give up"),
+        Column("running", _TASKS, "What it runs from this generation on; null: it got no assignment"),
+        Column("delay_ms", BIGINT, "How long the leader waits for workers that left before it reassigns their tasks"),
+        Column("quarantine_reason", STRING, "Why its bytes do not parse; they are in classic_member"),
+    ),
+    row=ConnectAssignment,
 )

@@ -108,6 +108,11 @@ REBALANCE: Final = TableSpec(
             "Whether the rebalance began before began_at: the log does not show the join phase of a classic group",
             required=True,
         ),
+        Column(
+            "delay_ms", BIGINT, "Connect: the longest time for which its leader waited for workers that left, in ms"
+        ),
+        Column("expected_at", TIMESTAMP, "Connect: until when the leader waits, by the latest delay (UTC)"),
+        Column("revoked", INT, "Connect: connectors and tasks that workers were told to give up"),
     ),
     row=Rebalance,
     # A rebalance without an outcome ended before the history is complete.

@@ -42,7 +42,11 @@ TASK_HANDOVER: Final = TableSpec(
         ),
         Column("acquired_offset", BIGINT, "Offset of the new owner's record; null: it has no new owner"),
         Column("from_member", STRING, "Member id of the previous owner; null: the first owner seen"),
-        Column("reason", STRING, "Connect: why it had no worker; null for streams groups"),
+        Column(
+            "reason",
+            STRING,
+            "Connect: revoked, worker_left, direct (from one worker to another), unassigned; null: streams",
+        ),
         Column("released_at", TIMESTAMP, "When the previous owner released it (UTC); null for a first acquisition"),
         Column("released_offset", BIGINT, "Offset of the record that released it"),
         Column("to_member", STRING, "Member id of the new owner; null: none by the end of the gap or the log"),
