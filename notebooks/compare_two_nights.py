@@ -154,7 +154,7 @@ display(stuck)
 REBALANCES = """
 SELECT group_id, began_at, duration_ms,
     coalesce(outcome = 'converged' AND history = 'observed' AND NOT clock_skew AND NOT started_empty, false)
-        AS is_measured
+        AND NOT duration_is_minimum AS is_measured
 FROM rebalance
 WHERE began_at >= :first AND began_at < :until
 ORDER BY group_id, began_at, began_offset

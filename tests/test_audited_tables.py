@@ -61,7 +61,9 @@ def replay(audits, capture):
 @pytest.mark.parametrize("table", TABLES)
 def test_every_row_is_what_the_dump_says(audits, capture, replayed, table):
     expected = replayed(capture)[table]
-    columns = sorted(expected[0].keys() - NOT_IN_DUMP) if expected else []
+    # The table adds the names of topics that the log identifies by id.
+    without = NOT_IN_DUMP | ({"topic"} if table == "partition_handover" else set())
+    columns = sorted(expected[0].keys() - without) if expected else []
     ours = audits.rows(capture.name, table)
     assert comparable(ours, columns) == comparable(expected, columns)
 

@@ -24,7 +24,7 @@ LISTED_BYTES: Final = 1 << 20
 
 _SCALARS: Final = {int: pa.int64(), str: pa.string(), bytes: pa.binary(), bool: pa.bool_()}
 _TIME_NAMES: Final = ("at", "since", "timestamp")
-_TIME_ENDINGS: Final = ("_at", "_since")
+_TIME_ENDINGS: Final = ("_at", "_since", "_until")
 _US_PER_MS: Final = 1000
 
 

@@ -36,6 +36,7 @@ class ClassicGroup:
         self._context = context
         self.value: ClassicGroupValue | None = None
         self.offset = NEVER
+        self.generation_before: int | None = None
         self._leader_epoch: int | None = None
         self._owners: dict[int, Owner] | None = None
         self.is_lost = self.is_written = False
@@ -45,6 +46,7 @@ class ClassicGroup:
 
     def replay(self, record: Record) -> None:
         """Replay a type 2."""
+        self.generation_before = None if self.value is None else self.value.generation
         self.value = cast("ClassicGroupValue | None", record.value)
         self.offset = record.offset
         self._leader_epoch = record.leader_epoch

@@ -99,3 +99,20 @@ class ConnectAssignment(NamedTuple):
     running: tuple[ConnectorTasks, ...] | None
     delay_ms: int | None
     quarantine_reason: str | None
+
+
+class GroupMigration(NamedTuple):
+    """A row of `group_migration`: a group id that goes on as another type of group."""
+
+    partition: int
+    group_id: str
+    incarnation: int
+    direction: str
+    from_type: str
+    to_type: str
+    at: int | None
+    offset: int
+    epoch: int | None
+    converted: int
+    mixed_until: int | None
+    history: str

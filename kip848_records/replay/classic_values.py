@@ -22,7 +22,8 @@ from kip848_records.protocol.messages.classic import (
     CONSUMER_PROTOCOL_TYPE,
 )
 from kip848_records.replay.columns import int_objects, list_parts, new, partition_sets, sorted_texts, texts
-from kip848_records.replay.connect_values import CONNECT_PROTOCOL_TYPE, read_assignment, read_subscription
+from kip848_records.replay.connect_records import CONNECT_PROTOCOL_TYPE
+from kip848_records.replay.connect_values import read_assignment, read_subscription
 from kip848_records.replay.records import (
     ClassicGroupValue,
     ClassicMemberValue,

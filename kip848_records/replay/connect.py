@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.replay.connect_values import CONNECT_PROTOCOL_TYPE, WorkerAssignment, WorkerSubscription
+from kip848_records.replay.connect_records import CONNECT_PROTOCOL_TYPE, WorkerAssignment, WorkerSubscription
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,46 +7,15 @@ arrays and bytes int32; fields at the end may be missing.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.replay.connect_records import EAGER_VERSION, WorkerAssignment, WorkerSubscription
 
 if TYPE_CHECKING:
     from kip848_records.replay.records import PartitionNumbers
 
-CONNECT_PROTOCOL_TYPE: Final = "connect"
-"""The `protocolType` of the groups of Connect workers."""
-
-EAGER_VERSION: Final = 0
 _NOTHING: Final[frozenset[int]] = frozenset()
 _TASK_MASK: Final = 0xFFFFFFFF
-
-
-class WorkerSubscription(NamedTuple):
-    """What a worker says when it joins. `owned`: the connectors (task -1) and tasks that it runs then.
-
-    Units are numbers of `PartitionNumbers.of_names`: the connector's name and the task.
-    """
-
-    version: int
-    url: str
-    config_offset: int
-    owned: frozenset[int]
-
-
-class WorkerAssignment(NamedTuple):
-    """What the leader tells a worker. From version 1 on, `assigned` is only what is new for it.
-
-    `error` 1: the leader had not read the configuration far enough. `delay_ms`: how long it waits for workers that
-    left.
-    """
-
-    version: int
-    error: int
-    leader: str
-    leader_url: str
-    config_offset: int
-    assigned: frozenset[int]
-    revoked: frozenset[int]
-    delay_ms: int
 
 
 def read_subscription(payload: bytes, numbers: PartitionNumbers) -> WorkerSubscription:

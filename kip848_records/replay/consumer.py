@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 class ConsumerGroup(ConsumerState):
     """One incarnation of a consumer group. Call a handler for each record in offset order, then `end.end_operation`.
 
-    If the history is not complete call `end.end_survivors` instead.
+    If the history is not complete call `end.end_survivors` instead. `classic_members`: the number of members that use
+    the classic protocol.
     """
 
     def __init__(self, context: Context, *, is_complete: bool) -> None:
         super().__init__(context, is_complete=is_complete)
         self.end = OperationEnd(self)
         self._highest_assignment = NO_EPOCH
+        self.classic_members = 0
 
     def handlers(self) -> list[Callable[[Record], None] | None]:
         """Return the handlers of records, by role."""
@@ -53,11 +55,6 @@ class ConsumerGroup(ConsumerState):
     def is_untouched(self) -> bool:
         """Whether no record of a consumer group has been replayed."""
         return not self.members and self.group_epoch is None and self.assignment_epoch is None
-
-    @property
-    def has_classic_members(self) -> bool:
-        """Whether a member uses the classic protocol."""
-        return any(member.value is not None and member.value.is_classic for member in self.members.values())
 
     def replay_group_epoch(self, record: Record) -> None:
         """Replay a type 3 with a value."""
@@ -83,9 +80,12 @@ class ConsumerGroup(ConsumerState):
         self.end.is_eventful = True
         before, value = cast("MemberValue | None", member.value), cast("MemberValue | None", record.value)
         member.value = value
+        if before is not None:
+            self.classic_members -= before.is_classic
         if value is None:
             self._delete_member(record, member, before)
             return
+        self.classic_members += value.is_classic
         self.anomalies.member(record, value)
         member.known = value
         replaces = self.causes.member(member.member_id, value, before)

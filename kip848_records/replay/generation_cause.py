@@ -13,7 +13,7 @@ from kip848_records.replay.causes import (
     UNKNOWN,
 )
 from kip848_records.replay.connect import config_offset, delay_ms, is_connect, revoked_units, version
-from kip848_records.replay.connect_values import EAGER_VERSION
+from kip848_records.replay.connect_records import EAGER_VERSION
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.generation import CREATED, DOWNGRADED, EMPTIED, Cause
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
 from kip848_records.replay.classic_rebalances import ClassicRebalances, Round, members_and_stopped
 from kip848_records.replay.connect import is_connect
+from kip848_records.replay.connect_records import WorkerAssignment, WorkerSubscription
 from kip848_records.replay.connect_tasks import ConnectTasks
-from kip848_records.replay.connect_values import WorkerAssignment, WorkerSubscription
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.generation import CREATED, EMPTIED, Generation
 from kip848_records.replay.generation_cause import FIRST_GENERATION, cause_of, mode_of

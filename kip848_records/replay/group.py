@@ -13,6 +13,7 @@ from kip848_records.replay.epochs import DELETED
 from kip848_records.replay.group_state import Work, group_state
 from kip848_records.replay.history import finished_rows
 from kip848_records.replay.memberships import REPLACED, UPGRADED
+from kip848_records.replay.migrations import Migrations
 from kip848_records.replay.records import CLASSIC, CONSUMER, SHARE, STREAMS, PartitionCoverage, Role
 from kip848_records.replay.share import ShareGroup
 from kip848_records.replay.states import DEAD, UNKNOWN, StateTimeline
@@ -53,6 +54,7 @@ class GroupReplay:
         self._work = Work()
         self._states = StateTimeline(context)
         self._classic = ClassicGroup(context)
+        self._migrations = Migrations(context)
         self._consumer: ConsumerGroup | None = None
         self._handlers: Sequence[Callable[[Record], None] | None] = ()
         self._deleted: list[_Deleted] = []
@@ -128,6 +130,7 @@ class GroupReplay:
         if self._consumer is not None:
             self._consumer.end.finish(is_known=not is_lost)
         self._classic.finish()
+        self._migrations.finish()
         yield from finished_rows(context, history)
         if self._states.state is not None:
             yield group_state(
@@ -248,12 +251,13 @@ class GroupReplay:
         if self._classic.is_written:
             is_known = self._is_evaluated or self._coverage.has_lost_prefix
             downgraded = {member_id for each in self._deleted for member_id in each.member_ids}
+            ended_by = self._end_of_classic(consumer)
+            self._note_conversion(consumer, ended_by)
             self._classic.end_operation(
-                consumer,
-                downgraded if self._deleted else None,
-                ended_by=self._end_of_classic(consumer),
-                is_evaluated=is_known,
+                consumer, downgraded if self._deleted else None, ended_by=ended_by, is_evaluated=is_known
             )
+        elif self._migrations.is_mixed and (consumer is None or (not consumer.classic_members)):
+            self._migrations.end_mixed()
         if consumer is not None:
             consumer.end.rebalances.leader_epoch = self._leader_epoch
         if is_evaluated:
@@ -296,11 +300,25 @@ class GroupReplay:
         context.incarnation = now
         self._is_unevaluated = False
 
+    def _note_conversion(self, consumer: ConsumerGroup | None, ended_by: str) -> None:
+        """Note that an operation with a type 2 converted the group from one type to another."""
+        classic, migrations = self._classic, self._migrations
+        if self._deleted and classic.value is not None:
+            migrations.end_mixed()
+            before, members = self._deleted[-1].consumer.kind, len(classic.value.member_ids)
+            migrations.convert(before, CLASSIC, classic.offset, classic.value.generation, members)
+        elif classic.value is None and consumer is not None and not consumer.is_untouched:
+            if ended_by == UPGRADED:
+                generation, members = classic.generation_before, consumer.classic_members
+                migrations.upgrade(consumer.kind, classic.offset, generation, members)
+            elif self._operation.first <= classic.offset:
+                migrations.convert(CLASSIC, consumer.kind, classic.offset, consumer.group_epoch)
+
     def _end_of_classic(self, consumer: ConsumerGroup | None) -> str:
         """Return how the operation ended a classic group."""
         if consumer is None or consumer.is_untouched:
             return DELETED if self._deletes_classic else REPLACED
-        return UPGRADED if consumer.has_classic_members else REPLACED
+        return UPGRADED if consumer.classic_members else REPLACED
 
     def _end_classic(self) -> None:
         """End the incarnation of a classic group that was deleted; a conversion to another type ends none."""

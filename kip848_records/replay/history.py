@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.causes import UNKNOWN
-from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment
+from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment, GroupMigration
 from kip848_records.replay.coverage import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
 from kip848_records.replay.generation import SHOWN
 from kip848_records.replay.generation_cause import EAGER, FIRST_GENERATION, UNKNOWN_MODE
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _ROWS: Final = (
     Epoch, RebalanceLag, PartitionHandover, GroupStateInterval, Rebalance, MemberStateInterval, Membership,
-    ClassicGeneration, TaskHandover, OwnershipInterval, SharePartitionState,
+    ClassicGeneration, GroupMigration, TaskHandover, OwnershipInterval, SharePartitionState,
 )  # fmt: skip
 _NEW_ROW: Final[Mapping[str, Callable[[Iterable[Any]], Any]]] = {
     row_class.__name__: partial(tuple.__new__, row_class) for row_class in _ROWS
@@ -54,6 +54,9 @@ _OF_ONE_RECORD: Final[Mapping[str, type[Any]]] = {
     row_class.__name__: row_class for row_class in (RegexResolution, ClassicMember, ConnectAssignment)
 }
 """Rows that one record contains, so that no missing record makes them wrong."""
+
+_OF_A_MOMENT: Final = ("ClassicGeneration", "GroupMigration")
+"""Rows that a later jump of epochs makes no less true."""
 
 _ENDS: Final[Mapping[str, Iterable[str]]] = {
     "Epoch": (
@@ -95,7 +98,7 @@ def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
             # Most logs have one complete range: most rows need no search.
             is_seen = first <= begin <= end <= last or history.is_seen(begin, end)
             row = _NEW_ROW[name]((*prefix, *head, _HISTORY[is_seen, has_end], *tail))
-            if history.has_jumps and name != "ClassicGeneration":
+            if history.has_jumps and name not in _OF_A_MOMENT:
                 ended_before = has_end and history.is_before_jump(end)
                 if ended_before and name not in _ENDS:
                     continue

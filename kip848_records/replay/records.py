@@ -7,7 +7,7 @@ from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kip848_records.replay.connect_values import EAGER_VERSION, WorkerAssignment, WorkerSubscription
+from kip848_records.replay.connect_records import EAGER_VERSION, WorkerAssignment, WorkerSubscription
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment
+from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment, GroupMigration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -428,6 +428,7 @@ ROW_CLASSES: Final[Mapping[str, type[NamedTuple]]] = {
     "classic_generation": ClassicGeneration,
     "classic_member": ClassicMember,
     "connect_assignment": ConnectAssignment,
+    "group_migration": GroupMigration,
     "latest_state": LatestState,
     "quarantine": Quarantine,
     "unknown_record": UnknownRecord,

@@ -1,4 +1,4 @@
-"""The tables `classic_generation`, `classic_member` and `connect_assignment`."""
+"""The tables `classic_generation`, `classic_member`, `connect_assignment` and `group_migration`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from pyspark.sql.types import ArrayType, StructType
 
-from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment
+from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment, GroupMigration
 from kip848_records.tables.columns import (
     BIGINT,
     BINARY,
@@ -151,4 +151,37 @@ CONNECT_ASSIGNMENT: Final = TableSpec(
         Column("quarantine_reason", STRING, "Why its bytes do not parse; they are in classic_member"),
     ),
     row=ConnectAssignment,
+)
+
+GROUP_MIGRATION: Final = TableSpec(
+    "group_migration",
+    "Every conversion of a group id from one type of group to another, by the operation that wrote it",
+    ("cluster", "group_id", "incarnation", "partition", "offset"),
+    (
+        *GROUP,
+        PARTITION,
+        Column(
+            "direction",
+            STRING,
+            "upgrade: a consumer member joined a classic group with members; downgrade: the last consumer member left; "
+            "empty_replaced: a member of another type joined an Empty group",
+            required=True,
+        ),
+        Column("from_type", STRING, "Type of the group before: classic, consumer or streams", required=True),
+        Column("to_type", STRING, "Type of the group after", required=True),
+        Column("at", TIMESTAMP, "When it was converted (UTC)"),
+        Column(
+            "offset", BIGINT, "Offset of its record of type 2: the tombstone, or the new classic group", required=True
+        ),
+        Column("epoch", INT, "Upgrade, downgrade: the generation and epoch that both have; else the first new one"),
+        Column("converted", INT, "Members that were converted", required=True),
+        Column(
+            "mixed_until",
+            TIMESTAMP,
+            "Upgrade: when no member used the classic protocol any more, or the group ended (UTC); null: still mixed",
+        ),
+        Column("history", HISTORY.type, "observed; left_censored: its operation may lack records", required=True),
+    ),
+    row=GroupMigration,
+    ended_at="CASE WHEN direction <> 'upgrade' OR mixed_until IS NOT NULL THEN coalesce(mixed_until, at) END",
 )

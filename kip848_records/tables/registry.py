@@ -6,7 +6,7 @@ from typing import Final
 
 from kip848_records.tables.anomaly import ANOMALY
 from kip848_records.tables.audit_runs import AUDIT_RUNS
-from kip848_records.tables.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT
+from kip848_records.tables.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION
 from kip848_records.tables.epoch_timeline import EPOCH_TIMELINE
 from kip848_records.tables.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
 from kip848_records.tables.latest_state import LATEST_STATE
@@ -29,7 +29,7 @@ REPLAYED: Final = {
         *(EPOCH_TIMELINE, REBALANCE_LAG, PARTITION_HANDOVER, REBALANCE, GROUP_STATE_TIMELINE, GROUP_STATE),
         *(TASK_HANDOVER, OWNERSHIP, SHARE_PARTITION_STATE),
         *(MEMBERSHIP, MEMBER_STATE_TIMELINE, REGEX_RESOLUTION, ANOMALY),
-        *(CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT),
+        *(CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION),
         *(LATEST_STATE, QUARANTINE, UNKNOWN_RECORD),
     )
 }

@@ -1,9 +1,12 @@
 """Classic groups: what the replay makes of real brokers' logs, and what an admin client saw at the same moments."""
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
 from tests.replay.classic_logs import admin_answers, batch_of, chosen, rows_of, tables, tables_of
+from tests.replay.stories import Story
 
 NUMBERS = ("incarnation", "generation", "offset", "cause", "mode", "rounds", "join_ms", "sync_ms", "moved", "units")
 
@@ -191,3 +194,75 @@ def test_a_group_says_whether_it_can_be_upgraded() -> None:
     columns = ("protocol_type", "protocol", "upgradable")
     assert rows_of("group-kinds", "group_state", "coop", *columns) == [("consumer", "cooperative-sticky", True)]
     assert rows_of("connect", "group_state", "connect-cluster", *columns) == [("connect", "sessioned", False)]
+
+
+def test_migrations() -> None:
+    columns = ("direction", "from_type", "to_type", "offset", "epoch", "converted", "mixed_until", "history")
+    assert rows_of("kafka-4.3.1-all-types", "group_migration", "g-upgrade", *columns) == [
+        ("upgrade", "classic", "consumer", 1379, 1, 1, 1_795_247_812_876, "observed")
+    ]
+    rows = rows_of("group-kinds", "group_migration", "mig", "incarnation", *columns)
+    assert [row[:3] for row in rows] == [(0, "upgrade", "classic"), (1, "downgrade", "consumer")]
+    assert [row[4:7] for row in rows] == [(*rows[0][4:5], 3, 2), (1615, 10, 1)]
+
+
+def told(log: str, table: str) -> list[Any]:
+    """The rows of a story."""
+    return Story("", log).replay()[table]
+
+
+def test_an_empty_group_is_replaced_by_one_of_another_type() -> None:
+    log = """
+        10: 5 a, 3 1
+        20: 8 a x, 7 a x, 5 a x, 3 2
+        30: 6 x, 3 x, 2 0/0
+        40: 2 1/a
+        50: 2 2/0
+        60: 2 x, 5 b, 3 2, 7 b, 6 2, 8 b 2
+    """
+    rows = told(log, "GroupMigration")
+    assert [(row.direction, row.from_type, row.to_type, row.incarnation, row.epoch) for row in rows] == [
+        ("empty_replaced", "consumer", "classic", 1, 0),
+        ("empty_replaced", "classic", "consumer", 1, 2),
+    ]
+    generations = told(log, "ClassicGeneration")
+    assert [(row.cause, row.ended_by) for row in generations] == [
+        ("created", "next_generation"),
+        ("member_joined", "emptied"),
+        ("emptied", "replaced"),
+    ]
+
+
+def test_two_records_of_one_time_are_two_generations() -> None:
+    rows = told("10: 2 1/a, 2 2/a+b, 2 3/0, 2 x, 2 1/c", "ClassicGeneration")
+    assert [(row.incarnation, row.generation, row.cause, row.ended_by) for row in rows] == [
+        (0, 1, "member_joined", "next_generation"),
+        (0, 2, "member_joined", "emptied"),
+        (0, 3, "emptied", "deleted"),
+        (1, 1, "member_joined", None),
+    ]
+
+
+def test_rounds_that_were_given_up_and_members_that_changed() -> None:
+    rows = told("10: 2 1/a@i+b\n20: 2 4/x@i+c\n30: 2 5/x@i+c", "ClassicGeneration")
+    assert [(row.rounds, row.cause, row.joined, row.left) for row in rows] == [
+        (None, "member_joined", ("b", "i"), ()),
+        (3, "members_changed", ("c",), ("b",)),
+        (1, "unknown", (), ()),
+    ]
+
+
+def test_payloads_that_do_not_parse_are_kept() -> None:
+    batch = batch_of("kafka-4.3.1")
+    rows = [row for row in batch.to_pylist() if row["group_id"] == "classic"]
+    # The version of the first member's assignment is followed by the number of topics: -1 is none.
+    good = bytes.fromhex("0000000000010006") + b"orders"
+    assert any(good in row["value"] for row in rows)
+    for row in rows:
+        row["value"] = row["value"].replace(good, bytes.fromhex("0000ffffffff0006") + b"orders")
+    found = tables_of(pa.RecordBatch.from_pylist(rows, batch.schema))
+    generations = chosen(found["classic_generation"], "classic", "generation", "units", "mode", "moved", "sync_ms")
+    assert generations[1:] == [(n, None, None, None, sync_ms) for n, sync_ms in ((1, 16), (2, 3), (3, 4))]
+    members = chosen(found["classic_member"], "classic", "assigned", "assignment", "topics")
+    assert all(assigned is None and payload for assigned, payload, _ in members)
+    assert {tuple(topics) for *_, topics in members} == {("orders",)}
