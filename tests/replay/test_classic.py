@@ -266,3 +266,20 @@ def test_payloads_that_do_not_parse_are_kept() -> None:
     members = chosen(found["classic_member"], "classic", "assigned", "assignment", "topics")
     assert all(assigned is None and payload for assigned, payload, _ in members)
     assert {tuple(topics) for *_, topics in members} == {("orders",)}
+
+
+def test_what_compares_with_a_record_before_the_history_is_complete_is_not_told() -> None:
+    batch = batch_of("kafka-4.3.1")
+    kept = [row for row in batch.to_pylist() if row["group_id"] == "classic"][-2:]
+    found = tables_of(pa.RecordBatch.from_pylist(kept, batch.schema), complete_from=50)
+    assert chosen(found["classic_generation"], "classic", *NUMBERS, "joined", "history")[-1] == (
+        *(0, 3, 87, "unknown", "unknown", None, None, 4, None, 12, None),
+        "left_censored",
+    )
+    columns = ("causes", "members_before", "started_empty", "members", "partitions_moved", "duration_ms", "history")
+    assert chosen(found["rebalance"], "classic", *columns)[-1] == (
+        *(["unknown"], None, None, 3, None, 4),
+        "left_censored",
+    )
+    handovers = chosen(found["partition_handover"], "classic", "history")
+    assert handovers == [("left_censored",)] * 6
