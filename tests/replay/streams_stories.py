@@ -397,7 +397,11 @@ STORIES = (
             "0 classic a joined at 10 (1), left at 20 (2)",
             "0 streams b joined at 40 (2), right_censored",
         ),
-        rebalances=("2 topology_initialized, 40 to 40 converged, 0 to 1 members, - moved",),
+        rebalances=(
+            "classic 1 member_joined by a, - to 10 converged, 0 to 1 members, - moved",
+            "classic 2 emptied, - to 20 emptied, 1 to 1 members, - moved",
+            "2 topology_initialized, 40 to 40 converged, 0 to 1 members, - moved",
+        ),
         anomalies=(),
         last="streams Stable 2/2, 1 members since 40",
     ),
