@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from kip848_records.log.runs import PartitionRead, RunInfo
     from kip848_records.log.table import Knowledge, LogTable
 
-_DELETES_GROUP: Final = tuple(
-    key_type for key_type, (_, role) in ROLES.items() if role in {Role.GROUP_EPOCH, Role.CLASSIC_GROUP}
-)
+_GROUP_EPOCHS: Final = tuple(key_type for key_type, (_, role) in ROLES.items() if role == Role.GROUP_EPOCH)
+_CLASSIC_GROUPS: Final = tuple(key_type for key_type, (_, role) in ROLES.items() if role == Role.CLASSIC_GROUP)
 
 
 def ended_before(table: str, ms: int) -> str | None:
@@ -70,19 +69,32 @@ def prunable(log: LogTable, knowledge: Knowledge, since_ms: int) -> tuple[DataFr
     limits = log.spark.createDataFrame(list(kept_from.items()), "partition int, kept_from bigint")
     old = rows.join(F.broadcast(limits), "partition").where("offset < kept_from")
     last_values = last_of_keys(old.where("key IS NOT NULL")).where("value IS NOT NULL").select("partition", "offset")
-    is_deletion = key_of_types(_DELETES_GROUP) & F.col("value").isNull()
     probes = [
         (partition, read.compaction_probe) for partition, read in before.items() if read.compaction_probe is not None
     ]
     probed = log.spark.createDataFrame(probes, "partition int, offset bigint")
     gone = (
-        old.where(~is_deletion)
+        old.join(_deletions(old), ["partition", "offset"], "left_anti")
         .join(F.broadcast(probed), ["partition", "offset"], "left_anti")
         .join(last_values, ["partition", "offset"], "left_anti")
         .join(_open_groups(log), "group_id", "left_anti")
         .join(log.read("quarantine").select("partition", "offset"), ["partition", "offset"], "left_anti")
     )
     return gone.select("run", "partition", "offset"), info, reads
+
+
+def _deletions(rows: DataFrame) -> DataFrame:
+    """Return ``partition, offset`` of the records that deleted a group, and so ended an incarnation.
+
+    A classic group that is converted has a tombstone, too: a record of the other type follows it at once.
+    """
+    place = ["partition", "offset"]
+    tombstones = rows.where(F.col("value").isNull())
+    others = rows.where(F.col("value").isNotNull() & ~key_of_types(_CLASSIC_GROUPS))
+    followers = others.select("partition", (F.col("offset") - 1).alias("offset"), "group_id", "timestamp")
+    classic = tombstones.where(key_of_types(_CLASSIC_GROUPS))
+    deleted = classic.join(followers, [*place, "group_id", "timestamp"], "left_anti")
+    return tombstones.where(key_of_types(_GROUP_EPOCHS)).select(*place).union(deleted.select(*place))
 
 
 def _open_groups(log: LogTable) -> DataFrame:

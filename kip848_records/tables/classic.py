@@ -183,5 +183,5 @@ GROUP_MIGRATION: Final = TableSpec(
         Column("history", HISTORY.type, "observed; left_censored: its operation may lack records", required=True),
     ),
     row=GroupMigration,
-    ended_at="CASE WHEN direction <> 'upgrade' OR mixed_until IS NOT NULL THEN coalesce(mixed_until, at) END",
+    ended_at="CASE WHEN direction <> 'upgrade' OR mixed_until IS NOT NULL THEN coalesce(mixed_until, `at`) END",
 )

@@ -91,14 +91,24 @@ def gone_of(rows, since, kept_groups):
         start = min((row["offset"] for row in here if row["timestamp"] >= since), default=read["until_offset"])
         old = [row for row in here if row["offset"] < start]
         last = {row["key"]: row["offset"] for row in old}
+        at = {row["offset"]: row for row in old}
         for row in old:
             is_last = last[row["key"]] == row["offset"] and row["value"] is not None
-            is_deletion = row["key"][:2] == bytes([0, 3]) and row["value"] is None
+            is_deletion = row["value"] is None and deletes_group(row, at.get(row["offset"] + 1))
             if row["group_id"] not in kept_groups and not (
                 is_last or is_deletion or row["offset"] == read["compaction_probe"]
             ):
                 gone.add((partition, row["offset"]))
     return gone
+
+
+def deletes_group(tombstone, following):
+    """Whether a tombstone ended an incarnation: that of a classic group does not if another type takes its place."""
+    if tombstone["key"][:2] != bytes([0, 2]):
+        return tombstone["key"][:2] == bytes([0, 3])
+    is_conversion = following is not None and following["value"] is not None
+    same = ("group_id", "timestamp")
+    return not (is_conversion and all(following[name] == tombstone[name] for name in same))
 
 
 def open_groups(tables):
