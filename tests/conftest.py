@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from kip848_records.session import get_session
@@ -26,6 +27,11 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSer
 # Thousands of small queries pay more for Java code made for each than they gain from it. What runs by spark-submit, and
 # so a user's whole audit, is tested with that code.
 _INTERPRETED = "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN"
+
+
+# An example may take long on a busy machine.
+hypothesis.settings.register_profile("no deadline", deadline=None)
+hypothesis.settings.load_profile("no deadline")
 
 
 def pytest_generate_tests(metafunc):

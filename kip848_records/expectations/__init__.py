@@ -18,6 +18,9 @@ _NAMES: Final = (
     *("group_stable", "rebalance_time", "rebalance_time_p95", "revocation_time", "awaited_partition_free"),
     *("unowned_time", "epochs_per_hour", "superseded_epochs", "static_member_away", "regex_flaps", "mixed_protocols"),
     *("one_owner", "epoch_order", "epochs_grow", "target_covers_topics", "names_or_regex", "assignor_versions"),
+    *("generations_per_hour", "aborted_rounds", "sync_time", "eager_rebalances", "downgraded"),
+    *("connect_task_running", "connect_delay", "connect_config_lag", "connect_balance"),
+    *("streams_ready", "share_initialized"),
     *("group_in_its_partition", "operation_size", "loadable_records", "audit_is_recent"),
 )
 

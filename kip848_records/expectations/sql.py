@@ -32,6 +32,7 @@ WITH_GROUPS: Final = frozenset(
         *("group_state", "group_state_timeline", "epoch_timeline", "rebalance", "rebalance_lag", "partition_handover"),
         *("membership", "member_state_timeline", "regex_resolution", "anomaly", "latest_state"),
         *("classic_generation", "classic_member", "connect_assignment", "group_migration"),
+        *("ownership", "share_partition_state", "task_handover"),
     }
 )
 """The tables that have the column `group_id` in each audit."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.member import AWAY_STATE, BEHIND, RECONCILED, REVOKING, UNKNOWN, WAITING
-from kip848_records.terminal import count_text, duration_text
+from kip848_records.terminal import count_text, duration_text, time_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ FREE_PARTITION: Final = "free_partition"
 WAITING_FOR_ASSIGNMENT: Final = "waiting_for_assignment"
 MIXED_PROTOCOLS: Final = "mixed_protocols"
 JOIN_LEAVE_STORM: Final = "join_leave_storm"
+NOT_READY: Final = "not_ready"
+WORKER_DELAY: Final = "worker_delay"
+NEXT_ROUND: Final = "next_round"
 NO_EVIDENCE: Final = "no_evidence"
 PATTERNS: Final = (
     SLOW_REVOCATION,
@@ -32,6 +35,9 @@ PATTERNS: Final = (
     WAITING_FOR_ASSIGNMENT,
     MIXED_PROTOCOLS,
     JOIN_LEAVE_STORM,
+    NOT_READY,
+    WORKER_DELAY,
+    NEXT_ROUND,
     NO_EVIDENCE,
 )
 
@@ -71,7 +77,8 @@ class Advice(NamedTuple):
 def advise(rebalance: Any, members: Mapping[str, MemberNow] | None = None) -> Advice:  # noqa: ANN401 - a row of any engine
     """Return what holds an open rebalance up, and what to do.
 
-    `rebalance`: a row of `rebalance` with ``assigning_ms, duration_ms, epochs, blockers``; its blockers are dicts.
+    `rebalance`: a row of `rebalance` with ``group_type, assigning_ms, not_ready_ms, delay_ms, expected_ms, duration_ms,
+    epochs, blockers``; its blockers are dicts.
     `members`: the group's members at capture by their ids; a blocker that is not among them has left. Without them the
     blockers' `last_state` counts, and may be of a member that has left since.
     """
@@ -83,9 +90,20 @@ def advise(rebalance: Any, members: Mapping[str, MemberNow] | None = None) -> Ad
         return _storm(rebalance)
     if worst is not None:
         return _of_member(worst, _now(worst, members))
+    if (rebalance.not_ready_ms or 0) > (rebalance.assigning_ms or 0):
+        return _not_ready(rebalance.not_ready_ms)
     if rebalance.assigning_ms:
         return _assigning(rebalance.assigning_ms)
-    return no_evidence()
+    if rebalance.delay_ms:
+        return _delayed(rebalance.delay_ms, rebalance.expected_ms)
+    return next_round() if rebalance.group_type == "classic" else no_evidence()
+
+
+def next_round() -> Advice:
+    """Return the advice for a classic group or a Connect cluster whose last generation needs another one."""
+    sentence = "The last generation took partitions or tasks from their owners, and the next one has not assigned them"
+    then = "Check that every member polls: the group waits until all have joined again"
+    return Advice(NEXT_ROUND, None, None, sentence, then)
 
 
 def no_evidence() -> Advice:
@@ -167,6 +185,20 @@ def _assigning(assigning_ms: int) -> Advice:
     sentence = f"The group waits for a new target assignment; it has waited{_for(assigning_ms)} in this rebalance"
     then = "Look for assignor errors in the log of the broker that coordinates the group"
     return Advice(WAITING_FOR_ASSIGNMENT, None, None, sentence, then)
+
+
+def _not_ready(not_ready_ms: int) -> Advice:
+    lasted = f"NotReady{_for(not_ready_ms)} in this rebalance"
+    sentence = f"The broker has not validated the topology; the group was {lasted}"
+    then = "Create the missing source topic: the application's log names it"
+    return Advice(NOT_READY, None, None, sentence, then)
+
+
+def _delayed(delay_ms: int, expected_ms: int | None) -> Advice:
+    sentence = f"A worker is gone; the leader does not assign its connectors and tasks to others{_for(delay_ms)}"
+    when = f"before {time_text(expected_ms)}" if expected_ms is not None else "in that time"
+    then = f"Start the worker again {when}; otherwise the leader assigns its tasks to the others"
+    return Advice(WORKER_DELAY, None, None, sentence, then)
 
 
 def _storm(rebalance: Any) -> Advice:  # noqa: ANN401

@@ -11,12 +11,19 @@ from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.results import Result
 from kip848_records.queries.duck import DuckTables
 from kip848_records.simulate.broker.cluster import uuid_of
-from tests import dumped_tables
-from tests.expectations import convergence_cases, early_cases, invariants_cases, members_cases, records_cases
+from tests import dumped_tables, made_tables
+from tests.expectations import (
+    convergence_cases,
+    early_cases,
+    invariants_cases,
+    kinds_cases,
+    members_cases,
+    records_cases,
+)
 from tests.expectations.logs import END, PASS, VIOLATION, dump
 
 CASES = [*convergence_cases.CASES, *members_cases.CASES, *invariants_cases.CASES, *records_cases.CASES]
-CLUSTER, EARLY = "cases", "early"
+CLUSTER, EARLY, KINDS = "cases", "early", "kinds"
 CAPTURED_AT = datetime.fromtimestamp(END / 1000, timezone.utc)
 TOPICS = {uuid_of("topic", 0, name): name for name in ("orders", "payments")}
 CONFIG = """
@@ -32,6 +39,8 @@ superseded_epochs = { max_percent = 50, min_epochs = 5 }
 static_member_away.max_seconds = 20
 regex_flaps.max_flaps = 2
 mixed_protocols.max_seconds = 60
+generations_per_hour.max_rebalances = 3
+eager_rebalances.max_rebalances = 3
 operation_size = { max_bytes = 5000, warn_percent = 75 }
 """
 
@@ -62,6 +71,15 @@ def audited(tmp_path_factory):
     dumped_tables.write(out, CLUSTER, rows, CAPTURED_AT, topics=TOPICS)
     dumped_tables.write(out, EARLY, early_cases.rows(), CAPTURED_AT, dialect=early_cases.DIALECT)
     return out, partitions
+
+
+@pytest.fixture(scope="session")
+def kinds(tmp_path_factory):
+    """The folder of the made-up tables about single kinds of groups, in the cluster `KINDS`."""
+    out = tmp_path_factory.mktemp("kinds")
+    run = {"run": 1, "captured_at": CAPTURED_AT}
+    made_tables.write(out, KINDS, audit_runs=[run], partition_history=[], **kinds_cases.tables())
+    return out
 
 
 @pytest.fixture(scope="session")

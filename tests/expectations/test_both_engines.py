@@ -9,10 +9,12 @@ import pytest
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.spark import SparkTables
-from tests.expectations.conftest import CLUSTER, EARLY
+from tests.expectations.conftest import CLUSTER, EARLY, KINDS
 from tests.expectations.evaluated import evaluated
+from tests.expectations.kinds_cases import CASES
 from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
 
+OF_KINDS = {case.rule for case in CASES}
 OF_DRAFTS = ("names_or_regex", "assignor_versions")
 # What all groups share, and so has one verdict, or what the logs of the cases have no other verdict of.
 SOME_VERDICTS = {"audit_is_recent": {PASS}, "group_in_its_partition": {UNKNOWN}}
@@ -35,9 +37,12 @@ def zone(name, classic):
 
 
 @pytest.fixture(scope="session")
-def engines(audited, classic):
+def engines(audited, kinds, classic):
+    """Both engines over the tables of each cluster."""
     out, _ = audited
-    return DuckTables(str(out)), SparkTables(classic, str(out))
+    of_cases = DuckTables(str(out)), SparkTables(classic, str(out))
+    of_kinds = DuckTables(str(kinds)), SparkTables(classic, str(kinds))
+    return {CLUSTER: of_cases, EARLY: of_cases, KINDS: of_kinds}
 
 
 @pytest.mark.parametrize("expectation", EXPECTATIONS, ids=[each.name for each in EXPECTATIONS])
@@ -45,13 +50,13 @@ def test_an_expectation(engines, classic, settings, expectation):
     setting = settings[expectation.name]
     patterns = {"*c*e*": replace(setting, severity="warn"), "?x!*": setting}
     setting = replace(setting, severity="error", groups=patterns)
-    cluster = EARLY if expectation.name in OF_DRAFTS else CLUSTER
+    cluster = EARLY if expectation.name in OF_DRAFTS else KINDS if expectation.name in OF_KINDS else CLUSTER
 
     def rows(tables, name):
         with zone(name, classic):
             return [tuple(row) for row in evaluated(tables, expectation, setting, cluster=cluster)]
 
-    duck, spark = engines
+    duck, spark = engines[cluster]
     found = rows(duck, "UTC")
     assert rows(duck, "Asia/Tokyo") == found
     # A job of Spark takes longer: it is asked where the zone would show.

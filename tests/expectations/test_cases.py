@@ -5,6 +5,7 @@ import pytest
 from kip848_records.expectations import EXPECTATIONS
 from tests.expectations.conftest import CASES
 from tests.expectations.early_cases import CASES as EARLY_CASES
+from tests.expectations.kinds_cases import CASES as KINDS_CASES
 from tests.expectations.logs import PASS, UNKNOWN, VIOLATION, line
 
 
@@ -30,6 +31,7 @@ def test_what_becomes_of_a_group(checked, case):
 def test_every_expectation_has_all_three():
     shown = {(case.rule, case.verdict) for case in CASES}
     shown |= {(rule, verdict) for (rule, _), (verdict, *_) in EARLY_CASES.items()}
+    shown |= {(case.rule, case.verdict) for case in KINDS_CASES}
     # Groups in their partitions: see test_partitions.
     assert {(each.name, verdict) for each in EXPECTATIONS for verdict in (PASS, VIOLATION, UNKNOWN)} - shown == {
         # Whether an audit is recent: see test_rules.

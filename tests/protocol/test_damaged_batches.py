@@ -5,7 +5,7 @@ import struct
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kip848_records.protocol.segments.faults import Fault
@@ -200,7 +200,6 @@ def test_a_foreign_file_is_named(data: bytes):
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_any_damage_gives_rows_or_a_segment_error(data: st.DataObject):
     whole = (
         plain_batch(0) + plain_batch(3, codec="zstd") + write_marker(6, 1, "commit") + plain_batch(7, codec="snappy")

@@ -32,7 +32,7 @@ def columns(kind, value):
 
 
 @pytest.mark.parametrize("layout", MESSAGE_LAYOUTS, ids=MESSAGE_LAYOUTS.values())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_values(layout, data):
     drawn = data.draw(st.lists(messages(layout), min_size=1, max_size=12))
@@ -48,7 +48,7 @@ def test_values(layout, data):
     RECORDS_OF_DIALECTS.items(),
     ids=[f"{dialect.name}-{record.name}-{record.key_type}" for record, dialect in RECORDS_OF_DIALECTS.items()],
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_keys(record, dialect, data):
     drawn = data.draw(st.lists(messages(record.key_layout), min_size=1, max_size=12))

@@ -4,7 +4,7 @@ import struct
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kip848_records.protocol.segments import record_fields
@@ -117,7 +117,6 @@ def test_a_snappy_block_that_claims_too_much_allocates_nothing(claim: int):
 
 
 @given(st.binary(max_size=300), st.integers(-1, 40), st.sampled_from([1, 3, 1000]), st.integers(0, 7))
-@settings(deadline=None)
 def test_any_bytes_under_a_right_crc_leave_the_neighbours_alone(body: bytes, count: int, few_batches: int, codec: int):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(record_fields, "FEW_BATCHES", few_batches)
@@ -126,7 +125,6 @@ def test_any_bytes_under_a_right_crc_leave_the_neighbours_alone(body: bytes, cou
 
 
 @given(st.data(), st.sampled_from(CODECS))
-@settings(deadline=None)
 def test_any_changed_bytes_under_a_right_crc_leave_the_neighbours_alone(data: st.DataObject, codec: str):
     with_headers = [Record(at, at, b"k", b"v" * at, ((b"h", None),)) for at in range(3, 13)]
     checked = bytearray(write_batch(with_headers, codec=codec)[21:])

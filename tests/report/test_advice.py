@@ -21,6 +21,7 @@ def blocker(member="m1", **columns):
 
 def rebalance(*blockers, **columns):
     row = {"assigning_ms": 0, "duration_ms": 24 * MINUTE, "epochs": 1, "causes": ["member_joined"]}
+    row |= {"group_type": "consumer", "not_ready_ms": None, "delay_ms": None, "expected_ms": None}
     return SimpleNamespace(**row | {"blockers": list(blockers)} | columns)
 
 
@@ -56,6 +57,15 @@ def test_a_blocker_that_left_or_reconciled_is_none():
     assert advise(row, {"done": MemberNow("reconciled"), "still": MemberNow("behind", 1_000)}).member_id == "still"
     assert advise(row, {"done": MemberNow("reconciled")}).pattern == "no_evidence"
     assert advise(rebalance(assigning_ms=9_000)).pattern == "waiting_for_assignment"
+
+
+def test_other_kinds_of_groups_wait_for_a_topology_a_worker_or_the_next_round():
+    assert advise(rebalance(group_type="streams", not_ready_ms=9_000, assigning_ms=2_000)).pattern == "not_ready"
+    delayed = advise(rebalance(group_type="classic", delay_ms=8_000, expected_ms=0))
+    assert delayed.pattern == "worker_delay"
+    assert delayed.sentence.endswith("to others for 8 s")
+    assert delayed.next.startswith("Start the worker again before 1970-01-01 00:00:00.000 UTC;")
+    assert advise(rebalance(group_type="classic")).pattern == "next_round"
 
 
 def test_many_epochs_are_a_storm_unless_one_member_was_late_throughout():

@@ -74,6 +74,10 @@ SELECT
                 ELSE ''
             END
         )
+        WHEN coalesce(not_ready_ms, 0) > coalesce(assigning_ms, 0) THEN concat(
+            'The broker has not validated the topology; the group was NotReady', lasting(not_ready_ms),
+            ' in this rebalance'
+        )
         WHEN assigning_ms > 0 THEN concat(
             'The group waits for a new target assignment; it has waited', lasting(assigning_ms), ' in this rebalance'
         )

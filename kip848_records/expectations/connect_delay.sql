@@ -1,0 +1,57 @@
+-- name = "connect_delay"
+-- sentence = "Connect delays the tasks of a lost worker for at most max_seconds, and no worker is lost twice in a row"
+-- severity = "warn"
+-- [limits.max_seconds]
+-- default = 300
+-- unit = "seconds"
+-- reason = "Connect's own default (scheduled.rebalance.max.delay.ms)."
+
+WITH workers AS (
+    SELECT partition, group_id, incarnation, generation, worker_url, max(delay_ms) AS delay_ms
+    FROM connect_assignment
+    GROUP BY partition, group_id, incarnation, generation, worker_url
+), generations AS (
+    SELECT
+        partition, group_id, incarnation, generation, delay_ms,
+        lead(generation) OVER (PARTITION BY partition, group_id, incarnation ORDER BY generation) AS next_generation,
+        lead(delay_ms) OVER (PARTITION BY partition, group_id, incarnation ORDER BY generation) AS next_delay_ms
+    FROM (
+        SELECT partition, group_id, incarnation, generation, max(delay_ms) AS delay_ms
+        FROM workers
+        GROUP BY partition, group_id, incarnation, generation
+    ) AS delays
+), lost AS (
+    SELECT
+        workers.partition, workers.group_id, workers.incarnation, generations.next_generation AS generation,
+        workers.worker_url
+    FROM workers
+    JOIN generations
+        ON generations.partition = workers.partition AND generations.group_id = workers.group_id
+        AND generations.incarnation = workers.incarnation AND generations.generation = workers.generation
+    LEFT JOIN workers AS later
+        ON later.partition = workers.partition AND later.group_id = workers.group_id
+        AND later.incarnation = workers.incarnation AND later.generation = generations.next_generation
+        AND later.worker_url = workers.worker_url
+    WHERE next_delay_ms > 0 AND later.worker_url IS NULL
+), repeated AS (
+    SELECT
+        lost.*,
+        lag(worker_url) OVER (
+            PARTITION BY partition, group_id, incarnation ORDER BY generation, worker_url
+        ) AS lost_before
+    FROM lost
+)
+SELECT
+    verdict(delay_ms > max_seconds * 1000 OR coalesce(worker_url = lost_before, false), true) AS verdict,
+    CAST(NULL AS string) AS severity,
+    generations.group_id, generations.generation AS group_epoch, CAST(NULL AS string) AS member_id,
+    generations.partition, CAST(NULL AS bigint) AS offset,
+    CASE WHEN worker_url = lost_before
+        THEN concat('expected other workers to be lost after ', text(worker_url), ', it was lost twice in a row')
+        ELSE concat('expected a delay of at most ', max_seconds_text, ' s, seen ', text(seconds(delay_ms)), ' s')
+    END AS message
+FROM generations
+JOIN limits ON limits.group_id = generations.group_id
+LEFT JOIN repeated
+    ON repeated.partition = generations.partition AND repeated.group_id = generations.group_id
+    AND repeated.incarnation = generations.incarnation AND repeated.generation = generations.generation

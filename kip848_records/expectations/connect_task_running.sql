@@ -1,0 +1,31 @@
+-- name = "connect_task_running"
+-- sentence = "A connector or task is not without a worker for longer than max_seconds"
+-- severity = "error"
+-- [limits.max_seconds]
+-- default = 600
+-- unit = "seconds"
+-- reason = "Connect waits 5 minutes for a lost worker by default (scheduled.rebalance.max.delay.ms), and then assigns its tasks."
+
+-- The time until the delay ends is counted: the leader assigns the task at that time, not before.
+SELECT
+    verdict(lasted > max_seconds * 1000, history <> 'left_censored' AND lasted IS NOT NULL) AS verdict,
+    CAST(NULL AS string) AS severity,
+    group_id, epoch AS group_epoch, from_member AS member_id, partition, CAST(NULL AS bigint) AS offset,
+    concat(
+        'expected ', text(connector), CASE WHEN task = -1 THEN '' ELSE concat(' task ', text(task)) END,
+        ' to run again within ', max_seconds_text, ' s, ',
+        CASE WHEN status = 'open' THEN 'has had' ELSE 'had' END, ' no worker for ', at_least(lasted), ' (',
+        text(reason), ')'
+    ) AS message
+FROM (
+    SELECT
+        units.*, max_seconds, max_seconds_text,
+        CASE WHEN status = 'open' AND expected_at > CAST(:captured_at AS timestamp)
+            THEN ms_between(released_at, expected_at)
+            WHEN status = 'open' THEN age_ms(released_at)
+            ELSE unowned_ms
+        END AS lasted
+    FROM task_handover AS units
+    JOIN limits ON limits.group_id = units.group_id
+    WHERE connector IS NOT NULL AND status <> 'removed'
+) AS timed

@@ -1,0 +1,250 @@
+"""Rows of tables for the expectations about single kinds of groups; the replay has tests of its own."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from tests.expectations.logs import END, PASS, UNKNOWN, VIOLATION
+
+Tables = dict[str, list[dict[str, Any]]]
+
+_END = datetime.fromtimestamp(END / 1000, timezone.utc)
+
+
+@dataclass(frozen=True)
+class Made:
+    """The rows of one group by table, and the verdict of its expectation; `found` is a message of a violation."""
+
+    rule: str
+    case: str
+    verdict: str
+    tables: Tables
+    found: str | None = None
+
+    @property
+    def group(self) -> str:
+        return f"{self.rule}: {self.case}"
+
+    def __str__(self) -> str:
+        return self.group
+
+
+def ago(seconds: float) -> datetime:
+    return _END - timedelta(seconds=seconds)
+
+
+def _history(history: str) -> Tables:
+    return {"group_state_timeline": [{"from_at": ago(9000), "group_type": "classic", "history": history}]}
+
+
+def _generations(count: int, **columns: Any) -> Tables:
+    """Generations, one a minute."""
+    return {
+        "classic_generation": [
+            {
+                "generation": nth,
+                "offset": nth,
+                "cause": "member_joined",
+                "completed_at": ago(3000 - 60 * nth),
+                **columns,
+            }
+            for nth in range(1, count + 1)
+        ]
+    }
+
+
+def _workers(*generations: dict[str, dict[str, Any]]) -> Tables:
+    """The rows of workers, for each generation by their URLs."""
+    return {
+        "connect_assignment": [
+            {"generation": nth, "member_id": f"id of {url}", "worker_url": url, **columns}
+            for nth, workers in enumerate(generations, 1)
+            for url, columns in workers.items()
+        ]
+    }
+
+
+def _unit(**columns: Any) -> Tables:
+    unit = {"group_type": "classic", "connector": "sink", "task": 0, "from_member": "w", "reason": "worker_left"}
+    return {"task_handover": [{**unit, **columns}]}
+
+
+def _balance(outcome: str, *counts: int) -> Tables:
+    running = [
+        [{"connector": f"c{nth}", "tasks": list(range(count))}] if count else [] for nth, count in enumerate(counts)
+    ]
+    workers = {f"w{nth}": {"running": units} for nth, units in enumerate(running)}
+    rebalance = {"group_type": "classic", "first_epoch": 1, "last_epoch": 1, "outcome": outcome}
+    return {**_workers(workers), "rebalance": [rebalance]}
+
+
+def _not_ready(state: str, seconds: int) -> Tables:
+    return {
+        "group_state_timeline": [
+            {"from_at": ago(seconds), "group_type": "streams", "state": state, "history": "observed"}
+        ]
+    }
+
+
+def _initializing(from_at: datetime, to_at: datetime | None) -> Tables:
+    row = {"topic_id": "t", "topic": "orders", "state": "initializing", "from_at": from_at, "to_at": to_at}
+    return {"share_partition_state": [row]}
+
+
+_CURRENT, _BEHIND = {"config_offset": 9, "worker_config_offset": 9}, {"config_offset": 9, "worker_config_offset": 7}
+_DELAYED, _CALM = {"delay_ms": 8000}, {"delay_ms": 0}
+
+CASES = [
+    Made(
+        "generations_per_hour",
+        "many",
+        VIOLATION,
+        _generations(4),
+        "expected at most 3 rebalances in an hour, seen 4",
+    ),
+    Made("generations_per_hour", "few", PASS, {**_generations(3), **_history("observed")}),
+    Made(
+        "generations_per_hour",
+        "two rounds each",
+        PASS,
+        {
+            "classic_generation": [
+                *_generations(3)["classic_generation"],
+                *(
+                    {**row, "generation": row["generation"] + 10}
+                    for row in _generations(3, cause="follow_up")["classic_generation"]
+                ),
+            ],
+            **_history("observed"),
+        },
+    ),
+    Made("generations_per_hour", "compacted", UNKNOWN, {**_generations(2), **_history("left_censored")}),
+    Made(
+        "aborted_rounds",
+        "many",
+        VIOLATION,
+        _generations(1, rounds=8),
+        "expected at most 5 generations without an assignment before this one, seen 7",
+    ),
+    Made("aborted_rounds", "few", PASS, _generations(1, rounds=6)),
+    Made("aborted_rounds", "unseen", UNKNOWN, _generations(1)),
+    Made(
+        "sync_time",
+        "slow",
+        VIOLATION,
+        _generations(1, sync_ms=12_500, leader="ann"),
+        "expected the assignment within 10 s, leader ann took 12.5 s",
+    ),
+    Made("sync_time", "quick", PASS, _generations(1, sync_ms=10_000)),
+    Made("sync_time", "unseen", UNKNOWN, _generations(1)),
+    Made(
+        "eager_rebalances",
+        "many",
+        VIOLATION,
+        {
+            **_generations(4, mode="eager", protocol_type="consumer", units=51),
+            "group_state": [{"group_type": "classic", "upgradable": True}],
+        },
+        "expected at most 3 rebalances that stop all partitions in an hour, seen 4 of 51 partitions; "
+        "the group can be upgraded to the consumer protocol",
+    ),
+    Made("eager_rebalances", "few", PASS, _generations(3, mode="eager", protocol_type="consumer", units=51)),
+    Made(
+        "eager_rebalances", "no evidence", UNKNOWN, _generations(4, mode="unknown", protocol_type="consumer", units=51)
+    ),
+    Made(
+        "connect_task_running",
+        "long",
+        VIOLATION,
+        _unit(status="open", released_at=ago(700), history="right_censored"),
+        "expected sink task 0 to run again within 600 s, has had no worker for ≥ 11 min 40 s (worker_left)",
+    ),
+    Made(
+        "connect_task_running",
+        "will be long",
+        VIOLATION,
+        _unit(status="open", released_at=ago(10), expected_at=ago(-3590), history="right_censored"),
+        "expected sink task 0 to run again within 600 s, has had no worker for ≥ 1 h (worker_left)",
+    ),
+    Made("connect_task_running", "short", PASS, _unit(status="acquired", unowned_ms=600_000, history="observed")),
+    Made(
+        "connect_task_running", "cleaned", UNKNOWN, _unit(status="open", released_at=ago(700), history="left_censored")
+    ),
+    Made(
+        "connect_delay",
+        "long",
+        VIOLATION,
+        _workers({"w": {"delay_ms": 400_000}}),
+        "expected a delay of at most 300 s, seen 400 s",
+    ),
+    Made(
+        "connect_delay",
+        "twice",
+        VIOLATION,
+        _workers({"v": _CALM, "w": _CALM}, {"v": _DELAYED}, {"v": _CALM, "w": _CALM}, {"v": _DELAYED}),
+        "expected other workers to be lost after w, it was lost twice in a row",
+    ),
+    Made(
+        "connect_delay",
+        "two workers",
+        PASS,
+        _workers({"v": _CALM, "w": _CALM}, {"v": _DELAYED}, {"v": _CALM, "w": _CALM}, {"w": _DELAYED}),
+    ),
+    Made("connect_delay", "unread", UNKNOWN, _workers({"w": {"delay_ms": None}})),
+    Made(
+        "connect_config_lag",
+        "twice",
+        VIOLATION,
+        _workers({"w": _BEHIND}, {"w": _BEHIND}),
+        "expected worker w to have read the configuration to offset 9, it joined with 7 after it was behind in the "
+        "generation before",
+    ),
+    Made("connect_config_lag", "once", PASS, _workers({"w": _CURRENT}, {"w": _BEHIND}, {"w": _CURRENT})),
+    Made("connect_config_lag", "unread", UNKNOWN, _workers({"w": {}})),
+    Made(
+        "connect_balance",
+        "uneven",
+        VIOLATION,
+        _balance("converged", 1, 6),
+        "expected workers to differ by at most 20 % of 7 units, seen 1 to 6",
+    ),
+    Made("connect_balance", "even", PASS, _balance("converged", 0, 1)),
+    Made("connect_balance", "ongoing", UNKNOWN, _balance("open", 1, 6)),
+    Made(
+        "streams_ready",
+        "not",
+        VIOLATION,
+        _not_ready("NotReady", 301),
+        "expected the topology to be validated within 300 s, NotReady for ≥ 5 min 1 s",
+    ),
+    Made("streams_ready", "soon", PASS, _not_ready("NotReady", 299)),
+    Made("streams_ready", "before 4.2", UNKNOWN, _not_ready("unknown", 301)),
+    Made(
+        "share_initialized",
+        "late",
+        VIOLATION,
+        _initializing(ago(301), None),
+        "expected orders to be initialized within 300 s, has been initializing for ≥ 5 min 1 s",
+    ),
+    Made("share_initialized", "soon", PASS, _initializing(ago(301), ago(2))),
+    Made("share_initialized", "two clocks", UNKNOWN, _initializing(ago(2), ago(3))),
+    Made(
+        "downgraded",
+        "rolled back",
+        VIOLATION,
+        {"group_migration": [{"direction": "downgrade", "epoch": 7, "at": ago(5), "offset": 3}]},
+        "expected the group to keep the consumer protocol, its last consumer member left",
+    ),
+    Made("downgraded", "never", PASS, _history("observed")),
+    Made("downgraded", "cleaned", UNKNOWN, _history("left_censored")),
+]
+
+
+def tables() -> Tables:
+    """The rows of all cases, each in the group of its case."""
+    found: Tables = defaultdict(list)
+    for case in CASES:
+        for name, rows in case.tables.items():
+            found[name] += [{**row, "group_id": case.group} for row in rows]
+    return found
