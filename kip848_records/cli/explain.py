@@ -45,7 +45,8 @@ def _run(arguments: Namespace) -> int:
         before_spark.check_tables(location)
         return get_session(reads=[location])
 
-    from kip848_records.report.explain import GroupHistory, explain
+    from kip848_records.report.explain import explain
+    from kip848_records.report.group_history import GroupHistory
 
     tables = open_tables(location, arguments.engine, session=session, note=print_note)
     print_parts(explain(GroupHistory(tables, arguments.group, arguments.cluster), arguments.epoch))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
@@ -12,8 +11,7 @@ from kip848_records.replay.coverage import CENSORED
 from kip848_records.replay.member import RECONCILED
 from kip848_records.replay.states import ASSIGNING, RECONCILING
 from kip848_records.report.advice import MemberNow, advise, client_text
-from kip848_records.report.sql import query
-from kip848_records.tables.errors import TablesError
+from kip848_records.report.kinds import kind_of_group
 from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, ranges_text, text_table, time_text
 from kip848_records.text import printable
 
@@ -22,64 +20,11 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from kip848_records.queries.tables import Parameter, Row, Tables
+    from kip848_records.queries.tables import Row
+    from kip848_records.report.group_history import GroupHistory, Incarnation
 
 _MEMBERS_SHOWN: Final = 100
 OPEN: Final = "open"
-
-
-class Incarnation(NamedTuple):
-    """One incarnation of a group in one partition of the log, from its first record to its deletion."""
-
-    partition: int
-    incarnation: int
-
-
-class GroupHistory:
-    """The rows of one group in the tables of an audit. Raises InputError if there is no such group.
-
-    A group that was deleted and created again has several incarnations. So has a group in two partitions, for example
-    after partitions were added to the topic. `incarnations` lists all of them in the order of their ends; one that
-    still exists comes last.
-    """
-
-    def __init__(self, tables: Tables, group_id: str, cluster: str | None) -> None:
-        self.group_id = group_id
-        self._tables = tables
-        found = tables.rows(query("incarnations"), group=group_id)
-        clusters = sorted({row.cluster for row in found})
-        if not clusters:
-            groups = [row.group_id for row in tables.rows(query("groups"), cluster)]
-            raise TablesError.no_such_group(group_id, tables.location, get_close_matches(group_id, groups))
-        if cluster is None and len(clusters) > 1:
-            raise TablesError.several_clusters(group_id, clusters)
-        if cluster is not None and cluster not in clusters:
-            raise TablesError.group_of_other_cluster(group_id, cluster, clusters)
-        self.cluster = clusters[0] if cluster is None else cluster
-        self.incarnations = [
-            Incarnation(row.partition, row.incarnation) for row in found if row.cluster == self.cluster
-        ]
-        captured = next(run.captured_at for run in tables.runs() if run.cluster == self.cluster)
-        self.captured_ms = None if captured is None else round(captured.timestamp() * 1000)
-
-    def rows(self, name: str, incarnation: Incarnation | None = None, **parameters: Parameter) -> list[Row]:
-        """Return the answer to a question about the group, or about one of its incarnations."""
-        selection = {} if incarnation is None else incarnation._asdict()
-        return self._tables.rows(query(name), self.cluster, group=self.group_id, **selection, **parameters)
-
-    def incarnation_with(self, epoch: int) -> Incarnation:
-        """Return the last incarnation with an epoch. Raises InputError if there is none."""
-        found = {
-            Incarnation(row.partition, row.incarnation) for row in self.rows("incarnations_with_epoch", epoch=epoch)
-        }
-        incarnations = [incarnation for incarnation in self.incarnations if incarnation in found]
-        if not incarnations:
-            raise TablesError.no_such_epoch(self.group_id, epoch)
-        return incarnations[-1]
-
-    def ago(self, millis: int | None) -> int | None:
-        """Return how long a time was before the capture."""
-        return None if millis is None or self.captured_ms is None else self.captured_ms - millis
 
 
 def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[RenderableType]:
@@ -99,8 +44,9 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
         yield from _answer(rebalances[0], members)
     yield from _waiting(group, members)
     yield from _incarnations(group, incarnation, epoch)
-    yield from _rebalances(group, incarnation, rebalances)
+    yield from _rebalances(rebalances)
     yield from _members(group, members)
+    yield from kind_of_group(group, incarnation)
 
 
 def members_by_id(members: Sequence[Row]) -> dict[str, MemberNow]:
@@ -159,7 +105,9 @@ def _answer(rebalance: Row, members: Sequence[Row]) -> Iterator[RenderableType]:
 def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> Iterator[RenderableType]:
     last = group.incarnations[-1]
     # If a group becomes a classic one, the coordinator writes the same records as for a deletion.
-    ended = f"It was deleted, or became a classic group, {count_text(last.incarnation, 'time')} before"
+    (state,) = group.rows("last_state", incarnation)
+    deleted = "deleted" if state.group_type in {"share", "streams"} else "deleted, or became a classic group,"
+    ended = f"It was {deleted} {count_text(last.incarnation, 'time')} before"
     if incarnation.partition == last.partition and incarnation != last:
         yield Text(f"\n{ended}: epoch {epoch} belongs to an earlier incarnation only")
     elif incarnation == last and last.incarnation:
@@ -170,11 +118,9 @@ def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | No
         )
 
 
-def _rebalances(group: GroupHistory, incarnation: Incarnation, rows: Sequence[Row]) -> Iterator[RenderableType]:
+def _rebalances(rows: Sequence[Row]) -> Iterator[RenderableType]:
     if not rows:
-        (last,) = group.rows("last_state", incarnation)
-        is_classic = last.group_type == "classic"
-        yield Text(f"\n{'It has no epochs: classic groups have none' if is_classic else 'The log has no epoch of it'}")
+        yield Text("\nThe log has no rebalance of it")
         return
     total = rows[0].total
     yield Text(f"\nRebalances{f', the last {len(rows)} of {total:,}' if total > len(rows) else ''}:")
@@ -196,7 +142,8 @@ def _rebalances(group: GroupHistory, incarnation: Incarnation, rows: Sequence[Ro
 
 
 def _total(row: Row) -> str:
-    return f"{'≥ ' if row.duration_ms is not None and row.outcome == OPEN else ''}{ms_text(row.duration_ms)}"
+    is_minimum = row.outcome == OPEN or row.duration_is_minimum
+    return f"{'≥ ' if row.duration_ms is not None and is_minimum else ''}{ms_text(row.duration_ms)}"
 
 
 def _members(group: GroupHistory, members: Sequence[Row]) -> Iterator[RenderableType]:

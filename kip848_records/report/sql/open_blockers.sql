@@ -5,7 +5,7 @@ FROM (
     FROM (
         SELECT group_id, partition, incarnation, began_offset, explode(blockers) AS blocker
         FROM rebalance
-        WHERE outcome = :open AND group_type <> 'classic'
+        WHERE outcome = :open
     ) AS exploded
 ) AS blockers
 JOIN (SELECT * FROM member_state_timeline WHERE to_at IS NULL) AS states

@@ -1,4 +1,5 @@
-SELECT group_id, partition, incarnation, began_offset, duration_ms, assigning_ms, epochs, causes, blockers
+SELECT group_id, partition, incarnation, began_offset, duration_ms, assigning_ms, not_ready_ms, group_type,
+    delay_ms, unix_millis(expected_at) AS expected_ms, epochs, causes, blockers
 FROM rebalance
-WHERE outcome = :open AND group_type <> 'classic'
+WHERE outcome = :open
 ORDER BY group_id, partition, began_offset

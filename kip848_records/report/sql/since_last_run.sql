@@ -11,13 +11,13 @@ before AS (
     GROUP BY group_id, partition
 )
 SELECT unix_millis((SELECT captured_at FROM earlier)) AS earlier_ms,
-    count_if(now.is_stuck AND before.state NOT IN (:assigning, :reconciling, :unknown)) AS newly_stuck,
+    count_if(now.is_stuck AND before.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown)) AS newly_stuck,
     count_if(now.is_stuck AND (before.state IS NULL OR before.state = :unknown)) AS unknown,
-    count_if(now.is_settled AND before.state IN (:assigning, :reconciling)) AS recovered
+    count_if(now.is_settled AND before.state IN (:assigning, :reconciling, 'NotReady')) AS recovered
 FROM (
     SELECT group_id, partition, coalesce(waits_for_away_only, false) AS is_away,
-        state IN (:assigning, :reconciling) AND NOT coalesce(waits_for_away_only, false) AS is_stuck,
-        state NOT IN (:assigning, :reconciling, :unknown) AS is_settled
+        state IN (:assigning, :reconciling, 'NotReady') AND NOT coalesce(waits_for_away_only, false) AS is_stuck,
+        state NOT IN (:assigning, :reconciling, 'NotReady', :unknown) AS is_settled
     FROM group_state
 ) AS now
 LEFT JOIN before ON before.group_id = now.group_id AND before.partition = now.partition

@@ -2,6 +2,6 @@
 SELECT CAST(floor(unix_seconds(began_at) / :step) AS bigint) * :step AS at_s, count(*) AS rebalances,
   CAST(count_if(outcome = 'open') AS bigint) AS ongoing
 FROM rebalance
-WHERE group_type <> 'classic' AND began_at IS NOT NULL
+WHERE began_at IS NOT NULL
 GROUP BY 1
 ORDER BY 1

@@ -7,7 +7,8 @@ WITH every AS (
 finished AS (
   SELECT partition, group_id, max(duration_ms) AS slowest_ms
   FROM rebalance
-  WHERE group_type <> 'classic' AND outcome = 'converged' AND members_before > 0 AND history = 'observed' AND NOT clock_skew
+  WHERE outcome = 'converged' AND members_before > 0 AND history = 'observed' AND NOT clock_skew
+    AND NOT duration_is_minimum
   GROUP BY partition, group_id
 ),
 hourly AS (
@@ -15,7 +16,6 @@ hourly AS (
     PARTITION BY partition, group_id ORDER BY unix_seconds(began_at) RANGE BETWEEN 3599 PRECEDING AND CURRENT ROW
   ) AS in_hour
   FROM rebalance
-  WHERE group_type <> 'classic'
 ),
 busiest AS (
   SELECT partition, group_id, count(*) AS rebalances, max(in_hour) AS peak_per_hour
@@ -23,7 +23,7 @@ busiest AS (
 ),
 ongoing AS (
   SELECT partition, group_id, max_by(began_at, began_offset) AS began_at, max_by(history, began_offset) AS history
-  FROM rebalance WHERE outcome = 'open' AND group_type <> 'classic' GROUP BY partition, group_id
+  FROM rebalance WHERE outcome = 'open' GROUP BY partition, group_id
 ),
 intervals AS (
   SELECT partition, group_id, count(*) AS intervals,
@@ -38,9 +38,13 @@ idle AS (
   GROUP BY offsets_partition, group_id
 ),
 states AS (
-  SELECT *, CASE WHEN state = 'unknown' THEN 'unknown' WHEN waits_for_away_only THEN 'away'
-    WHEN state IN ('Assigning', 'Reconciling') THEN 'stuck' ELSE 'healthy' END AS health
+  SELECT group_state.*, CASE WHEN state = 'unknown' THEN 'unknown' WHEN waits_for_away_only THEN 'away'
+    WHEN state IN ('Assigning', 'Reconciling', 'NotReady') THEN 'stuck'
+    -- The states of these kinds do not show that members are late.
+    WHEN group_type IN ('classic', 'share') AND ongoing.began_at IS NOT NULL THEN 'stuck'
+    ELSE 'healthy' END AS health
   FROM group_state
+  LEFT JOIN ongoing ON group_state.partition = ongoing.partition AND group_state.group_id = ongoing.group_id
 )
 SELECT every.partition, every.group_id, every.incarnations, every.group_type,
   coalesce(states.state, 'deleted') AS state, coalesce(states.health, 'deleted') AS health,

@@ -6,7 +6,6 @@ found AS (
     array_join(array_sort(collect_list(handovers.partition)), ' ') AS numbers
   FROM partition_handover AS handovers
   JOIN chosen ON handovers.offsets_partition = chosen.partition AND handovers.group_id = chosen.group_id
-  WHERE group_type <> 'classic'
   GROUP BY handovers.offsets_partition, handovers.group_id, incarnation, topic, from_member, to_member, released_at,
     acquired_at, coalesce(acquired_offset, released_offset)
 )

@@ -3,7 +3,7 @@
 const OUTCOMES = { converged: "converged", emptied: "emptied", deleted: "deleted", downgraded: "downgraded", open: "ongoing at capture" };
 const REBALANCE_COLUMNS = [
   { title: "Began (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.began_at_ms) },
-  { title: "Total", kind: "number", span: (row) => row.duration_ms, isMinimum: (row) => row.outcome === "open" || row.history !== "observed" },
+  { title: "Total", kind: "number", span: (row) => row.duration_ms, isMinimum: (row) => row.outcome === "open" || row.history !== "observed" || row.duration_is_minimum },
   { title: "Assignment time", kind: "number", span: (row) => row.assigning_ms },
   { title: "Outcome", cell: (row) => OUTCOMES[row.outcome] ?? row.outcome },
   { title: "Cause", cell: (row) => causesText(row.causes) },

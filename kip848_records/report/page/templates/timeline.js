@@ -6,7 +6,7 @@ const STATES = {
   reconciled: "reconciled", behind: "assignment not yet applied", revoking: "revoking", waiting: "waiting for partitions",
   away: "absent static member", unknown: "insufficient data",
 };
-const GROUP_KINDS = { Stable: "reconciled", Reconciling: "waiting", Assigning: "behind", Empty: "away" };
+const GROUP_KINDS = { Stable: "reconciled", Reconciling: "waiting", Assigning: "behind", NotReady: "behind", Empty: "away" };
 
 /** Return the rows of a timeline: the group, its rebalances, its members, those that block first. */
 function timelineRows(group, history, end) {

@@ -1,0 +1,66 @@
+"""The rows of one group in the tables of an audit."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple
+
+from kip848_records.report.sql import query
+from kip848_records.tables.errors import TablesError
+
+if TYPE_CHECKING:
+    from kip848_records.queries.tables import Parameter, Row, Tables
+
+
+class Incarnation(NamedTuple):
+    """One incarnation of a group in one partition of the log, from its first record to its deletion."""
+
+    partition: int
+    incarnation: int
+
+
+class GroupHistory:
+    """The rows of one group in the tables of an audit. Raises InputError if there is no such group.
+
+    A group that was deleted and created again has several incarnations. So has a group in two partitions, for example
+    after partitions were added to the topic. `incarnations` lists all of them in the order of their ends; one that
+    still exists comes last.
+    """
+
+    def __init__(self, tables: Tables, group_id: str, cluster: str | None) -> None:
+        self.group_id = group_id
+        self._tables = tables
+        found = tables.rows(query("incarnations"), group=group_id)
+        clusters = sorted({row.cluster for row in found})
+        if not clusters:
+            groups = [row.group_id for row in tables.rows(query("groups"), cluster)]
+            raise TablesError.no_such_group(group_id, tables.location, get_close_matches(group_id, groups))
+        if cluster is None and len(clusters) > 1:
+            raise TablesError.several_clusters(group_id, clusters)
+        if cluster is not None and cluster not in clusters:
+            raise TablesError.group_of_other_cluster(group_id, cluster, clusters)
+        self.cluster = clusters[0] if cluster is None else cluster
+        self.incarnations = [
+            Incarnation(row.partition, row.incarnation) for row in found if row.cluster == self.cluster
+        ]
+        captured = next(run.captured_at for run in tables.runs() if run.cluster == self.cluster)
+        self.captured_ms = None if captured is None else round(captured.timestamp() * 1000)
+
+    def rows(self, name: str, incarnation: Incarnation | None = None, **parameters: Parameter) -> list[Row]:
+        """Return the answer to a question about the group, or about one of its incarnations."""
+        selection = {} if incarnation is None else incarnation._asdict()
+        return self._tables.rows(query(name), self.cluster, group=self.group_id, **selection, **parameters)
+
+    def incarnation_with(self, epoch: int) -> Incarnation:
+        """Return the last incarnation with an epoch. Raises InputError if there is none."""
+        found = {
+            Incarnation(row.partition, row.incarnation) for row in self.rows("incarnations_with_epoch", epoch=epoch)
+        }
+        incarnations = [incarnation for incarnation in self.incarnations if incarnation in found]
+        if not incarnations:
+            raise TablesError.no_such_epoch(self.group_id, epoch)
+        return incarnations[-1]
+
+    def ago(self, millis: int | None) -> int | None:
+        """Return how long a time was before the capture."""
+        return None if millis is None or self.captured_ms is None else self.captured_ms - millis

@@ -1,0 +1,199 @@
+"""What `kip848 explain` adds for each kind of group: generations, workers, tasks or shared partitions, and limits."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from rich.text import Text
+
+from kip848_records.report.advice import client_text
+from kip848_records.terminal import count_text, duration_text, ms_text, ranges_text, text_table, time_text
+from kip848_records.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from kip848_records.queries.tables import Row
+    from kip848_records.report.group_history import GroupHistory, Incarnation
+
+_SHOWN: Final = 100
+_CONNECT: Final = "connect"
+_CONNECTOR: Final = -1
+"""The number by which Connect's assignments name the connector itself, among its tasks."""
+
+_CLASSIC_LIMIT: Final = (
+    "The log does not show when members begin to join: a rebalance took at least its sync time. "
+    "See docs/groups/classic.md"
+)
+_CONNECT_LIMIT: Final = (
+    "The log shows what the leader decided: a failed or paused task looks like a running one. "
+    "See docs/groups/connect.md"
+)
+_SHARE_LIMIT: Final = (
+    "A share group is Stable also while members are late, and the log does not show deliveries. "
+    "See docs/groups/share.md"
+)
+_STREAMS_LIMIT: Final = "The log does not show how long tasks restore their state. See docs/groups/streams.md"
+
+
+def kind_of_group(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
+    """Yield what only groups of its kind have; nothing for a consumer group."""
+    (last,) = group.rows("last_state", incarnation)
+    if last.group_type == "classic":
+        yield from _classic(group, incarnation)
+    elif last.group_type == "share":
+        yield from _share(group, incarnation)
+    elif last.group_type == "streams":
+        yield from _streams(group, incarnation)
+
+
+def _classic(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
+    generations = group.rows("generations", incarnation)
+    if not generations:
+        return
+    is_connect = any(row.protocol_type == _CONNECT for row in generations)
+    yield from _generations(generations, "units" if is_connect else "partitions")
+    last = generations[0]
+    if is_connect:
+        yield from _workers(group, incarnation, last)
+        yield from _without_worker(group, incarnation)
+    else:
+        yield from _classic_members(group.rows("classic_members_now", incarnation, generation=last.generation))
+    yield Text(f"\n{_CONNECT_LIMIT if is_connect else _CLASSIC_LIMIT}")
+
+
+def _generations(rows: Sequence[Row], units: str) -> Iterator[RenderableType]:
+    total = rows[0].total
+    yield Text(f"\nGenerations{f', the last {len(rows)} of {total:,}' if total > len(rows) else ''}:")
+    cells = [
+        (
+            row.generation,
+            time_text(row.completed_ms),
+            row.cause,
+            row.mode,
+            row.rounds,
+            ms_text(row.sync_ms),
+            row.members,
+            row.units,
+            row.moved,
+            (row.ended_by or "ongoing").replace("_", " "),
+        )
+        for row in reversed(rows)
+    ]
+    titles = (
+        "generation",
+        "completed at",
+        "cause",
+        "mode",
+        "rounds",
+        "sync time",
+        "members",
+        units,
+        "moved",
+        "ended by",
+    )
+    right = ("generation", "rounds", "sync time", "members", units, "moved")
+    yield text_table(*titles, rows=cells, right=right)
+
+
+def _classic_members(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    if not rows:
+        return
+    cut = f", the first {_SHOWN}" if len(rows) > _SHOWN else ""
+    yield Text(f"\nMembers of the last generation{cut}:")
+    cells = [
+        (
+            row.member_id,
+            client_text(row.client_id, row.client_host, row.instance_id),
+            "leader" if row.is_leader else "",
+            _topics(row.assigned),
+        )
+        for row in rows[:_SHOWN]
+    ]
+    yield text_table("member", "client", "", "partitions", rows=cells)
+
+
+def _topics(assigned: Sequence[dict[str, Any]] | None) -> str:
+    return ", ".join(f"{each['topic']} {ranges_text(each['partitions'])}" for each in assigned or ())
+
+
+def _workers(group: GroupHistory, incarnation: Incarnation, last: Row) -> Iterator[RenderableType]:
+    rows = group.rows("workers_now", incarnation, generation=last.generation)
+    if not rows:
+        return
+    yield Text(f"\nWorkers{f', the first {_SHOWN}' if len(rows) > _SHOWN else ''}:")
+    cells = []
+    for row in rows[:_SHOWN]:
+        units = row.running
+        tasks = [task for unit in units or () for task in unit["tasks"]]
+        connectors = tasks.count(_CONNECTOR)
+        cells.append(
+            (
+                row.worker_url,
+                "leader" if row.member_id == last.leader else "",
+                None if units is None else connectors,
+                None if units is None else len(tasks) - connectors,
+                row.config_offset,
+                row.worker_config_offset,
+            )
+        )
+    titles = ("worker", "", "connectors", "tasks", "config offset", "joined with")
+    yield text_table(*titles, rows=cells, right=titles[2:])
+
+
+def _without_worker(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
+    rows = group.rows("units_without_worker", incarnation, open="open")
+    if not rows:
+        return
+    yield Text("\nWithout a worker:")
+    cells = [
+        (
+            row.connector,
+            "connector" if row.task == _CONNECTOR else f"task {row.task}",
+            (row.reason or "").replace("_", " "),
+            f"≥ {duration_text(group.ago(row.released_ms))}",
+            time_text(row.expected_ms),
+        )
+        for row in rows
+    ]
+    yield text_table("connector", "", "reason", "for", "expected at", rows=cells)
+
+
+class _Owned(NamedTuple):
+    member_id: str
+    role: str | None
+    places: str
+
+
+def _owned(group: GroupHistory, incarnation: Incarnation, between: str = " ") -> list[_Owned]:
+    """Return what each member has now, a row for each role: partitions by topic, or tasks by subtopology."""
+    rows = group.rows("owned_now", incarnation)
+    owned = []
+    for (member_id, role), of_role in groupby(rows, key=lambda row: (row.member_id, row.role)):
+        places = groupby(of_role, key=lambda row: row.place)
+        named = [f"{place}{between}{ranges_text(row.partition for row in of_place)}" for place, of_place in places]
+        owned.append(_Owned(member_id, role, ", ".join(named)))
+    return owned
+
+
+def _share(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
+    if owned := _owned(group, incarnation):
+        yield Text("\nPartitions of each member; several members can have the same partition:")
+        yield text_table("member", "partitions", rows=[(each.member_id, each.places) for each in owned[:_SHOWN]])
+    for row in group.rows("share_partitions_now", incarnation):
+        lasted = duration_text(group.ago(row.from_ms))
+        partitions = "" if row.partitions is None else f" {ranges_text(row.partitions)}"
+        yield Text(f"\nTopic {printable(row.topic)}{partitions}: {row.state}{f' for ≥ {lasted}' if lasted else ''}")
+    yield Text(f"\n{_SHARE_LIMIT}")
+
+
+def _streams(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
+    if owned := _owned(group, incarnation, between=": "):
+        members = len({each.member_id for each in owned})
+        yield Text(f"\nTasks of {count_text(members, 'member')}, by subtopology:")
+        cells = [(each.member_id, each.role, each.places) for each in owned[:_SHOWN]]
+        yield text_table("member", "role", "tasks", rows=cells)
+    yield Text(f"\n{_STREAMS_LIMIT}")
