@@ -88,7 +88,8 @@ def test_one_epoch(explain):
 
 def test_a_classic_group_and_one_that_was_deleted(explain):
     assert "Stable since" in (out := explain("classic")[1])
-    assert "It has no epochs: classic groups have none" in out
+    assert "\nMembers of the last generation:\n" in out
+    assert out.endswith("a rebalance took at least its sync time. See docs/groups/classic.md\n")
     assert "was deleted; its last state was" in explain("deleted")[1]
 
 
@@ -264,7 +265,7 @@ def test_a_consumer_group_without_epochs_and_of_unknown_members(explain_made):
     assert out.startswith(
         "Group young of cluster made: unknown since 2026-01-01 00:00:00.000 UTC, for 2 min 40 s\n  consumer protocol\n"
     )
-    assert out.endswith("\nThe log has no epoch of it\n")
+    assert out.endswith("\nThe log has no rebalance of it\n")
 
 
 def test_a_group_in_two_partitions(explain_made):
