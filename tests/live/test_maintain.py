@@ -49,7 +49,10 @@ ENDS = {
 }
 """When what a row tells of had ended, if it has."""
 
-WITHOUT_ROWS = {"anomaly", "group_migration", "task_handover", "ownership", "share_partition_state"}
+WITHOUT_ROWS = {
+    *("anomaly", "classic_generation", "group_migration"),
+    *("task_handover", "ownership", "share_partition_state"),
+}
 """Tables of which the log has no row that ended."""
 
 
