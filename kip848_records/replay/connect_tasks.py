@@ -140,9 +140,7 @@ class ConnectTasks:
             *(
                 unowned_ms,
                 unowned_max_ms,
-                None,
-                None,
-                None,
+                *(None, None, None, None),
                 epoch,
                 status,
                 acquired[1] if ended_at is None else ended_at,

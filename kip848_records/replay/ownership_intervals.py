@@ -19,11 +19,15 @@ _Begin = tuple[int | None, int, int]
 
 
 class OwnershipIntervals:
-    """The open intervals of an incarnation, each with its time and offset, and the offset that its row depends on."""
+    """The open intervals of an incarnation, each with its time and offset, and the offset that its row depends on.
+
+    `stateful`: the subtopologies of a streams group that have changelog topics; None if the log does not show them.
+    """
 
     def __init__(self, context: Context, group_type: str) -> None:
         self._context = context
         self._group_type = group_type
+        self.stateful: frozenset[str] | None = None
         self._open: dict[Member, dict[int, _Begin]] = {}
 
     def change(self, member: Member, owned: Iterable[int], *, is_seen: bool = True) -> None:
@@ -61,9 +65,10 @@ class OwnershipIntervals:
         context = self._context
         from_at, from_offset, depends_on = begin
         topic_id, number = context.numbers.name(task_of(unit))
-        names: tuple[Any, ...] = (topic_id, None, number, None)
+        names: tuple[Any, ...] = (topic_id, None, number, None, None)
         if self._group_type == STREAMS:
-            names = (None, topic_id, number, role_name(unit))
+            has_changelogs = None if self.stateful is None else topic_id in self.stateful
+            names = (None, topic_id, number, role_name(unit), has_changelogs)
         has_end = to_at is not None
         duration_ms = ms_between(from_at, to_at if has_end else context.captured_at)
         head = (

@@ -133,6 +133,7 @@ class TaskHandover(NamedTuple):
     wanted: bool | None
     wanted_ms: int | None
     was_warm: bool | None
+    has_changelogs: bool | None
     epoch: int | None
     status: str
     ended_at: int | None
@@ -153,6 +154,7 @@ class OwnershipInterval(NamedTuple):
     subtopology_id: str | None
     partition: int
     role: str | None
+    has_changelogs: bool | None
     from_at: int | None
     from_offset: int
     to_at: int | None

@@ -69,6 +69,7 @@ class StreamsGroup(ConsumerGroup):
         value = cast("TopologyValue | None", record.value)
         self.topology_epoch = None if value is None else value.epoch
         if value is not None:
+            cast("TaskOwnership", self.end.ownership).topology(value.stateful)
             self._causes.topology()
 
     @property

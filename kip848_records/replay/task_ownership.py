@@ -28,15 +28,21 @@ OPEN: Final = "open"
 class TaskOwnership(Ownership):
     """The owners of an incarnation's tasks; its gaps are those of active tasks.
 
+    `_stateful`: the subtopologies with changelog topics, by the last topology; None if it is not in the log.
     `_warm`: by active task that a member does not own yet, and this member: whether another thread of its process had
     the task, in any role, when the last assignment was written.
     """
 
     def __init__(self, context: Context, targets: Targets, waits: Waits, rebalances: Rebalances) -> None:
         super().__init__(context, targets, waits, rebalances)
+        self._stateful: frozenset[str] | None = None
         self._intervals = OwnershipIntervals(context, STREAMS)
         self._warm: dict[tuple[int, str], bool] = {}
         self._assigned = NEVER
+
+    def topology(self, stateful: frozenset[str]) -> None:
+        """Note the subtopologies of a topology that have changelog topics."""
+        self._stateful = self._intervals.stateful = stateful
 
     def assign(self, assignment: Assignment, members: Iterable[Member], *, is_complete: bool) -> None:
         """Note which of the assigned active tasks the members' processes have, before the operation changes that.
@@ -102,11 +108,12 @@ class TaskOwnership(Ownership):
         was_warm = None
         if to_member is not None:
             was_warm = self._warm.get((partition, to_member))
+        has_changelogs = None if self._stateful is None else subtopology_id in self._stateful
         status = OPEN if not has_end else REMOVED if to_member is None else ACQUIRED
         row = (
             *(context.incarnation, STREAMS, subtopology_id, None, task, acquired_offset, from_member, None),
             *(released_at, released_offset, to_member, acquired_at, unowned_ms, None, wanted, wanted_ms, was_warm),
-            *(epoch, status, context.operation.at if has_end else None, None),
+            *(has_changelogs, epoch, status, context.operation.at if has_end else None, None),
         )
         tail = (self._is_skewed(begin, head),)
         context.emit("TaskHandover", begin, row, has_end=has_end, tail=tail, extra=(self._assigned,))

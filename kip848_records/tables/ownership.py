@@ -8,6 +8,7 @@ from kip848_records.replay.rows import OwnershipInterval
 from kip848_records.tables.arrow import named, with_column
 from kip848_records.tables.columns import (
     BIGINT,
+    BOOLEAN,
     CLOCK_SKEW,
     GROUP,
     GROUP_TYPE,
@@ -46,6 +47,12 @@ OWNERSHIP: Final = TableSpec(
         Column("subtopology_id", STRING, "Streams: the task's subtopology"),
         Column("partition", INT, "Partition of the topic or the subtopology", required=True),
         Column("role", STRING, "Streams: active, standby or warmup"),
+        Column(
+            "has_changelogs",
+            BOOLEAN,
+            "Streams: whether the subtopology has changelog topics, from which a new owner restores state. Null: its "
+            "topology is not in the log",
+        ),
         Column("from_at", TIMESTAMP, "Since when the member had it (UTC). What it must revoke it still has"),
         Column("from_offset", BIGINT, "Offset of the last record of that operation", required=True),
         Column("to_at", TIMESTAMP, "When it gave it up, or left (UTC); null: not yet"),

@@ -72,6 +72,12 @@ TASK_HANDOVER: Final = TableSpec(
             "Streams: whether a member of the new owner's process had the task, in any role, when the assignment was "
             "written. False: not seen warm. Null: unknown, or no new owner",
         ),
+        Column(
+            "has_changelogs",
+            BOOLEAN,
+            "Streams: whether the subtopology has changelog topics, from which a new owner restores state. Null: its "
+            "topology is not in the log",
+        ),
         Column("epoch", INT, "Member epoch of the new owner; Connect: generation"),
         Column(
             "status",

@@ -41,6 +41,7 @@ regex_flaps.max_flaps = 2
 mixed_protocols.max_seconds = 60
 generations_per_hour.max_rebalances = 3
 eager_rebalances.max_rebalances = 3
+streams_cold_handover.max_tasks = 3
 operation_size = { max_bytes = 5000, warn_percent = 75 }
 """
 

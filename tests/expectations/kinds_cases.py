@@ -92,6 +92,35 @@ def _initializing(from_at: datetime, to_at: datetime | None) -> Tables:
     return {"share_partition_state": [row]}
 
 
+def _taken_over(count: int, **columns: Any) -> Tables:
+    """Tasks that get another owner, one a minute."""
+    task = {"group_type": "streams", "subtopology_id": "0", "status": "acquired", "from_member": "a", "to_member": "b"}
+    rows = [{**task, "task": nth, "acquired_at": ago(3000 - 60 * nth), **columns} for nth in range(count)]
+    return {"task_handover": rows}
+
+
+def _standbys(standby: int, *, has_changelogs: bool | None) -> Tables:
+    """A group of two processes with one active task, and a standby of one task."""
+    tasks = [("a", "active", 0), ("b", "standby", standby)]
+    owned = {"group_type": "streams", "subtopology_id": "0", "has_changelogs": has_changelogs}
+    return {
+        "group_state": [{"group_type": "streams", "state": "Stable", "standby_replicas": 1}],
+        "membership": [{"group_type": "streams", "member_id": name, "process_id": name} for name in "ab"],
+        "ownership": [{**owned, "member_id": name, "role": role, "partition": task} for name, role, task in tasks],
+    }
+
+
+def _shared(seconds: int, history: str = "right_censored") -> Tables:
+    """Two initialized partitions, of which a member has one, and had the other."""
+    state = {"topic_id": "t", "topic": "orders", "state": "initialized", "partitions": [0, 1], "history": history}
+    owned = {"group_type": "share", "member_id": "m", "topic_id": "t", "topic": "orders", "from_at": ago(5000)}
+    return {
+        "share_partition_state": [{**state, "from_at": ago(6000)}],
+        "membership": [{"group_type": "share", "member_id": "m", "topics": ["orders"]}],
+        "ownership": [{**owned, "partition": 0}, {**owned, "partition": 1, "to_at": ago(seconds)}],
+    }
+
+
 _CURRENT, _BEHIND = {"config_offset": 9, "worker_config_offset": 9}, {"config_offset": 9, "worker_config_offset": 7}
 _DELAYED, _CALM = {"delay_ms": 8000}, {"delay_ms": 0}
 
@@ -220,6 +249,34 @@ CASES = [
     ),
     Made("streams_ready", "soon", PASS, _not_ready("NotReady", 299)),
     Made("streams_ready", "before 4.2", UNKNOWN, _not_ready("unknown", 301)),
+    Made(
+        "streams_cold_handover",
+        "many",
+        VIOLATION,
+        _taken_over(4, was_warm=False, has_changelogs=True),
+        "expected at most 3 tasks without their state in an hour, seen 4",
+    ),
+    Made("streams_cold_handover", "warm", PASS, _taken_over(4, was_warm=True, has_changelogs=True)),
+    Made("streams_cold_handover", "without state", PASS, _taken_over(4, was_warm=False, has_changelogs=False)),
+    Made("streams_cold_handover", "unseen", UNKNOWN, _taken_over(4, was_warm=False)),
+    Made(
+        "streams_standby",
+        "none",
+        VIOLATION,
+        _standbys(1, has_changelogs=True),
+        "expected a standby for each task with state, 1 have none",
+    ),
+    Made("streams_standby", "one", PASS, _standbys(0, has_changelogs=True)),
+    Made("streams_standby", "no topology", UNKNOWN, _standbys(1, has_changelogs=None)),
+    Made(
+        "share_partition_assigned",
+        "long without",
+        VIOLATION,
+        _shared(301),
+        "expected orders 1 to have a member within 300 s, has had none for ≥ 5 min 1 s",
+    ),
+    Made("share_partition_assigned", "shortly without", PASS, _shared(300)),
+    Made("share_partition_assigned", "compacted", UNKNOWN, _shared(300, "left_censored")),
     Made(
         "share_initialized",
         "late",
