@@ -4,7 +4,7 @@
 -- [limits.max_percent]
 -- default = 20
 -- unit = "percent"
--- reason = "The difference between the busiest and the idlest worker. A difference of one unit always passes."
+-- reason = "The difference between the busiest and the idlest worker. A difference of two always passes: Connect balances connectors and tasks separately."
 
 WITH counts AS (
     SELECT
@@ -31,7 +31,7 @@ WITH counts AS (
 )
 SELECT
     verdict(
-        most - least > 1 AND (most - least) * 100 > max_percent * units, rebalance.outcome <> 'open'
+        most - least > 2 AND (most - least) * 100 > max_percent * units, rebalance.outcome <> 'open'
     ) AS verdict,
     CAST(NULL AS string) AS severity,
     spreads.group_id, spreads.generation AS group_epoch, CAST(NULL AS string) AS member_id, spreads.partition,

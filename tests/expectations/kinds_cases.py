@@ -238,7 +238,7 @@ CASES = [
         _balance("converged", 1, 6),
         "expected workers to differ by at most 20 % of 7 units, seen 1 to 6",
     ),
-    Made("connect_balance", "even", PASS, _balance("converged", 0, 1)),
+    Made("connect_balance", "a connector and its task", PASS, _balance("converged", 0, 2)),
     Made("connect_balance", "ongoing", UNKNOWN, _balance("open", 1, 6)),
     Made(
         "streams_ready",
