@@ -95,6 +95,17 @@ def audits(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def kinds(tmp_path_factory):
+    """Tables of the groups in `kinds/`, of real brokers: a cluster for each file."""
+    from tests import dumped_tables  # noqa: PLC0415 - as above
+
+    folder = tmp_path_factory.mktemp("kinds")
+    for file in sorted((_HERE / "kinds").glob("*.parquet")):
+        dumped_tables.write_file(folder, file)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
     """The project as it is installed elsewhere."""
     folder = tmp_path_factory.mktemp("wheel")

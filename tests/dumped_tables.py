@@ -5,14 +5,16 @@ The rows are one copy. Offset commits are left out.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from kip848_records.log.bases import CopyCoverage, coverage_of
 from kip848_records.log.extents import FileRow, extent
+from kip848_records.pipeline.names import topic_names
 from kip848_records.replay.log_rows import LOG_SCHEMA
 from kip848_records.replay.records import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import ROW_CLASSES
@@ -54,8 +56,8 @@ def write(  # noqa: PLR0913 - what an audit is told
     found: dict[type[NamedTuple], list[pa.RecordBatch]] = defaultdict(list)
     for row_class, batch in replay_batches(inputs, [_in_order(rows)]):
         found[row_class].append(batch)
-    ids, names = list(topics or {}), list((topics or {}).values())
-    named = pa.table({"topic_id": pa.array(ids, pa.string()), "topic": pa.array(names, pa.string())})
+    given = [(topic_id, topic, "cluster") for topic_id, topic in (topics or {}).items()]
+    named = topic_names(given, found[ROW_CLASSES["topic_name"]])
     for name, spec in REPLAYED.items():
         batches = found[ROW_CLASSES[name]]
         if spec.complete is not None:
@@ -63,6 +65,14 @@ def write(  # noqa: PLR0913 - what an audit is told
         assert replace_rows(out / name, spec, cluster, batches)
     run = {"run": 1, "dialect": dialect, "captured_at": captured_at}
     made_tables.write(out, cluster, audit_runs=[run], partition_history=[copy._asdict() for copy in copies])
+
+
+def write_file(out: Path, file: Path) -> None:
+    """Write the tables of a Parquet file, as the cluster of its name; the newest record is the time of the capture."""
+    rows = pq.read_table(file)
+    micros = rows["timestamp"].cast("int64").to_pylist()
+    timed = [{**row, "timestamp": at, "topic": TOPIC} for row, at in zip(rows.to_pylist(), micros, strict=True)]
+    write(out, file.stem, timed, datetime.fromtimestamp(max(micros) / 1_000_000, timezone.utc))
 
 
 def _error(row: Row) -> Row:

@@ -11,6 +11,7 @@ from kip848_records import __version__
 from kip848_records.errors import InputError
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
+from kip848_records.queries.spark import SparkTables
 from kip848_records.views import create_views
 from tests import made_tables
 from tests.audits import CLUSTERS, dumped
@@ -39,6 +40,16 @@ def ask(request, audits):
     return lambda name: [row.asDict() for row in views.sql(QUESTIONS[name]).collect()]
 
 
+@pytest.fixture(params=["duckdb", "spark"])
+def ask_of(request, kinds):
+    """Answers a question about a cluster of `kinds/`, on either engine: rows as tuples."""
+    if request.param == "duckdb":
+        tables = DuckTables(str(kinds))
+    else:
+        tables = SparkTables(request.getfixturevalue("spark"), str(kinds))
+    return lambda name, cluster: [tuple(row.values()) for row in tables.arrow(QUESTIONS[name], cluster).to_pylist()]
+
+
 @pytest.fixture(scope="module")
 def records(captures):
     """The records of the capture as Kafka's own tool prints them."""
@@ -59,10 +70,10 @@ def test_the_readme_shows_the_questions_that_kip848_query_knows():
     assert {name: each.sql for name, each in questions().items()} == QUESTIONS
 
 
-def test_fifteen_questions_are_asked_and_each_is_tested():
+def test_twenty_questions_are_asked_and_each_is_tested():
     asked = {name.removeprefix("test_question_") for name in globals() if name.startswith("test_question_")}
     assert set(QUESTIONS) == asked
-    assert len(QUESTIONS) == 15
+    assert len(QUESTIONS) == 20
 
 
 def test_question_not_converged(ask):
@@ -198,3 +209,38 @@ def test_a_folder_without_tables_and_a_cluster_that_is_not_there_are_refused(spa
         create_views(spark, str(tmp_path), "demo")
     with pytest.raises(InputError, match="has no tables of cluster 'nowhere'"):
         create_views(spark, str(audits.out), "nowhere")
+
+
+def test_question_generations(ask_of):
+    first, *others = ask_of("generations", "group-kinds")
+    assert first == ("coop", "follow_up", "cooperative", 4, 9, 113)
+    assert ("eager", "member_joined") in {row[:2] for row in others}
+
+
+def test_question_stopped_tasks(ask_of):
+    found = ask_of("stopped_tasks", "connect")
+    assert [row[1:4] for row in found] == [
+        *(("sink1", task, "worker_left") for task in (-1, 0, 1)),
+        *(("src2", task, "worker_left") for task in (-1, 0)),
+    ]
+    # By Connect's own delay of 8 s.
+    assert {round((row[5] - row[4]).total_seconds(), 1) for row in found} == {8.0}
+
+
+def test_question_streams_tasks(ask_of):
+    found = ask_of("streams_tasks", "group-kinds")
+    assert len(found) == 4
+    assert found == sorted(found, key=lambda row: -row[5])
+    assert {row[7] for row in found} == {True}
+
+
+def test_question_shared_partitions(ask_of):
+    found = ask_of("shared_partitions", "group-kinds")
+    assert [row[1:] for row in found if row[0] == "share2"] == [("ss", number, 1) for number in range(3)]
+    assert len([row for row in found if row[0] == "share1"]) == 12
+
+
+def test_question_migrations(ask_of):
+    up, down = ask_of("migrations", "group-kinds")
+    assert [row[:2] for row in (up, down)] == [("mig", "upgrade"), ("mig", "downgrade")]
+    assert up[2] < up[5] <= down[2]

@@ -75,7 +75,7 @@ def audited(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def kinds(tmp_path_factory):
+def made_kinds(tmp_path_factory):
     """The folder of the made-up tables about single kinds of groups, in the cluster `KINDS`."""
     out = tmp_path_factory.mktemp("kinds")
     run = {"run": 1, "captured_at": CAPTURED_AT}

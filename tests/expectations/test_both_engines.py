@@ -37,11 +37,11 @@ def zone(name, classic):
 
 
 @pytest.fixture(scope="session")
-def engines(audited, kinds, classic):
+def engines(audited, made_kinds, classic):
     """Both engines over the tables of each cluster."""
     out, _ = audited
     of_cases = DuckTables(str(out)), SparkTables(classic, str(out))
-    of_kinds = DuckTables(str(kinds)), SparkTables(classic, str(kinds))
+    of_kinds = DuckTables(str(made_kinds)), SparkTables(classic, str(made_kinds))
     return {CLUSTER: of_cases, EARLY: of_cases, KINDS: of_kinds}
 
 

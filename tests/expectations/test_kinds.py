@@ -13,8 +13,8 @@ _BY_NAME = {each.name: each for each in EXPECTATIONS}
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_becomes_of_a_group(kinds, settings, case):
-    rows = evaluated(DuckTables(str(kinds)), _BY_NAME[case.rule], settings[case.rule], cluster=KINDS)
+def test_what_becomes_of_a_group(made_kinds, settings, case):
+    rows = evaluated(DuckTables(str(made_kinds)), _BY_NAME[case.rule], settings[case.rule], cluster=KINDS)
     found = [row for row in rows if row.group_id == case.group]
     if case.verdict == VIOLATION:
         assert case.found in [row.message for row in found if row.verdict == VIOLATION]

@@ -4,5 +4,5 @@ FROM group_state g
 LEFT JOIN rebalance_lag m
   ON m.group_id = g.group_id AND m.partition = g.partition AND m.incarnation = g.incarnation
   AND m.status = 'open' AND NOT m.superseded
-WHERE g.state IN ('Assigning', 'Reconciling') AND NOT g.waits_for_away_only
+WHERE g.state IN ('Assigning', 'Reconciling', 'NotReady') AND NOT coalesce(g.waits_for_away_only, false)
 ORDER BY g.since, g.group_id, m.revoke_ms DESC, m.member_id
