@@ -9,7 +9,7 @@
 WITH counts AS (
     SELECT
         workers.partition, workers.group_id, workers.incarnation, workers.generation, workers.member_id,
-        coalesce(max(units.running), 0) AS running
+        coalesce(max(units.running), 0) AS running, bool_or(workers.quarantine_reason IS NOT NULL) AS is_unread
     FROM connect_assignment AS workers
     LEFT JOIN (
         SELECT partition, group_id, incarnation, generation, member_id, sum(size(unit.tasks)) AS running
@@ -25,13 +25,14 @@ WITH counts AS (
     GROUP BY workers.partition, workers.group_id, workers.incarnation, workers.generation, workers.member_id
 ), spreads AS (
     SELECT
-        partition, group_id, incarnation, generation, max(running) AS most, min(running) AS least, sum(running) AS units
+        partition, group_id, incarnation, generation, max(running) AS most, min(running) AS least, sum(running) AS units,
+        bool_or(is_unread) AS is_unread
     FROM counts
     GROUP BY partition, group_id, incarnation, generation
 )
 SELECT
     verdict(
-        most - least > 2 AND (most - least) * 100 > max_percent * units, rebalance.outcome <> 'open'
+        most - least > 2 AND (most - least) * 100 > max_percent * units, rebalance.outcome <> 'open' AND NOT is_unread
     ) AS verdict,
     CAST(NULL AS string) AS severity,
     spreads.group_id, spreads.generation AS group_epoch, CAST(NULL AS string) AS member_id, spreads.partition,

@@ -33,20 +33,29 @@ WITH workers AS (
         AND later.incarnation = workers.incarnation AND later.generation = generations.next_generation
         AND later.worker_url = workers.worker_url
     WHERE next_delay_ms > 0 AND later.worker_url IS NULL
-), repeated AS (
+), losses AS (
     SELECT
-        lost.*,
-        lag(worker_url) OVER (
-            PARTITION BY partition, group_id, incarnation ORDER BY generation, worker_url
-        ) AS lost_before
+        partition, group_id, incarnation, generation,
+        lag(generation) OVER (PARTITION BY partition, group_id, incarnation ORDER BY generation) AS previous
+    FROM (SELECT DISTINCT partition, group_id, incarnation, generation FROM lost) AS distinct_
+), repeated AS (
+    SELECT lost.partition, lost.group_id, lost.incarnation, lost.generation, min(lost.worker_url) AS worker_url
     FROM lost
+    JOIN losses
+        ON losses.partition = lost.partition AND losses.group_id = lost.group_id
+        AND losses.incarnation = lost.incarnation AND losses.generation = lost.generation
+    JOIN lost AS earlier
+        ON earlier.partition = lost.partition AND earlier.group_id = lost.group_id
+        AND earlier.incarnation = lost.incarnation AND earlier.generation = losses.previous
+        AND earlier.worker_url = lost.worker_url
+    GROUP BY lost.partition, lost.group_id, lost.incarnation, lost.generation
 )
 SELECT
-    verdict(delay_ms > max_seconds * 1000 OR coalesce(worker_url = lost_before, false), true) AS verdict,
+    verdict(delay_ms > max_seconds * 1000 OR worker_url IS NOT NULL, true) AS verdict,
     CAST(NULL AS string) AS severity,
     generations.group_id, generations.generation AS group_epoch, CAST(NULL AS string) AS member_id,
     generations.partition, CAST(NULL AS bigint) AS offset,
-    CASE WHEN worker_url = lost_before
+    CASE WHEN worker_url IS NOT NULL
         THEN concat('expected other workers to be lost after ', text(worker_url), ', it was lost twice in a row')
         ELSE concat('expected a delay of at most ', max_seconds_text, ' s, seen ', text(seconds(delay_ms)), ' s')
     END AS message

@@ -8,7 +8,14 @@
 
 -- The time until the delay ends is counted: the leader assigns the task at that time, not before.
 SELECT
-    verdict(lasted > max_seconds * 1000, history <> 'left_censored' AND lasted IS NOT NULL) AS verdict,
+    verdict(
+        coalesce(lasted > max_seconds * 1000, false),
+        coalesce(lasted > max_seconds * 1000, false) AND history <> 'censored' AND history <> 'left_censored'
+        OR (
+            history IN ('observed', 'right_censored')
+            AND coalesce(unowned_max_ms, CASE WHEN status = 'open' THEN lasted ELSE unowned_ms END) <= max_seconds * 1000
+        )
+    ) AS verdict,
     CAST(NULL AS string) AS severity,
     group_id, epoch AS group_epoch, from_member AS member_id, partition, CAST(NULL AS bigint) AS offset,
     concat(

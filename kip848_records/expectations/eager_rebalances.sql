@@ -11,19 +11,20 @@
 -- reason = "Rebalances in any hour. A rolling restart of five members takes ten."
 
 SELECT
-    verdict(in_hour > max_rebalances, in_hour <= max_rebalances OR eager > max_rebalances) AS verdict,
+    verdict(eager > max_rebalances, eager > max_rebalances OR (groups.has_full_history AND most <= max_rebalances)) AS verdict,
     CAST(NULL AS string) AS severity,
     busiest.group_id, busiest.generation AS group_epoch, CAST(NULL AS string) AS member_id, busiest.partition,
     busiest.offset_ AS offset,
     concat(
         'expected at most ', max_rebalances_text, ' rebalances that stop all partitions in an hour, seen ',
-        text(in_hour), ' of ', text(units), ' partitions',
+        text(eager), ' of ', text(units), ' partitions',
         CASE WHEN upgradable THEN '; the group can be upgraded to the consumer protocol' ELSE '' END
     ) AS message
 FROM (
     SELECT
         counted_.*,
-        row_number() OVER (PARTITION BY partition, group_id ORDER BY in_hour DESC, generation DESC, offset_ DESC) AS nth
+        max(in_hour) OVER (PARTITION BY partition, group_id) AS most,
+        row_number() OVER (PARTITION BY partition, group_id ORDER BY eager DESC, in_hour DESC, offset_ DESC) AS nth
     FROM (
         SELECT
             partition, group_id, generation, generations.offset AS offset_, units,
@@ -45,4 +46,5 @@ FROM (
 ) AS busiest
 JOIN limits ON limits.group_id = busiest.group_id
 LEFT JOIN group_state ON group_state.partition = busiest.partition AND group_state.group_id = busiest.group_id
+LEFT JOIN groups ON groups.partition = busiest.partition AND groups.group_id = busiest.group_id
 WHERE nth = 1

@@ -7,7 +7,7 @@
 -- reason = "No member gets a partition that is not initialized. The broker retries after group.share.initialize.retry.interval.ms."
 
 SELECT
-    verdict(lasted > max_seconds * 1000, lasted IS NOT NULL) AS verdict,
+    verdict(lasted > max_seconds * 1000, lasted > max_seconds * 1000 OR history IN ('observed', 'right_censored')) AS verdict,
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, from_offset AS offset,
     concat(

@@ -18,20 +18,21 @@ SELECT
 FROM (
     SELECT
         initialized.*, max_seconds_text,
-        age_ms(greatest(initialized.from_at, owners.ended_at)) AS lasted,
-        age_ms(greatest(initialized.from_at, owners.ended_at)) > max_seconds * 1000 AS is_late
+        age_ms(greatest(initialized.from_at, owners.ended_at, subscribed.since)) AS lasted,
+        age_ms(greatest(initialized.from_at, owners.ended_at, subscribed.since)) > max_seconds * 1000 AS is_late
     FROM (
         SELECT partition, group_id, incarnation, topic, from_at, from_offset, history, explode(partitions) AS number
         FROM share_partition_state
         WHERE state = 'initialized' AND to_at IS NULL
     ) AS initialized
     JOIN (
-        SELECT DISTINCT partition, group_id, incarnation, topic
+        SELECT partition, group_id, incarnation, topic, min(joined_at) AS since
         FROM (
-            SELECT partition, group_id, incarnation, explode(topics) AS topic
+            SELECT partition, group_id, incarnation, joined_at, explode(topics) AS topic
             FROM membership
             WHERE group_type = 'share' AND left_offset IS NULL
         ) AS subscriptions
+        GROUP BY partition, group_id, incarnation, topic
     ) AS subscribed
         ON subscribed.partition = initialized.partition AND subscribed.group_id = initialized.group_id
         AND subscribed.incarnation = initialized.incarnation AND subscribed.topic = initialized.topic

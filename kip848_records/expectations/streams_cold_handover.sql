@@ -7,7 +7,7 @@
 -- reason = "Tasks in any hour. The new owner restores the state from the changelog topics, and the task waits for it."
 
 SELECT
-    verdict(cold > max_tasks, cold > max_tasks OR maybe_cold <= max_tasks) AS verdict,
+    verdict(cold > max_tasks, cold > max_tasks OR (has_full_history AND most <= max_tasks)) AS verdict,
     CAST(NULL AS string) AS severity,
     busiest.group_id, epoch AS group_epoch, CAST(NULL AS string) AS member_id, busiest.partition,
     acquired_offset AS offset,
@@ -15,6 +15,7 @@ SELECT
 FROM (
     SELECT
         counted_.*,
+        max(maybe_cold) OVER (PARTITION BY partition, group_id) AS most,
         row_number() OVER (
             PARTITION BY partition, group_id
             ORDER BY cold DESC, maybe_cold DESC, acquired_offset DESC, subtopology_id, task
@@ -35,4 +36,5 @@ FROM (
     ) AS counted_
 ) AS busiest
 JOIN limits ON limits.group_id = busiest.group_id
+LEFT JOIN groups ON groups.partition = busiest.partition AND groups.group_id = busiest.group_id
 WHERE nth = 1

@@ -9,7 +9,9 @@
 SELECT
     verdict(
         state = 'NotReady' AND lasted > max_seconds * 1000,
-        state <> 'unknown' AND (state <> 'NotReady' OR lasted IS NOT NULL)
+        state <> 'unknown' AND (
+            state <> 'NotReady' OR lasted > max_seconds * 1000 OR history IN ('observed', 'right_censored')
+        )
     ) AS verdict,
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, from_offset AS offset,

@@ -141,7 +141,8 @@ class ClassicRebalances:
         if cause not in SHOWN and first.now.value.generation != FIRST_GENERATION:
             cause = UNKNOWN
         causes_before = tuple(dict.fromkeys((cause, *(each.now.cause.name for each in rounds[1:]))))
-        extra = (min(each.compared_from for each in rounds), last.offset, causes_before, ())
+        is_replacement = first.now.has_static_members
+        extra = (min(each.compared_from for each in rounds), last.offset, causes_before, (), is_replacement)
         tail = (
             *(context.operation.is_skewed(first.begin, duration_ms), _leader_changed(first.now, last)),
             *(_total([each.rounds for each in rounds]), True, *_of_connect(rounds)),
@@ -153,11 +154,9 @@ def _of_connect(rounds: list[Round]) -> tuple[int | None, int | None, int | None
     """Return the longest delay of a Connect rebalance, until when the leader waits, and what it revoked."""
     if not is_connect(rounds[0].now):
         return None, None, None
-    expected_at = None
-    for each in rounds:
-        delay = delay_ms(each.now)
-        if delay and each.now.at is not None:
-            expected_at = each.now.at + delay
+    last = rounds[-1].now
+    delay = delay_ms(last)
+    expected_at = last.at + delay if delay and last.at is not None else None
     delays = max(delay_ms(each.now) for each in rounds)
     return delays, expected_at, sum(len(revoked_units(each.now)) for each in rounds)
 

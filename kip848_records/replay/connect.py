@@ -40,8 +40,12 @@ def version(generation: Generation) -> int | None:
 
 
 def needs_follow_up(generation: Generation) -> bool:
-    """Return whether another generation has to follow: workers give something up, or the leader waits."""
-    return delay_ms(generation) > 0 or bool(revoked_units(generation))
+    """Return whether another generation has to follow.
+
+    Workers give something up, the leader waits, or it had not read the configuration far enough (an error).
+    """
+    has_error = any(assignment.error for assignment in _assignments(generation))
+    return has_error or delay_ms(generation) > 0 or bool(revoked_units(generation))
 
 
 def _assignments(generation: Generation) -> Iterator[WorkerAssignment]:

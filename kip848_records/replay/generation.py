@@ -72,6 +72,17 @@ class Generation:
         """Return the member ids of identities."""
         return tuple(self.members[identity].member_id for identity in identities)
 
+    def shared_unit(self) -> tuple[int, tuple[str, ...]] | None:
+        """Return the first unit that several members have, with their ids; None if each has one owner."""
+        if self.units is None or len(self.units) == sum(len(member.units or ()) for member in self.value.members):
+            return None
+        owners: dict[int, list[str]] = {}
+        for member in self.value.members:
+            for unit in member.units or ():
+                owners.setdefault(unit, []).append(member.member_id)
+        unit = min(unit for unit, ids in owners.items() if len(ids) > 1)
+        return unit, tuple(owners[unit])
+
     @property
     def is_shown(self) -> bool:
         """Whether its record alone shows its cause."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
+from kip848_records.replay.anomalies import EPOCH_WENT_BACK, TWO_OWNERS
 from kip848_records.replay.classic_rebalances import ClassicRebalances, Round, members_and_stopped
 from kip848_records.replay.connect import is_connect
 from kip848_records.replay.connect_records import WorkerAssignment, WorkerSubscription
@@ -57,7 +58,10 @@ class Generations:
             self.owners.assign(before)
             return
         if before is not None and before.value.generation > value.generation:
-            before = None  # the group was deleted in between, and its tombstone is missing
+            # The group was deleted in between and its tombstone is missing, or its generation went back.
+            expected = f"a generation of at least {before.value.generation}"
+            self._anomaly(EPOCH_WENT_BACK, offset, None, value.generation, expected, str(value.generation))
+            before = None
         now = Generation(value, offset, at, leader_epoch)
         now.cause = cause_of(now, before, is_downgrade=is_downgrade)
         self._emit(at, EMPTIED if now.cause.name == EMPTIED else NEXT_GENERATION)
@@ -115,6 +119,12 @@ class Generations:
             now, moves, rounds, sync_ms, begin, begin_of_moves, *members_and_stopped(now, before, moves, mode)
         )
         self._emit_members(now, value.members)
+        shared = now.shared_unit() if value.protocol_type == CONSUMER_PROTOCOL_TYPE else None
+        if shared is not None:
+            unit, (first, *others) = shared
+            topic, number = self._context.numbers.of_names.name(unit)
+            seen = f"{topic}-{number} also of {', '.join(others)}"
+            self._anomaly(TWO_OWNERS, now.offset, first, value.generation, "one owner of each partition", seen)
         if not self._context.is_evaluated:
             pass
         elif is_connect(now):
@@ -122,6 +132,13 @@ class Generations:
         elif value.protocol_type == CONSUMER_PROTOCOL_TYPE:
             self._emit_moves(each)
         self._rebalances.add(each)
+
+    def _anomaly(  # noqa: PLR0913, PLR0917 - the columns of `anomaly`
+        self, kind: str, offset: int, member_id: str | None, generation: int, expected: str, seen: str
+    ) -> None:
+        context = self._context
+        head = (kind, context.incarnation, offset, context.operation.at, member_id, generation, expected, seen)
+        context.emit("Anomaly", offset, head)
 
     def _emit(self, ended_at: int | None, ended_by: str | None) -> None:
         now, each, context = self._open, self._round, self._context

@@ -137,7 +137,12 @@ def _finish_rebalance(row: Rebalance, extra: tuple[Any, ...], history: KnownHist
     if row.blockers is None:
         if row.history in {OBSERVED, RIGHT_CENSORED}:
             return row
-        return row._replace(causes=extra[2], trigger_member_ids=(), started_empty=None, members_before=None)
+        changes: dict[str, Any] = dict.fromkeys(
+            ("started_empty", "members_before", "rounds", "unowned_ms", "longest_unowned_ms")
+        )
+        if extra[4]:  # the record may have replaced a static member: its time is that of an earlier round
+            changes.update(began_at=None, duration_ms=None)
+        return row._replace(causes=extra[2], trigger_member_ids=(), **changes)
     return row._replace(blockers=tuple(Blocker(*each) for each in row.blockers))
 
 

@@ -39,7 +39,7 @@ class OwnershipIntervals:
         owned = frozenset(owned)
         operation = self._context.operation
         for unit in sorted(units.keys() - owned):
-            self._emit(member, unit, units.pop(unit), operation.at)
+            self._emit(member, unit, units.pop(unit), operation.at, has_end=True)
         begin = (operation.at, operation.last, operation.last)
         if not is_seen:
             begin = (member.current_at, member.current_offset, NEVER)
@@ -59,9 +59,9 @@ class OwnershipIntervals:
         """Write the intervals that are open at the end of the log."""
         for member, units in self._open.items():
             for unit, begin in sorted(units.items()):
-                self._emit(member, unit, begin, None)
+                self._emit(member, unit, begin, None, has_end=False)
 
-    def _emit(self, member: Member, unit: int, begin: _Begin, to_at: int | None) -> None:
+    def _emit(self, member: Member, unit: int, begin: _Begin, to_at: int | None, *, has_end: bool) -> None:
         context = self._context
         from_at, from_offset, depends_on = begin
         topic_id, number = context.numbers.name(task_of(unit))
@@ -69,7 +69,6 @@ class OwnershipIntervals:
         if self._group_type == STREAMS:
             has_changelogs = None if self.stateful is None else topic_id in self.stateful
             names = (None, topic_id, number, role_name(unit), has_changelogs)
-        has_end = to_at is not None
         duration_ms = ms_between(from_at, to_at if has_end else context.captured_at)
         head = (
             context.incarnation,

@@ -94,7 +94,7 @@ def advise(rebalance: Any, members: Mapping[str, MemberNow] | None = None) -> Ad
         return _not_ready(rebalance.not_ready_ms)
     if rebalance.assigning_ms:
         return _assigning(rebalance.assigning_ms)
-    if rebalance.delay_ms:
+    if rebalance.expected_ms is not None:
         return _delayed(rebalance.delay_ms, rebalance.expected_ms)
     return next_round() if rebalance.group_type == "classic" else no_evidence()
 
@@ -194,10 +194,11 @@ def _not_ready(not_ready_ms: int) -> Advice:
     return Advice(NOT_READY, None, None, sentence, then)
 
 
-def _delayed(delay_ms: int, expected_ms: int | None) -> Advice:
+def _delayed(delay_ms: int | None, expected_ms: int) -> Advice:
     sentence = f"A worker is gone; the leader does not assign its connectors and tasks to others{_for(delay_ms)}"
-    when = f"before {time_text(expected_ms)}" if expected_ms is not None else "in that time"
-    then = f"Start the worker again {when}; otherwise the leader assigns its tasks to the others"
+    then = (
+        f"Start the worker again before {time_text(expected_ms)}; otherwise the leader assigns its tasks to the others"
+    )
     return Advice(WORKER_DELAY, None, None, sentence, then)
 
 

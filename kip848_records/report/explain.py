@@ -137,8 +137,9 @@ def _rebalances(rows: Sequence[Row]) -> Iterator[RenderableType]:
         )
         for row in reversed(rows)
     ]
-    titles = ("epochs", "began at", "causes", "total", "assignment time", "members", "moved", "outcome")
-    yield text_table(*titles, rows=cells, right=("epochs", "total", "assignment time", "members", "moved"))
+    epochs = "generations" if rows[0].group_type == "classic" else "epochs"
+    titles = (epochs, "began at", "causes", "total", "assignment time", "members", "moved", "outcome")
+    yield text_table(*titles, rows=cells, right=(epochs, "total", "assignment time", "members", "moved"))
 
 
 def _total(row: Row) -> str:

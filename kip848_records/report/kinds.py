@@ -154,12 +154,19 @@ def _without_worker(group: GroupHistory, incarnation: Incarnation) -> Iterator[R
             row.connector,
             "connector" if row.task == _CONNECTOR else f"task {row.task}",
             (row.reason or "").replace("_", " "),
-            f"≥ {duration_text(group.ago(row.released_ms))}",
+            _lasted(group.ago(row.released_ms), row.unowned_max_ms),
             time_text(row.expected_ms),
         )
         for row in rows
     ]
     yield text_table("connector", "", "reason", "for", "expected at", rows=cells)
+
+
+def _lasted(at_least_ms: int | None, at_most_ms: int | None) -> str:
+    """Return how long a unit has had no worker; the log shows a bound only."""
+    if at_least_ms is not None:
+        return f"≥ {duration_text(at_least_ms)}"
+    return "" if at_most_ms is None else f"≤ {duration_text(at_most_ms)}"
 
 
 class _Owned(NamedTuple):

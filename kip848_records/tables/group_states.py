@@ -70,7 +70,11 @@ GROUP_STATE: Final = TableSpec(
         ),
         Column("standby_replicas", INT, "num.standby.replicas of a streams group's last assignment"),
         Column("members", INT, "Members; null if records are missing that compaction would have kept"),
-        Column("converged_members", INT, "Members that own exactly their target at the assignment epoch"),
+        Column(
+            "converged_members",
+            INT,
+            "Members that own exactly their target at the assignment epoch; share: members at that epoch",
+        ),
         Column("members_away", INT, "Static members that went away and may come back (member epoch -2)"),
         Column(
             "waits_for_away_only",
@@ -87,7 +91,7 @@ GROUP_STATE: Final = TableSpec(
             "upgradable",
             BOOLEAN,
             "Classic: whether the record allows an online upgrade: its protocol type is consumer, and no custom "
-            "assignor added user data. Limits of the broker's configuration are not in the log",
+            "assignor added user data; or the group is Empty. Limits of the broker's configuration are not in the log",
         ),
         Column(
             "group_id_hash",

@@ -54,14 +54,16 @@ def _generations(count: int, **columns: Any) -> Tables:
     }
 
 
-def _workers(*generations: dict[str, dict[str, Any]]) -> Tables:
+def _workers(*generations: dict[str, dict[str, Any]], rounds: int | None = 1) -> Tables:
     """The rows of workers, for each generation by their URLs."""
+    numbers = range(1, len(generations) + 1)
     return {
+        "classic_generation": [{"generation": nth, "rounds": rounds, "cause": "follow_up"} for nth in numbers],
         "connect_assignment": [
             {"generation": nth, "member_id": f"id of {url}", "worker_url": url, **columns}
             for nth, workers in enumerate(generations, 1)
             for url, columns in workers.items()
-        ]
+        ],
     }
 
 
@@ -87,8 +89,9 @@ def _not_ready(state: str, seconds: int) -> Tables:
     }
 
 
-def _initializing(from_at: datetime, to_at: datetime | None) -> Tables:
+def _initializing(from_at: datetime, to_at: datetime | None, history: str = "observed") -> Tables:
     row = {"topic_id": "t", "topic": "orders", "state": "initializing", "from_at": from_at, "to_at": to_at}
+    row |= {"history": history}
     return {"share_partition_state": [row]}
 
 
@@ -178,7 +181,18 @@ CASES = [
         "expected at most 3 rebalances that stop all partitions in an hour, seen 4 of 51 partitions; "
         "the group can be upgraded to the consumer protocol",
     ),
-    Made("eager_rebalances", "few", PASS, _generations(3, mode="eager", protocol_type="consumer", units=51)),
+    Made(
+        "eager_rebalances",
+        "few",
+        PASS,
+        {**_generations(3, mode="eager", protocol_type="consumer", units=51), **_history("observed")},
+    ),
+    Made(
+        "eager_rebalances",
+        "few are left",
+        UNKNOWN,
+        {**_generations(3, mode="eager", protocol_type="consumer", units=51), **_history("left_censored")},
+    ),
     Made(
         "eager_rebalances", "no evidence", UNKNOWN, _generations(4, mode="unknown", protocol_type="consumer", units=51)
     ),
@@ -199,6 +213,18 @@ CASES = [
     Made("connect_task_running", "short", PASS, _unit(status="acquired", unowned_ms=600_000, history="observed")),
     Made(
         "connect_task_running", "cleaned", UNKNOWN, _unit(status="open", released_at=ago(700), history="left_censored")
+    ),
+    Made(
+        "connect_task_running",
+        "revoked, perhaps long",
+        UNKNOWN,
+        _unit(status="acquired", unowned_ms=4, unowned_max_ms=700_000, history="observed"),
+    ),
+    Made(
+        "connect_task_running",
+        "revoked and open",
+        UNKNOWN,
+        _unit(status="open", unowned_max_ms=700_000, reason="revoked", history="right_censored"),
     ),
     Made(
         "connect_delay",
@@ -226,11 +252,11 @@ CASES = [
         "twice",
         VIOLATION,
         _workers({"w": _BEHIND}, {"w": _BEHIND}),
-        "expected worker w to have read the configuration to offset 9, it joined with 7 after it was behind in the "
-        "generation before",
+        "expected worker w to have read the configuration to offset 9, it joined with 7",
     ),
     Made("connect_config_lag", "once", PASS, _workers({"w": _CURRENT}, {"w": _BEHIND}, {"w": _CURRENT})),
     Made("connect_config_lag", "unread", UNKNOWN, _workers({"w": {}})),
+    Made("connect_config_lag", "one is not in the log", UNKNOWN, _workers({"w": _BEHIND}, rounds=None)),
     Made(
         "connect_balance",
         "uneven",
@@ -239,6 +265,18 @@ CASES = [
         "expected workers to differ by at most 20 % of 7 units, seen 1 to 6",
     ),
     Made("connect_balance", "a connector and its task", PASS, _balance("converged", 0, 2)),
+    Made(
+        "connect_balance",
+        "unread",
+        UNKNOWN,
+        {
+            "connect_assignment": [
+                *_balance("converged", 9)["connect_assignment"],
+                {"generation": 1, "member_id": "unread", "quarantine_reason": "bytes"},
+            ],
+            "rebalance": _balance("converged", 9)["rebalance"],
+        },
+    ),
     Made("connect_balance", "ongoing", UNKNOWN, _balance("open", 1, 6)),
     Made(
         "streams_ready",
@@ -256,8 +294,24 @@ CASES = [
         _taken_over(4, was_warm=False, has_changelogs=True),
         "expected at most 3 tasks without their state in an hour, seen 4",
     ),
-    Made("streams_cold_handover", "warm", PASS, _taken_over(4, was_warm=True, has_changelogs=True)),
-    Made("streams_cold_handover", "without state", PASS, _taken_over(4, was_warm=False, has_changelogs=False)),
+    Made(
+        "streams_cold_handover",
+        "warm",
+        PASS,
+        {**_taken_over(4, was_warm=True, has_changelogs=True), **_history("observed")},
+    ),
+    Made(
+        "streams_cold_handover",
+        "without state",
+        PASS,
+        {**_taken_over(4, was_warm=False, has_changelogs=False), **_history("observed")},
+    ),
+    Made(
+        "streams_cold_handover",
+        "cleaned",
+        UNKNOWN,
+        {**_taken_over(4, was_warm=True, has_changelogs=True), **_history("left_censored")},
+    ),
     Made("streams_cold_handover", "unseen", UNKNOWN, _taken_over(4, was_warm=False)),
     Made(
         "streams_standby",
@@ -275,6 +329,12 @@ CASES = [
         _shared(301),
         "expected orders 1 to have a member within 300 s, has had none for ≥ 5 min 1 s",
     ),
+    Made(
+        "share_partition_assigned",
+        "has just subscribed",
+        PASS,
+        {**_shared(3000), "membership": [{**_shared(0)["membership"][0], "joined_at": ago(2)}]},
+    ),
     Made("share_partition_assigned", "shortly without", PASS, _shared(300)),
     Made("share_partition_assigned", "compacted", UNKNOWN, _shared(300, "left_censored")),
     Made(
@@ -286,6 +346,7 @@ CASES = [
     ),
     Made("share_initialized", "soon", PASS, _initializing(ago(301), ago(2))),
     Made("share_initialized", "two clocks", UNKNOWN, _initializing(ago(2), ago(3))),
+    Made("share_initialized", "cleaned", UNKNOWN, _initializing(ago(2), None, "left_censored")),
     Made(
         "downgraded",
         "rolled back",
