@@ -26,7 +26,8 @@ from rich.console import Console
 
 from kip848_records.queries.engines import open_tables
 from kip848_records.report.advice import client_text
-from kip848_records.report.explain import GroupHistory, explain
+from kip848_records.report.explain import explain
+from kip848_records.report.group_history import GroupHistory
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.phrases import blocker_text
 from kip848_records.times import utc_text
@@ -137,6 +138,7 @@ CAUSES = {
     "upgraded": "#7A5195",
     "unknown": "#8C8C8C",
 }
+OTHER_CAUSE = "#8C8C8C"
 HATCHES = {"observed": "", "left_censored": "\\", "right_censored": "/", "censored": "x"}
 incarnation = of_group.incarnations[-1]
 history = found.histories.get((cluster, incarnation.partition, group), {})
@@ -170,7 +172,7 @@ display(rebalances)
 # COMMAND ----------
 
 if rebalances.empty:
-    print(f"Group {group} has no rebalances in the log: a classic group has no epochs")
+    print(f"Group {group} has no rebalances in the log")
 else:
     rebalances_figure = px.timeline(
         rebalances,
@@ -189,7 +191,7 @@ else:
         y=rebalances.epochs,
         mode="markers",
         marker={
-            "color": [CAUSES[cause] for cause in rebalances.cause],
+            "color": [CAUSES.get(cause, OTHER_CAUSE) for cause in rebalances.cause],
             "size": 8,
             "line": {"color": "white", "width": 1},
         },
@@ -229,7 +231,7 @@ blockers = pd.DataFrame(
             **{name: each[name] for name in ("member_id", "late_ms", "blocked_ms", "held_up", "revoke_ms", "away_ms")},
             "last_state": each["last_state"],
         }
-        for each in (shown.blockers if shown else ())
+        for each in ((shown.blockers or ()) if shown else ())
     ],
     columns=["client", "member_id", "late_ms", "blocked_ms", "held_up", "revoke_ms", "away_ms", "last_state"],
 )

@@ -52,11 +52,17 @@ def run(audits, monkeypatch):
     [
         ("explore_rebalances", {}),
         ("compare_two_nights", {"cluster_before": DEMO, "since": SINCE}),
-        ("build_your_own_check", {}),
     ],
 )
 def test_a_session_of_spark_shows_the_same(run, spark, name, parameters):
     for ours, theirs in zip(run(name, **parameters)[1], run(name, session=spark, **parameters)[1], strict=True):
+        assert_frame_equal(ours, theirs, check_dtype=False)
+
+
+def test_spark_evaluates_the_same_expectations(run, classic):
+    """In one session only: it evaluates all expectations, which takes Spark a minute."""
+    name = "build_your_own_check"
+    for ours, theirs in zip(run(name)[1], run(name, session=classic)[1], strict=True):
         assert_frame_equal(ours, theirs, check_dtype=False)
 
 
@@ -111,13 +117,12 @@ class TestExploreRebalances:
         assert {"emptied", "deleted"} & set(rebalances.outcome)
         assert "was deleted" in capsys.readouterr().out
 
-    def test_a_classic_group_has_no_rebalances_to_show(self, run, capsys):
+    def test_a_classic_group_has_no_blockers_to_show(self, run, capsys):
         _, (_, rebalances, blockers), figures = run("explore_rebalances", group="classic")
-        assert rebalances.empty
+        assert list(rebalances.epochs) == ["1", "2", "3"]
         assert blockers.empty
-        assert figures == []
+        assert len(figures) == 1
         said = capsys.readouterr().out
-        assert "Group classic has no rebalances in the log" in said
         assert "left no partition without an owner" in said
 
     def test_a_cluster_that_is_not_there_is_named(self, run):

@@ -30,9 +30,33 @@ PARAMETERS = {
     "run": 99,
     "captured": datetime(2100, 1, 1, tzinfo=timezone.utc),
 }
+COOP = {"group": "coop", "partition": 1, "generation": 11}
+CONNECT = {"group": "connect-cluster", "partition": 1, "generation": 11}
+SHARED = {"group": "share1", "partition": 0}
+OF_KINDS = {
+    "generations": ("group-kinds", COOP),
+    "classic_members_now": ("group-kinds", COOP),
+    "workers_now": ("connect", CONNECT),
+    "units_without_worker": ("connect", CONNECT),
+    "owned_now": ("group-kinds", SHARED),
+    "share_partitions_now": ("group-kinds", SHARED),
+}
+"""Questions about single kinds of groups, which the tables of `kinds/` answer."""
+NOTHING = {"share_partitions_now"}
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", OF_KINDS)
+def test_both_engines_say_the_same_of_other_kinds_of_groups(classic, kinds, name):
+    cluster, parameters = OF_KINDS[name]
+    answers = [
+        tables.arrow(query(name), cluster, **PARAMETERS | parameters).to_pylist()
+        for tables in (DuckTables(str(kinds)), SparkTables(classic, str(kinds)))
+    ]
+    assert answers[0] == answers[1]
+    assert bool(answers[0]) == (name not in NOTHING)
+
+
+@pytest.mark.parametrize("name", sorted(set(TEXTS) - set(OF_KINDS)))
 @pytest.mark.parametrize("cluster", [CLUSTERS["kafka-4.3.1"], None], ids=["one", "all"])
 def test_both_engines_give_the_same_answer(classic, audits, name, cluster):
     out = str(audits.out)
