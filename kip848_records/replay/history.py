@@ -117,7 +117,7 @@ def _without_unseen(name: str, row: Any, extra: tuple[Any, ...], *, began_before
         if name == "RebalanceLag":
             changes["blocked_by"] = ()
         elif name == "Rebalance":
-            changes["causes"], changes["trigger_member_ids"] = extra[2:]
+            changes["causes"], changes["trigger_member_ids"] = extra[2:4]
     if began_before:
         changes.update(dict.fromkeys(_BEGINS.get(name, ())))
         if name == "Epoch" and row.cause != extra[2]:
