@@ -12,8 +12,8 @@ before AS (
 )
 SELECT unix_millis((SELECT captured_at FROM earlier)) AS earlier_ms,
     count_if(
-        (now.is_stuck AND before.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown))
-        OR hidden.began_at > (SELECT captured_at FROM earlier)
+        coalesce(now.is_stuck AND before.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown), false)
+        OR coalesce(hidden.began_at > (SELECT captured_at FROM earlier), false)
     ) AS newly_stuck,
     count_if(now.is_stuck AND (before.state IS NULL OR before.state = :unknown)) AS unknown,
     count_if(now.is_stable AND before.state IN (:assigning, :reconciling, 'NotReady')) AS recovered
