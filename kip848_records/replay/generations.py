@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue
 
 NEXT_GENERATION: Final = "next_generation"
+_FIRST_OFFSET: Final = 0
 
 
 class Generations:
@@ -113,6 +114,8 @@ class Generations:
             *(rounds, joined_at, now.at, join_ms, sync_ms, len(value.member_ids), joined, left),
         )
         begin = now.offset if before is None else before.last_offset
+        if before is None and not now.is_shown and not is_first:
+            begin = _FIRST_OFFSET  # one was before it, unless the log has every record from its start
         compared_from = min((move.owner.offset for move in moves or ()), default=begin)
         begin_of_moves = min(begin, compared_from)
         each = self._round = Round(

@@ -1,0 +1,76 @@
+"""What one generation of a classic group shows by itself: owners, numbers, and times that are no rebalance's."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from kip848_records.replay import connect
+from kip848_records.replay.connect_records import CONNECT_PROTOCOL_TYPE, WorkerAssignment
+from kip848_records.replay.generation import Generation
+from kip848_records.replay.group import GroupReplay
+from kip848_records.replay.records import (
+    CLASSIC,
+    ClassicGroupValue,
+    ClassicMemberValue,
+    ConsumerAssignment,
+    PartitionCoverage,
+    PartitionNumbers,
+    Record,
+    ReplayInputs,
+    Role,
+)
+from tests.replay.classic_logs import batch_of, chosen, tables_of
+
+NONE: frozenset[int] = frozenset()
+
+
+def anomalies(*generations: tuple[int, dict[str, frozenset[int]]]) -> list[tuple[Any, ...]]:
+    """The anomalies of a group, from the number of each generation and its members' partitions of the topic `t`."""
+    numbers = PartitionNumbers()
+    first = numbers.of_names.topic("t")
+    coverage = PartitionCoverage(((0, 100),), last_offset=99)
+    group = GroupReplay(ReplayInputs("kafka", None, {0: coverage}), numbers, 0, "group")
+    for offset, (generation, owned) in enumerate(generations):
+        members = tuple(
+            ClassicMemberValue(
+                *(member_id, None, "app", "/h", 1),
+                assignment=ConsumerAssignment(frozenset(first + n for n in units), has_user_data=False),
+            )
+            for member_id, units in owned.items()
+        )
+        value = ClassicGroupValue(generation, tuple(owned), members, "consumer", "range", min(owned), offset)
+        group.replay(Record(offset, offset, CLASSIC, Role.CLASSIC_GROUP, 2, None, value, 100))
+    found = [row for row in group.finish() if type(row).__name__ == "Anomaly"]
+    return [(row.kind, row.offset, row.member_id, row.epoch, row.seen, row.is_proven) for row in found]
+
+
+def test_a_partition_of_two_members_is_an_anomaly() -> None:
+    one, two = frozenset({0}), frozenset({0, 1})
+    assert anomalies((1, {"a": one, "b": frozenset({1})}), (2, {"a": two, "b": one})) == [
+        ("two_owners", 1, "a", 2, "t-0 also of b", True)
+    ]
+
+
+def test_a_generation_that_went_back_is_an_anomaly() -> None:
+    assert anomalies((5, {"a": NONE}), (5, {"a": NONE}), (3, {"a": NONE})) == [
+        ("epoch_went_back", 2, None, 3, "3", True)
+    ]
+
+
+def test_a_generation_of_static_members_that_compaction_left_has_no_duration() -> None:
+    """Its record may have replaced a member: its time is that at which the group became Stable, perhaps days before."""
+    batch = batch_of("group-kinds")
+    last = max((row for row in batch.to_pylist() if row["group_id"] == "static"), key=lambda row: row["offset"])
+    found = tables_of(pa.RecordBatch.from_pylist([last], batch.schema), complete_from=last["offset"])
+    columns = ("began_at", "duration_ms", "rounds", "unowned_ms", "longest_unowned_ms", "history")
+    assert chosen(found["rebalance"], "static", *columns) == [(None,) * 5 + ("left_censored",)]
+
+
+def test_another_generation_follows_an_error_of_the_leader() -> None:
+    def generation(error: int) -> Generation:
+        assignment = WorkerAssignment(0, error, "w", "http://w", 7, NONE, NONE, 0)
+        member = ClassicMemberValue("w", None, "connect", "/h", 1, assignment=assignment)
+        return Generation(ClassicGroupValue(1, ("w",), (member,), CONNECT_PROTOCOL_TYPE), 0, 0, None)
+
+    assert connect.needs_follow_up(generation(1))
+    assert not connect.needs_follow_up(generation(0))
