@@ -26,22 +26,14 @@ SELECT
 FROM (
     SELECT
         group_state.*, blockers.member_id, blockers.sentence, limits.max_seconds_text,
-        CASE WHEN hidden.group_id IS NULL THEN group_state.state ELSE 'rebalancing' END AS seen,
-        (group_state.state IN ('Assigning', 'Reconciling') OR hidden.group_id IS NOT NULL)
-            AND NOT coalesce(group_state.waits_for_away_only, false) AS is_behind,
-        age_ms(coalesce(hidden.began_at, group_state.since)) AS age,
-        age_ms(coalesce(hidden.began_at, group_state.since)) > limits.max_seconds * 1000 AS is_late
+        CASE WHEN is_hidden THEN 'rebalancing' ELSE group_state.state END AS seen,
+        (group_state.state IN ('Assigning', 'Reconciling') OR is_hidden) AND NOT is_away AS is_behind,
+        age_ms(coalesce(hidden_since, group_state.since)) AS age,
+        age_ms(coalesce(hidden_since, group_state.since)) > limits.max_seconds * 1000 AS is_late
     FROM group_state
     JOIN limits ON limits.group_id = group_state.group_id
-    -- The states of these kinds do not show that members are late.
-    LEFT JOIN (
-        SELECT partition, group_id, min(began_at) AS began_at
-        FROM rebalance
-        WHERE outcome = 'open' AND group_type IN ('classic', 'share')
-        GROUP BY partition, group_id
-    ) AS hidden
-        ON hidden.partition = group_state.partition AND hidden.group_id = group_state.group_id
+    JOIN stuck_now ON stuck_now.partition = group_state.partition AND stuck_now.group_id = group_state.group_id
     LEFT JOIN worst_blockers AS blockers
         ON blockers.partition = group_state.partition AND blockers.group_id = group_state.group_id
-        AND (group_state.state IN ('Assigning', 'Reconciling') OR hidden.group_id IS NOT NULL)
+        AND (group_state.state IN ('Assigning', 'Reconciling') OR is_hidden)
 ) AS aged

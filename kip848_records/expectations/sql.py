@@ -1,6 +1,6 @@
 """The query of an expectation: its text with limits, shared relations and functions.
 
-Besides the tables, a text may use:
+A text may use the tables, and:
 
 - `limits`: ``group_id``, ``severity``, and for each limit its value and ``<name>_text``, in readable form. It has a row
   for every group id in the tables that the text names, and one with a null.
@@ -133,6 +133,11 @@ def _units(ms: str) -> Iterator[str]:
 
 def _unit(count: str, unit: str, condition: str) -> str:
     return f"CASE WHEN {condition} THEN concat(CAST({count} AS string), ' {unit}') END"
+
+
+def relation(name: str) -> str:
+    """Return the text of a relation in `shared/` that uses no other one."""
+    return _plain(_SHARED[name])
 
 
 def _shared(text: str) -> dict[str, str]:

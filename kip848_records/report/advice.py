@@ -60,7 +60,7 @@ class MemberNow(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """What holds a rebalance up. `member_id`, `who`: the blocker, None where no single member is."""
+    """The cause of a long rebalance. `member_id`, `who`: the blocker, None if no single member blocks it."""
 
     pattern: str
     member_id: str | None

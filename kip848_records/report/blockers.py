@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kip848_records.replay.epochs import OPEN
 from kip848_records.report.advice import Advice, MemberNow, advise, current_blockers
 from kip848_records.report.sql import query
 
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kip848_records.queries.tables import Row, Tables
-
-_OPEN: Final = "open"
 
 
 class Incarnation(NamedTuple):
@@ -40,11 +39,11 @@ class Blocked(NamedTuple):
 def blocked_groups(tables: Tables, cluster: str) -> dict[Incarnation, Blocked]:
     """Return the last ongoing rebalance of each group that has one, with its blockers."""
     members: dict[Incarnation, dict[str, MemberNow]] = defaultdict(dict)
-    for row in tables.rows(query("open_blockers"), cluster, open=_OPEN):
+    for row in tables.rows(query("open_blockers"), cluster, open=OPEN):
         now = MemberNow(row.state, row.state_ms, row.rebalance_timeout_ms, bool(row.is_classic))
         members[incarnation_of(row)][row.member_id] = now
     found = {}
-    for row in tables.rows(query("open_rebalances"), cluster, open=_OPEN):
+    for row in tables.rows(query("open_rebalances"), cluster, open=OPEN):
         present = members[incarnation_of(row)]
         found[incarnation_of(row)] = Blocked(
             advise(row, present), current_blockers(row.blockers or (), present), present

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from kip848_records.replay.coverage import CENSORED
+from kip848_records.replay.epochs import OPEN
 from kip848_records.replay.member import RECONCILED
 from kip848_records.replay.states import ASSIGNING, RECONCILING
 from kip848_records.report.advice import MemberNow, advise, client_text
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from kip848_records.report.group_history import GroupHistory, Incarnation
 
 _MEMBERS_SHOWN: Final = 100
-OPEN: Final = "open"
 
 
 def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[RenderableType]:

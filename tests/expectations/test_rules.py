@@ -379,3 +379,13 @@ def test_an_old_audit_is_told(tmp_path, seconds, verdict):
     (row,) = evaluated(DuckTables(str(tmp_path)), RULES["audit_is_recent"], Setting("error", {"max_age": seconds}))
     assert (row.verdict, row.group_id) == (verdict, None)
     assert row.message == f"expected an audit of the last {seconds} s, the last one is 86400 s old"
+
+
+@pytest.mark.parametrize(("began", "verdict"), [(930, VIOLATION), (950, PASS)])
+@pytest.mark.parametrize("group_type", ["share", "classic"])
+def test_a_rebalance_that_the_state_of_a_group_does_not_show_counts_as_not_stable(found, group_type, began, verdict):
+    state = {"group_type": group_type, "state": "Stable", "since": at(0), "history": RIGHT_CENSORED}
+    rebalance = {"group_type": group_type, "outcome": "open", "began_at": at(began)}
+    ((said, _, message),) = found("group_stable", group_state=[state], rebalance=[rebalance])
+    assert said == verdict
+    assert message.startswith("expected Stable within 60 s, rebalancing for ≥ ")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kip848_records.report.advice import no_evidence
 from kip848_records.report.blockers import Incarnation, blocked_groups
+from kip848_records.report.sql import with_relations
 from kip848_records.terminal import ranges_text
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _text(name: str) -> str:
     folder = files(__package__) / "sql"
     text = (folder / f"{name}.sql").read_text(encoding="utf-8")
     chosen = (folder / "chosen.sql").read_text(encoding="utf-8").split("\n", 1)[1]
-    return text.replace("{chosen}", chosen.rstrip())
+    return with_relations(text.replace("{chosen}", chosen.rstrip()))
 
 
 def _groups(tables: Tables, cluster: str) -> list[Fields]:

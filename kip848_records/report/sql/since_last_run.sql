@@ -13,21 +13,14 @@ before AS (
 SELECT unix_millis((SELECT captured_at FROM earlier)) AS earlier_ms,
     count_if(
         coalesce(now.is_stuck AND before.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown), false)
-        OR coalesce(hidden.began_at > (SELECT captured_at FROM earlier), false)
+        OR coalesce(now.hidden_since > (SELECT captured_at FROM earlier), false)
     ) AS newly_stuck,
     count_if(now.is_stuck AND (before.state IS NULL OR before.state = :unknown)) AS unknown,
     count_if(now.is_stable AND before.state IN (:assigning, :reconciling, 'NotReady')) AS recovered
 FROM (
-    SELECT group_id, partition, coalesce(waits_for_away_only, false) AS is_away,
-        state IN (:assigning, :reconciling, 'NotReady') AND NOT coalesce(waits_for_away_only, false) AS is_stuck,
-        state NOT IN (:assigning, :reconciling, 'NotReady', :unknown) AS is_stable
-    FROM group_state
+    SELECT states.group_id, states.partition, stuck.is_stuck AND NOT stuck.is_hidden AS is_stuck, stuck.hidden_since,
+        states.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown) AS is_stable
+    FROM group_state AS states
+    JOIN ({stuck_now}) AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
 ) AS now
 LEFT JOIN before ON before.group_id = now.group_id AND before.partition = now.partition
-LEFT JOIN (
-    -- The states of these kinds do not show that members are late.
-    SELECT partition, group_id, min(began_at) AS began_at
-    FROM rebalance
-    WHERE outcome = 'open' AND group_type IN ('classic', 'share')
-    GROUP BY partition, group_id
-) AS hidden ON hidden.group_id = now.group_id AND hidden.partition = now.partition

@@ -10,13 +10,8 @@ ranked AS (
     FROM rebalance GROUP BY partition, group_id
   ) AS measured ON every.partition = measured.partition AND every.group_id = measured.group_id
   LEFT JOIN (
-    SELECT group_state.partition, group_state.group_id, max(CASE WHEN waits_for_away_only THEN 0
-      WHEN state IN ('Assigning', 'Reconciling', 'NotReady') THEN 1
-      WHEN group_type IN ('classic', 'share') AND ongoing.group_id IS NOT NULL THEN 1 ELSE 0 END) AS is_stuck
-    FROM group_state
-    LEFT JOIN (SELECT DISTINCT partition, group_id FROM rebalance WHERE outcome = 'open') AS ongoing
-      ON group_state.partition = ongoing.partition AND group_state.group_id = ongoing.group_id
-    GROUP BY group_state.partition, group_state.group_id
+    SELECT partition, group_id, max(CASE WHEN is_stuck THEN 1 ELSE 0 END) AS is_stuck
+    FROM ({stuck_now}) AS stuck GROUP BY partition, group_id
   ) AS states ON every.partition = states.partition AND every.group_id = states.group_id
   LEFT JOIN (SELECT partition, group_id, count(*) AS intervals FROM member_state_timeline GROUP BY partition, group_id)
     AS intervals ON every.partition = intervals.partition AND every.group_id = intervals.group_id

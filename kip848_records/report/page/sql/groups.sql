@@ -38,13 +38,11 @@ idle AS (
   GROUP BY offsets_partition, group_id
 ),
 states AS (
-  SELECT group_state.*, CASE WHEN state = 'unknown' THEN 'unknown' WHEN waits_for_away_only THEN 'away'
-    WHEN state IN ('Assigning', 'Reconciling', 'NotReady') THEN 'stuck'
-    -- The states of these kinds do not show that members are late.
-    WHEN group_type IN ('classic', 'share') AND ongoing.began_at IS NOT NULL THEN 'stuck'
-    ELSE 'healthy' END AS health
+  SELECT group_state.*,
+    CASE WHEN state = 'unknown' THEN 'unknown' WHEN is_away THEN 'away' WHEN is_stuck THEN 'stuck' ELSE 'healthy' END
+      AS health
   FROM group_state
-  LEFT JOIN ongoing ON group_state.partition = ongoing.partition AND group_state.group_id = ongoing.group_id
+  JOIN ({stuck_now}) AS stuck ON group_state.partition = stuck.partition AND group_state.group_id = stuck.group_id
 )
 SELECT every.partition, every.group_id, every.incarnations, every.group_type,
   coalesce(states.state, 'deleted') AS state, coalesce(states.health, 'deleted') AS health,
