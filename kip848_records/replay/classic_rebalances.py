@@ -6,11 +6,12 @@ The join phase before the first generation is not in the log, so that every dura
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kip848_records.replay.causes import UNKNOWN
 from kip848_records.replay.connect import delay_ms, is_connect, needs_follow_up, revoked_units
 from kip848_records.replay.context import ms_between
+from kip848_records.replay.epochs import CONVERGED, OPEN
 from kip848_records.replay.generation import CREATED, DOWNGRADED, EMPTIED, SHOWN
 from kip848_records.replay.generation_cause import EAGER, FIRST_GENERATION
 from kip848_records.replay.records import CLASSIC
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from kip848_records.replay.context import Context
     from kip848_records.replay.generation import Generation
     from kip848_records.replay.last_owners import Move
-
-CONVERGED: Final = "converged"
-OPEN: Final = "open"
 
 
 class Round(NamedTuple):

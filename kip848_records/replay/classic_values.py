@@ -115,7 +115,7 @@ def _assignments(payloads: pa.Array, rows: Rows, numbers: PartitionNumbers) -> l
 
 
 def _read_workers(payloads: pa.Array, rows: Rows, found: list[Any], read: Callable[[bytes], Any]) -> None:
-    """Add what Connect workers said or were told, one at a time: their groups are small."""
+    """Add the payloads of Connect workers, one at a time: their groups are small."""
     for row, payload in zip(rows.tolist(), payloads.take(pa.array(rows, pa.int64())).to_pylist(), strict=True):
         with suppress(ValueError):
             found[row] = read(payload) if payload else None

@@ -18,7 +18,7 @@ def is_connect(generation: Generation) -> bool:
 
 
 def revoked_units(generation: Generation) -> set[int]:
-    """Return the connectors and tasks that workers are told to give up."""
+    """Return the connectors and tasks that the leader asks workers to give up."""
     return set().union(*(assignment.revoked for assignment in _assignments(generation)))
 
 

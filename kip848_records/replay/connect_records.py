@@ -1,4 +1,4 @@
-"""What Connect workers say when they join a group, and what its leader tells them."""
+"""The payloads of Connect workers: the subscription of a worker, and the leader's assignment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EAGER_VERSION: Final = 0
 
 
 class WorkerSubscription(NamedTuple):
-    """What a worker says when it joins. `owned`: the connectors (task -1) and tasks that it runs then.
+    """A worker's subscription. `owned`: the connectors (task -1) and tasks that it runs when it joins.
 
     Units are numbers of `PartitionNumbers.of_names`: the connector's name and the task.
     """
@@ -23,7 +23,7 @@ class WorkerSubscription(NamedTuple):
 
 
 class WorkerAssignment(NamedTuple):
-    """What the leader tells a worker. From version 1 on, `assigned` is only what is new for it.
+    """The leader's assignment for a worker. From version 1 on, `assigned` contains new connectors and tasks only.
 
     `error` 1: the leader had not read the configuration far enough. `delay_ms`: how long it waits for workers that
     left.

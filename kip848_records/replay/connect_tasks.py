@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kip848_records.replay.connect import delay_ms, needs_follow_up, revoked_units
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.records import CLASSIC
+from kip848_records.replay.tasks import ACQUIRED, OPEN, REMOVED
 
 if TYPE_CHECKING:
     from kip848_records.replay.context import Context
@@ -17,9 +18,6 @@ REVOKED: Final = "revoked"
 WORKER_LEFT: Final = "worker_left"
 UNASSIGNED: Final = "unassigned"
 DIRECT: Final = "direct"
-ACQUIRED: Final = "acquired"
-REMOVED: Final = "removed"
-OPEN: Final = "open"
 _CONNECTOR: Final = 1 << 32
 _NO_TIMES: Final = (None, None)
 

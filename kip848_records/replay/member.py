@@ -69,7 +69,7 @@ class Member:
     current_at: int | None = None
     """Offset and time of its last type 8, tombstones included."""
     process_id: str | None = None
-    """Of a streams client."""
+    """Only members of streams groups have it."""
     has_target: bool = False
     target: frozenset[int] = NOTHING
     highest_epoch: int = NO_EPOCH

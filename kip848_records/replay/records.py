@@ -114,14 +114,14 @@ class ClassicMemberValue(NamedTuple):
 
     @property
     def owned(self) -> frozenset[int] | None:
-        """What it still had when it joined; None if unknown."""
+        """The units that it still had when it joined; None if unknown."""
         return None if self.subscription is None else self.subscription.owned
 
     @property
     def units(self) -> frozenset[int] | None:
         """The partitions that it has from this generation on; None if unknown. A worker's connectors and tasks.
 
-        From version 1 on, a Connect worker goes on with what it has, unless it is told to give it up. The leader may
+        From version 1 on, a Connect worker continues what it runs, unless the leader asks it to stop. The leader may
         leave a worker without an assignment.
         """
         assignment, subscription = self.assignment, self.subscription

@@ -1,4 +1,4 @@
-"""Who waits for whom in a streams group: tasks that another member, or another thread of the process, still has.
+"""Members of a streams group that wait for tasks of another member, or of another thread of their process.
 
 A member gets an active task when no member has it as active, and a task in any role when no member of its own process
 has it in any role: the threads of a process share the task's state on disk.

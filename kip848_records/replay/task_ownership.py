@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.member import NOTHING
 from kip848_records.replay.ownership import Ownership
 from kip848_records.replay.ownership_intervals import OwnershipIntervals
 from kip848_records.replay.records import STREAMS
-from kip848_records.replay.tasks import ROLES, is_active
+from kip848_records.replay.tasks import ACQUIRED, OPEN, REMOVED, ROLES, is_active
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from kip848_records.replay.rebalances import Rebalances
     from kip848_records.replay.targets import Assignment, Targets
     from kip848_records.replay.waits import Waits
-
-ACQUIRED: Final = "acquired"
-REMOVED: Final = "removed"
-OPEN: Final = "open"
 
 
 class TaskOwnership(Ownership):

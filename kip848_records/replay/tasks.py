@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
+ACQUIRED: Final = "acquired"
+REMOVED: Final = "removed"
+OPEN: Final = "open"
+"""The values of `status` in `task_handover`, for tasks of streams groups and of Connect."""
+
 _ROLE_SHIFT: Final = 60
 ACTIVE: Final = 0
 STANDBY: Final = 1 << _ROLE_SHIFT

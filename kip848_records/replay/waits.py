@@ -1,4 +1,4 @@
-"""Who waits for whom: members that await partitions which other members still hold."""
+"""Members that wait for partitions which other members still hold."""
 
 from __future__ import annotations
 

@@ -106,6 +106,12 @@ HISTORY = Column(
 )
 HAS_ENDED = "coalesce(status, '') NOT IN ('open', 'unknown') AND history NOT IN ('right_censored', 'censored')"
 """SQL: whether the subject of a row has ended. A row without a status ended before the history is complete."""
+HAS_CHANGELOGS = Column(
+    "has_changelogs",
+    BOOLEAN,
+    "Streams: whether the subtopology has changelog topics, from which a new owner restores state. Null: its topology "
+    "is not in the log",
+)
 CLOCK_SKEW = Column(
     "clock_skew",
     BOOLEAN,

@@ -8,10 +8,10 @@ from kip848_records.replay.rows import OwnershipInterval
 from kip848_records.tables.arrow import named, with_column
 from kip848_records.tables.columns import (
     BIGINT,
-    BOOLEAN,
     CLOCK_SKEW,
     GROUP,
     GROUP_TYPE,
+    HAS_CHANGELOGS,
     HISTORY,
     INT,
     MEMBER_ID,
@@ -47,13 +47,8 @@ OWNERSHIP: Final = TableSpec(
         Column("subtopology_id", STRING, "Streams: the task's subtopology"),
         Column("partition", INT, "Partition of the topic or the subtopology", required=True),
         Column("role", STRING, "Streams: active, standby or warmup"),
-        Column(
-            "has_changelogs",
-            BOOLEAN,
-            "Streams: whether the subtopology has changelog topics, from which a new owner restores state. Null: its "
-            "topology is not in the log",
-        ),
-        Column("from_at", TIMESTAMP, "Since when the member had it (UTC). What it must revoke it still has"),
+        HAS_CHANGELOGS,
+        Column("from_at", TIMESTAMP, "When the member acquired it (UTC). It still has what it was asked to revoke"),
         Column("from_offset", BIGINT, "Offset of the last record of that operation", required=True),
         Column("to_at", TIMESTAMP, "When it gave it up, or left (UTC); null: not yet"),
         Column("duration_ms", BIGINT, "From from_at to to_at, or to the capture if it has not ended, in ms"),

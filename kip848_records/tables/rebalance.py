@@ -112,7 +112,7 @@ REBALANCE: Final = TableSpec(
             "delay_ms", BIGINT, "Connect: the longest time for which its leader waited for workers that left, in ms"
         ),
         Column("expected_at", TIMESTAMP, "Connect: until when the leader waits, by the latest delay (UTC)"),
-        Column("revoked", INT, "Connect: connectors and tasks that workers were told to give up"),
+        Column("revoked", INT, "Connect: connectors and tasks that the leader asked workers to give up"),
     ),
     row=Rebalance,
     # A rebalance without an outcome ended before the history is complete.

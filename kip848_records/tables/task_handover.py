@@ -11,6 +11,7 @@ from kip848_records.tables.columns import (
     CLOCK_SKEW,
     GROUP,
     GROUP_TYPE,
+    HAS_CHANGELOGS,
     HISTORY,
     INT,
     PARTITION,
@@ -72,12 +73,7 @@ TASK_HANDOVER: Final = TableSpec(
             "Streams: whether a member of the new owner's process had the task, in any role, when the assignment was "
             "written. False: not seen warm. Null: unknown, or no new owner",
         ),
-        Column(
-            "has_changelogs",
-            BOOLEAN,
-            "Streams: whether the subtopology has changelog topics, from which a new owner restores state. Null: its "
-            "topology is not in the log",
-        ),
+        HAS_CHANGELOGS,
         Column("epoch", INT, "Member epoch of the new owner; Connect: generation"),
         Column(
             "status",
