@@ -40,7 +40,7 @@ class TestTables:
         cluster = CLUSTERS["kafka-4.3.1"]
         code, out, err = kip848_check(audits.out, "--cluster", cluster, "--config", DEMO, *options)
         assert (code, err) == (1, [])
-        assert "1 of 34 expectations failed, 1 warned" in out
+        assert "1 of 35 expectations failed, 1 warned" in out
         results = json.loads(files["json"].read_text())["expectations"]
         failed = [violation for each in results for violation in each["violations"]]
         assert {(each["cluster"], each["group_id"], each["member_id"]) for each in failed} == {

@@ -20,7 +20,7 @@ _NAMES: Final = (
     *("one_owner", "epoch_order", "epochs_grow", "target_covers_topics", "names_or_regex", "assignor_versions"),
     *("generations_per_hour", "aborted_rounds", "sync_time", "eager_rebalances", "downgraded"),
     *("connect_task_running", "connect_delay", "connect_config_lag", "connect_balance"),
-    *("streams_ready", "streams_standby", "streams_cold_handover"),
+    *("streams_ready", "streams_topology_epoch", "streams_standby", "streams_cold_handover"),
     *("share_initialized", "share_partition_assigned"),
     *("group_in_its_partition", "operation_size", "loadable_records", "audit_is_recent"),
 )

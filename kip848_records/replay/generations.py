@@ -176,7 +176,8 @@ class Generations:
                 *(context.operation.is_skewed(move.owner.offset, unowned_ms), CLASSIC, topic),
                 *(now.value.generation, longest),
             )
-            context.emit("PartitionHandover", move.owner.offset, head, tail=tail)
+            extra = (now.has_static_members,)
+            context.emit("PartitionHandover", move.owner.offset, head, tail=tail, extra=extra)
 
     def _emit_members(self, now: Generation, members: Iterable[ClassicMemberValue]) -> None:
         context, value = self._context, now.value

@@ -182,6 +182,16 @@ def _finish_generation(
     return row._replace(**changes)
 
 
+def _finish_handover(row: PartitionHandover, extra: tuple[Any, ...], _: KnownHistory, __: Context) -> PartitionHandover:
+    """Remove the time of a classic handover if its record may have replaced a static member.
+
+    `extra`: whether the generation has static members. The times of such a record are not those of the generation.
+    """
+    if not extra or not extra[0] or row.history == OBSERVED:
+        return row
+    return row._replace(released_at=None, unowned_ms=None, wanted_ms=None)
+
+
 def _finish_task(row: TaskHandover, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> TaskHandover:
     """Without the assignment before it, it is unknown whether the new owner's process had the task."""
     if row.was_warm is None or (row.acquired_offset is not None and history.is_seen(extra[0], row.acquired_offset)):
@@ -192,6 +202,7 @@ def _finish_task(row: TaskHandover, extra: tuple[Any, ...], history: KnownHistor
 _FINISH: Final[Mapping[str, Callable[[Any, tuple[Any, ...], KnownHistory, Context], Any]]] = {
     "Epoch": _finish_moved,
     "RebalanceLag": _finish_lag,
+    "PartitionHandover": _finish_handover,
     "Rebalance": _finish_rebalance,
     "Membership": _finish_membership,
     "ClassicGeneration": _finish_generation,

@@ -52,6 +52,24 @@ class Stay:
     value: AnyMemberValue | ClassicMemberValue | None
     joined_epoch: int | None = None
     joined_how: str | None = None
+    topology_since: int | None = None
+    """Since when its topology is older than that of its streams group (`Operation.elapsed`); None: it is not."""
+    longest_lag_ms: int | None = None
+    """The longest such time that has ended; None if the group's topology was not seen during the stay."""
+
+    def compare_topology(self, elapsed: int, *, is_older: bool) -> None:
+        """Note whether the member's topology is older than the group's from now on."""
+        self.longest_lag_ms = self.topology_lag_ms(elapsed) or 0
+        if not is_older:
+            self.topology_since = None
+        elif self.topology_since is None:
+            self.topology_since = elapsed
+
+    def topology_lag_ms(self, elapsed: int | None) -> int | None:
+        """Return the longest time of an older topology, up to this moment; None if that is unknown."""
+        if self.topology_since is None or elapsed is None:
+            return self.longest_lag_ms
+        return max(elapsed - self.topology_since, self.longest_lag_ms or 0)
 
 
 @dataclass(slots=True, eq=False)

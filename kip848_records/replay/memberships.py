@@ -28,7 +28,7 @@ LEFT: Final = "left"
 PRESENT: Final[Left] = (None, None, None, None)
 _IDENTITY: Final = (
     *("instance_id", "client_id", "client_host", "rack_id", "server_assignor"),
-    *("rebalance_timeout_ms", "topics", "regex", "process_id"),
+    *("rebalance_timeout_ms", "topics", "regex", "process_id", "topology_epoch"),
 )
 
 
@@ -53,14 +53,17 @@ class Stays:
         """Write a stay; None if only its end was seen. `left`: time, offset and epoch of the end, and how it left."""
         context = self.context
         joined: tuple[int | None, int | None, str | None] = (None, None, None)
-        joined_offset = value = None
+        joined_offset = value = topology_lag_ms = None
         if stay is not None:
             joined_offset, joined = stay.joined_offset, (stay.joined_at, stay.joined_epoch, stay.joined_how)
             value = stay.value
+            operation = context.operation
+            elapsed = operation.elapsed_at(context.captured_at) if left[1] is None else operation.elapsed
+            topology_lag_ms = stay.topology_lag_ms(elapsed)
         identity = (getattr(value, name, None) for name in _IDENTITY)
         head = (
             *(context.incarnation, self._group_type, member_id, joined_offset, *identity),
-            *(*joined, *left, False, away_ms),
+            *(*joined, *left, False, away_ms, topology_lag_ms),
         )
         begin = NEVER if joined_offset is None else joined_offset
         context.emit("Membership", begin, head, has_end=left[1] is not None)

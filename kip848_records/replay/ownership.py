@@ -64,8 +64,8 @@ class Ownership:
         # The operation converted the group from or to a classic one: members of that protocol keep their partitions.
         self.is_upgrade = self.is_downgrade = False
 
-    def released_at(self, partition: int) -> int | None:
-        """Return when a partition without a holder became free; None if that was not seen."""
+    def released_at(self, _: Member, partition: int) -> int | None:
+        """Return when a partition without a holder became free for a member; None if that was not seen."""
         return self._freed.get(partition)
 
     def assign(self, assignment: Assignment, members: Iterable[Member], *, is_complete: bool) -> None:

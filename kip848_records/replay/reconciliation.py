@@ -124,7 +124,7 @@ class Reconciliations:
         waits, found = self._waits, []
         for partition in member.awaits:
             owner = waits.owner_awaited_by(member, partition)
-            released_at = None if owner is not None else ownership.released_at(partition)
+            released_at = None if owner is not None else ownership.released_at(member, partition)
             topic_id, number, subtopology_id, role = waits.names(self._context.numbers, partition)
             found.append((topic_id, number, owner, released_at, subtopology_id, role))
         return tuple(sorted(found, key=lambda each: (each[0] or each[4], each[1])))

@@ -324,6 +324,7 @@ class Membership(NamedTuple):
     topics: tuple[str, ...] | None
     regex: str | None
     process_id: str | None
+    topology_epoch: int | None
     joined_at: int | None
     joined_epoch: int | None
     joined_how: str | None
@@ -333,6 +334,7 @@ class Membership(NamedTuple):
     left_how: str | None
     returned: bool | None
     away_ms: int | None
+    topology_lag_ms: int | None
     history: str
 
 

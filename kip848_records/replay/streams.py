@@ -19,6 +19,7 @@ from kip848_records.replay.task_targets import TaskTargets
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kip848_records.replay.member import Member
     from kip848_records.replay.records import Record, StreamsGroupEpochValue, StreamsMemberValue, TopologyValue
 
 _STANDBY_REPLICAS: Final = "num.standby.replicas"
@@ -57,11 +58,11 @@ class StreamsGroup(ConsumerGroup):
     def replay_member(self, record: Record) -> None:
         """Replay a type 19."""
         super().replay_member(record)
-        if record.value is not None:
+        value = cast("StreamsMemberValue | None", record.value)
+        if value is not None:
             member = self.members[record.member_id or ""]
-            cast("StreamsWaits", self.end.waits).change_process(
-                member, cast("StreamsMemberValue", record.value).process_id
-            )
+            cast("StreamsWaits", self.end.waits).change_process(member, value.process_id)
+            self._compare_topology(member)
 
     def replay_topology(self, record: Record) -> None:
         """Replay a type 23."""
@@ -71,6 +72,17 @@ class StreamsGroup(ConsumerGroup):
         if value is not None:
             cast("TaskOwnership", self.end.ownership).topology(value.stateful)
             self._causes.topology()
+        for member in self.members.values():
+            self._compare_topology(member)
+
+    def _compare_topology(self, member: Member) -> None:
+        """Note whether a member has an older topology than the group; the broker gives it no new tasks then."""
+        stay, group_epoch = member.stay, self.topology_epoch
+        if stay is None or group_epoch is None:
+            return
+        epoch = cast("StreamsMemberValue", stay.value).topology_epoch
+        is_older = epoch is not None and epoch < group_epoch
+        stay.compare_topology(self.context.operation.elapsed, is_older=is_older)
 
     @property
     def _causes(self) -> StreamsCauses:

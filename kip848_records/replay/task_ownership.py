@@ -9,7 +9,7 @@ from kip848_records.replay.member import NOTHING
 from kip848_records.replay.ownership import Ownership
 from kip848_records.replay.ownership_intervals import OwnershipIntervals
 from kip848_records.replay.records import STREAMS
-from kip848_records.replay.tasks import ACQUIRED, OPEN, REMOVED, ROLES, is_active
+from kip848_records.replay.tasks import ACQUIRED, OPEN, REMOVED, ROLES, is_active, task_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +26,8 @@ class TaskOwnership(Ownership):
 
     `_stateful`: the subtopologies with changelog topics, by the last topology; None if it is not in the log.
     `_warm`: by active task that a member does not own yet, and this member: whether another thread of its process had
-    the task, in any role, when the last assignment was written.
+    the task, in any role, when the last assignment was written. `_left`: when a member of a process last gave up a task
+    in any role, by task and process id, since the last rebalance ended.
     """
 
     def __init__(self, context: Context, targets: Targets, waits: Waits, rebalances: Rebalances) -> None:
@@ -35,6 +36,24 @@ class TaskOwnership(Ownership):
         self._intervals = OwnershipIntervals(context, STREAMS)
         self._warm: dict[tuple[int, str], bool] = {}
         self._assigned = NEVER
+        self._left: dict[tuple[int, str | None], int | None] = {}
+
+    def released_at(self, member: Member, partition: int) -> int | None:
+        """Return since when no member has what excludes `member` from a task; None if it is not free, or not seen.
+
+        An active task is free when no member has it as active and no member of the same process has it in any role.
+        """
+        task = task_of(partition)
+        if any(task + role in member.held for role in ROLES):
+            return None
+        released = [self._left.get((task, member.process_id))]
+        if is_active(partition):
+            released.append(self._freed.get(partition))
+        return max((at for at in released if at is not None), default=None)
+
+    def end_rebalance(self) -> None:
+        """Note that a rebalance ends: no member awaits a task then."""
+        self._left.clear()
 
     def topology(self, stateful: frozenset[str]) -> None:
         """Note the subtopologies of a topology that have changelog topics."""
@@ -56,6 +75,7 @@ class TaskOwnership(Ownership):
         """Set the owners without handovers, and begin their intervals."""
         changed = list(changed)
         super().baseline(changed)
+        self._left.clear()
         for member, held in changed:
             self._intervals.change(member, NOTHING if member.was_away else held, is_seen=False)
 
@@ -83,6 +103,11 @@ class TaskOwnership(Ownership):
         process_id = member.process_id
         holders = (holder for role in ROLES for holder in self.holders.get(unit + role, ()))
         return process_id is not None and any(holder.process_id == process_id for holder in holders)
+
+    def _move_holder(self, member: Member, held: frozenset[int]) -> None:
+        at = self._context.operation.at
+        self._left.update(((task_of(unit), member.process_id), at) for unit in member.held - held)
+        super()._move_holder(member, held)
 
     def _release(self, member: Member, partition: int) -> None:
         if is_active(partition):

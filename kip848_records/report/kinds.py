@@ -175,21 +175,37 @@ class _Owned(NamedTuple):
     places: str
 
 
-def _owned(group: GroupHistory, incarnation: Incarnation, between: str = " ") -> list[_Owned]:
-    """Return what each member has now, a row for each role: partitions by topic, or tasks by subtopology."""
+class _AllOwned(NamedTuple):
+    """What members have now: the first rows, the number of all members, and a part of a title that says what is cut."""
+
+    rows: list[_Owned]
+    members: int
+    cut: str
+
+
+def _owned(group: GroupHistory, incarnation: Incarnation, unit: str, between: str = " ") -> _AllOwned:
+    """Return what each member has now, a row for each role: partitions by topic, or tasks by subtopology.
+
+    `unit`: what a member has one of.
+    """
     rows = group.rows("owned_now", incarnation)
     owned = []
     for (member_id, role), of_role in groupby(rows, key=lambda row: (row.member_id, row.role)):
         places = groupby(of_role, key=lambda row: row.place)
         named = [f"{place}{between}{ranges_text(row.partition for row in of_place)}" for place, of_place in places]
         owned.append(_Owned(member_id, role, ", ".join(named)))
-    return owned
+    cuts = [f"the first {_SHOWN} of {len(owned):,} rows"] if len(owned) > _SHOWN else []
+    if rows and rows[0].total > len(rows):
+        cuts.append(f"only {len(rows):,} of {count_text(rows[0].total, unit)} were read")
+    members = len({each.member_id for each in owned})
+    return _AllOwned(owned[:_SHOWN], members, f" ({'; '.join(cuts)})" if cuts else "")
 
 
 def _share(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
-    if owned := _owned(group, incarnation):
-        yield Text("\nPartitions of each member; several members can have the same partition:")
-        yield text_table("member", "partitions", rows=[(each.member_id, each.places) for each in owned[:_SHOWN]])
+    owned = _owned(group, incarnation, "partition")
+    if owned.rows:
+        yield Text(f"\nPartitions of each member; several members can have the same partition{owned.cut}:")
+        yield text_table("member", "partitions", rows=[(each.member_id, each.places) for each in owned.rows])
     for row in group.rows("share_partitions_now", incarnation):
         lasted = duration_text(group.ago(row.from_ms))
         partitions = "" if row.partitions is None else f" {ranges_text(row.partitions)}"
@@ -198,9 +214,9 @@ def _share(group: GroupHistory, incarnation: Incarnation) -> Iterator[Renderable
 
 
 def _streams(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
-    if owned := _owned(group, incarnation, between=": "):
-        members = len({each.member_id for each in owned})
-        yield Text(f"\nTasks of {count_text(members, 'member')}, by subtopology:")
-        cells = [(each.member_id, each.role, each.places) for each in owned[:_SHOWN]]
+    owned = _owned(group, incarnation, "task", between=": ")
+    if owned.rows:
+        yield Text(f"\nTasks of {count_text(owned.members, 'member')}, by subtopology{owned.cut}:")
+        cells = [(each.member_id, each.role, each.places) for each in owned.rows]
         yield text_table("member", "role", "tasks", rows=cells)
     yield Text(f"\n{_STREAMS_LIMIT}")

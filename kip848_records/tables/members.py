@@ -40,6 +40,7 @@ MEMBERSHIP: Final = TableSpec(
         Column("topics", STRINGS, "Topics that it subscribes to by name, as last written"),
         Column("regex", STRING, "Regular expression that it subscribes to, as last written"),
         Column("process_id", STRING, "Streams: the process of the member, which is a thread; they share its state"),
+        Column("topology_epoch", INT, "Streams: the epoch of the topology that it runs, as last written"),
         Column("joined_at", TIMESTAMP, "When it joined (UTC)"),
         Column("joined_epoch", INT, "The group's epoch at the end of that operation"),
         Column(
@@ -58,6 +59,12 @@ MEMBERSHIP: Final = TableSpec(
         ),
         Column("returned", BOOLEAN, "Whether the same member id joined again in this incarnation"),
         Column("away_ms", BIGINT, "Time that a static member was away, in ms; null for dynamic members"),
+        Column(
+            "topology_lag_ms",
+            BIGINT,
+            "Streams: the longest time in which its topology was older than the group's, in ms; up to the capture "
+            "while it is. Null: the group's topology was not seen",
+        ),
         HISTORY,
     ),
     row=Membership,

@@ -89,6 +89,11 @@ def _not_ready(state: str, seconds: int) -> Tables:
     }
 
 
+def _topology(lag_ms: int | None, history: str) -> Tables:
+    row = {"group_type": "streams", "member_id": "m", "topology_epoch": 3, "topology_lag_ms": lag_ms}
+    return {"membership": [{**row, "history": history}]}
+
+
 def _initializing(from_at: datetime, to_at: datetime | None, history: str = "observed") -> Tables:
     row = {"topic_id": "t", "topic": "orders", "state": "initializing", "from_at": from_at, "to_at": to_at}
     row |= {"history": history}
@@ -287,6 +292,17 @@ CASES = [
     ),
     Made("streams_ready", "soon", PASS, _not_ready("NotReady", 299)),
     Made("streams_ready", "before 4.2", UNKNOWN, _not_ready("unknown", 301)),
+    Made(
+        "streams_topology_epoch",
+        "old",
+        VIOLATION,
+        _topology(901_000, "right_censored"),
+        "expected the topology of the group within 900 s, topology epoch 3 now, an older one than the group for "
+        "≥ 15 min 1 s",
+    ),
+    Made("streams_topology_epoch", "restarted soon", PASS, _topology(900_000, "observed")),
+    Made("streams_topology_epoch", "no topology in the log", UNKNOWN, _topology(None, "observed")),
+    Made("streams_topology_epoch", "cleaned", UNKNOWN, _topology(10, "left_censored")),
     Made(
         "streams_cold_handover",
         "many",

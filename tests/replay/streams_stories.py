@@ -171,6 +171,53 @@ STORIES = (
         ),
     ),
     Story(
+        "a task is free when the last member that excludes the waiter gives it up, in any role",
+        """
+        10: 19 a $p, 19 c, 23 0, 17 2 ?0, 21 a +0 &1, 21 c +1, 20 2, 22 a 2 +0 &1, 22 c 2 +1
+        20: 19 b $p, 17 3 ?0, 21 a +0, 21 b +1, 21 c, 20 3, 22 b 3 2
+        30: 22 c 3
+        50: 22 a 3 +0
+        """,
+        lags=(
+            "2 a reconciled in 0",
+            "2 c reconciled in 0",
+            "3 a reconciled in 30",
+            "3 b open in 980, waited 980, awaits active s0_1 of - since 50, right_censored",
+            "3 c reconciled in 10",
+        ),
+    ),
+    Story(
+        "a member runs an older topology than its group, until it is restarted or leaves",
+        """
+        10: 19 a, 19 b, 19 c, 23 0, 17 2 ?0, 21 a +0, 20 2, 22 a 2 +0, 22 b 2, 22 c 2
+        20: 19 d ~1, 23 1, 17 3 ?1, 20 3
+        50: 19 a ~1, 17 4 ?1, 20 4
+        70: 22 b x, 21 b x, 19 b x, 17 5 ?1, 20 5
+        """,
+        stays=(
+            "0 streams a joined at 10 (2), 30 behind the topology, right_censored",
+            "0 streams b joined at 10 (2), left at 70 (5), 50 behind the topology",
+            "0 streams c joined at 10 (2), 980 behind the topology, right_censored",
+            "0 streams d joined at 20 (3), right_censored",
+        ),
+    ),
+    Story(
+        "another process's standby excludes nobody from a task",
+        """
+        10: 19 a, 19 c, 23 0, 17 2 ?0, 21 a +0 &1, 21 c +1, 20 2, 22 a 2 +0 &1, 22 c 2 +1
+        20: 19 b $p, 17 3 ?0, 21 a +0, 21 b +1, 21 c, 20 3, 22 b 3 2
+        30: 22 c 3
+        50: 22 a 3 +0
+        """,
+        lags=(
+            "2 a reconciled in 0",
+            "2 c reconciled in 0",
+            "3 a reconciled in 30",
+            "3 b open in 980, waited 980, awaits active s0_1 of - since 30, right_censored",
+            "3 c reconciled in 10",
+        ),
+    ),
+    Story(
         "what a member still waits for when the log ends",
         """
         10: 19 a, 23 0, 17 2 ?0, 21 a +0+1, 20 2, 22 a 2 +0+1

@@ -74,3 +74,25 @@ def test_another_generation_follows_an_error_of_the_leader() -> None:
 
     assert connect.needs_follow_up(generation(1))
     assert not connect.needs_follow_up(generation(0))
+
+
+def test_the_handovers_of_static_members_have_no_time_if_a_record_before_is_missing() -> None:
+    """The last record may have replaced a member of a generation whose first record compaction removed."""
+    numbers = PartitionNumbers()
+    assignment = ConsumerAssignment(frozenset({numbers.of_names.topic("t")}), has_user_data=False)
+    member = ClassicMemberValue("a", "one", "app", "/h", 1, assignment=assignment)
+    first = ClassicGroupValue(1, ("a",), (member,), "consumer", "range", "a", 10)
+    other = member._replace(member_id="b", instance_id="two")
+    second = ClassicGroupValue(2, ("b",), (other,), "consumer", "range", "b", 40)
+    columns = ("from_member", "to_member", "released_at", "unowned_ms", "wanted_ms", "history")
+
+    def handovers(complete_from: int) -> list[tuple[object, ...]]:
+        coverage = PartitionCoverage(((complete_from, 10),), last_offset=9)
+        group = GroupReplay(ReplayInputs("kafka", 100, {0: coverage}), numbers, 0, "g")
+        for offset, at, value in ((2, 20, first), (6, 50, second)):
+            group.replay(Record(offset, at, CLASSIC, Role.CLASSIC_GROUP, 2, None, value, 100))
+        rows = [row for row in group.finish() if type(row).__name__ == "PartitionHandover"]
+        return [tuple(getattr(row, name) for name in columns) for row in rows]
+
+    assert handovers(0) == [("a", "b", 40, 10, 10, "observed")]
+    assert handovers(5) == [("a", "b", None, None, None, "left_censored")]

@@ -23,6 +23,7 @@ _READY = {"validatedTopologyEpoch": 0, "lastAssignmentConfigs": [{"key": "num.st
 
 DIFFERENT = {
     *("group_type", "cause", "causes", "trigger_member_ids", "metadata_changed", "process_id", "topics", "awaited"),
+    *("topology_epoch", "topology_lag_ms"),
     *("topology_epoch", "validated_topology_epoch", "standby_replicas", "regex", "server_assignor"),
 }
 """What is not compared: names of the kinds, and what only one of them has."""

@@ -162,6 +162,7 @@ _COLUMNS: Final = {
         ("topics", _TEXTS),
         ("regex", TEXT),
         ("process_id", TEXT),
+        ("topology_epoch", INT),
         ("joined_at", TIME),
         ("joined_epoch", INT),
         ("joined_how", TEXT),
@@ -171,6 +172,7 @@ _COLUMNS: Final = {
         ("left_how", TEXT),
         ("returned", FLAG),
         ("away_ms", LONG),
+        ("topology_lag_ms", LONG),
         ("history", TEXT),
     ],
     "regex_resolution": [

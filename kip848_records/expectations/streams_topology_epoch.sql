@@ -1,0 +1,28 @@
+-- name = "streams_topology_epoch"
+-- sentence = "A streams member runs the group's topology within max_seconds after it changed"
+-- severity = "warn"
+-- [limits.max_seconds]
+-- default = 900
+-- unit = "seconds"
+-- reason = "A rolling restart takes minutes. A member with an older topology gets no new tasks until it is restarted with the new one."
+
+SELECT
+    verdict(
+        lag_ms > max_seconds * 1000,
+        lag_ms > max_seconds * 1000 OR (lag_ms IS NOT NULL AND history IN ('observed', 'right_censored'))
+    ) AS verdict,
+    CAST(NULL AS string) AS severity,
+    group_id, CAST(NULL AS int) AS group_epoch, member_id, partition, joined_offset AS offset,
+    concat(
+        'expected the topology of the group within ', max_seconds_text, ' s, ',
+        CASE WHEN lag_ms IS NULL THEN 'the log does not show it'
+            ELSE concat('topology epoch ', text(topology_epoch), CASE WHEN left_at IS NULL THEN ' now' ELSE ' at the end' END,
+                ', an older one than the group for ', at_least(lag_ms))
+        END
+    ) AS message
+FROM (
+    SELECT stays.*, max_seconds, max_seconds_text, topology_lag_ms AS lag_ms
+    FROM membership AS stays
+    JOIN limits ON limits.group_id = stays.group_id
+    WHERE group_type = 'streams'
+) AS timed
