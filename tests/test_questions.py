@@ -70,10 +70,10 @@ def test_the_readme_shows_the_questions_that_kip848_query_knows():
     assert {name: each.sql for name, each in questions().items()} == QUESTIONS
 
 
-def test_twenty_questions_are_asked_and_each_is_tested():
+def test_twenty_one_questions_are_asked_and_each_is_tested():
     asked = {name.removeprefix("test_question_") for name in globals() if name.startswith("test_question_")}
     assert set(QUESTIONS) == asked
-    assert len(QUESTIONS) == 20
+    assert len(QUESTIONS) == 21
 
 
 def test_question_not_converged(ask):
@@ -244,3 +244,8 @@ def test_question_migrations(ask_of):
     up, down = ask_of("migrations", "group-kinds")
     assert [row[:2] for row in (up, down)] == [("mig", "upgrade"), ("mig", "downgrade")]
     assert up[2] < up[5] <= down[2]
+
+
+def test_question_before_and_after(ask_of):
+    found = [row for row in ask_of("before_and_after", "group-kinds") if row[0] == "mig"]
+    assert [(row[1], row[4], row[6]) for row in found] == [("classic", 1, 3), ("consumer", 6, 12), ("classic", 1, 4)]

@@ -20,6 +20,7 @@ from kip848_records.decode.schemas import OFFSET_COMMIT_TABLE
 from kip848_records.log.facts import LogFacts, log_facts
 from kip848_records.log.retention import ended_before
 from kip848_records.log.state import latest_state
+from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.names import names_of_commits, topic_names
 from kip848_records.pipeline.replaying import replay_log
 from kip848_records.pipeline.staged import ArrowRows, CompletedRows, TableRows
@@ -27,6 +28,7 @@ from kip848_records.protocol.messages import DIALECTS
 from kip848_records.sources.transactions import resolve_transactions
 from kip848_records.tables.audit_runs import AUDIT_RUNS
 from kip848_records.tables.location import is_schema, place_arguments
+from kip848_records.tables.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.tables.records import RECORD_TABLES
 from kip848_records.tables.registry import DERIVED, REPLAYED, TABLES
 from kip848_records.threads import several
@@ -80,6 +82,10 @@ def rebuild(
     tables["partition_history"] = _partition_history(log.spark, facts.copies)
     progress.phase("writing tables")
     several(lambda item: _replace(log, *item), tables.items())
+    # It reads other tables, so they are written before.
+    has_migrations = tables["group_migration"] is not None
+    compared = protocol_comparison(log, last.kept_since_ms) if has_migrations else None
+    _replace(log, PROTOCOL_COMPARISON.name, compared)
     several(
         lambda item: log.replace(TABLES[item[0]], item[1]), _record_tables(log, facts, is_wanted=last.record_tables)
     )

@@ -144,6 +144,7 @@ class ClassicRebalances:
         tail = (
             *(context.operation.is_skewed(first.begin, duration_ms), _leader_changed(first.now, last)),
             *(_total([each.rounds for each in rounds]), True, *_of_connect(rounds)),
+            _total([each.stopped for each in rounds]),
         )
         context.emit("Rebalance", first.begin, head, end=ended_offset, has_end=has_end, tail=tail, extra=extra)
 

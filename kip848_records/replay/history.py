@@ -138,7 +138,7 @@ def _finish_rebalance(row: Rebalance, extra: tuple[Any, ...], history: KnownHist
         if row.history in {OBSERVED, RIGHT_CENSORED}:
             return row
         changes: dict[str, Any] = dict.fromkeys(
-            ("started_empty", "members_before", "rounds", "unowned_ms", "longest_unowned_ms")
+            ("started_empty", "members_before", "rounds", "unowned_ms", "longest_unowned_ms", "partitions_stopped")
         )
         if extra[4]:  # the record may have replaced a static member: its time is that of an earlier round
             changes.update(began_at=None, duration_ms=None)

@@ -286,6 +286,7 @@ class Rebalance(NamedTuple):
     delay_ms: int | None
     expected_at: int | None
     revoked: int | None
+    partitions_stopped: int | None
 
 
 class MemberStateInterval(NamedTuple):

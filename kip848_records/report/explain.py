@@ -13,6 +13,7 @@ from kip848_records.replay.member import RECONCILED
 from kip848_records.replay.states import ASSIGNING, RECONCILING
 from kip848_records.report.advice import MemberNow, advise, client_text
 from kip848_records.report.kinds import kind_of_group
+from kip848_records.report.migration import before_and_after
 from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, ranges_text, text_table, time_text
 from kip848_records.text import printable
 
@@ -47,6 +48,7 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
     yield from _rebalances(rebalances)
     yield from _members(group, members)
     yield from kind_of_group(group, incarnation)
+    yield from before_and_after(group)
 
 
 def members_by_id(members: Sequence[Row]) -> dict[str, MemberNow]:

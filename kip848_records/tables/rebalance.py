@@ -113,6 +113,12 @@ REBALANCE: Final = TableSpec(
         ),
         Column("expected_at", TIMESTAMP, "Connect: until when the leader waits, by the latest delay (UTC)"),
         Column("revoked", INT, "Connect: connectors and tasks that the leader asked workers to give up"),
+        Column(
+            "partitions_stopped",
+            INT,
+            "Classic: partitions that no member could consume for a time: in an eager group every one with an owner "
+            "before, else those moved. Null: unknown, or not classic",
+        ),
     ),
     row=Rebalance,
     # A rebalance without an outcome ended before the history is complete.

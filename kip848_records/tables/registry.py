@@ -15,6 +15,7 @@ from kip848_records.tables.members import MEMBER_STATE_TIMELINE, MEMBERSHIP, REG
 from kip848_records.tables.ownership import OWNERSHIP
 from kip848_records.tables.partition_handover import PARTITION_HANDOVER
 from kip848_records.tables.partition_history import PARTITION_HISTORY
+from kip848_records.tables.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.tables.rebalance import REBALANCE
 from kip848_records.tables.rebalance_lag import REBALANCE_LAG
 from kip848_records.tables.records import RECORD_TABLES, record_spec
@@ -35,7 +36,12 @@ REPLAYED: Final = {
 }
 """The tables whose rows the replay emits."""
 
-DERIVED: Final = {**REPLAYED, PARTITION_HISTORY.name: PARTITION_HISTORY, TOPIC_NAME.name: TOPIC_NAME}
+DERIVED: Final = {
+    **REPLAYED,
+    PARTITION_HISTORY.name: PARTITION_HISTORY,
+    TOPIC_NAME.name: TOPIC_NAME,
+    PROTOCOL_COMPARISON.name: PROTOCOL_COMPARISON,
+}
 """The tables that are derived from the log: each run replaces the cluster's rows in them."""
 
 DEFAULT: Final = {LOG.name: LOG, AUDIT_RUNS.name: AUDIT_RUNS, **DERIVED}

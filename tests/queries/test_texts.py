@@ -33,6 +33,7 @@ PARAMETERS = {
 COOP = {"group": "coop", "partition": 1, "generation": 11}
 CONNECT = {"group": "connect-cluster", "partition": 1, "generation": 11}
 SHARED = {"group": "share1", "partition": 0}
+MIGRATED = {"group": "mig"}
 OF_KINDS = {
     "generations": ("group-kinds", COOP),
     "classic_members_now": ("group-kinds", COOP),
@@ -40,6 +41,7 @@ OF_KINDS = {
     "units_without_worker": ("connect", CONNECT),
     "owned_now": ("group-kinds", SHARED),
     "share_partitions_now": ("group-kinds", SHARED),
+    "before_and_after": ("group-kinds", MIGRATED),
 }
 """Questions about single kinds of groups, which the tables of `kinds/` answer."""
 NOTHING = {"share_partitions_now"}

@@ -1,0 +1,36 @@
+"""The rows of `protocol_comparison`: a group before and after each conversion of its protocol.
+
+They are a query over other tables, not a result of the replay: so each number is the sum of rows that a reader can look
+up, and only groups with a row in `group_migration` cost anything. Both engines run the query.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from kip848_records.pipeline.staged import ArrowRows
+from kip848_records.queries.engines import newest_rows
+from kip848_records.tables.protocol_comparison import PROTOCOL_COMPARISON
+from kip848_records.times import utc
+
+if TYPE_CHECKING:
+    from kip848_records.log.table import LogTable
+
+QUERY: Final = files(__package__).joinpath("protocol_comparison.sql").read_text(encoding="utf-8")
+SOURCES: Final = ("group_migration", "group_state_timeline", "rebalance")
+"""The tables that the query reads."""
+
+
+def protocol_comparison(log: LogTable, kept_since_ms: int | None) -> ArrowRows:
+    """Return the cluster's rows of `protocol_comparison`, from the present rows of `SOURCES`.
+
+    `kept_since_ms`: retention removed rows that had ended before; a stretch that began before has lost some.
+    """
+    kept_since = utc(0 if kept_since_ms is None else kept_since_ms)
+    found = newest_rows(log.spark, log.out, QUERY, *SOURCES, cluster=log.cluster, kept_since=kept_since)
+    schema = to_arrow_schema(PROTOCOL_COMPARISON.schema_without("cluster"))
+    return ArrowRows(log.spark, pa.Table.from_pylist([row._asdict() for row in found], schema))

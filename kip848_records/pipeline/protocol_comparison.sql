@@ -1,0 +1,82 @@
+-- The rows of protocol_comparison. A stretch begins at the last conversion before a row, or before the first one.
+WITH conversions AS (
+    SELECT migrations.group_id, migrations.partition, migrations.offset AS converted
+    FROM group_migration AS migrations
+    WHERE migrations.cluster = :cluster
+),
+intervals AS (
+    SELECT
+        states.group_id, states.partition, states.group_type, states.incarnation, states.from_offset, states.from_at,
+        states.to_at, states.duration_ms, states.history, states.state,
+        max(CASE WHEN converted <= states.from_offset THEN converted ELSE -1 END) AS begins
+    FROM group_state_timeline AS states
+    JOIN conversions ON conversions.group_id = states.group_id AND conversions.partition = states.partition
+    WHERE states.cluster = :cluster
+    GROUP BY
+        states.group_id, states.partition, states.group_type, states.incarnation, states.from_offset, states.from_at,
+        states.to_at, states.duration_ms, states.history, states.state
+),
+stretches AS (
+    SELECT
+        group_id, partition, group_type, begins, min(incarnation) AS incarnation, min(from_at) AS from_at,
+        min(from_offset) AS from_offset,
+        CASE WHEN count(to_at) = count(*) THEN max(to_at) END AS to_at,
+        sum(duration_ms) AS observed_ms,
+        max(
+            CASE WHEN history IN ('left_censored', 'censored') OR state = 'unknown' OR from_at < :kept_since THEN 1
+                ELSE 0
+            END
+        ) = 1 AS is_left_censored,
+        max(CASE WHEN history IN ('right_censored', 'censored') THEN 1 ELSE 0 END) = 1 AS is_right_censored
+    FROM intervals
+    GROUP BY group_id, partition, group_type, begins
+),
+-- Neither the first assignment of a life, nor the conversion itself.
+counted AS (
+    SELECT
+        found.group_id, found.partition, found.group_type, found.began_offset, found.rounds, found.epochs,
+        found.partitions_moved, found.partitions_stopped, found.unowned_ms,
+        max(CASE WHEN converted <= found.began_offset THEN converted ELSE -1 END) AS begins
+    FROM rebalance AS found
+    JOIN conversions ON conversions.group_id = found.group_id AND conversions.partition = found.partition
+    WHERE found.cluster = :cluster AND found.outcome = 'converged' AND NOT found.started_empty
+        AND NOT array_contains(found.causes, 'downgraded')
+        AND NOT (array_contains(found.causes, 'upgraded') AND found.epochs = 1)
+    GROUP BY
+        found.group_id, found.partition, found.group_type, found.began_offset, found.rounds, found.epochs,
+        found.partitions_moved, found.partitions_stopped, found.unowned_ms
+),
+totals AS (
+    SELECT
+        group_id, partition, group_type, begins, count(*) AS rebalances,
+        CASE WHEN count(coalesce(rounds, CASE WHEN group_type <> 'classic' THEN epochs END)) = count(*)
+            THEN sum(coalesce(rounds, epochs))
+        END AS rounds,
+        CASE WHEN count(partitions_moved) = count(*) THEN sum(partitions_moved) END AS moved,
+        CASE WHEN count(coalesce(partitions_stopped, partitions_moved)) = count(*)
+            THEN sum(coalesce(partitions_stopped, partitions_moved))
+        END AS stopped,
+        CASE WHEN count(unowned_ms) = count(*) THEN sum(unowned_ms) END AS unowned_ms
+    FROM counted
+    GROUP BY group_id, partition, group_type, begins
+)
+SELECT
+    stretches.group_id, stretches.incarnation, stretches.partition, stretches.group_type AS protocol,
+    stretches.from_at, stretches.from_offset, stretches.to_at, CAST(observed_ms AS bigint) AS observed_ms,
+    CAST(coalesce(rebalances, 0) AS int) AS rebalances,
+    CAST(CASE WHEN rebalances IS NULL THEN 0 ELSE rounds END AS int) AS rounds,
+    CASE WHEN NOT is_left_censored AND observed_ms >= 600000
+        THEN round(coalesce(rebalances, 0) * 3600000.0 / observed_ms, 3)
+    END AS rebalances_per_hour,
+    CAST(CASE WHEN rebalances IS NULL THEN 0 ELSE moved END AS int) AS partitions_moved,
+    CAST(CASE WHEN rebalances IS NULL THEN 0 ELSE stopped END AS int) AS partitions_stopped,
+    CAST(CASE WHEN rebalances IS NULL THEN 0 ELSE unowned_ms END AS bigint) AS unowned_min_partition_ms,
+    CASE WHEN is_left_censored AND is_right_censored THEN 'censored'
+        WHEN is_left_censored THEN 'left_censored'
+        WHEN is_right_censored THEN 'right_censored'
+        ELSE 'observed'
+    END AS history
+FROM stretches
+LEFT JOIN totals ON totals.group_id = stretches.group_id AND totals.partition = stretches.partition
+    AND totals.group_type = stretches.group_type AND totals.begins = stretches.begins
+ORDER BY stretches.group_id, stretches.partition, stretches.from_offset

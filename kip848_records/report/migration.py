@@ -1,0 +1,57 @@
+"""What `kip848 explain` adds for a group that was converted: its rebalances before and after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from kip848_records.terminal import duration_text, ms_text, text_table, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+    from kip848_records.report.group_history import GroupHistory
+
+_LIMIT: Final = (
+    "Do not compare the time without an owner between protocols: a classic group hides its join phase. "
+    "See docs/groups/migration.md"
+)
+
+
+def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
+    """Yield a table with a row for each stretch of one protocol; nothing for a group that kept its protocol."""
+    rows = group.rows("before_and_after") if len(group.rows("protocols")) > 1 else []
+    if not rows:
+        return
+    total = rows[0].total
+    yield Text(f"\nBefore and after{f', the last {len(rows)} of {total:,} stretches' if total > len(rows) else ''}:")
+    cells = [
+        (
+            row.protocol,
+            time_text(row.from_ms),
+            duration_text(row.observed_ms),
+            row.rebalances,
+            row.rounds,
+            row.rebalances_per_hour,
+            row.partitions_moved,
+            row.partitions_stopped,
+            "" if row.unowned_min_partition_ms is None else f"≥ {ms_text(row.unowned_min_partition_ms)}",
+        )
+        for row in reversed(rows)
+    ]
+    titles = (
+        "protocol",
+        "from",
+        "observed",
+        "rebalances",
+        "rounds",
+        "per hour",
+        "moved",
+        "stopped",
+        "without an owner",
+    )
+    yield text_table(*titles, rows=cells, right=titles[2:])
+    yield Text(f"\n{_LIMIT}")

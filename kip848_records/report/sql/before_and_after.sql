@@ -1,0 +1,7 @@
+SELECT protocol, partition, unix_millis(from_at) AS from_ms, observed_ms, rebalances, rounds, rebalances_per_hour,
+    partitions_moved, partitions_stopped, unowned_min_partition_ms, history,
+    count(*) OVER () AS total
+FROM protocol_comparison
+WHERE group_id = :group
+ORDER BY from_at DESC, from_offset DESC, partition
+LIMIT 20

@@ -1,0 +1,46 @@
+"""The table `protocol_comparison`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql.types import DoubleType
+
+from kip848_records.tables.columns import BIGINT, GROUP, HISTORY, INT, PARTITION, STRING, TIMESTAMP, Column, TableSpec
+
+PROTOCOL_COMPARISON: Final = TableSpec(
+    "protocol_comparison",
+    "Before and after: every stretch of one protocol of a group that was converted from one to another. A stretch has "
+    "the group's rebalances without the conversion itself, without the first assignment of a group that was empty, and "
+    "without those that left it empty",
+    ("cluster", "group_id", "partition", "from_offset", "protocol"),
+    (
+        *GROUP,
+        PARTITION,
+        Column("protocol", STRING, "classic, consumer or streams", required=True),
+        Column("from_at", TIMESTAMP, "When the stretch began (UTC)"),
+        Column("from_offset", BIGINT, "Offset of the last record of the operation that began it", required=True),
+        Column("to_at", TIMESTAMP, "When it ended (UTC); null: it lasts"),
+        Column("observed_ms", BIGINT, "Its duration as far as the log shows the group's state, in ms"),
+        Column("rebalances", INT, "Rebalances that converged", required=True),
+        Column("rounds", INT, "Classic: their rounds, with those that were given up; others: their epochs"),
+        Column(
+            "rebalances_per_hour",
+            DoubleType(),
+            "Null if the stretch is shorter than 10 minutes, or if its start is not seen",
+        ),
+        Column("partitions_moved", INT, "Partitions, or active tasks, that they gave to another owner"),
+        Column(
+            "partitions_stopped",
+            INT,
+            "Those that no member could consume for a time: in an eager classic group all with an owner before",
+        ),
+        Column(
+            "unowned_min_partition_ms",
+            BIGINT,
+            "Partition-milliseconds without an owner: a lower bound. Do not compare it between the protocols: a "
+            "classic group hides its whole join phase",
+        ),
+        HISTORY,
+    ),
+)

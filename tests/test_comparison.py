@@ -1,0 +1,74 @@
+"""A group before and after its conversion: the query of `protocol_comparison` over replayed tables, without Spark."""
+
+from datetime import datetime, timezone
+
+import pytest
+from pyspark.sql.types import TimestampType
+
+from kip848_records.pipeline.comparison import QUERY, SOURCES
+from kip848_records.queries.duck import DuckTables
+from kip848_records.tables.registry import TABLES
+from kip848_records.times import utc
+from tests import made_tables
+from tests.replay.classic_logs import batch_of, tables, tables_of
+
+LONG_AGO = datetime(2020, 1, 1, tzinfo=timezone.utc)
+FIRST = ("observed_ms", "rebalances", "rounds", "partitions_moved", "partitions_stopped", "unowned_min_partition_ms")
+
+
+def compared(out, found, group_id, kept_since=LONG_AGO):
+    """The rows of a group, as an audit would write them, in the order of its stretches."""
+    for name in SOURCES:
+        times = [column.name for column in TABLES[name].columns if isinstance(column.type, TimestampType)]
+        rows = [row | {time: row[time] and utc(row[time]) for time in times} for row in found[name]]
+        known = {column.name for column in TABLES[name].columns}
+        made_tables.write(out, "made", **{name: [{key: row[key] for key in row if key in known} for row in rows]})
+    rows = DuckTables(str(out)).newest(QUERY, *SOURCES, cluster="made", kept_since=kept_since)
+    return [row for row in rows if row.group_id == group_id]
+
+
+def numbers(row, *names):
+    return tuple(getattr(row, name) for name in names)
+
+
+def test_a_group_that_is_upgraded(tmp_path):
+    """The worked example of an upgrade: the conversion itself is no rebalance, and the group that empties no other."""
+    classic, consumer = compared(tmp_path, tables("kafka-4.3.1-all-types"), "g-upgrade")
+    assert (classic.protocol, consumer.protocol) == ("classic", "consumer")
+    assert numbers(classic, *FIRST) == (25_966, 0, 0, 0, 0, 0)
+    assert numbers(consumer, *FIRST[1:]) == (3, 4, 28, 28, 6_436)
+    assert (classic.to_at, consumer.from_at) == (consumer.from_at, utc(1_795_247_785_878))
+    assert (classic.history, consumer.history) == ("observed", "right_censored")
+
+
+def test_a_group_that_comes_back_to_the_classic_protocol(tmp_path):
+    """`mig` goes up and down, and the group that was downgraded is another incarnation with its own stretch."""
+    stretches = compared(tmp_path, tables("group-kinds"), "mig")
+    assert [(row.protocol, row.incarnation) for row in stretches] == [("classic", 0), ("consumer", 0), ("classic", 1)]
+    assert [row.rebalances for row in stretches] == [1, 6, 1]
+    assert numbers(stretches[0], *FIRST[1:]) == (1, 2, 3, 3, 108)
+    assert [before.to_at for before in stretches[:2]] == [after.from_at for after in stretches[1:]]
+
+
+def test_groups_that_kept_their_protocol_are_in_no_row(tmp_path):
+    assert compared(tmp_path, tables("group-kinds"), "coop") == []
+
+
+@pytest.mark.parametrize(("later_ms", "rate"), [(0, None), (3_600_000, 3.0)])
+def test_a_rate_needs_ten_minutes(tmp_path, later_ms, rate):
+    """The consumer stretch of 54 s lasts to the capture."""
+    found = tables("kafka-4.3.1-all-types")
+    captured = max(row["ended_at"] or 0 for row in found["rebalance"] if row["group_id"] == "g-upgrade")
+    *_, consumer = compared(
+        tmp_path, tables_of(batch_of("kafka-4.3.1-all-types"), captured_at=captured + later_ms), "g-upgrade"
+    )
+    assert consumer.observed_ms == 54_019 + later_ms
+    assert consumer.rebalances_per_hour == (None if rate is None else pytest.approx(rate, abs=0.1))
+
+
+def test_what_compaction_or_retention_removed_is_censored(tmp_path):
+    found = tables_of(batch_of("kafka-4.3.1-all-types"), complete_from=1379)
+    classic, _ = compared(tmp_path / "compacted", found, "g-upgrade")
+    assert (classic.history, classic.rebalances_per_hour) == ("left_censored", None)
+    kept = compared(tmp_path / "kept", tables("kafka-4.3.1-all-types"), "g-upgrade", utc(1_795_247_790_000))
+    assert [row.history for row in kept] == ["left_censored", "censored"]
