@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 
 from kip848_records.log.bases import CopyCoverage, coverage_of
 from kip848_records.log.extents import FileRow, extent
+from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.names import topic_names
+from kip848_records.queries.duck import DuckTables
 from kip848_records.replay.log_rows import LOG_SCHEMA
 from kip848_records.replay.records import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import ROW_CLASSES
@@ -23,6 +25,7 @@ from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.keys import key_columns
 from kip848_records.sources.log import TOPIC
 from kip848_records.tables.arrow import replace_rows
+from kip848_records.tables.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.tables.registry import REPLAYED
 from tests import made_tables
 
@@ -63,6 +66,8 @@ def write(  # noqa: PLR0913 - what an audit is told
         if spec.complete is not None:
             batches = [spec.complete(named, batch) for batch in batches]
         assert replace_rows(out / name, spec, cluster, batches)
+    compared = protocol_comparison(DuckTables(str(out)).newest, cluster).to_batches()
+    assert replace_rows(out / PROTOCOL_COMPARISON.name, PROTOCOL_COMPARISON, cluster, compared)
     run = {"run": 1, "dialect": dialect, "captured_at": captured_at}
     made_tables.write(out, cluster, audit_runs=[run], partition_history=[copy._asdict() for copy in copies])
 

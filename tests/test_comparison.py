@@ -1,30 +1,29 @@
 """A group before and after its conversion: the query of `protocol_comparison` over replayed tables, without Spark."""
 
-from datetime import datetime, timezone
+from types import SimpleNamespace
 
 import pytest
 from pyspark.sql.types import TimestampType
 
-from kip848_records.pipeline.comparison import QUERY, SOURCES
+from kip848_records.pipeline.comparison import SOURCES, protocol_comparison
 from kip848_records.queries.duck import DuckTables
 from kip848_records.tables.registry import TABLES
 from kip848_records.times import utc
 from tests import made_tables
 from tests.replay.classic_logs import batch_of, tables, tables_of
 
-LONG_AGO = datetime(2020, 1, 1, tzinfo=timezone.utc)
 FIRST = ("observed_ms", "rebalances", "rounds", "partitions_moved", "partitions_stopped", "unowned_min_partition_ms")
 
 
-def compared(out, found, group_id, kept_since=LONG_AGO):
+def compared(out, found, group_id, kept_since_ms=None):
     """The rows of a group, as an audit would write them, in the order of its stretches."""
     for name in SOURCES:
         times = [column.name for column in TABLES[name].columns if isinstance(column.type, TimestampType)]
         rows = [row | {time: row[time] and utc(row[time]) for time in times} for row in found[name]]
         known = {column.name for column in TABLES[name].columns}
         made_tables.write(out, "made", **{name: [{key: row[key] for key in row if key in known} for row in rows]})
-    rows = DuckTables(str(out)).newest(QUERY, *SOURCES, cluster="made", kept_since=kept_since)
-    return [row for row in rows if row.group_id == group_id]
+    rows = protocol_comparison(DuckTables(str(out)).newest, "made", kept_since_ms).to_pylist()
+    return [SimpleNamespace(**row) for row in rows if row["group_id"] == group_id]
 
 
 def numbers(row, *names):
@@ -70,5 +69,5 @@ def test_what_compaction_or_retention_removed_is_censored(tmp_path):
     found = tables_of(batch_of("kafka-4.3.1-all-types"), complete_from=1379)
     classic, _ = compared(tmp_path / "compacted", found, "g-upgrade")
     assert (classic.history, classic.rebalances_per_hour) == ("left_censored", None)
-    kept = compared(tmp_path / "kept", tables("kafka-4.3.1-all-types"), "g-upgrade", utc(1_795_247_790_000))
+    kept = compared(tmp_path / "kept", tables("kafka-4.3.1-all-types"), "g-upgrade", 1_795_247_790_000)
     assert [row.history for row in kept] == ["left_censored", "censored"]

@@ -12,25 +12,26 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from kip848_records.pipeline.staged import ArrowRows
-from kip848_records.queries.engines import newest_rows
 from kip848_records.tables.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
-    from kip848_records.log.table import LogTable
+    from collections.abc import Callable
+
+    from kip848_records.queries.tables import Row
 
 QUERY: Final = files(__package__).joinpath("protocol_comparison.sql").read_text(encoding="utf-8")
 SOURCES: Final = ("group_migration", "group_state_timeline", "rebalance")
 """The tables that the query reads."""
 
 
-def protocol_comparison(log: LogTable, kept_since_ms: int | None) -> ArrowRows:
+def protocol_comparison(ask: Callable[..., list[Row]], cluster: str, kept_since_ms: int | None = None) -> pa.Table:
     """Return the cluster's rows of `protocol_comparison`, from the present rows of `SOURCES`.
 
-    `kept_since_ms`: retention removed rows that had ended before; a stretch that began before has lost some.
+    `ask` answers a query over the newest version of some tables. `kept_since_ms`: retention removed rows that had ended
+    before; a stretch that began before has lost some.
     """
     kept_since = utc(0 if kept_since_ms is None else kept_since_ms)
-    found = newest_rows(log.spark, log.out, QUERY, *SOURCES, cluster=log.cluster, kept_since=kept_since)
+    found = ask(QUERY, *SOURCES, cluster=cluster, kept_since=kept_since)
     schema = to_arrow_schema(PROTOCOL_COMPARISON.schema_without("cluster"))
-    return ArrowRows(log.spark, pa.Table.from_pylist([row._asdict() for row in found], schema))
+    return pa.Table.from_pylist([row._asdict() for row in found], schema)

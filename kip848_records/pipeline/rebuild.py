@@ -25,6 +25,7 @@ from kip848_records.pipeline.names import names_of_commits, topic_names
 from kip848_records.pipeline.replaying import replay_log
 from kip848_records.pipeline.staged import ArrowRows, CompletedRows, TableRows
 from kip848_records.protocol.messages import DIALECTS
+from kip848_records.queries.engines import newest_rows
 from kip848_records.sources.transactions import resolve_transactions
 from kip848_records.tables.audit_runs import AUDIT_RUNS
 from kip848_records.tables.location import is_schema, place_arguments
@@ -84,8 +85,9 @@ def rebuild(
     several(lambda item: _replace(log, *item), tables.items())
     # It reads other tables, so they are written before.
     has_migrations = tables["group_migration"] is not None
-    compared = protocol_comparison(log, last.kept_since_ms) if has_migrations else None
-    _replace(log, PROTOCOL_COMPARISON.name, compared)
+    ask = partial(newest_rows, log.spark, log.out)
+    compared = protocol_comparison(ask, log.cluster, last.kept_since_ms) if has_migrations else None
+    _replace(log, PROTOCOL_COMPARISON.name, None if compared is None else ArrowRows(log.spark, compared))
     several(
         lambda item: log.replace(TABLES[item[0]], item[1]), _record_tables(log, facts, is_wanted=last.record_tables)
     )
