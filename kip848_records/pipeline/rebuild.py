@@ -23,6 +23,7 @@ from kip848_records.log.state import latest_state
 from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.names import names_of_commits, topic_names
 from kip848_records.pipeline.replaying import replay_log
+from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
 from kip848_records.pipeline.staged import ArrowRows, CompletedRows, TableRows
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.queries.engines import newest_rows
@@ -165,10 +166,14 @@ def _replace(log: LogTable, name: str, rows: Rows | None) -> None:
 def _write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts) -> None:
     """Write a row for each run that has none yet. The last row alone names versions: earlier ones are gone."""
     last = knowledge.runs[-1]
-    known = []
+    known, counted = [], NOT_COUNTED
     if log.is_there(AUDIT_RUNS.name):
-        found = log.ask("SELECT * FROM audit_runs WHERE cluster = :cluster", AUDIT_RUNS.name)
-        known = [row._asdict() for row in found if row.run != last.run]
+        found = [row._asdict() for row in log.ask("SELECT * FROM audit_runs WHERE cluster = :cluster", AUDIT_RUNS.name)]
+        known = [row for row in found if row["run"] != last.run]
+        # A rebuild without a new run, as by a newer version, must not count again.
+        counted = next(({name: row[name] for name in NOT_COUNTED} for row in found if row["run"] == last.run), counted)
+    if counted["total_rebalances"] is None and not facts.is_archived:
+        counted = run_totals(log, knowledge, facts, known)
     finished = {row["run"] for row in known}
     versions = {name: version for name in ("log", *DERIVED) if (version := log.version(name)) is not None}
     reads: dict[int, list[PartitionRead]] = {}
@@ -176,6 +181,7 @@ def _write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts) -> None:
         reads.setdefault(read.run, []).append(read)
     new = [
         _run_row(run, reads.get(run.run, []), facts, versions if run is last else None)
+        | dict(counted if run is last else NOT_COUNTED)
         for run in knowledge.runs
         if run.run not in finished
     ]

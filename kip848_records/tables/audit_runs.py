@@ -23,6 +23,16 @@ RUN: Final = Column("run", BIGINT, "Number of the run, from 1", required=True)
 _PARTITIONS: Final = ArrayType(
     StructType().add("partition", INT).add("from_offset", BIGINT).add("until_offset", BIGINT).add("note", STRING)
 )
+_BY_OUTCOME: Final = MapType(STRING, BIGINT)
+_MEASURED: Final = (
+    StructType()
+    .add("count", BIGINT)
+    .add("sum_ms", BIGINT)
+    .add("p50_ms", BIGINT)
+    .add("p95_ms", BIGINT)
+    .add("p99_ms", BIGINT)
+    .add("max_ms", BIGINT)
+)
 
 AUDIT_RUNS: Final = TableSpec(
     "audit_runs",
@@ -41,6 +51,21 @@ AUDIT_RUNS: Final = TableSpec(
             "is_archived", BOOLEAN, "Whether it archives partitions that were truncated or recreated", required=True
         ),
         Column("partitions", _PARTITIONS, "The range read of each partition of a live topic; else null"),
+        Column(
+            "new_rebalances",
+            _BY_OUTCOME,
+            "How many rebalances ended since the run before, by outcome; the first run counts all of its log",
+        ),
+        Column("new_durations", _MEASURED, "Durations of those whose beginning and end the log shows, in ms"),
+        Column(
+            "total_rebalances", _BY_OUTCOME, "Sums of new_rebalances of this run and all before it; they never fall"
+        ),
+        Column(
+            "total_durations",
+            StructType().add("count", BIGINT).add("sum_ms", BIGINT),
+            "Sums of new_durations of this run and all before it",
+        ),
+        Column("counted_until", MapType(INT, BIGINT), "For each partition, the offset from which the next run counts"),
         Column("table_versions", MapType(STRING, BIGINT), "Delta version of each table after this run"),
     ),
 )
