@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
+from kip848_records.references import read_properties, resolved
 from kip848_records.sources.topic.errors import TopicError
-from kip848_records.sources.topic.properties import parse_properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +20,6 @@ _NOT_OURS = re.compile(
     r"|allow\.auto\.create\.topics|transactional\.id|config\.providers(\..*)?"
 )
 _OURS = "bootstrap.servers"
-_REFERENCE = re.compile(r"\$\{([^}:]*):(?:([^}:]*):)?([^}:]*)\}")
 _SECRET = re.compile(r"password|passwd|secret|credential|jaas\.config$|(^|[._])key$", re.IGNORECASE)
 _JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s;"']+))""")
 
@@ -51,43 +49,18 @@ def read_client_settings(path: str) -> ClientSettings:
     `${file:/path:key}`, in the notation of Kafka's own configuration providers, are resolved here, on the driver.
     Raises TopicError if the file cannot be read, has an unknown reference, or sets what the user may not set.
     """
-    given = _load(path, encoding="latin-1")  # the encoding of Kafka's tools
+    given = read_properties(path, TopicError.bad_settings, encoding="latin-1")  # the encoding of Kafka's tools
     given.pop(_OURS, None)
     if names := sorted(name for name in given if name.startswith("kafka.")):
         raise TopicError.settings_of_spark(path, names)
     if names := sorted(name for name in given if _NOT_OURS.fullmatch(name)):
         raise TopicError.settings_not_ours(path, names)
-    return ClientSettings({name: _resolved(path, name, value) for name, value in given.items()})
-
-
-def _load(path: str, *, encoding: str) -> dict[str, str]:
-    """Return the keys and values of a Java properties file."""
-    try:
-        return parse_properties(Path(path).read_text(encoding))
-    except OSError as error:
-        raise TopicError.bad_settings(path, error.strerror or type(error).__name__) from None
-    except UnicodeDecodeError:
-        raise TopicError.bad_settings(path, f"it is not {encoding.upper()} text") from None
-    except ValueError:  # its text may contain a secret
-        raise TopicError.bad_settings(path, "a backslash u is not followed by four hexadecimal digits") from None
-
-
-def _resolved(path: str, name: str, value: str) -> str:
-    """Return a value with its references replaced."""
-
-    def resolve(reference: re.Match[str]) -> str:
-        provider, file, key = reference.groups()
-        if provider == "env" and file is None:
-            found, missing = os.environ.get(key), f"the environment has no variable {key}"
-        elif provider == "file" and file is not None:
-            found, missing = _load(file, encoding="utf-8").get(key), f"{file} has no key {key}"
-        else:
-            found, missing = None, f"there is no provider {provider} of that form"
-        if found is None:
-            raise TopicError.no_value(path, name, reference[0], missing)
-        return found
-
-    return _REFERENCE.sub(resolve, value)
+    return ClientSettings(
+        {
+            name: resolved(value, partial(TopicError.no_value, path, name), TopicError.bad_settings)
+            for name, value in given.items()
+        }
+    )
 
 
 def _jaas_secrets(value: str) -> Iterator[str]:

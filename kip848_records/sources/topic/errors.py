@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kip848_records.errors import InputError
+from kip848_records.references import HINT as REFERENCE_HINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,7 +71,7 @@ class TopicError(InputError):
         """A setting refers to a variable or a key of a file that does not exist."""
         return cls(
             f"{path} sets {name} to {reference}: {reason}",
-            "use ${env:NAME}, a variable of this process, or ${file:/path:key}, a key of a properties file",
+            REFERENCE_HINT,
         )
 
     @classmethod
