@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.errors import InputError, Kip848Error
 from kip848_records.expectations import EXPECTATIONS
-from kip848_records.expectations.results import OFF, PASS, UNKNOWN, VIOLATION, WARN, Finding, Result, Verdict
+from kip848_records.expectations.results import OFF, PASS, UNKNOWN, VIOLATION, WARN, Counts, Finding, Result, Verdict
 from kip848_records.expectations.sql import DETAIL, query
 
 if TYPE_CHECKING:
@@ -66,23 +66,29 @@ def _is_on(setting: Setting) -> bool:
 def _result(expectation: Expectation, setting: Setting, rows: Mapping[str, Sequence[Any]]) -> Result:
     """Return the result of an expectation from its rows of all clusters."""
     found = [(cluster, row) for cluster, cluster_rows in rows.items() for row in cluster_rows]
-    first = [row for _, row in found if row.nth == 1]
-    totals = {
-        verdict: sum(row.total for row in first if row.verdict == verdict) for verdict in (PASS, VIOLATION, UNKNOWN)
-    }
-    errors = sum(row.errors for row in first if row.verdict == VIOLATION)
     violations = [_finding(cluster, row) for cluster, row in found if row.verdict == VIOLATION]
+    by_cluster = {cluster: _counts(cluster_rows) for cluster, cluster_rows in rows.items()}
+    passed, errors, warnings, unknowns = (sum(column) for column in zip(*by_cluster.values(), strict=True))
     return Result(
         name=expectation.name,
         description=expectation.description,
         severity=setting.severity,
-        passed=totals[PASS],
+        passed=passed,
         errors=errors,
-        warnings=totals[VIOLATION] - errors,
-        unknowns=totals[UNKNOWN],
+        warnings=warnings,
+        unknowns=unknowns,
         violations=sorted(violations, key=lambda finding: finding.severity == WARN)[:KEPT],
         unknown=[_finding(cluster, row) for cluster, row in found if row.verdict == UNKNOWN][:KEPT],
+        by_cluster=by_cluster,
     )
+
+
+def _counts(rows: Sequence[Any]) -> Counts:
+    """Return the counts of a cluster: the first row of each verdict has them."""
+    first = {row.verdict: row for row in rows if row.nth == 1}
+    total = {verdict: first[verdict].total if verdict in first else 0 for verdict in (PASS, VIOLATION, UNKNOWN)}
+    errors = first[VIOLATION].errors if VIOLATION in first else 0
+    return Counts(total[PASS], errors, total[VIOLATION] - errors, total[UNKNOWN])
 
 
 def _finding(cluster: str, row: Any) -> Finding:  # noqa: ANN401 - a row of any query

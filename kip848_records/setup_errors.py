@@ -27,6 +27,11 @@ class SetupError(Kip848Error):
         return cls(f"Spark is not installed: there is no module {module}", "pip install 'kip848-records[spark]'")
 
     @classmethod
+    def no_apprise(cls) -> Self:
+        """A webhook is to be used, and the package was installed without the extra for it."""
+        return cls("--webhook needs Apprise, which is not installed", "pip install 'kip848-records[notify]'")
+
+    @classmethod
     def of_missing_module(cls, error: BaseException) -> Self | None:
         """Return the error for an import that failed because PySpark or Delta is missing; None for other errors."""
         name = error.name if isinstance(error, ModuleNotFoundError) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,10 +29,11 @@ from kip848_records.errors import InputError
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.errors import TablesError
+from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from kip848_records.expectations.results import Verdict
     from kip848_records.progress import Progress
     from kip848_records.queries.tables import Tables
+    from kip848_records.report.news import News
+    from kip848_records.report.webhook import Webhook
 
 _FAILED = 1
 _FORMS = {
@@ -48,6 +51,19 @@ _FORMS = {
     "json": "JSON",
     "markdown": "Markdown, as GitHub shows it",
 }
+_METRICS = "openmetrics"
+_COLLECTED = ".prom"
+_FILES = (*_FORMS, _METRICS)
+_OF_KEPT_TABLES = (_METRICS, "webhook")
+_EXIT_CODES = """\
+exit codes:
+  0    no expectation failed; warnings and unknown results do not fail
+  1    an expectation failed, more results are unknown than --max-unknown allows,
+       or the check ended with an error
+  2    bad arguments or input: nothing was checked
+  130  interrupted
+A webhook that fails never changes the exit code.
+"""
 _OF_A_LOG = ("format", "dialect", "topics", "captured_at", "out")
 
 
@@ -57,7 +73,9 @@ def add(commands: Commands) -> None:
         "check",
         help="evaluate expectations: exit code 1 if groups do not converge, or the log breaks the protocol's rules",
         description="Evaluates expectations about the tables of an audit, or about a log, which is audited first. "
-        "Exit code 0: none failed; 1: one failed, or the check ended with an error; 2: bad arguments or input.",
+        "The exit code is the verdict.",
+        epilog=_EXIT_CODES,
+        formatter_class=RawDescriptionHelpFormatter,
     )
     add_source(command, "DIR|SOURCE", "the folder of an audit's tables; or ", at_least=0)
     add_schema(command)
@@ -74,6 +92,20 @@ def add(commands: Commands) -> None:
     add_engine(command)
     for name, what in _FORMS.items():
         command.add_argument(f"--{name}", type=given_path, metavar="FILE", help=f"write the results to FILE as {what}")
+    command.add_argument(
+        f"--{_METRICS}",
+        type=given_path,
+        metavar="FILE",
+        help="write metrics to FILE, named *.prom, for the textfile collector of Prometheus' node exporter",
+    )
+    command.add_argument(
+        "--webhook",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="send which groups became stuck or recovered since the run before, if any did: https://... gets JSON, "
+        "slack://... and others are Apprise's; ${env:NAME} in the URL is a variable; may be given several times",
+    )
     add_quiet(command)
     command.set_defaults(run=_run, dialect=None)  # None shows that the option was not given
 
@@ -81,6 +113,7 @@ def add(commands: Commands) -> None:
 def _run(arguments: Namespace) -> int:
     files = _files(arguments)
     _check(arguments)
+    webhooks = _webhooks(arguments)
     from kip848_records.check import check
     from kip848_records.config import load_config
     from kip848_records.report.check_terminal import check_terminal
@@ -89,10 +122,38 @@ def _run(arguments: Namespace) -> int:
     with shown_progress(arguments) as progress, _tables(arguments, progress) as (tables, cluster):
         progress.phase("evaluating expectations")
         verdict = check(tables, settings, expectations=expectations, cluster=cluster)
+        if _METRICS in files:
+            from kip848_records.report.metrics import write_metrics
+
+            write_metrics(files.pop(_METRICS), tables, verdict)
+        message = _news(tables, verdict) if webhooks else None
     print_parts(check_terminal(verdict))
     for name, path in files.items():
         write_file(path, _form(name)(verdict))
+    if message is not None:
+        _send(message, webhooks)
     return _FAILED if verdict.failed or _has_too_many_unknown(verdict, arguments.max_unknown) else 0
+
+
+def _webhooks(arguments: Namespace) -> list[Webhook]:
+    if not arguments.webhook:
+        return []
+    from kip848_records.report.webhook import open_webhook
+
+    return [open_webhook(url) for url in arguments.webhook]
+
+
+def _news(tables: Tables, verdict: Verdict) -> News | None:
+    from kip848_records.report.news import news
+
+    return news(tables, [*verdict.captured_at])
+
+
+def _send(message: News, webhooks: Sequence[Webhook]) -> None:
+    """Send a message; one that is not delivered is a line on stderr, and never changes the verdict."""
+    for webhook in webhooks:
+        if (reason := webhook.send(message)) is not None:
+            print(f"warning: the webhook {webhook.scheme}://... got no message: {printable(reason)}", file=sys.stderr)
 
 
 def _limit_of_unknown(text: str) -> tuple[float, bool]:
@@ -127,6 +188,8 @@ def _check(arguments: Namespace) -> None:
         _refuse_options_of_logs(arguments, tables)
         before_spark.check_outputs(_outputs(arguments))
         return
+    if any(is_topic(source) or before_spark.known_path(source) is not None for source in arguments.sources):
+        _check_kept(arguments)  # else a session knows whether it is a log
     before_spark.check_log(arguments, _outputs(arguments))
     if arguments.out is not None:
         before_spark.check_folder(arguments.out)
@@ -141,7 +204,7 @@ def _is_of_tables(arguments: Namespace) -> bool:
 
 
 def _outputs(arguments: Namespace) -> dict[str, str | None]:
-    return {f"--{name}": getattr(arguments, name) for name in ("out", *_FORMS)}
+    return {f"--{name}": getattr(arguments, name) for name in ("out", *_FILES)}
 
 
 def _form(name: str) -> Callable[[Verdict], str]:
@@ -157,9 +220,11 @@ def _form(name: str) -> Callable[[Verdict], str]:
 def _files(arguments: Namespace) -> dict[str, Path]:
     """Return the files to write by format; raises InputError for a file that cannot be written, before any work."""
     files: dict[str, Path] = {}
-    for name in _FORMS:
+    for name in _FILES:
         if (text := getattr(arguments, name)) is not None:
             path = Path(text)
+            if name == _METRICS and path.suffix != _COLLECTED:
+                raise InputError(f"--{name} {text} does not end in {_COLLECTED}", "the collector reads no other files")
             if path in files.values():
                 raise InputError.no_file(text, "two kinds of results name the same file")
             check_file(path)
@@ -198,11 +263,20 @@ def _tables(arguments: Namespace, progress: Progress) -> Iterator[tuple[Tables, 
         _refuse_options_of_logs(arguments, first)
         yield opened(first), arguments.cluster
         return
+    _check_kept(arguments)
     before_spark.check_outputs(_outputs(arguments), arguments.sources)  # a session knows the location of all paths
     with nullcontext(arguments.out) if arguments.out else TemporaryDirectory(prefix="kip848-check-") as out:
         cluster = DEFAULT_CLUSTER if arguments.cluster is None else arguments.cluster
         run_audit(spark, audit_options(arguments, out, cluster), progress)
         yield opened(out), cluster
+
+
+def _check_kept(arguments: Namespace) -> None:
+    """Raise InputError for an option that compares runs, if the tables of the log's audit are not kept."""
+    if arguments.out is None:
+        for name in _OF_KEPT_TABLES:
+            if getattr(arguments, name):
+                raise TablesError.not_kept(f"--{name}")
 
 
 def _refuse_options_of_logs(arguments: Namespace, tables: str) -> None:

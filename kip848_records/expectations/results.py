@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
 PASS: Final = "pass"  # noqa: S105 - no password
@@ -42,12 +42,22 @@ class Finding:
     message: str
 
 
+class Counts(NamedTuple):
+    """The numbers of checked items by their result."""
+
+    passed: int
+    errors: int
+    warnings: int
+    unknowns: int
+
+
 @dataclass(frozen=True)
 class Result:
     """The result of one expectation.
 
     `passed`, `errors`, `warnings` and `unknowns` count the checked items. `violations` and `unknown` hold the first of
-    them, errors before warnings. A check keeps at most `check.KEPT` of each, so the counts may be higher.
+    them, errors before warnings. A check keeps at most `check.KEPT` of each, so the counts may be higher. `by_cluster`
+    has the counts of each cluster.
     """
 
     name: str
@@ -59,6 +69,7 @@ class Result:
     unknowns: int
     violations: Sequence[Finding]
     unknown: Sequence[Finding]
+    by_cluster: Mapping[str, Counts] = field(default_factory=dict)
 
     @property
     def status(self) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.text import Text
 
 from kip848_records.decode.dialects import AUTO, DISPUTED_TYPES
 from kip848_records.protocol.messages import KAFKA
 from kip848_records.replay.coverage import CENSORED, OBSERVED
-from kip848_records.replay.states import ASSIGNING, RECONCILING, UNKNOWN
+from kip848_records.replay.states import UNKNOWN
 from kip848_records.report.advice import client_text
 from kip848_records.report.blockers import blocked_groups, incarnation_of
+from kip848_records.report.changes import STATES, changes_since_last_run
 from kip848_records.report.sql import query
 from kip848_records.tables.location import place_arguments
 from kip848_records.terminal import count_text, duration_text, ranges_text
@@ -36,7 +37,6 @@ _STUCK_SHOWN: Final = 10
 _CLIENTS_SHOWN: Final = 3
 _NOTES_SHOWN: Final = 2
 _MILLION: Final = 1_000_000
-_STATES: Final = {"assigning": ASSIGNING, "reconciling": RECONCILING}
 _DISPUTED: Final = {"disputed": "|".join(f"{key_type:04X}" for key_type in DISPUTED_TYPES)}
 
 
@@ -54,7 +54,7 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     """Yield the parts of the summary, in order: 30 lines of 80 columns, wider only if an id needs it."""
     cluster = audit.options.cluster
     captured_ms = None if audit.captured_at is None else round(audit.captured_at.timestamp() * 1000)
-    (counts,) = tables.rows(query("summary_counts"), cluster, unknown=UNKNOWN, **_STATES)
+    (counts,) = tables.rows(query("summary_counts"), cluster, unknown=UNKNOWN, **STATES)
     stuck = _stuck(tables, cluster, captured_ms)
     above = [*_headline(audit, counts), *_notes(audit), *_dialect(tables, audit), *_clients(stuck)]
     below = [*_slowest(tables, cluster), Text(), *_since_last_run(tables, audit), *_data(tables, audit)]
@@ -134,7 +134,7 @@ def _stuck(tables: Tables, cluster: str, captured_ms: int | None) -> list[Stuck]
     """Return the stuck groups, those stuck for longest first."""
     blocked = blocked_groups(tables, cluster)
     found = []
-    for row in tables.rows(query("stuck_groups"), cluster, **_STATES):
+    for row in tables.rows(query("stuck_groups"), cluster, **STATES):
         stuck_ms = None if captured_ms is None or row.since_ms is None else captured_ms - row.since_ms
         who, client, held_up = _blocker(blocked.get(incarnation_of(row)))
         found.append(Stuck(row, who, client, held_up, stuck_ms))
@@ -218,12 +218,11 @@ def _since_last_run(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     """Report the changes since the last run over a live topic."""
     if not audit.reads or audit.captured_at is None:
         return
-    states = _STATES | {"unknown": UNKNOWN}
-    parameters: dict[str, Any] = {"run": audit.run, "captured": audit.captured_at}
-    (row,) = tables.rows(query("since_last_run"), audit.options.cluster, **parameters, **states)
-    if row.earlier_ms is not None:
-        unknown = f", {row.unknown:,} unknown" if row.unknown else ""
-        yield Text(f"Since the last run: {row.newly_stuck:,} newly stuck, {row.recovered:,} recovered{unknown}")
+    changes = changes_since_last_run(tables, audit.options.cluster, audit.run, audit.captured_at)
+    if not changes.is_first:
+        unknown = f", {len(changes.unknown):,} unknown" if changes.unknown else ""
+        newly_stuck, recovered = f"{len(changes.newly_stuck):,} newly stuck", f"{len(changes.recovered):,} recovered"
+        yield Text(f"Since the last run: {newly_stuck}, {recovered}{unknown}")
 
 
 def _data(tables: Tables, audit: Audit) -> Iterator[RenderableType]:

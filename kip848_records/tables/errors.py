@@ -37,6 +37,14 @@ class TablesError(InputError):
         return cls(f"{option} is for a log, but {out} holds the tables of an audit", f"omit {option}")
 
     @classmethod
+    def not_kept(cls, option: str) -> Self:
+        """An option compares a run with those before, but the tables of the log are temporary."""
+        return cls(
+            f"{option} compares an audit with the one before, but the tables of this audit are not kept",
+            "pass --out DIR to keep them, or run kip848 audit first and check its folder",
+        )
+
+    @classmethod
     def no_such_cluster(cls, out: str, cluster: str | None, clusters: Sequence[str]) -> Self:
         """The folder has no tables of any cluster, or not of that one."""
         what = "of any cluster" if cluster is None else f"of cluster {cluster!r}"

@@ -1,3 +1,4 @@
+-- One row for each group that changed; its columns are null in the one row that is there if none did.
 WITH earlier AS (
     SELECT max(captured_at) AS captured_at
     FROM audit_runs
@@ -9,18 +10,27 @@ before AS (
     WHERE from_at <= (SELECT captured_at FROM earlier)
         AND (to_at IS NULL OR to_at > (SELECT captured_at FROM earlier))
     GROUP BY group_id, partition
+),
+compared AS (
+    SELECT now.group_id, now.since,
+        CASE
+            WHEN (now.is_stuck AND before.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown))
+                OR now.hidden_since > (SELECT captured_at FROM earlier)
+            THEN 'newly_stuck'
+            WHEN now.is_stuck AND (before.state IS NULL OR before.state = :unknown) THEN 'unknown'
+            WHEN now.is_stable AND before.state IN (:assigning, :reconciling, 'NotReady') THEN 'recovered'
+        END AS change
+    FROM (
+        SELECT states.group_id, states.partition, stuck.is_stuck AND NOT stuck.is_hidden AS is_stuck, stuck.hidden_since,
+            coalesce(stuck.hidden_since, states.since) AS since,
+            states.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown) AS is_stable
+        FROM group_state AS states
+        JOIN ({stuck_now}) AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
+    ) AS now
+    LEFT JOIN before ON before.group_id = now.group_id AND before.partition = now.partition
 )
-SELECT unix_millis((SELECT captured_at FROM earlier)) AS earlier_ms,
-    count_if(
-        coalesce(now.is_stuck AND before.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown), false)
-        OR coalesce(now.hidden_since > (SELECT captured_at FROM earlier), false)
-    ) AS newly_stuck,
-    count_if(now.is_stuck AND (before.state IS NULL OR before.state = :unknown)) AS unknown,
-    count_if(now.is_stable AND before.state IN (:assigning, :reconciling, 'NotReady')) AS recovered
-FROM (
-    SELECT states.group_id, states.partition, stuck.is_stuck AND NOT stuck.is_hidden AS is_stuck, stuck.hidden_since,
-        states.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown) AS is_stable
-    FROM group_state AS states
-    JOIN ({stuck_now}) AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
-) AS now
-LEFT JOIN before ON before.group_id = now.group_id AND before.partition = now.partition
+SELECT unix_millis(earlier.captured_at) AS earlier_ms, changed.change, changed.group_id,
+    unix_millis(changed.since) AS since_ms
+FROM earlier
+LEFT JOIN (SELECT change, group_id, since FROM compared WHERE change IS NOT NULL) AS changed ON true
+ORDER BY changed.change, since_ms, changed.group_id

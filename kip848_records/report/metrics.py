@@ -1,0 +1,156 @@
+"""The results of a check as metrics of Prometheus: a file for the node exporter's textfile collector.
+
+Labels are bounded: no member, client or host is one, and only stuck groups have a series of their own. The collector
+reads Prometheus' text format; it refuses OpenMetrics' types, and samples with a time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from prometheus_client import CollectorRegistry, write_to_textfile
+from prometheus_client.core import Metric
+
+from kip848_records.errors import InputError
+from kip848_records.report.changes import STATES, changes_since_last_run
+from kip848_records.report.sql import query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from kip848_records.expectations.results import Verdict
+    from kip848_records.queries.tables import Run, Tables
+
+GROUPS_SHOWN: Final = 500
+"""How many stuck groups of a cluster have a series: those that have been stuck for longest."""
+
+_LAST_RUN: Final = "SELECT * FROM audit_runs ORDER BY run DESC LIMIT 1"
+_QUANTILES: Final = {"0.5": "p50_ms", "0.95": "p95_ms", "0.99": "p99_ms", "1": "max_ms"}
+
+
+class MetricSpec(NamedTuple):
+    """A metric: its type in Prometheus' text format, its labels, and its help text."""
+
+    type: str
+    labels: tuple[str, ...]
+    help: str
+
+
+METRICS: Final[Mapping[str, MetricSpec]] = {
+    "kip848_audit_captured_timestamp_seconds": MetricSpec(
+        "gauge", ("cluster",), "When the log was copied, or read, that the last audit replayed, in seconds since 1970."
+    ),
+    "kip848_groups": MetricSpec("gauge", ("cluster", "group_type", "state"), "Groups by type and state."),
+    "kip848_stuck_groups": MetricSpec(
+        "gauge", ("cluster",), "Groups that do not converge, without those that only wait for absent static members."
+    ),
+    "kip848_stuck_group_seconds": MetricSpec(
+        "gauge",
+        ("cluster", "group"),
+        f"For how long a group has been stuck at the capture, at least; for the {GROUPS_SHOWN} stuck for longest.",
+    ),
+    "kip848_newly_stuck_groups": MetricSpec(
+        "gauge", ("cluster",), "Groups that are stuck, and were not at the audit before."
+    ),
+    "kip848_recovered_groups": MetricSpec(
+        "gauge", ("cluster",), "Groups that were stuck at the audit before, and are not."
+    ),
+    "kip848_expectation_results": MetricSpec(
+        "gauge",
+        ("cluster", "expectation", "result"),
+        "Checked items of an expectation by result: pass, error, warning; unknown: the log does not show it.",
+    ),
+    "kip848_new_rebalances": MetricSpec(
+        "gauge", ("cluster", "outcome"), "Rebalances that ended between the last audit and the one before."
+    ),
+    "kip848_rebalances": MetricSpec(
+        "counter", ("cluster", "outcome"), "Rebalances that ended, over all audits of the cluster."
+    ),
+    "kip848_rebalance_duration_seconds": MetricSpec(
+        "summary",
+        ("cluster",),
+        "Durations of rebalances that the log shows whole. Quantiles: between the last audit and the one before; "
+        "sum and count: over all audits.",
+    ),
+}
+"""Every metric by its name; that of a counter's samples ends in `_total`."""
+
+
+def write_metrics(path: Path, tables: Tables, verdict: Verdict) -> None:
+    """Write the metrics of a check into a file, which is replaced at once: a scrape never reads half of it.
+
+    Raises InputError if the file cannot be written.
+    """
+    registry = CollectorRegistry()
+    registry.register(_Collected(list(_metrics(tables, verdict))))
+    try:
+        write_to_textfile(str(path), registry)
+    except OSError as error:
+        raise InputError.no_file(str(path), error.strerror) from None
+
+
+class _Collected:
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Sequence[Metric]:
+        return self._metrics
+
+
+def _metrics(tables: Tables, verdict: Verdict) -> Iterator[Metric]:
+    """Yield the metrics that have samples."""
+    metrics = {name: Metric(name, spec.help, spec.type) for name, spec in METRICS.items()}
+
+    def add(name: str, labels: tuple[str, ...], value: float, suffix: str = "", **more: str) -> None:
+        named = dict(zip(METRICS[name].labels, labels, strict=True))
+        metrics[name].add_sample(f"{name}{suffix}", named | more, value)
+
+    for run in tables.runs():
+        if run.cluster in verdict.captured_at:
+            _add_groups(add, tables, run)
+            _add_rebalances(add, tables, run.cluster)
+    for result in verdict.results:
+        for cluster, counts in result.by_cluster.items():
+            for name, count in zip(("pass", "error", "warning", "unknown"), counts, strict=True):
+                add("kip848_expectation_results", (cluster, result.name, name), count)
+    yield from (metric for metric in metrics.values() if metric.samples)
+
+
+def _add_groups(add: Any, tables: Tables, run: Run) -> None:  # noqa: ANN401 - the function above
+    cluster = run.cluster
+    captured = None if run.captured_at is None else run.captured_at.timestamp()
+    for row in tables.rows(query("groups_by_state"), cluster):
+        add("kip848_groups", (cluster, row.group_type, row.state), row.groups)
+    # An id may be in several partitions, if a group is not in its own: a series may not come twice.
+    stuck: dict[str, float] = {}
+    for row in tables.rows(query("stuck_groups"), cluster, **STATES):
+        seconds = 0.0 if captured is None or row.since_ms is None else max(0.0, captured - row.since_ms / 1000)
+        stuck[row.group_id] = max(seconds, stuck.get(row.group_id, 0.0))
+    add("kip848_stuck_groups", (cluster,), len(stuck))
+    for group, seconds in sorted(stuck.items(), key=lambda item: (-item[1], item[0]))[:GROUPS_SHOWN]:
+        add("kip848_stuck_group_seconds", (cluster, group), round(seconds, 3))
+    if captured is None or run.captured_at is None:
+        return
+    add("kip848_audit_captured_timestamp_seconds", (cluster,), captured)
+    changes = changes_since_last_run(tables, cluster, run.run, run.captured_at)
+    if not changes.is_first:
+        add("kip848_newly_stuck_groups", (cluster,), len(changes.newly_stuck))
+        add("kip848_recovered_groups", (cluster,), len(changes.recovered))
+
+
+def _add_rebalances(add: Any, tables: Tables, cluster: str) -> None:  # noqa: ANN401 - as above
+    """Add the counts of the last run; it has none if an older version of this package wrote its row."""
+    (row,) = tables.rows(_LAST_RUN, cluster)
+    if getattr(row, "total_rebalances", None) is None:
+        return
+    for outcome, count in dict(row.new_rebalances).items():
+        add("kip848_new_rebalances", (cluster, outcome), count)
+    for outcome, count in dict(row.total_rebalances).items():
+        add("kip848_rebalances", (cluster, outcome), count, "_total")
+    duration = "kip848_rebalance_duration_seconds"
+    for quantile, name in _QUANTILES.items():
+        if (millis := row.new_durations[name]) is not None:
+            add(duration, (cluster,), millis / 1000, quantile=quantile)
+    add(duration, (cluster,), row.total_durations["sum_ms"] / 1000, "_sum")
+    add(duration, (cluster,), row.total_durations["count"], "_count")

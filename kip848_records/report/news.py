@@ -1,0 +1,69 @@
+"""The news of an audit as a message: which groups became stuck, and which recovered, since the run before."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kip848_records.report.changes import changes_since_last_run
+from kip848_records.tables.location import place_arguments
+from kip848_records.terminal import count_text, duration_text
+from kip848_records.text import printable
+from kip848_records.times import utc_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kip848_records.queries.tables import Run, Tables
+    from kip848_records.report.changes import Changed, Changes
+
+_SHOWN: Final = 10
+
+
+class News(NamedTuple):
+    """A message: a title of one line, and a text of several."""
+
+    title: str
+    text: str
+
+
+def news(tables: Tables, clusters: Sequence[str]) -> News | None:
+    """Return the news of the last audit of these clusters; None if nothing changed.
+
+    At the first audit of a cluster every stuck group is news.
+    """
+    runs = [run for run in tables.runs() if run.cluster in clusters and run.captured_at is not None]
+    found = [(run, changes_since_last_run(tables, run.cluster, run.run, run.captured_at)) for run in runs]  # type: ignore[arg-type]
+    changed = [(run, each) for run, each in found if each.newly_stuck or each.unknown or each.recovered]
+    if not changed:
+        return None
+    stuck = sum(len(each.newly_stuck) + len(each.unknown) for _, each in changed)
+    recovered = sum(len(each.recovered) for _, each in changed)
+    parts = [f"{count_text(stuck, 'group')} stuck"] if stuck else []
+    parts += [f"{count_text(recovered, 'group')} recovered"] if recovered else []
+    title = f"kip848: {', '.join(parts)} ({', '.join(printable(run.cluster) for run, _ in changed)})"
+    return News(title, "\n".join(line for run, each in changed for line in _lines(tables.location, run, each)))
+
+
+def _lines(location: str, run: Run, changes: Changes) -> Iterator[str]:
+    assert run.captured_at is not None  # noqa: S101 - `news` chose it so
+    yield f"Cluster {printable(run.cluster)}, captured at {utc_text(run.captured_at)}"
+    unknown = "Stuck at the first audit" if changes.is_first else "Stuck now, state at the audit before not known"
+    for what, groups in (("Newly stuck", changes.newly_stuck), (unknown, changes.unknown)):
+        if groups:
+            yield f"{what}: {_groups(groups)}"
+    if changes.recovered:
+        yield f"Recovered: {_groups(changes.recovered)}"
+    if stuck := [*changes.newly_stuck, *changes.unknown]:
+        group = shlex.quote(stuck[0].group_id)
+        named = f"{place_arguments(location)} --cluster {shlex.quote(run.cluster)}"
+        yield printable(f"Next: kip848 explain {named} --group={group}")
+
+
+def _groups(groups: Sequence[Changed]) -> str:
+    shown = [
+        printable(each.group_id) + (f" (≥ {duration_text(each.stuck_ms)})" if each.stuck_ms is not None else "")
+        for each in groups[:_SHOWN]
+    ]
+    more = [f"{len(groups) - _SHOWN:,} more"] if len(groups) > _SHOWN else []
+    return ", ".join([*shown, *more])

@@ -1,0 +1,4 @@
+SELECT group_type, state, count(*) AS groups
+FROM group_state
+GROUP BY group_type, state
+ORDER BY group_type, state

@@ -1,0 +1,210 @@
+"""`kip848 check --webhook`: a real HTTP server gets what is new; a failure is one line, and changes nothing."""
+
+import json
+import sys
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from kip848_records.cli import main
+from kip848_records.expectations import EXPECTATIONS
+from kip848_records.report.webhook import open_webhook
+from kip848_records.tables.registry import DEFAULT
+from tests import made_tables
+
+CAPTURED = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+SECRET = "s3cret-token"  # noqa: S105 - of no one
+OTHERS = [each.name for each in EXPECTATIONS if each.name != "group_stable"]
+
+
+def ago(minutes):
+    return CAPTURED - timedelta(minutes=minutes)
+
+
+class Server:
+    """`got`: the path, headers and JSON of each request."""
+
+    def __init__(self, status):
+        self.got = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                server.got.append((self.path, self.headers, json.loads(body)))
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+
+
+@contextmanager
+def serving(status=200):
+    server = Server(status)
+    thread = Thread(target=server.http.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.http.shutdown()
+        server.http.server_close()
+        thread.join()
+
+
+@pytest.fixture
+def server():
+    with serving() as each:
+        yield each
+
+
+def was(group, state, since, until=None):
+    return {"group_id": group, "group_type": "consumer", "state": state, "from_at": since, "to_at": until}
+
+
+def state(group, state, since):
+    row = {"group_id": group, "group_type": "consumer", "state": state, "since": since, "history": "right_censored"}
+    return row | {"members": 1, "converged_members": 0}
+
+
+NEW = (state("new;1", "Reconciling", ago(30)), [was("new;1", "Stable", ago(600), ago(30))])
+OLD = (state("old", "Reconciling", ago(300)), [was("old", "Reconciling", ago(300))])
+WELL = (state("well", "Stable", ago(5)), [was("well", "Assigning", ago(90), ago(5)), was("well", "Stable", ago(5))])
+
+
+@pytest.fixture
+def checked(tmp_path, capsys):
+    """Write the tables of two audits, an hour apart, and check them; the exit code, stdout and stderr."""
+
+    def run(*groups, webhooks=(), audits=2, code=None):
+        tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
+        tables["group_state"] = [row for row, _ in groups]
+        tables["group_state_timeline"] = [each for _, timeline in groups for each in timeline]
+        runs = [{"run": n, "captured_at": at, "dialect": "kafka"} for n, at in ((1, ago(60)), (2, CAPTURED))]
+        if not (tmp_path / "out").exists():
+            made_tables.write(tmp_path / "out", "prod", audit_runs=runs[-audits:], **tables)
+            config = "".join(f'[expectations.{each}]\nseverity = "off"\n' for each in OTHERS)
+            (tmp_path / "audit.toml").write_text(config)
+        options = [text for url in webhooks for text in ("--webhook", url)]
+        found = main(["check", str(tmp_path / "out"), "--config", str(tmp_path / "audit.toml"), "--quiet", *options])
+        said = capsys.readouterr()
+        assert code in (None, found)
+        return found, said.out, said.err
+
+    return run
+
+
+def test_what_became_stuck_and_what_recovered_is_sent_once(checked, server, tmp_path):
+    code, _, err = checked(NEW, OLD, WELL, webhooks=[f"{server.url}/hook"])
+    assert (code, err) == (1, "")
+    ((path, headers, sent),) = server.got
+    assert (path, headers["Content-Type"]) == ("/hook", "application/json")
+    assert sent["title"] == "kip848: 1 group stuck, 1 group recovered (prod)"
+    assert sent["message"].splitlines() == [
+        "Cluster prod, captured at 2026-01-01 12:00:00.000 UTC",
+        "Newly stuck: new;1 (≥ 30 min)",
+        "Recovered: well",
+        f"Next: kip848 explain {tmp_path / 'out'} --cluster prod --group='new;1'",
+    ]
+
+
+def test_nothing_new_is_no_message_though_the_check_fails(checked, server):
+    code, _, err = checked(OLD, webhooks=[server.url])
+    assert (code, err, server.got) == (1, "", [])
+
+
+def test_at_the_first_audit_every_stuck_group_is_news(checked, server):
+    assert checked(OLD, WELL, webhooks=[server.url], audits=1)[0] == 1
+    ((_, _, sent),) = server.got
+    assert "Stuck at the first audit: old (≥ 5 h)" in sent["message"]
+    assert "well" not in sent["message"]
+
+
+def test_many_groups_are_counted(checked, server):
+    many = [(state(f"g{n:02}", "Reconciling", ago(30)), [was(f"g{n:02}", "Stable", ago(600))]) for n in range(15)]
+    checked(*many, webhooks=[server.url])
+    ((_, _, sent),) = server.got
+    assert sent["title"] == "kip848: 15 groups stuck (prod)"
+    assert "g09 (≥ 30 min), 5 more" in sent["message"]
+
+
+def test_secrets_reach_the_server_and_no_text(checked, server, monkeypatch):
+    monkeypatch.setenv("HOOK", SECRET)
+    code, out, err = checked(NEW, webhooks=[server.url + "/${env:HOOK}?key=${env:HOOK}&x=a+b"])
+    assert (code, err) == (1, "")
+    ((path, _, _),) = server.got
+    assert path == f"/{SECRET}?key={SECRET}&x=a+b"
+    assert SECRET not in out
+
+
+@pytest.mark.parametrize("groups", [(NEW,), (WELL,)])
+def test_a_webhook_that_refuses_is_one_line_and_the_verdict_stands(checked, groups, monkeypatch):
+    monkeypatch.setenv("HOOK", SECRET)
+    verdict, shown, _ = checked(*groups)
+    with serving(500) as server:
+        code, out, err = checked(*groups, webhooks=[server.url + "/${env:HOOK}"])
+        assert len(server.got) == 1
+    assert (code, out) == (verdict, shown)
+    assert len(err.splitlines()) == 1
+    assert err.startswith("warning: the webhook http://... got no message: ")
+    assert "500" in err
+    assert SECRET not in err
+
+
+def test_nobody_listens_and_the_next_webhook_is_asked_all_the_same(checked, server):
+    with serving() as gone:
+        pass
+    code, _, err = checked(NEW, webhooks=[f"{gone.url}/{SECRET}", server.url])
+    assert (code, len(server.got)) == (1, 1)
+    assert err.count("\n") == 1
+    assert "warning: the webhook http://..." in err
+    assert SECRET not in err
+
+
+@pytest.mark.parametrize(
+    ("url", "error"),
+    [
+        ("hooks.example.com/x", "--webhook is not a URL"),
+        (f"nowhere://{SECRET}", "--webhook nowhere://... is not a URL that Apprise knows"),
+        (f"slack://{SECRET}", "--webhook slack://... is not a URL that Apprise knows"),
+        ("https://x/${env:NOT_THERE}", "--webhook has ${env:NOT_THERE}: the environment has no variable NOT_THERE"),
+        ("https://x/${file:/none:a}", "--webhook refers to /none: No such file or directory"),
+    ],
+)
+def test_a_url_that_is_none_is_refused_before_any_work(checked, url, error):
+    code, out, err = checked(NEW, webhooks=[url])
+    assert (code, out) == (2, "")
+    assert err.splitlines()[0] == f"error: {error}"
+    assert len(err.splitlines()) == 2
+    assert SECRET not in err
+
+
+def test_without_apprise_the_extra_is_named(checked, monkeypatch):
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    code, out, err = checked(NEW, webhooks=["https://x"])
+    assert (code, out) == (2, "")
+    assert err.splitlines() == [
+        "error: --webhook needs Apprise, which is not installed",
+        "hint: pip install 'kip848-records[notify]'",
+    ]
+
+
+def test_slack_is_known_by_its_scheme_and_by_its_address():
+    tokens = "T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
+    for url in (f"slack://{tokens}", f"https://hooks.slack.com/services/{tokens}"):
+        assert type(open_webhook(url)._service).__name__ == "NotifySlack"
+
+
+@pytest.mark.parametrize("option", [["--webhook", "https://x"], ["--openmetrics", "x.prom"]])
+def test_tables_that_are_not_kept_have_no_run_before(option, capsys, captures):
+    assert main(["check", str(captures / "kafka-4.3.1" / "segments"), *option]) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error.startswith(f"error: {option[0]} compares an audit with the one before")
+    assert "--out DIR" in hint
