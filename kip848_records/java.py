@@ -16,8 +16,8 @@ from kip848_records.setup_errors import SetupError
 _SUPPORTED = (17, 21)
 
 
-def check_java() -> None:
-    """Check that the Java that Spark would run is 17 or 21.
+def check_java() -> int:
+    """Return the version of the Java that Spark would run, which is 17 or 21.
 
     Raises SetupError if it does not run, or has another version.
     """
@@ -27,10 +27,12 @@ def check_java() -> None:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=True)  # noqa: S603
     except (OSError, subprocess.CalledProcessError):
         raise SetupError.java_missing(java) from None
-    if _major(answer.stderr) not in _SUPPORTED:
+    major = _major(answer.stderr)
+    if major not in _SUPPORTED:
         # A JVM may announce its options (JAVA_TOOL_OPTIONS) before its version.
         found = [line for line in answer.stderr.splitlines() if "version" in line]
         raise SetupError.java_unsupported(java, found[0] if found else "of unknown version")
+    return major
 
 
 def _command() -> str:

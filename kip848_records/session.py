@@ -27,7 +27,9 @@ from pyspark.sql.utils import is_remote
 from kip848_records import spark_logs
 from kip848_records.interrupts import deferred_interrupts
 from kip848_records.java import check_java
+from kip848_records.paths import with_package
 from kip848_records.setup_errors import SetupError
+from kip848_records.spark_jars import delta_jar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -75,9 +77,7 @@ def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSes
 
 def conf_dir() -> Path:
     """Return the folder of spark-defaults.conf: in the wheel, or beside a source checkout."""
-    package = Path(__file__).parent
-    packaged = package / "conf"
-    return packaged if packaged.is_dir() else package.parent / "conf"
+    return with_package("conf", "conf")
 
 
 def _check_settings(spark: SparkSession) -> None:
@@ -163,20 +163,13 @@ def _why_not_started(log: Path) -> SetupError:
 
 
 def _check_versions() -> None:
-    """Compare what is installed with the jars that spark-defaults.conf names.
-
-    Delta's jar carries the Spark line it was built for in its name and Delta's release as its
-    version: ``io.delta:delta-spark_<Spark>_<Scala>:<Delta>``.
-    """
-    settings = Path(os.environ["SPARK_CONF_DIR"]) / "spark-defaults.conf"
-    text = settings.read_text() if settings.exists() else ""
-    jar = re.search(r"io\.delta:delta-spark_(\d+\.\d+)_[\d.]+:([\w.]+)", text)
+    """Compare what is installed with the jars that spark-defaults.conf names."""
+    jar = delta_jar(Path(os.environ["SPARK_CONF_DIR"]))
     if jar is None:  # the user's own configuration folder, with jars of its own
         return
-    spark_line, delta = jar.groups()
-    if not pyspark.__version__.startswith(f"{spark_line}.") or _installed_delta() != delta:
+    if not pyspark.__version__.startswith(f"{jar.spark_line}.") or _installed_delta() != jar.delta:
         found = f"pyspark {pyspark.__version__} with delta-spark {_installed_delta()}"
-        raise SetupError.versions_disagree(found, jar[0], (f"pyspark=={spark_line}.*", f"delta-spark=={delta}"))
+        raise SetupError.versions_disagree(found, jar.coordinate, jar.requirements)
     home = os.environ.get("SPARK_HOME")
     if home and not any(Path(home).glob(f"jars/spark-core_*-{pyspark.__version__}.jar")):
         raise SetupError.other_spark_home(home, pyspark.__version__)

@@ -66,8 +66,8 @@ class SetupError(Kip848Error):
         """Ivy found no repository that has `jars` (organisation#name;version)."""
         return cls(
             f"Spark could not fetch {', '.join(jars)}",
-            "connect this machine to a Maven repository, or name a mirror with "
-            f"spark.jars.ivySettings or spark.jars.repositories (Ivy's report: {log})",
+            "connect this machine to a Maven repository, name a mirror with spark.jars.ivySettings or "
+            f"spark.jars.repositories, or bring the jars as docs/install.md says (Ivy's report: {log})",
         )
 
     @classmethod

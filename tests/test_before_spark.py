@@ -11,7 +11,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 import pytest
 
 from kip848_records import session
-from kip848_records.cli import audit, before_spark, inspect, main, maintain
+from kip848_records.cli import before_spark, main
 from kip848_records.errors import InputError
 
 _URL = "kafka://127.0.0.1:9/__consumer_offsets"
@@ -24,8 +24,6 @@ def no_spark(monkeypatch):
     for name in before_spark._NAME_FILE_SYSTEMS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(session, "get_session", lambda **_: pytest.fail("Spark was started"))
-    for command in (audit, inspect, maintain):  # others import it when they need it
-        monkeypatch.setattr(command, "get_session", session.get_session)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pyspark
 import pytest
 from pyspark.sql import functions as F
 
-from kip848_records import session
+from kip848_records import paths, session
 from kip848_records.setup_errors import SetupError
 
 _ROOT = Path(__file__).parents[1]
@@ -87,7 +87,7 @@ def test_databricks_brings_delta_in_its_own_way(monkeypatch):
 def test_settings_come_with_the_package_or_from_the_checkout(tmp_path, monkeypatch):
     assert session.conf_dir() == _ROOT / "conf"
     (tmp_path / "conf").mkdir()
-    monkeypatch.setattr(session, "__file__", str(tmp_path / "session.py"))
+    monkeypatch.setattr(paths, "_PACKAGE", tmp_path)
     assert session.conf_dir() == tmp_path / "conf"
 
 

@@ -10,9 +10,9 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.audits import CLUSTERS
-
 ROOT = Path(__file__).parents[1]
+QUIET = ("report", "check")
+GROUP = "static"
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +79,44 @@ def test_without_spark_the_command_says_how_to_get_it(without_spark, tmp_path):
     ]
 
 
-def test_tables_of_a_folder_are_read_without_spark(without_spark, audits):
-    for arguments in (["query", audits.out, "slowest"], ["explain", audits.out, "--group", "slow-revoke"]):
-        done = run(without_spark / "kip848", *arguments, "--cluster", CLUSTERS["kafka-4.3.1"])
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "slow-revoke" in done.stdout
+def test_help_needs_no_spark(without_spark):
+    done = run(without_spark / "kip848", "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "audit" in done.stdout
+
+
+def test_tables_of_a_folder_are_read_without_spark(without_spark, kinds, tmp_path):
+    """All that reads tables: DuckDB and delta-rs are enough."""
+    commands = (
+        ["query", kinds, "slowest", "--cluster", "group-kinds"],
+        ["query", kinds, "SELECT count(*) AS n FROM rebalance"],
+        ["explain", kinds, "--group", GROUP, "--cluster", "group-kinds"],
+        ["report", kinds, "--cluster", "group-kinds", "--out", tmp_path / "page.html"],
+        [
+            "check",
+            kinds,
+            "--cluster",
+            "group-kinds",
+            "--json",
+            tmp_path / "r.json",
+            "--openmetrics",
+            tmp_path / "m.prom",
+        ],
+    )
+    for arguments in commands:
+        done = run(without_spark / "kip848", *arguments, *(["--quiet"] if arguments[0] in QUIET else []))
+        assert (done.returncode in {0, 1}, done.stderr) == (True, ""), arguments
+        assert done.stdout
+    assert all((tmp_path / name).stat().st_size for name in ("page.html", "r.json", "m.prom"))
+
+
+def test_without_spark_doctor_says_what_lacks(without_spark, tmp_path):
+    done = run(without_spark / "kip848", "doctor", "--out", tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    lacking = [line for line in done.stdout.splitlines() if line.startswith("lacking")]
+    assert lacking == ["lacking  Spark            Spark is not installed: there is no module pyspark"]
+    assert "pip install 'kip848-records[spark]'" in done.stdout
+    assert done.stdout.endswith("1 lacking: an audit cannot run yet\n")
 
 
 def test_the_questions_and_expectations_come_with_it(wheel):
@@ -94,15 +127,37 @@ def test_the_questions_and_expectations_come_with_it(wheel):
         assert ours
 
 
-def test_with_what_it_depends_on_the_command_runs_from_the_wheel(installed):
+@pytest.fixture
+def with_all(installed):
+    """The same with all that it depends on. Behind its own folder: the wheel comes before this checkout."""
     (site,) = installed.parent.glob("lib/python*/site-packages")
-    # Behind its own folder: the wheel comes before this checkout.
     (site / "others.pth").write_text(sysconfig.get_path("purelib"))
-    try:
-        done = run(installed / "kip848", "--help")
-        assert done.returncode == 0, done.stderr
-        assert "audit" in done.stdout
-        where = "from kip848_records.session import conf_dir; print(conf_dir())"
-        assert run(installed / "python", "-c", where).stdout.strip() == str(site / "kip848_records" / "conf")
-    finally:
-        (site / "others.pth").unlink()
+    yield installed
+    (site / "others.pth").unlink()
+
+
+def test_with_what_it_depends_on_the_command_runs_from_the_wheel(with_all):
+    done = run(with_all / "kip848", "--help")
+    assert done.returncode == 0, done.stderr
+    assert "audit" in done.stdout
+    where = "from kip848_records.session import conf_dir; print(conf_dir())"
+    (site,) = with_all.parent.glob("lib/python*/site-packages")
+    assert run(with_all / "python", "-c", where).stdout.strip() == str(site / "kip848_records" / "conf")
+
+
+def test_the_demo_needs_no_clone(with_all, tmp_path):
+    done = run(with_all / "kip848", "demo", "--out", tmp_path / "demo", "--no-browser", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("CRITICAL  1 of ")
+    assert f"Next   kip848 explain {tmp_path / 'demo'} --group stuck" in lines
+    assert lines[-1] == f"Open   file://{tmp_path / 'demo' / 'report.html'}"
+    assert "stuck" in (tmp_path / "demo" / "report.html").read_text()
+
+
+def test_it_stays_small(wheel):
+    """The log of the demo is the largest part, 60 kB; it brings neither tests nor benchmarks."""
+    assert wheel.stat().st_size < 1_000_000
+    names = ZipFile(wheel).namelist()
+    assert not [name for name in names if "/tests/" in name or "benchmarks" in name]
+    assert sum(name.startswith("kip848_records/capture/") for name in names) == 4

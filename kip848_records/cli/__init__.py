@@ -26,7 +26,7 @@ __all__ = ["INTERRUPTED", "main"]
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells use it."""
 
-_COMMANDS = ("audit", "check", "inspect", "explain", "report", "query", "maintain", "simulate")
+_COMMANDS = ("audit", "check", "inspect", "explain", "report", "query", "maintain", "simulate", "demo", "doctor")
 # The root logger prints records without a handler. Py4J logs each exception that it also raises.
 _SILENT = logging.NullHandler()
 

@@ -25,7 +25,6 @@ from kip848_records.cli.output import print_note, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.errors import FailedError, InputError
 from kip848_records.queries.engines import DUCKDB, SPARK, open_tables
-from kip848_records.session import get_session
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.location import is_schema
@@ -78,6 +77,8 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: Namespace) -> int:
+    from kip848_records.session import get_session  # --help works without Spark
+
     tables = place(arguments, arguments.out, "--out")
     _check(arguments, tables)
     with shown_progress(arguments) as progress:

@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import (
     add_capture,
@@ -93,6 +95,9 @@ def add(commands: Commands) -> None:
     for name, what in _FORMS.items():
         command.add_argument(f"--{name}", type=given_path, metavar="FILE", help=f"write the results to FILE as {what}")
     command.add_argument(
+        "--json-line", action="store_true", help="print the counts as one line of JSON instead, for log shippers"
+    )
+    command.add_argument(
         f"--{_METRICS}",
         type=given_path,
         metavar="FILE",
@@ -116,6 +121,7 @@ def _run(arguments: Namespace) -> int:
     webhooks = _webhooks(arguments)
     from kip848_records.check import check
     from kip848_records.config import load_config
+    from kip848_records.report.check_json import check_line
     from kip848_records.report.check_terminal import check_terminal
 
     expectations, settings = load_config(arguments.config, arguments.expectations)
@@ -127,12 +133,13 @@ def _run(arguments: Namespace) -> int:
 
             write_metrics(files.pop(_METRICS), tables, verdict)
         message = _news(tables, verdict) if webhooks else None
-    print_parts(check_terminal(verdict))
+    code = _FAILED if verdict.failed or _has_too_many_unknown(verdict, arguments.max_unknown) else 0
+    print_parts([Text(check_line(verdict, code))] if arguments.json_line else check_terminal(verdict))
     for name, path in files.items():
         write_file(path, _form(name)(verdict))
     if message is not None:
         _send(message, webhooks)
-    return _FAILED if verdict.failed or _has_too_many_unknown(verdict, arguments.max_unknown) else 0
+    return code
 
 
 def _webhooks(arguments: Namespace) -> list[Webhook]:

@@ -10,7 +10,6 @@ from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_source, check_source, int32, key_type
 from kip848_records.errors import InputError
 from kip848_records.protocol.messages import AUTO
-from kip848_records.session import get_session
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.text import printable
 
@@ -99,6 +98,8 @@ def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
     if (records := _plain_records(arguments)) is not None:
         yield inspect_plain(records, dialect=arguments.dialect, **selected)
         return
+    from kip848_records.session import get_session
+
     with _log(get_session(reads=arguments.sources), arguments) as log:
         rows = inspect_log(log, dialect=_dialect(arguments.dialect, log), **selected)
         yield rows.toLocalIterator()

@@ -13,7 +13,6 @@ from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_debug, add_quiet, add_schema, add_scratch, check_scratch, given_path, place
 from kip848_records.cli.output import print_parts
 from kip848_records.cli.progress import shown_progress
-from kip848_records.session import get_session
 from kip848_records.text import printable
 from kip848_records.times import utc, utc_text
 
@@ -54,6 +53,8 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from kip848_records.session import get_session  # --help works without Spark
+
     tables = place(arguments, arguments.out, "DIR")
     _check(arguments, tables)
     with shown_progress(arguments) as progress:

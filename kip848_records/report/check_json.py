@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import timezone
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from kip848_records import __version__
+from kip848_records.expectations.results import FAIL, UNKNOWN, WARN
 from kip848_records.report.words import checked, overall, violated
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from kip848_records.expectations.results import Result, Verdict
 
 
@@ -30,6 +29,31 @@ def check_json(verdict: Verdict) -> str:
         "expectations": [_expectation(result) for result in verdict.results],
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def check_line(verdict: Verdict, exit_code: int) -> str:
+    """Return the check as one line of JSON in ASCII, for log shippers: its counts, and what did not pass by name.
+
+    A shipper cuts long lines, so no finding is in it: `check_json` has them.
+    """
+    document = {
+        "event": "kip848_check",
+        "at": _time(datetime.now(timezone.utc)),
+        "version": __version__,
+        "tables": verdict.tables,
+        "captured_at": {cluster: _time(at) for cluster, at in verdict.captured_at.items()},
+        "status": overall(verdict),
+        "exit_code": exit_code,
+        "checked": sum(checked(result) for result in verdict.results),
+        "errors": sum(result.errors for result in verdict.results),
+        "warnings": sum(result.warnings for result in verdict.results),
+        "unknown": sum(result.unknowns for result in verdict.results),
+        **{
+            f"{status}_expectations": [result.name for result in verdict.results if result.status == status]
+            for status in (FAIL, WARN, UNKNOWN)
+        },
+    }
+    return json.dumps(document)
 
 
 def _time(at: datetime | None) -> str | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import kip848_records
+from kip848_records.paths import with_package
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _ENTRY: Final = re.compile(r"^### `(\w+)`\n\n((?:- .*\n?)+)", re.MULTILINE)
 _POINT: Final = re.compile(r"^- \*\*(.+?)\*\*: (.*)$", re.MULTILINE)
@@ -22,6 +24,4 @@ def entries() -> dict[str, list[tuple[str, str]]]:
 
 def _file() -> Path:
     """Return the path of the runbook: in the wheel, or beside a source checkout."""
-    package = Path(kip848_records.__file__).parent
-    packaged = package / "docs" / "runbook.md"
-    return packaged if packaged.is_file() else package.parent / "docs" / "runbook.md"
+    return with_package("docs/runbook.md", "docs/runbook.md")

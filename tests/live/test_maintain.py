@@ -11,7 +11,6 @@ from pyspark.sql.types import StructType
 
 from kip848_records import __version__
 from kip848_records.cli import main
-from kip848_records.cli import maintain as command
 from kip848_records.errors import InputError
 from kip848_records.pipeline import maintain
 from kip848_records.pipeline.audit import audit_copies
@@ -283,7 +282,7 @@ def test_tables_of_a_run_that_did_not_finish_are_not_judged(maintained, tmp_path
 
 @pytest.mark.parametrize("keep", ["", "0d", "90", "-1d", "1.5d", "36501d", "100000d", "d", "1w", "\u0663d", "1d "])
 def test_what_is_no_number_of_days(capsys, monkeypatch, keep):
-    monkeypatch.setattr(command, "get_session", lambda: pytest.fail("Spark was started"))
+    monkeypatch.setattr("kip848_records.session.get_session", lambda: pytest.fail("Spark was started"))
     with pytest.raises(SystemExit) as ended:
         main(["maintain", "out", f"--keep={keep}"])
     assert ended.value.code == 2

@@ -2,12 +2,12 @@
 
 import json
 from dataclasses import asdict
-from datetime import timedelta, timezone
+from datetime import datetime, timedelta, timezone
 
 from hypothesis import given
 
 from kip848_records import __version__
-from kip848_records.report.check_json import check_json
+from kip848_records.report.check_json import check_json, check_line
 from tests.report.verdicts import ALL, CAPTURED, MEMBER, STUCK, verdict, verdicts
 
 
@@ -68,3 +68,26 @@ def test_any_id_comes_back(made):
     for told, result in zip(document["expectations"], made.results, strict=True):
         assert told["violations"] == [asdict(one) for one in result.violations]
         assert told["unknown"] == [asdict(one) for one in result.unknown]
+
+
+def test_the_line_for_log_shippers_is_one_line_of_counts():
+    text = check_line(ALL, 1)
+    assert "\n" not in text
+    assert text.isascii()
+    found = json.loads(text)
+    assert datetime.fromisoformat(found.pop("at")).tzinfo is not None
+    assert found == {
+        "event": "kip848_check",
+        "version": __version__,
+        "tables": "out/tables",
+        "captured_at": {"demo": "2026-11-21T08:18:46.358+00:00"},
+        "status": "fail",
+        "exit_code": 1,
+        "checked": 80,
+        "errors": 31,
+        "warnings": 3,
+        "unknown": 6,
+        "fail_expectations": ["group_stable"],
+        "warn_expectations": ["rebalance_time"],
+        "unknown_expectations": ["one_owner"],
+    }

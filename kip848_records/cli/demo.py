@@ -1,0 +1,70 @@
+"""`kip848 demo`: audit a small log of a real broker, which comes with this package, and show the page."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kip848_records.cli import audit, report
+from kip848_records.cli.arguments import Parser, add_debug, add_quiet, given_path
+from kip848_records.paths import with_package
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from kip848_records.cli.arguments import Commands
+
+_OUT = "kip848-demo"
+_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    command = commands.add_parser(
+        "demo",
+        help="audit a small log that comes with kip848, and show the page about it",
+        description="Audits the log of a Kafka 4.3.1 broker, half a megabyte, which comes with this package. One of "
+        "its groups is stuck. Then the command writes a page about it, and opens the page if there is a display.",
+    )
+    command.add_argument(
+        "--out",
+        default=_OUT,
+        type=given_path,
+        metavar="DIR",
+        help="folder of the Delta tables and the page (%(default)s)",
+    )
+    command.add_argument("--no-browser", action="store_true", help="do not open the page")
+    add_quiet(command)
+    add_debug(command)
+    command.set_defaults(run=_run)
+
+
+def _run(arguments: Namespace) -> int:
+    capture = with_package("capture", "tests/captures/kafka-4.3.1")
+    page = Path(arguments.out, "report.html")
+    limits = with_package("conf", "conf") / "audit-demo.toml"  # those for production fit no log of a few minutes
+    quiet = ["--quiet"] if arguments.quiet else []
+    source = [str(capture / "segments"), "--topics", str(capture / "topics.json")]
+    _command("audit", *source, "--cluster", "demo", "--out", arguments.out, *quiet)
+    _command("report", arguments.out, "--config", str(limits), "--out", str(page), *quiet)
+    if not arguments.no_browser and _has_display() and webbrowser.open(page.absolute().as_uri()):
+        return 0
+    print(f"Open   {page.absolute().as_uri()}")
+    return 0
+
+
+def _command(*argv: str) -> None:
+    """Run another command as its users type it; raises as it does."""
+    parser = Parser(prog="kip848")
+    commands = parser.add_subparsers()
+    for each in (audit, report):
+        each.add(commands)
+    arguments = parser.parse_args(argv)
+    arguments.run(arguments)
+
+
+def _has_display() -> bool:
+    return sys.platform in {"darwin", "win32"} or any(os.environ.get(name) for name in _DISPLAYS)

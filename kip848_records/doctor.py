@@ -1,0 +1,146 @@
+"""What this machine has for an audit, and what it lacks: Java, installed versions, jars, memory, disk, a folder.
+
+Nothing here starts Spark or imports it, so the answer takes a moment, and is there without it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kip848_records import __version__
+from kip848_records.java import check_java
+from kip848_records.paths import path_on_this_machine, with_package
+from kip848_records.setup_errors import SetupError
+from kip848_records.spark_jars import delta_jar, driver_memory, missing_jars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OK: Final = "ok"
+NOTE: Final = "note"
+LACKING: Final = "lacking"
+"""What a finding is: a note is about something that not every audit needs."""
+
+_FREE_BYTES: Final = 1 << 30
+_READERS: Final = ("deltalake", "duckdb", "pyarrow")
+_CGROUP_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+class Found(NamedTuple):
+    """What was found about a subject, and how to get what lacks."""
+
+    status: str
+    subject: str
+    text: str
+    hint: str | None = None
+
+
+def examine(out: str | None = None) -> Iterator[Found]:
+    """Yield what there is for an audit that writes to the folder `out`."""
+    conf = Path(os.environ.get("SPARK_CONF_DIR") or with_package("conf", "conf"))
+    yield Found(OK, "kip848-records", f"{__version__}, Python {sys.version.split()[0]}")
+    yield Found(OK, "readers", ", ".join(f"{name} {version(name)}" for name in _READERS))
+    yield _spark(conf)
+    yield _java()
+    yield _jars(conf)
+    yield _memory(conf)
+    yield _disk("temporary files", tempfile.gettempdir(), "set TMPDIR to a folder on a larger disk")
+    if out is not None:
+        yield from _folder(out)
+    yield _extra("apprise", "notify", "--webhook")
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _spark(conf: Path) -> Found:
+    spark, delta = _installed("pyspark"), _installed("delta-spark")
+    if spark is None or delta is None:
+        error = SetupError.no_spark("pyspark" if spark is None else "delta")
+        return Found(LACKING, "Spark", error.message, error.hint)
+    jar = delta_jar(conf)
+    if jar is not None and not (spark.startswith(f"{jar.spark_line}.") and delta == jar.delta):
+        error = SetupError.versions_disagree(
+            f"pyspark {spark} with delta-spark {delta}", jar.coordinate, jar.requirements
+        )
+        return Found(LACKING, "Spark", error.message, error.hint)
+    return Found(OK, "Spark", f"pyspark {spark}, delta-spark {delta}")
+
+
+def _java() -> Found:
+    try:
+        return Found(OK, "Java", str(check_java()))
+    except SetupError as error:
+        return Found(LACKING, "Java", error.message, error.hint)
+
+
+def _jars(conf: Path) -> Found:
+    missing = missing_jars(conf, Path.home())
+    if "--jars" in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
+        return Found(OK, "jars", "those of PYSPARK_SUBMIT_ARGS")
+    if not missing:
+        return Found(OK, "jars", "Spark has them, or finds them in its Ivy folder")
+    return Found(
+        NOTE,
+        "jars",
+        f"{', '.join(missing)}: not in Ivy's folder yet",
+        "the first audit fetches them from a Maven repository; docs/install.md says how to bring them to a machine "
+        "without a network",
+    )
+
+
+def _memory(conf: Path) -> Found:
+    """Compare the memory of this machine, or of its container, with what Spark may take."""
+    there, wanted = _memory_bytes(), driver_memory(conf)
+    text = f"{there / (1 << 30):.1f} GiB" + (f", spark.driver.memory is {wanted / (1 << 30):g} GiB" if wanted else "")
+    if wanted is None or there > wanted:
+        return Found(OK, "memory", text)
+    hint = 'lower it, which is enough for small logs: PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" kip848 ...'
+    return Found(NOTE, "memory", text, hint)
+
+
+def _memory_bytes() -> int:
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for name in _CGROUP_LIMITS:
+        limit = Path(name)
+        if limit.is_file() and (text := limit.read_text(encoding="ascii").strip()).isdigit():
+            there = min(there, int(text))
+    return there
+
+
+def _disk(subject: str, folder: str, hint: str) -> Found:
+    free = shutil.disk_usage(folder).free
+    text = f"{free / (1 << 30):.1f} GiB free in {folder}"
+    return Found(OK, subject, text) if free >= _FREE_BYTES else Found(LACKING, subject, text, hint)
+
+
+def _folder(out: str) -> Iterator[Found]:
+    folder = path_on_this_machine(out)
+    if folder is None:
+        yield Found(
+            NOTE, "--out", f"{out} is not on this machine, and was not examined", "Spark says whether it can write"
+        )
+        return
+    there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    if not there.is_dir() or not os.access(there, os.R_OK | os.W_OK | os.X_OK):
+        reason = "no permission to write to it" if there.is_dir() else "it is a file"
+        yield Found(LACKING, "--out", f"{there}: {reason}", "pass a folder that you can write to; it need not exist")
+        return
+    yield _disk("--out", str(there), "pass a folder on another disk: tables take about as much as the log")
+
+
+def _extra(package: str, extra: str, option: str) -> Found:
+    installed = _installed(package)
+    if installed is not None:
+        return Found(OK, option, f"{package} {installed}")
+    return Found(NOTE, option, f"{package} is not installed", f"pip install 'kip848-records[{extra}]'")

@@ -1,0 +1,122 @@
+"""`kip848 doctor`: what lacks is named, with the way to get it; Spark is not started."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
+
+import pytest
+
+from kip848_records import doctor, spark_jars
+from kip848_records.cli import main
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def said(capsys, monkeypatch, tmp_path):
+    """Run the command with a home whose Ivy folder has all jars; the exit code, and the findings by subject."""
+    home = tmp_path / "home"
+    (home / ".ivy2.5.2" / "jars").mkdir(parents=True)
+    for coordinate in spark_jars.missing_jars(ROOT / "conf", tmp_path):
+        organisation, name, version = coordinate.split(":")
+        (home / ".ivy2.5.2" / "jars" / f"{organisation}_{name}-{version}.jar").touch()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+
+    def run(*arguments):
+        code = main(["doctor", *map(str, arguments)])
+        out = capsys.readouterr().out
+        lines = out.splitlines()
+        found = {}
+        for nth, line in enumerate(lines[:-1]):
+            if line[0] != " ":
+                hint = lines[nth + 1].strip() if lines[nth + 1][0] == " " else None
+                found[line[9:25].strip()] = (line[:8].strip(), line[26:], hint)
+        assert lines[-1].endswith("An audit can run") == (code == 0)
+        return code, found
+
+    return run
+
+
+def test_nothing_lacks(said, tmp_path):
+    code, found = said("--out", tmp_path / "a" / "b")
+    assert code == 0
+    assert {status for status, _, _ in found.values()} == {"ok"}
+    assert found.keys() >= {"kip848-records", "Spark", "Java", "jars", "memory", "--out", "--webhook"}
+
+
+def test_java_that_is_not_there(said, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    code, found = said()
+    status, text, hint = found["Java"]
+    assert (code, status) == (1, "lacking")
+    assert text == "Spark needs Java, but '/nowhere/bin/java' does not run"
+    assert "install Java 17 or 21" in hint
+
+
+def test_jars_that_the_first_audit_fetches_are_a_note(said, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    code, found = said()
+    status, text, hint = found["jars"]
+    assert (code, status) == (0, "note")
+    assert "io.delta:delta-spark" in text
+    assert "spark-sql-kafka" in text
+    assert "docs/install.md" in hint
+
+
+def test_versions_that_do_not_match(said, monkeypatch, tmp_path):
+    (tmp_path / "spark-defaults.conf").write_text("spark.jars.packages io.delta:delta-spark_3.5_2.12:3.3.0\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    code, found = said()
+    status, text, hint = found["Spark"]
+    assert (code, status) == (1, "lacking")
+    assert "does not match io.delta:delta-spark_3.5_2.12:3.3.0" in text
+    assert hint == "pip install 'pyspark==3.5.*' 'delta-spark==3.3.0'"
+
+
+@pytest.mark.parametrize(("limit", "status"), [("2g", "ok"), ("9999g", "note")])
+def test_less_memory_than_spark_may_take(said, monkeypatch, tmp_path, limit, status):
+    (tmp_path / "spark-defaults.conf").write_text(f"spark.driver.memory {limit}\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    code, found = said()
+    assert (code, found["memory"][0]) == (0, status)
+
+
+def test_a_container_s_limit_counts(monkeypatch, tmp_path):
+    limit = tmp_path / "memory.max"
+    for text, is_limited in (("1048576\n", True), ("max\n", False)):
+        limit.write_text(text)
+        monkeypatch.setattr(doctor, "_CGROUP_LIMITS", (str(limit),))
+        assert (doctor._memory_bytes() == 1 << 20) == is_limited
+
+
+def test_a_disk_that_is_full(said, monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "_FREE_BYTES", 1 << 80)
+    code, found = said("--out", tmp_path)
+    assert code == 1
+    assert {subject for subject, (status, *_) in found.items() if status == "lacking"} == {"temporary files", "--out"}
+
+
+def test_a_folder_that_cannot_be(said, tmp_path):
+    (tmp_path / "file").touch()
+    code, found = said("--out", tmp_path / "file" / "out")
+    assert (code, found["--out"][0], found["--out"][1]) == (1, "lacking", f"{tmp_path / 'file'}: it is a file")
+
+
+def test_a_folder_elsewhere_is_not_examined(said):
+    code, found = said("--out", "s3a://bucket/out")
+    assert (code, found["--out"][0]) == (0, "note")
+
+
+def test_it_takes_a_moment():
+    """CPU time, not time on a clock: other tests run meanwhile."""
+    before = getrusage(RUSAGE_CHILDREN)
+    program = "import sys; from kip848_records.command import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "doctor"], cwd=ROOT, env=os.environ, capture_output=True, check=False
+    )
+    after = getrusage(RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
