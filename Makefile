@@ -8,7 +8,7 @@ READY := .venv/ready-$(notdir $(PYTHON))
 
 .PHONY: help
 help: ## Show this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 .PHONY: audit
 audit: $(READY) ## Audit a real broker's log (bundled) into Delta tables under out/, and report on it: out/report.html
@@ -27,6 +27,15 @@ lint: $(READY) ## Check style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+.PHONY: docs
+docs: $(READY) ## Build the pages of docs/ as a site, site/index.html; warnings are errors
+	@$(BIN)/zensical build --clean --strict
+	@echo "The site is in site/: open site/index.html"
+
+.PHONY: docs-reference
+docs-reference: $(READY) ## Write docs/reference/ from the code: command line, tables, expectations, questions
+	@$(BIN)/python -m tests.docs.reference
+
 .PHONY: bench
 bench: $(READY) ## Measure everything on logs of 1, 10 and 50 million rows: an hour; PARTS="decoder jobs", MILLIONS="1 10"
 	@$(BIN)/python -m tests.benchmarks $(PARTS) $(if $(MILLIONS),--millions $(MILLIONS))
@@ -42,7 +51,7 @@ fuzz: $(READY) ## Compare decoder and reader with plain ones on damaged inputs; 
 
 .PHONY: clean
 clean: ## Remove the environment, outputs and caches
-	rm -rf .venv out spark-warehouse metastore_db derby.log dist
+	rm -rf .venv out site spark-warehouse metastore_db derby.log dist
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(READY): pyproject.toml conf/constraints.txt

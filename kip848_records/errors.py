@@ -182,7 +182,7 @@ class InputError(Kip848Error):
         """A configuration cannot be read, or contains an invalid value."""
         return cls(
             f"{path} is not a valid configuration: {reason}",
-            "see the README for the expectations and their limits",
+            "see docs/reference/expectations.md for their names and limits",
         )
 
     @classmethod

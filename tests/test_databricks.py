@@ -11,6 +11,7 @@ from databricks.bundles.jobs import Job
 from ruamel.yaml import YAML
 
 from kip848_records.cli import _parser
+from tests.docs.pages import DOCS
 
 ROOT = Path(__file__).parents[1]
 BUNDLE = ROOT / "conf" / "databricks"
@@ -80,8 +81,8 @@ def test_its_variables_are_those_that_are_used(bundle):
     assert set(bundle["variables"]) == set(re.findall(r"\$\{var\.(\w+)\}", text)) == set(VARIABLES)
 
 
-def test_the_readme_sets_variables_that_there_are(bundle):
-    named = set(re.findall(r"BUNDLE_VAR_(\w+)", (ROOT / "README.md").read_text()))
+def test_the_page_sets_variables_that_there_are(bundle):
+    named = set(re.findall(r"BUNDLE_VAR_(\w+)", (DOCS / "databricks.md").read_text()))
     assert {name for name, variable in bundle["variables"].items() if "default" not in variable} <= named
     assert named <= set(bundle["variables"])
 

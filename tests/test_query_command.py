@@ -74,8 +74,12 @@ def test_records_of_a_type_are_decoded_from_the_log(query, audits, monkeypatch):
     ("arguments", "message", "hint"),
     [
         (["slowst"], "there is no question 'slowst'", "slowest"),
-        (["SELECT nothing FROM group_state"], "the query cannot be answered: Binder Error", "README"),
-        (["SELECT 1 FROM nowhere"], "the query cannot be answered: Catalog Error: Table with name nowhere", "README"),
+        (["SELECT nothing FROM group_state"], "the query cannot be answered: Binder Error", "docs/reference/tables.md"),
+        (
+            ["SELECT 1 FROM nowhere"],
+            "the query cannot be answered: Catalog Error: Table with name nowhere",
+            "docs/reference/tables.md",
+        ),
         ([], "no question is given", "slowest"),
     ],
 )

@@ -1,9 +1,7 @@
-"""The README's questions in SQL: each runs on the tables of a capture, and its answer is what they say."""
+"""The named questions: each runs on the tables of a capture, and its answer is what they say."""
 
-import re
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -15,18 +13,17 @@ from kip848_records.queries.spark import SparkTables
 from kip848_records.views import create_views
 from tests import made_tables
 from tests.audits import CLUSTERS, dumped
+from tests.docs.pages import block
 
-TEXT = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-QUESTIONS = dict(re.findall(r"<!-- question: (\w+) -->\n```sql\n(.*?)```", TEXT, re.DOTALL))
+QUESTIONS = {name: each.sql for name, each in questions().items()}
 CAPTURE = "kafka-4.3.1"
 
 
 @pytest.fixture(scope="module")
 def views(spark, audits):
-    """The session with the views that the README makes."""
-    example = re.search(r"<!-- test: views -->\n```python\n(.*?)```", TEXT, re.DOTALL)[1]
-    example = example.replace('"out"', repr(str(audits.out))).replace('"demo"', repr(CLUSTERS[CAPTURE]))
-    exec(example, {})  # noqa: S102 - our own README
+    """The session with the views of docs/python.md."""
+    example = block("test: views").replace('"out"', repr(str(audits.out))).replace('"demo"', repr(CLUSTERS[CAPTURE]))
+    exec(example, {})  # noqa: S102 - our own page
     return spark
 
 
@@ -66,14 +63,9 @@ def measured(rows):
     return [row for row in rows if row["history"] == "observed" and not row["clock_skew"]]
 
 
-def test_the_readme_shows_the_questions_that_kip848_query_knows():
-    assert {name: each.sql for name, each in questions().items()} == QUESTIONS
-
-
-def test_twenty_one_questions_are_asked_and_each_is_tested():
+def test_each_question_is_tested():
     asked = {name.removeprefix("test_question_") for name in globals() if name.startswith("test_question_")}
     assert set(QUESTIONS) == asked
-    assert len(QUESTIONS) == 21
 
 
 def test_question_not_converged(ask):

@@ -94,7 +94,9 @@ def _answer(tables: Any, text: str, cluster: str | None) -> Any:  # noqa: ANN401
         reason = _reason(error)
         if reason is None:
             raise
-        raise InputError(f"the query cannot be answered: {reason}", "the tables are listed in the README") from error
+        raise InputError(
+            f"the query cannot be answered: {reason}", "docs/reference/tables.md lists the tables and columns"
+        ) from error
 
 
 def _reason(error: Exception) -> str | None:

@@ -1,7 +1,6 @@
 """A real broker's topic, night after night: each test is the next night, on what the one before has left."""
 
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -29,14 +28,13 @@ from tests.broker.running import done
 from tests.broker.settings import READER
 from tests.conftest import QUICK_JAVA
 from tests.described import described_rows
+from tests.docs.pages import block
 from tests.progress import Watcher
 
 ROOT = Path(__file__).parent.parent.parent
 TOPIC = "nights"
 CLUSTER = "prod"
-README = re.search(
-    r"<!-- test: live -->\n```bash\nkip848 audit (.*?)\n```", (ROOT / "README.md").read_text(), re.DOTALL
-)[1]
+EXAMPLE = block("test: live").removeprefix("kip848 audit ")
 SETTLED, STUCK, CLASSIC = "settled", "stuck", "classic"
 ODD = "<b>'o\"\N{SNOWMAN}\u00f6' OR 1=1 --" + "x" * 150  # Java counts a snake as two, in a table of fixed columns
 GONE = "gone"
@@ -135,7 +133,7 @@ def test_first_night_with_spark_submit_and_a_password_that_nobody_sees(nights, t
     command = [str(Path(sys.executable).parent / "spark-submit"), "--properties-file", "conf/spark-defaults.conf"]
     command += ["--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={tmp_path.as_uri()}"]
     named = {"localhost:9092": nights.broker.tls, "client.properties": shlex.quote(str(config))}
-    arguments = README.replace("--out out", f"--out {shlex.quote(str(nights.out))}")
+    arguments = EXAMPLE.replace("--out out", f"--out {shlex.quote(str(nights.out))}")
     for name, ours in named.items():
         arguments = arguments.replace(name, ours)
     command += ["jobs/nightly_audit.py", *shlex.split(arguments)]

@@ -1,17 +1,15 @@
 """Tables in a schema of a catalog, by name: as in a folder, but for where they are named."""
 
-import re
 import shlex
-from pathlib import Path
 
 import pytest
 
 from kip848_records.cli import main
 from kip848_records.tables.location import schema_place
+from tests.docs.pages import block
 from tests.live import two_days
 from tests.live.topics import tables
 
-README = Path(__file__).parent.parent.parent / "README.md"
 CATALOG, SCHEMA = "spark_catalog", "kip848_tables"
 NAMED = ["--catalog", CATALOG, "--schema", SCHEMA]
 
@@ -44,8 +42,8 @@ def test_explain(capsys, log):
     assert of_schema == capsys.readouterr().out
 
 
-def test_the_commands_of_the_readme(capsys, log, schema, tmp_path):
-    (written,) = re.findall(r"<!-- test: schema -->\n```bash\n(.*?)```", README.read_text(), re.DOTALL)
+def test_the_commands_of_the_page(capsys, log, schema, tmp_path):
+    written = block("test: schema")
     ours = {"main": CATALOG, "kafka": SCHEMA, "/Volumes/ops/kafka/scratch": str(tmp_path)}
     ours["/Volumes/ops/kafka/dump"] = str(log.folder / "dump.parquet")
     audit, check, maintain = ([ours.get(word, word) for word in shlex.split(line)[1:]] for line in written.splitlines())

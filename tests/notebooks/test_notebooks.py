@@ -19,6 +19,7 @@ from kip848_records.cli import _parser
 from kip848_records.errors import InputError
 from tests.audits import CLUSTERS
 from tests.conftest import QUICK_JAVA
+from tests.docs.pages import block
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 NAMES = ("build_your_own_check", "compare_two_nights", "explore_rebalances")
@@ -202,9 +203,8 @@ def test_on_databricks_parameters_are_widgets():
     assert (names["tables"], names["cluster"], names["group"]) == ("s3://bucket/kip848", "demo", "")
 
 
-def test_the_readme_says_how_to_get_the_later_night():
-    text = (NOTEBOOKS.parent / "README.md").read_text()
-    command = re.search(r"<!-- test: before -->\n```bash\n(.*?)```", text, re.DOTALL)[1].replace("\\\n", " ")
+def test_the_page_says_how_to_get_the_later_night():
+    command = block("test: before").replace("\\\n", " ")
     program, *words = shlex.split(command)
     arguments = _parser(words).parse_args(words)
     assert program == ".venv/bin/kip848"

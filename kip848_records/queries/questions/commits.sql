@@ -1,4 +1,5 @@
 -- Which groups commit the most? Needs an audit with --record-tables --offset-commits.
+-- By default an audit writes no table of records. key_partition is the topic's partition, partition that of the log.
 SELECT c.group AS group_id, topic, count(*) AS commits, count(DISTINCT key_partition) AS partitions,
        max(commit_timestamp) AS last_at
 FROM offset_commit c

@@ -1,0 +1,260 @@
+"""The pages of docs/reference/, made from the code: `make docs-reference` writes them.
+
+They are committed, so that they can be read without a build. A test compares them with the code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import ArrayType, DataType, StructType, TimestampType
+
+from kip848_records.cli import _parser
+from kip848_records.config import load_settings
+from kip848_records.expectations import EXPECTATIONS, Expectation
+from kip848_records.queries.questions import questions
+from kip848_records.tables.registry import DEFAULT, DERIVED, TABLES
+from tests.docs.pages import DOCS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from kip848_records.tables.columns import Column, TableSpec
+
+_MADE = "<!-- Made by `make docs-reference`: change the code, not this page. -->"
+_GAP, _PARAGRAPH = re.compile(r"\n{3,}"), "\n\n"
+_BAR = r"\|"  # a bar within a cell
+_UNITS = {"_ms": "ms", "_seconds": "s", "_bytes": "bytes", "_percent": "%"}
+
+
+def reference() -> dict[Path, str]:
+    """Return the text of each page by its path."""
+    made = {
+        "cli": _cli(),
+        "expectations": _expectations(),
+        "questions": _questions(),
+        "records": _records(),
+        "tables": _tables(),
+    }
+    return {DOCS / "reference" / f"{name}.md": _page(text) for name, text in made.items()}
+
+
+def _page(text: str) -> str:
+    return f"{_MADE}\n\n{_GAP.sub(_PARAGRAPH, text.strip())}\n"
+
+
+def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    def line(cells: Iterable[str]) -> str:
+        return f"| {' | '.join(cell.replace('|', _BAR) for cell in cells)} |"
+
+    titles = list(titles)
+    return "\n".join([line(titles), f"|{'---|' * len(titles)}", *(line(row) for row in rows)])
+
+
+def _cli() -> str:
+    parser = _parser([])
+    (commands,) = (each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
+    helps = {each.dest: each.help for each in commands._choices_actions}
+    listed = _table(
+        ["command", "what it does"],
+        ([f"[`{name}`](#kip848-{name})", helps[name]] for name in commands.choices),
+    )
+    return f"""# Command line
+
+{listed}
+
+Every command prints its help with `--help`. Exit codes: 0 done; 1 failed; 2 bad arguments or input, with one line for
+the error and one for the way out; 130 after Ctrl-C. The jobs in `jobs/` take the same arguments for `spark-submit`:
+`nightly_audit.py` those of `audit`, `ingest_topic.py` those of `audit` with `--checkpoint`, and `check_convergence.py`
+those of `check`.
+
+{"".join(_command(name, each) for name, each in commands.choices.items())}"""
+
+
+def _command(name: str, parser: argparse.ArgumentParser) -> str:
+    shown = [each for each in parser._actions if each.dest != "help"]
+    words = [_usage(each) for each in shown]
+    usage = textwrap.fill(f"kip848 {name} {' '.join(words)}", 100, subsequent_indent="    ", break_on_hyphens=False)
+    formatter = parser._get_formatter()
+    rows = ([f"`{_spelled(each)}`", formatter._expand_help(each)] for each in shown)
+    return f"""## `kip848 {name}`
+
+{parser.description}
+
+```text
+{usage}
+```
+
+{_table(["argument", "meaning"], rows)}
+
+"""
+
+
+def _value(action: argparse.Action) -> str:
+    return f"{{{','.join(action.choices)}}}" if action.choices else str(action.metavar)
+
+
+def _spelled(action: argparse.Action) -> str:
+    if not action.option_strings:
+        return _value(action)
+    return action.option_strings[0] + ("" if action.nargs == 0 else f" {_value(action)}")
+
+
+def _usage(action: argparse.Action) -> str:
+    spelled = _spelled(action).replace(" ", "\N{NO-BREAK SPACE}")  # an option stays on one line with its value
+    if action.required:
+        return f"{spelled}..." if action.nargs == "+" else spelled
+    return f"[{spelled}]..." if action.nargs == "*" else f"[{spelled}]"
+
+
+def _tables() -> str:
+    specs = {**DERIVED, **DEFAULT}.values()  # the log and the runs last
+    listed = _table(
+        ["table", "rows", "columns"],
+        ([f"[`{each.name}`](#{each.name})", each.comment, str(len(each.columns))] for each in specs),
+    )
+    return f"""# Tables
+
+Each table is at `DIR/<name>`, and is partitioned by its column `cluster`. Any Delta reader can read it. A table
+without rows does not exist. Times are in UTC. The columns carry these comments in Delta, too. The tables of record
+types are on [their own page](records.md). [How it works](../how-it-works.md#what-a-row-knows) explains `history`.
+
+{listed}
+
+{"".join(_spec(each) for each in specs)}"""
+
+
+def _records() -> str:
+    specs = [each for name, each in TABLES.items() if name not in DEFAULT]
+    listed = _table(
+        ["table", "rows", "columns"],
+        ([f"[`{each.name}`](#{each.name})", each.comment, str(len(each.columns))] for each in specs),
+    )
+    return f"""# Record types
+
+One table for each type of record, with the decoded fields as columns. They are views: `kip848 query` and
+`create_views` decode them from the table `log`. `kip848 audit --record-tables` also writes them. `offset_commit` has
+rows only after an audit with `--offset-commits`.
+
+{listed}
+
+{"".join(_spec(each) for each in specs)}"""
+
+
+def _spec(spec: TableSpec) -> str:
+    rows = ([f"`{each.name}`", _type(each), _unit(each), _comment(each)] for each in spec.columns)
+    return f"""## `{spec.name}`
+
+{spec.comment}. One row for each {", ".join(f"`{name}`" for name in spec.key)}.
+
+{_table(["column", "type", "unit", "meaning"], rows)}
+
+"""
+
+
+def _type(column: Column) -> str:
+    return f"`{_brief(column.type)}`{', not null' if column.required else ''}"
+
+
+def _brief(kind: DataType) -> str:
+    """Return the type in SQL, with spaces, so that long ones can be broken."""
+    if isinstance(kind, ArrayType):
+        return f"array<{_brief(kind.elementType)}>"
+    if isinstance(kind, StructType):
+        return f"struct<{', '.join(f'{each.name}: {_brief(each.dataType)}' for each in kind)}>"
+    return kind.simpleString()
+
+
+def _unit(column: Column) -> str:
+    if isinstance(column.type, TimestampType):
+        return "UTC"
+    return next((unit for end, unit in _UNITS.items() if column.name.endswith(end)), "")
+
+
+def _comment(column: Column) -> str:
+    """Return the comment without the field's Arrow type, which the column's type repeats."""
+    return re.sub(r"^((?:Key|Value) field )(\w+) \(.*\)$", r"\1`\2`", column.comment)
+
+
+def _expectations() -> str:
+    settings = load_settings()
+    listed = _table(
+        ["expectation", "what is expected", "severity", "limits"],
+        (
+            [
+                f"[`{each.name}`](#{each.name})",
+                each.description,
+                settings[each.name].severity,
+                ", ".join(f"`{name}` {value:,}" for name, value in settings[each.name].limits.items()),
+            ]
+            for each in EXPECTATIONS
+        ),
+    )
+    return f"""# Expectations
+
+`kip848 check` evaluates these {len(EXPECTATIONS)} expectations. Each is a SQL file in `kip848_records/expectations/`.
+[Checks](../ci.md#limits-of-your-own) shows how to change limits, and
+[Python and SQL](../python.md#an-expectation-of-your-own) how to add an expectation. The result `unknown` means that the
+log does not show the answer: it neither passes nor fails.
+
+{listed}
+
+{"".join(_expectation(each) for each in EXPECTATIONS)}"""
+
+
+def _expectation(each: Expectation) -> str:
+    limits = [[f"`{name}`", f"{limit.default:,}", limit.unit, limit.reason] for name, limit in each.limits.items()]
+    parts = [f"## `{each.name}`", f"{each.description}. Severity: {load_settings()[each.name].severity}."]
+    parts += [_table(["limit", "default", "unit", "reason"], limits)] if limits else []
+    parts += [note] if (note := _first_comment(each.text)) else []
+    return "\n\n".join([*parts, f"The [runbook](../runbook.md#{each.name}) says what to do.", "", ""])
+
+
+def _questions() -> str:
+    asked = questions()
+    listed = _table(["name", "question"], ([f"[`{each.name}`](#{each.name})", each.words] for each in asked.values()))
+    shown = (
+        "\n\n".join(
+            [
+                f"## `{each.name}`",
+                " ".join(filter(None, [each.words, _first_comment(each.sql)])),
+                f"```sql\n{_without_first_comment(each.sql)}\n```",
+                "",
+                "",
+            ]
+        )
+        for each in asked.values()
+    )
+    return f"""# Questions
+
+`kip848 query DIR NAME` answers these {len(asked)} questions; `--csv` and `--json` are for programs. The SQL also runs
+in a notebook, on the [views of one cluster](../python.md#questions-in-sql). The page [Tables](tables.md) has the
+columns.
+
+{listed}
+
+{"".join(shown)}"""
+
+
+def _first_comment(sql: str) -> str:
+    lines = sql.strip().splitlines()
+    length = next((nth for nth, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    return " ".join(line.removeprefix("--").strip() for line in lines[:length])
+
+
+def _without_first_comment(sql: str) -> str:
+    return re.sub(r"\A(--.*\n)+", "", sql.strip())
+
+
+def main() -> None:
+    """Write all pages."""
+    for path, text in reference().items():
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

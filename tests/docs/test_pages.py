@@ -1,0 +1,111 @@
+"""README.md and the pages of docs/: generated parts, marks of examples, links, and the site."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import cmarkgfm
+import pytest
+
+from kip848_records.cli import _parser
+from tests.docs.pages import DOCS, README, ROOT, commands, examples, pages
+from tests.docs.reference import reference
+
+TESTS = Path(__file__).parents[1]
+SHELL = {"bash", "console", "sh"}
+CODE = SHELL | {"python", "sql", "toml"}
+
+
+def name(page):
+    return str(page.relative_to(ROOT))
+
+
+def html(page):
+    """The page as GitHub shows it."""
+    return cmarkgfm.github_flavored_markdown_to_html(page.read_text(encoding="utf-8"))
+
+
+def anchors(page):
+    """The anchors that GitHub gives to the headings of a page."""
+    texts = [re.sub(r"<.*?>", "", heading) for heading in re.findall(r"<h\d>(.*?)</h\d>", html(page))]
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in texts}
+
+
+@pytest.mark.parametrize(("page", "text"), reference().items(), ids=lambda each: getattr(each, "stem", ""))
+def test_a_page_of_the_reference_is_what_the_code_says(page, text):
+    assert page.is_file(), f"{name(page)} is missing: run make docs-reference"
+    assert page.read_text(encoding="utf-8") == text, f"{name(page)} is out of date: run make docs-reference"
+
+
+def test_the_readme_is_short():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 200
+
+
+@pytest.mark.parametrize("page", pages(), ids=name)
+def test_links_and_pictures_lead_somewhere(page):
+    broken = []
+    for link in re.findall(r'(?:href|src)="([^"]*)"', html(page)):
+        if link.startswith("https://"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.is_file() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert not broken
+
+
+@pytest.mark.parametrize("page", pages(), ids=name)
+def test_every_example_says_how_it_is_tested(page):
+    bare = [each.text for each in examples(page) if each.language in CODE and not each.mark]
+    # A page of questions is made of their files, which have tests of their own.
+    assert not bare or page == DOCS / "reference" / "questions.md"
+    kinds = {each.mark.split(": ")[0] for each in examples(page) if each.mark}
+    assert kinds <= {"test", "output", "not run"}
+
+
+def test_every_mark_of_an_example_is_named_in_a_test():
+    written = "".join(path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))
+    marks = [each.mark for each in examples() if each.mark.startswith("test: ")]
+    assert marks
+    assert [mark for mark in marks if f'"{mark}"' not in written] == []
+
+
+@pytest.mark.parametrize("page", pages(), ids=name)
+def test_commands_have_arguments_that_exist(page):
+    for each in examples(page):
+        for command in commands(each.text) if each.language in SHELL else ():
+            words = shlex.split(command)[1:]
+            _parser(words).parse_args(words)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built with warnings as errors from a copy of what it is made of."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(DOCS, folder / "docs")
+    (folder / "zensical.toml").write_bytes((ROOT / "zensical.toml").read_bytes())
+    build = [sys.executable, "-m", "zensical", "build", "--strict"]
+    done = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "site"
+
+
+def test_the_site_has_every_page_in_its_menu(site):
+    menu = (site / "index.html").read_text(encoding="utf-8")
+    for page in sorted(DOCS.rglob("*.md")):
+        made = page.relative_to(DOCS).with_suffix(".html")
+        assert (site / made).is_file()
+        assert f'href="{made}"' in menu, f"{name(page)} is not in the nav of zensical.toml"
+
+
+def test_links_of_the_site_lead_somewhere_and_load_nothing_from_elsewhere(site):
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r'<(?:script|img|iframe)[^>]* src="https?:[^"]*"', text)
+        assert not re.findall(r'<link[^>]* rel="(?:stylesheet|preconnect)"[^>]* href="https?:[^"]*"', text)
+        for link in re.findall(r' href="([^"#:]*)#([^"]+)"', text):
+            target = (page.parent / link[0]).resolve() if link[0] else page
+            assert f'id="{link[1]}"' in target.read_text(encoding="utf-8"), (page.name, link)
