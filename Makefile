@@ -30,7 +30,7 @@ lint: $(READY) ## Check style, types and layers
 .PHONY: docs
 docs: $(READY) ## Build the pages of docs/ as a site, site/index.html; warnings are errors
 	@$(BIN)/zensical build --clean --strict
-	@echo "The site is in site/: open site/index.html"
+	@echo "Open site/index.html. Its search needs a server: $(BIN)/python -m http.server -b 127.0.0.1 -d site"
 
 .PHONY: docs-reference
 docs-reference: $(READY) ## Write docs/reference/ from the code: command line, tables, expectations, questions
