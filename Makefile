@@ -17,8 +17,12 @@ audit: $(READY) ## Audit a real broker's log (bundled) into Delta tables under o
 	@$(BIN)/kip848 report out --config conf/audit-demo.toml --out out/report.html
 
 .PHONY: test
-test: lint ## Lint, then run all tests, on two cores
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+test: lint ## Lint, then run the tests, on two cores: ten minutes
+	$(BIN)/pytest -m "not slow" -n 2 --dist loadfile --no-loadscope-reorder
+
+.PHONY: test-slow
+test-slow: $(READY) ## Run the tests that take long: nights on a broker, kills, a cluster, every query on Spark
+	$(BIN)/pytest -m slow -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: lint
 lint: $(READY) ## Check style, types and layers

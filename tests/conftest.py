@@ -14,7 +14,7 @@ import pytest
 from kip848_records.session import get_session
 from tests.broker.running import running_broker
 from tests.downloads import UnavailableError
-from tests.sessions import CLASSIC, CONNECT, ON_BOTH, connected, kind_of, mode
+from tests.sessions import CLASSIC, CONNECT, ON_BOTH, QUICK_ON_BOTH, connected, kind_of, mode
 
 _HERE = Path(__file__).parent
 _CAPTURES = sorted(path for path in (_HERE / "captures").iterdir() if path.is_dir())
@@ -35,8 +35,11 @@ hypothesis.settings.load_profile("no deadline")
 
 
 def pytest_generate_tests(metafunc):
-    if metafunc.module.__name__ in ON_BOTH and "spark" in metafunc.fixturenames:
-        metafunc.parametrize("spark", [CLASSIC, CONNECT], indirect=True, scope="session")
+    module = metafunc.module.__name__
+    if module in ON_BOTH and "spark" in metafunc.fixturenames:
+        marks = () if module in QUICK_ON_BOTH else pytest.mark.slow
+        kinds = [CLASSIC, pytest.param(CONNECT, marks=marks)]
+        metafunc.parametrize("spark", kinds, indirect=True, scope="session")
 
 
 @pytest.hookimpl(wrapper=True)

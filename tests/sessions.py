@@ -10,10 +10,12 @@ CLASSIC, CONNECT = "classic", "connect"
 # Whatever of the package only reads and transforms. What writes Delta tables needs a server that is set up for it.
 ON_BOTH = {
     *("tests.decode.test_dialects", "tests.decode.test_hostile_rows", "tests.log.test_consecutive_dumps"),
-    "tests.notebooks.test_notebooks",
+    *("tests.notebooks.test_notebooks", "tests.queries.test_engines"),
     *("tests.test_inspect", "tests.test_questions", "tests.test_log_state", "tests.test_topics"),
 }
 """The modules of which each test that asks for `spark` runs on both kinds."""
+QUICK_ON_BOTH = {"tests.queries.test_engines"}
+"""Those of which `make test` runs both. Of the others it runs the session in the JVM alone."""
 
 
 @contextmanager

@@ -288,7 +288,14 @@ class TestInspect:
 
 
 class TestAudit:
-    @pytest.mark.parametrize("sign", ["starting Spark", "reading", "writing tables"])
+    @pytest.mark.parametrize(
+        "sign",
+        [
+            "starting Spark",
+            pytest.param("reading", marks=pytest.mark.slow),
+            pytest.param("writing tables", marks=pytest.mark.slow),
+        ],
+    )
     def test_an_interrupted_one_ends_soon_and_says_so(self, in_tokyo, captures, tmp_path, sign):
         """What may fail because of it in a moment like these is the matter of `test_interrupts`."""
         run = in_tokyo(interrupted(captures / _SMALL / "segments", sign))
@@ -296,6 +303,7 @@ class TestAudit:
         assert (run.returncode, run.stdout, last) == (130, "", "interrupted")
         assert all(line.startswith("[") for line in phases), phases
 
+    @pytest.mark.slow
     def test_who_ignores_interrupts_goes_on_doing_so(self, in_tokyo, captures):
         """As `nohup` and shells without job control have it for what runs in the background."""
         run = in_tokyo(f"trap '' INT; {interrupted(captures / _SMALL / 'segments', 'starting Spark')}")

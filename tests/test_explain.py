@@ -56,6 +56,7 @@ def test_a_group_that_is_stuck(explain):
     assert f"    clicks 12-23 held by {blocker[0]} (stuck-app @ 127.0.0.1)\n" in out
 
 
+@pytest.mark.slow
 def test_both_engines_say_the_same(explain, spark):  # noqa: ARG001 - the session that is there is taken
     for group in ("stuck", "churn", "static", "upgrade"):
         assert explain(group, "--engine", "duckdb") == explain(group, "--engine", "spark")

@@ -45,6 +45,7 @@ def engines(audited, made_kinds, classic):
     return {CLUSTER: of_cases, EARLY: of_cases, KINDS: of_kinds}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expectation", EXPECTATIONS, ids=[each.name for each in EXPECTATIONS])
 def test_an_expectation(engines, classic, settings, expectation):
     setting = settings[expectation.name]

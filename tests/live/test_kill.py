@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from time import sleep, time_ns
 
+import pytest
+
 from tests.live import two_days
 from tests.live.topics import tables
 
@@ -41,6 +43,7 @@ def audit_until_killed(folder, out, until, *, lines, delay):
         return process.wait(), told
 
 
+@pytest.mark.slow
 def test_runs_after_kills_write_what_one_run_would(spark, log, tmp_path):
     seed = time_ns()
     rng = random.Random(seed)  # noqa: S311 - not for secrets

@@ -38,6 +38,7 @@ EXAMPLE = block("test: live").removeprefix("kip848 audit ")
 SETTLED, STUCK, CLASSIC = "settled", "stuck", "classic"
 ODD = "<b>'o\"\N{SNOWMAN}\u00f6' OR 1=1 --" + "x" * 150  # Java counts a snake as two, in a table of fixed columns
 GONE = "gone"
+pytestmark = pytest.mark.slow
 # Of them the log has no more than commits.
 WITHOUT_STATE = {"in transactions"}
 

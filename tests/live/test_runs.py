@@ -52,6 +52,7 @@ def kill_after(patch, steps):
     patch.setattr(rebuild, "_replace", stop)
 
 
+@pytest.mark.slow
 def test_interrupted_runs_write_what_one_would(spark, log, ends, once, tmp_path):
     """Each run is stopped somewhere else between its commits, but for the last."""
     topic = Topic(spark, log, {})

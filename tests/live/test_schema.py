@@ -42,6 +42,7 @@ def test_explain(capsys, log):
     assert of_schema == capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page(capsys, log, schema, tmp_path):
     written = block("test: schema")
     ours = {"main": CATALOG, "kafka": SCHEMA, "/Volumes/ops/kafka/scratch": str(tmp_path)}

@@ -48,6 +48,7 @@ def run(audits, monkeypatch):
     return start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
@@ -60,6 +61,7 @@ def test_a_session_of_spark_shows_the_same(run, spark, name, parameters):
         assert_frame_equal(ours, theirs, check_dtype=False)
 
 
+@pytest.mark.slow
 def test_spark_evaluates_the_same_expectations(run, classic):
     """In one session only: it evaluates all expectations, which takes Spark a minute."""
     name = "build_your_own_check"

@@ -47,6 +47,7 @@ OF_KINDS = {
 NOTHING = {"share_partitions_now"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_KINDS)
 def test_both_engines_say_the_same_of_other_kinds_of_groups(classic, kinds, name):
     cluster, parameters = OF_KINDS[name]
@@ -58,6 +59,7 @@ def test_both_engines_say_the_same_of_other_kinds_of_groups(classic, kinds, name
     assert bool(answers[0]) == (name not in NOTHING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(TEXTS) - set(OF_KINDS)))
 @pytest.mark.parametrize("cluster", [CLUSTERS["kafka-4.3.1"], None], ids=["one", "all"])
 def test_both_engines_give_the_same_answer(classic, audits, name, cluster):
