@@ -1,5 +1,5 @@
 -- name = "one_owner"
--- sentence = "A partition has one owner at a time: at most one member has it assigned or pending revocation"
+-- sentence = "A partition, an active task or a connector has one owner: at most one member has it assigned or pending revocation"
 -- severity = "error"
 
 SELECT verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message

@@ -69,6 +69,7 @@ class DuckTables(Tables):
     def __init__(self, location: str) -> None:
         super().__init__(location)
         self._datasets: dict[tuple[str, int | None], Any] = {}
+        self._views: dict[str, tuple[Part, ...]] = {}
 
     @cached_property
     def _spilled(self) -> str:
@@ -100,20 +101,25 @@ class DuckTables(Tables):
     def _read(
         self, text: str, cluster: str | None, tables: Mapping[str, Sequence[Part]], parameters: Mapping[str, Parameter]
     ) -> pa.Table:
-        connection = self._connection.cursor()
+        connection = self._connection
         for name, parts in tables.items():
             self._register(connection, name, parts)
         used = {found[1] for found in _NAMED.finditer(text)}
         named = {name: value for name, value in parameters.items() if name in used}
         query, decoded = _with_dollars(text), set[str]()
-        while True:
-            try:
-                return _with_bigints(connection.sql(query, params=named or None).to_arrow_table())
-            except duckdb.CatalogException as error:  # noqa: PERF203 - once for each record type that the query names
-                missing = _MISSING.search(str(error))
-                if missing is None or missing[1] in decoded or not self._decode(connection, missing[1], cluster):
-                    raise
-                decoded.add(missing[1])
+        try:
+            while True:
+                try:
+                    return _with_bigints(connection.sql(query, params=named or None).to_arrow_table())
+                except duckdb.CatalogException as error:  # noqa: PERF203 - once for each record type in the query
+                    missing = _MISSING.search(str(error))
+                    if missing is None or missing[1] in decoded or not self._decode(connection, missing[1], cluster):
+                        raise
+                    decoded.add(missing[1])
+        finally:
+            # The next query may be about another cluster.
+            for record in decoded:
+                connection.execute(f'DROP VIEW "{record}"')
 
     def _decode(self, connection: duckdb.DuckDBPyConnection, record: str, cluster: str | None) -> bool:
         """Create a view of the decoded records of a type; return whether the type exists."""
@@ -130,7 +136,12 @@ class DuckTables(Tables):
         return True
 
     def _register(self, connection: duckdb.DuckDBPyConnection, name: str, parts: Sequence[Part]) -> None:
-        """Create a view of some parts of a table."""
+        """Create a view of some parts of a table.
+
+        The view of an earlier query is used again: to make it takes as long as a short query.
+        """
+        if self._views.get(name) == tuple(parts):
+            return
         selects = []
         for number, part in enumerate(parts):
             source = f"{name}__{number}"
@@ -138,6 +149,7 @@ class DuckTables(Tables):
             condition = "" if part.clusters is None else f" WHERE cluster IN ({_literals(part.clusters)})"
             selects.append(f'SELECT * FROM "{source}"{condition}')  # noqa: S608 - quoted above
         connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {" UNION ALL ".join(selects)}')
+        self._views[name] = tuple(parts)
 
     def _dataset(self, name: str, version: int | None) -> Any:  # noqa: ANN401 - Arrow has no types
         """Return a table's files as a dataset. It is opened once, so all queries see the same rows."""

@@ -18,7 +18,6 @@ REVOKED: Final = "revoked"
 WORKER_LEFT: Final = "worker_left"
 UNASSIGNED: Final = "unassigned"
 DIRECT: Final = "direct"
-_CONNECTOR: Final = 1 << 32
 _NO_TIMES: Final = (None, None)
 
 
@@ -132,7 +131,7 @@ class ConnectTasks:
         if now is None and gap.reason == WORKER_LEFT:
             released_at = gap.joined_at
         head = (
-            *(context.incarnation, CLASSIC, None, connector, task - _CONNECTOR if task == _CONNECTOR - 1 else task),
+            *(context.incarnation, CLASSIC, None, connector, task),
             *(acquired[0], gap.owner.member_id, gap.reason, released_at),
             *(None if gap.reason == DIRECT else gap.offset, None if member is None else member.member_id, acquired[1]),
             *(

@@ -8,7 +8,7 @@ from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
 from kip848_records.replay.anomalies import EPOCH_WENT_BACK, TWO_OWNERS
 from kip848_records.replay.classic_rebalances import ClassicRebalances, Round, members_and_stopped
 from kip848_records.replay.connect import is_connect
-from kip848_records.replay.connect_records import WorkerAssignment, WorkerSubscription
+from kip848_records.replay.connect_records import CONNECT_PROTOCOL_TYPE, WorkerAssignment, WorkerSubscription
 from kip848_records.replay.connect_tasks import ConnectTasks
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.generation import CREATED, EMPTIED, Generation
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 NEXT_GENERATION: Final = "next_generation"
 _FIRST_OFFSET: Final = 0
+_ONE_OWNER: Final = {
+    CONSUMER_PROTOCOL_TYPE: "one owner of each partition",
+    CONNECT_PROTOCOL_TYPE: "one worker for each connector and task",
+}
 
 
 class Generations:
@@ -122,12 +126,7 @@ class Generations:
             now, moves, rounds, sync_ms, begin, begin_of_moves, *members_and_stopped(now, before, moves, mode)
         )
         self._emit_members(now, value.members)
-        shared = now.shared_unit() if value.protocol_type == CONSUMER_PROTOCOL_TYPE else None
-        if shared is not None:
-            unit, (first, *others) = shared
-            topic, number = self._context.numbers.of_names.name(unit)
-            seen = f"{topic}-{number} also of {', '.join(others)}"
-            self._anomaly(TWO_OWNERS, now.offset, first, value.generation, "one owner of each partition", seen)
+        self._check_owners(now)
         if not self._context.is_evaluated:
             pass
         elif is_connect(now):
@@ -135,6 +134,17 @@ class Generations:
         elif value.protocol_type == CONSUMER_PROTOCOL_TYPE:
             self._emit_moves(each)
         self._rebalances.add(each)
+
+    def _check_owners(self, now: Generation) -> None:
+        """Check that no two members have a unit. Other types of groups may share what their payloads name."""
+        expected = _ONE_OWNER.get(now.value.protocol_type or "")
+        if expected is None or (shared := now.shared_unit()) is None:
+            return
+        unit, (first, *others) = shared
+        topic, number = self._context.numbers.of_names.name(unit)
+        name = topic if number < 0 else f"{topic}-{number}"
+        seen = f"{name} also of {', '.join(others)}"
+        self._anomaly(TWO_OWNERS, now.offset, first, now.value.generation, expected, seen)
 
     def _anomaly(  # noqa: PLR0913, PLR0917 - the columns of `anomaly`
         self, kind: str, offset: int, member_id: str | None, generation: int, expected: str, seen: str
@@ -231,5 +241,5 @@ class Generations:
         by_topic: dict[str, list[int]] = {}
         name = self._context.numbers.of_names.name
         for topic, number in map(name, sorted(units)):
-            by_topic.setdefault(topic, []).append(number if number >> 31 == 0 else number - (1 << 32))
+            by_topic.setdefault(topic, []).append(number)
         return tuple((topic, tuple(sorted(by_topic[topic]))) for topic in sorted(by_topic))

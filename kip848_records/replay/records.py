@@ -320,8 +320,9 @@ class PartitionNumbers:
         return index << 32
 
     def name(self, number: int) -> tuple[str, int]:
-        """Return topic id and partition of a number."""
-        return self.topic_ids[number >> 32], number & 0xFFFFFFFF
+        """Return topic id and partition of a number. A connector is the partition -1, with its tasks beside it."""
+        partition = number & 0xFFFFFFFF
+        return self.topic_ids[number >> 32], partition if partition >> 31 == 0 else partition - (1 << 32)
 
 
 @dataclass(frozen=True)

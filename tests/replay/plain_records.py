@@ -132,7 +132,7 @@ def _pairs(items: list[dict[str, Any]] | None) -> tuple[tuple[str, str], ...]:
 
 def _tasks(value: dict[str, Any], suffix: str) -> set[tuple[str, int]]:
     return {
-        (part["subtopologyId"] if role == "active" else f"{role} {part['subtopologyId']}", partition % 2**32)
+        (part["subtopologyId"] if role == "active" else f"{role} {part['subtopologyId']}", partition)
         for role in ("active", "standby", "warmup")
         for part in value[role + suffix]
         for partition in part["partitions"]
@@ -160,7 +160,7 @@ def _member(value: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _partitions(topics: list[dict[str, Any]]) -> set[tuple[str, int]]:
-    return {(topic["topicId"], partition % 2**32) for topic in topics for partition in topic["partitions"]}
+    return {(topic["topicId"], partition) for topic in topics for partition in topic["partitions"]}
 
 
 def _share_topics(topics: list[dict[str, Any]]) -> tuple[tuple[str, str, set[tuple[str, int]]], ...]:

@@ -103,7 +103,7 @@ def test_version_1_has_revocations_and_a_delay_which_may_be_missing() -> None:
     whole = struct.pack(">hh", 1, 0) + HEAD + _units(a=[0, 1]) + _units(b=[-1]) + struct.pack(">i", 300)
     found = read_assignment(whole, numbers)
     assert (_named(numbers, found.assigned), found.delay_ms) == ([("a", 0), ("a", 1)], 300)
-    assert _named(numbers, found.revoked) == [("b", (1 << 32) - 1)]
+    assert _named(numbers, found.revoked) == [("b", -1)]
     assert read_assignment(whole[:-4], numbers) == found._replace(delay_ms=0)
     owned = struct.pack(">i", len(whole)) + whole
     said = read_subscription(struct.pack(">h", 2) + _text("u") + struct.pack(">q", 5) + owned, numbers)

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from kip848_records.replay import connect
-from kip848_records.replay.connect_records import CONNECT_PROTOCOL_TYPE, WorkerAssignment
+from kip848_records.replay.connect_records import CONNECT_PROTOCOL_TYPE, WorkerAssignment, WorkerSubscription
 from kip848_records.replay.generation import Generation
 from kip848_records.replay.group import GroupReplay
 from kip848_records.replay.records import (
@@ -49,6 +49,30 @@ def test_a_partition_of_two_members_is_an_anomaly() -> None:
     assert anomalies((1, {"a": one, "b": frozenset({1})}), (2, {"a": two, "b": one})) == [
         ("two_owners", 1, "a", 2, "t-0 also of b", True)
     ]
+
+
+def test_a_task_of_two_workers_is_an_anomaly() -> None:
+    numbers = PartitionNumbers()
+    task = numbers.of_names.topic("sink")
+    connector = task + (1 << 32) - 1
+
+    def worker(member_id: str, *units: int) -> ClassicMemberValue:
+        assignment = WorkerAssignment(2, 0, "a", "http://a", 7, frozenset(units), NONE, 0)
+        subscription = WorkerSubscription(2, f"http://{member_id}", 7, NONE)
+        return ClassicMemberValue(member_id, None, "connect", "/h", 1, subscription=subscription, assignment=assignment)
+
+    def seen(*members: ClassicMemberValue) -> list[tuple[Any, ...]]:
+        group = GroupReplay(
+            ReplayInputs("kafka", None, {0: PartitionCoverage(((0, 9),), last_offset=8)}), numbers, 0, "g"
+        )
+        ids = tuple(member.member_id for member in members)
+        value = ClassicGroupValue(1, ids, members, CONNECT_PROTOCOL_TYPE, "sessioned", ids[0], 1)
+        group.replay(Record(0, 1, CLASSIC, Role.CLASSIC_GROUP, 2, None, value, 100))
+        return [(row.kind, row.member_id, row.seen) for row in group.finish() if type(row).__name__ == "Anomaly"]
+
+    assert seen(worker("a", connector, task), worker("b", task + 1)) == []
+    assert seen(worker("a", task), worker("b", task)) == [("two_owners", "a", "sink-0 also of b")]
+    assert seen(worker("a", connector), worker("b", connector)) == [("two_owners", "a", "sink also of b")]
 
 
 def test_a_generation_that_went_back_is_an_anomaly() -> None:
