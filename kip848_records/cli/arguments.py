@@ -155,7 +155,8 @@ def add_engine(command: Parser) -> None:
     command.add_argument(
         "--engine",
         choices=ENGINES,
-        help="engine that reads the tables (default: duckdb for a folder; spark for a catalog and inside spark-submit)",
+        help="engine that reads the tables (default: duckdb for a folder; spark for a catalog, and inside spark-submit "
+        "for an object store)",
     )
 
 

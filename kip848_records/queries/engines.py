@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.paths import path_on_this_machine
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import is_schema
 
@@ -28,12 +29,14 @@ def open_tables(
 ) -> Tables:
     """Return the tables at a location with the engine that queries them; None chooses the engine.
 
-    It chooses Spark for a schema of a catalog, and if a session is available (`spark-submit`, Spark Connect,
-    Databricks); else DuckDB. If delta-rs cannot open the tables it also chooses Spark, and passes the reason to `note`.
+    It chooses DuckDB for a folder of this machine. Spark takes a minute for what DuckDB does in a second, so it is
+    chosen only for a schema of a catalog; for other file systems if a session is available (`spark-submit`, Spark
+    Connect, Databricks), which has the credentials; and if delta-rs cannot open the tables: `note` gets the reason.
     It calls `session` only if Spark is needed. Raises InputError if the location does not hold the tables of an audit,
     or if `engine` is DuckDB and it cannot open them.
     """
-    if engine == SPARK or is_schema(location) or (engine is None and not _OFFERS.isdisjoint(os.environ)):
+    is_offered = engine is None and not _OFFERS.isdisjoint(os.environ)
+    if engine == SPARK or is_schema(location) or (is_offered and not _is_here(location)):
         if engine == DUCKDB:
             raise TablesError.not_for_duckdb(location, "only Spark opens tables in a catalog")
         return _spark_tables(session(), location)
@@ -65,6 +68,11 @@ def newest_rows(spark: SparkSession, location: str, text: str, *names: str, **pa
         except NotOpenedError:
             pass
     return _spark_tables(spark, location).newest(text, *names, **parameters)
+
+
+def _is_here(location: str) -> bool:
+    folder = path_on_this_machine(location)
+    return folder is not None and folder.is_dir()
 
 
 def _spark_tables(spark: SparkSession, location: str) -> Tables:

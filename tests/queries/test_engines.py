@@ -72,6 +72,21 @@ def test_a_query_sees_the_version_that_the_run_names(duck, audits):
     )
 
 
+def test_inside_spark_submit_a_folder_of_this_machine_is_no_work_for_spark(audits, monkeypatch):
+    class UsedError(Exception):
+        pass
+
+    def session():
+        raise UsedError
+
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert open_tables(str(audits.out), session=session, note=print).engine == "duckdb"
+    assert open_tables(f"file://{audits.out}", session=session, note=print).engine == "duckdb"
+    for elsewhere in ("s3a://bucket/tables", str(audits.out / "nowhere")):
+        with pytest.raises(UsedError):
+            open_tables(elsewhere, session=session, note=print)
+
+
 def test_where_delta_rs_cannot_open_them_spark_does_and_says_why(classic, audits, monkeypatch):
     def refuse(*_, **__):
         raise OSError(errno.EACCES, "no credentials")
