@@ -59,7 +59,7 @@ def run_totals(
         is_new = _condition(
             {partition: counted_until[partition] for partition in continued}, is_timed=as_of is not None
         )
-    (row,) = log.ask(_COUNTS.format(is_new=is_new), "rebalance", as_of=as_of)
+    (row,) = log.ask(counts_text(is_new), "rebalance", as_of=as_of)
     found = row._asdict()
     new = {outcome: found.pop(outcome) for outcome in OUTCOMES}
     total = dict(counted.get("total_rebalances") or {})
@@ -71,6 +71,11 @@ def run_totals(
         "total_durations": {name: total_durations.get(name, 0) + found[name] for name in ("count", "sum_ms")},
         "counted_until": sorted(_counted_until(facts, counted_until, until, as_of).items()),
     }
+
+
+def counts_text(is_new: str) -> str:
+    """Return SQL over `rebalance` for the counts and durations of what ended, if a condition in SQL holds for it."""
+    return _COUNTS.format(is_new=is_new)
 
 
 def _ends(facts: LogFacts) -> dict[int, int]:

@@ -83,10 +83,11 @@ WELL = (state("well", "Stable", ago(5)), [was("well", "Assigning", ago(90), ago(
 def checked(tmp_path, capsys):
     """Write the tables of two audits, an hour apart, and check them; the exit code, stdout and stderr."""
 
-    def run(*groups, webhooks=(), audits=2, line=False):
+    def run(*groups, webhooks=(), audits=2, line=False, rebalances=()):
         tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
         tables["group_state"] = [row for row, _ in groups]
         tables["group_state_timeline"] = [each for _, timeline in groups for each in timeline]
+        tables["rebalance"] = rebalances
         runs = [{"run": n, "captured_at": at, "dialect": "kafka"} for n, at in ((1, ago(60)), (2, CAPTURED))]
         if not (tmp_path / "out").exists():
             made_tables.write(tmp_path / "out", "prod", audit_runs=runs[-audits:], **tables)
@@ -134,6 +135,25 @@ def test_at_the_first_audit_every_stuck_group_is_news(checked, server):
     assert "well" not in sent["message"]
 
 
+def test_rebalances_that_states_do_not_show(checked, server):
+    """Of classic and share groups: one goes on since after the audit before, one for longer, one ended, one is new."""
+
+    def row(group, began, ended=None):
+        end = {"ended_at": ended, "outcome": "open" if ended is None else "converged"}
+        return {"group_id": group, "group_type": "classic", "began_at": began, "began_offset": 1, **end}
+
+    groups = [state(each, "Stable", ago(600)) | {"group_type": "classic"} for each in ("a", "b", "c", "d")]
+    timeline = [was(each, "Stable", ago(600)) for each in ("a", "b", "c", "d")]
+    rows = [row("a", ago(30)), row("b", ago(90)), row("c", ago(90), ago(20)), row("d", ago(40), ago(30))]
+    checked(
+        *((each, [before]) for each, before in zip(groups, timeline, strict=True)),
+        webhooks=[server.url],
+        rebalances=rows,
+    )
+    ((_, _, sent),) = server.got
+    assert sent["message"].splitlines()[1:3] == ["Newly stuck: a (≥ 30 min)", "Recovered: c"]
+
+
 def test_many_groups_are_counted(checked, server):
     many = [(state(f"g{n:02}", "Reconciling", ago(30)), [was(f"g{n:02}", "Stable", ago(600))]) for n in range(15)]
     checked(*many, webhooks=[server.url])
@@ -173,6 +193,7 @@ def test_nobody_listens_and_the_next_webhook_is_asked_all_the_same(checked, serv
     assert err.count("\n") == 1
     assert "warning: the webhook http://..." in err
     assert SECRET not in err
+    assert "127.0.0.1" not in err
 
 
 @pytest.mark.parametrize(

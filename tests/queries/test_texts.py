@@ -5,6 +5,7 @@ from importlib.resources import files
 
 import pytest
 
+from kip848_records.pipeline.run_totals import counts_text
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.spark import SparkTables
 from kip848_records.report.sql import query
@@ -69,3 +70,16 @@ def test_both_engines_give_the_same_answer(classic, audits, name, cluster):
         for tables in (DuckTables(out), SparkTables(classic, out))
     ]
     assert answers[0] == answers[1] != []
+
+
+def test_both_engines_count_the_same_rebalances(classic, audits):
+    """Of a run over tables in a schema of a catalog, Spark counts what ended."""
+    text = counts_text("(partition = 0 AND ended_offset >= 10) OR ended_at > CAST(:as_of AS timestamp)")
+    as_of = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    answers = [
+        tables.newest(text, "rebalance", cluster=CLUSTERS["kafka-4.3.1"], as_of=as_of)
+        for tables in (DuckTables(str(audits.out)), SparkTables(classic, str(audits.out)))
+    ]
+    assert [tuple(row) for row in answers[0]] == [tuple(row) for row in answers[1]]
+    assert answers[0][0].converged > 0
+    assert answers[0][0].p95_ms > 0

@@ -11,6 +11,13 @@ before AS (
         AND (to_at IS NULL OR to_at > (SELECT captured_at FROM earlier))
     GROUP BY group_id, partition
 ),
+hidden_before AS (
+    -- As in stuck_now: the states of these groups do not show an ongoing rebalance.
+    SELECT DISTINCT group_id, partition
+    FROM rebalance
+    WHERE group_type IN ('classic', 'share')
+        AND began_at <= (SELECT captured_at FROM earlier) AND ended_at > (SELECT captured_at FROM earlier)
+),
 compared AS (
     SELECT now.group_id, now.since,
         CASE
@@ -18,16 +25,18 @@ compared AS (
                 OR now.hidden_since > (SELECT captured_at FROM earlier)
             THEN 'newly_stuck'
             WHEN now.is_stuck AND (before.state IS NULL OR before.state = :unknown) THEN 'unknown'
-            WHEN now.is_stable AND before.state IN (:assigning, :reconciling, 'NotReady') THEN 'recovered'
+            WHEN now.is_stable AND (before.state IN (:assigning, :reconciling, 'NotReady') OR hidden.group_id IS NOT NULL)
+            THEN 'recovered'
         END AS change
     FROM (
         SELECT states.group_id, states.partition, stuck.is_stuck AND NOT stuck.is_hidden AS is_stuck, stuck.hidden_since,
             coalesce(stuck.hidden_since, states.since) AS since,
-            states.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown) AS is_stable
+            NOT stuck.is_hidden AND states.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown) AS is_stable
         FROM group_state AS states
         JOIN ({stuck_now}) AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
     ) AS now
     LEFT JOIN before ON before.group_id = now.group_id AND before.partition = now.partition
+    LEFT JOIN hidden_before AS hidden ON hidden.group_id = now.group_id AND hidden.partition = now.partition
 )
 SELECT unix_millis(earlier.captured_at) AS earlier_ms, changed.change, changed.group_id,
     unix_millis(changed.since) AS since_ms
