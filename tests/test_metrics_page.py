@@ -1,11 +1,16 @@
 """docs/metrics.md has a line for each metric, and one for each alert."""
 
 import re
+import shlex
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
+from kip848_records.cli import main
 from kip848_records.report.metrics import METRICS
+from tests import made_tables
+from tests.docs.pages import block, commands
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
@@ -33,3 +38,15 @@ def test_what_is_to_be_copied_names_metrics_that_are_there(file):
 def test_every_alert_has_its_line():
     rules = (ROOT / "conf" / "prometheus" / "alerts.yml").read_text(encoding="utf-8")
     assert re.findall(r"alert: (\w+)", rules) == re.findall(r"^\| `(Kip848\w+)`", PAGE, re.MULTILINE)
+
+
+def test_the_counts_of_audits_are_in_sql(tmp_path, capsys):
+    durations = {"count": 7, "sum_ms": 9_000, "p95_ms": 5_000}
+    counts = {"new_rebalances": [("converged", 7), ("emptied", 1)], "new_durations": durations}
+    captured = {"captured_at": datetime(2026, 1, 1, tzinfo=timezone.utc)}
+    made_tables.write(tmp_path, "c", audit_runs=[{"run": 1, **captured, **counts}, {"run": 2, **captured}])
+    (command,) = commands(block("test: counts of audits"))
+    assert main([str(tmp_path) if word == "out" else word for word in shlex.split(command)[1:]]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert rows[0] == ["run", "captured_at", "converged", "p95_ms"]
+    assert rows[2:] == [["1", "2026-01-01T00:00:00+00:00", "7", "5000"], ["2", "2026-01-01T00:00:00+00:00"]]

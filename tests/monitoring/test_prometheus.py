@@ -98,6 +98,12 @@ def running(*command, log):
             process.wait(DEADLINE_S)
 
 
+def exporting(address, collected, log):
+    """The node exporter, which reads the files of a folder."""
+    textfile = ("--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={collected}")
+    return running("prometheus-node-exporter", *textfile, f"--web.listen-address={address}", log=log)
+
+
 def free_address():
     with socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -159,12 +165,9 @@ def monitored(tmp_path_factory):
     here = Monitored(free_address(), free_address(), file)
     config = folder / "prometheus.yml"
     config.write_text(CONFIG.format(alerts=ALERTS / "alerts.yml", exporter=here.exporter))
-    textfile = ("--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={collected}")
     server = ("prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}")
     with ExitStack() as stack:
-        stack.enter_context(
-            running("prometheus-node-exporter", *textfile, f"--web.listen-address={here.exporter}", log=folder / "1")
-        )
+        stack.enter_context(exporting(here.exporter, collected, folder / "1"))
         stack.enter_context(running(*server, f"--web.listen-address={here.address}", log=folder / "2"))
         eventually(lambda: here.ask("kip848_rebalances_total"))
         made_tables.write(tables, CLUSTER, audit_runs=[run_row(2, CAPTURED, 40)])
@@ -237,3 +240,24 @@ def test_the_rules_pass_their_own_tests():
     for command in (["check", "rules", "alerts.yml"], ["test", "rules", "alerts_test.yml"]):
         done = subprocess.run(["promtool", *command], cwd=ALERTS, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("# TYPE a counter\na_total 1\n", 0),
+        ("# TYPE a info\na_info 1\n", 1),
+        ("# TYPE a unknown\na 1\n", 1),
+        ("# TYPE a gauge\na 1 1767225600\n", 1),
+    ],
+)
+def test_the_collector_refuses_what_is_openmetrics_alone(tmp_path, text, error):
+    """Why the file has Prometheus' text format. The exporter takes a counter without `_total` in its type, untyped."""
+    collected = tmp_path / "collected"
+    collected.mkdir()
+    (collected / "a.prom").write_text(text + "# EOF\n")
+    here = Monitored("", free_address(), collected / "a.prom")
+    with exporting(here.exporter, collected, tmp_path / "log"):
+        page = eventually(here.collected)
+    assert f"node_textfile_scrape_error {error}" in page
+    assert "# TYPE a_total counter" not in page
