@@ -1,4 +1,4 @@
-"""What this machine has for an audit, and what it lacks: Java, installed versions, jars, memory, disk, a folder.
+"""Examines this machine for an audit: Java, installed versions, jars, memory, disk, and the folder of the tables.
 
 Nothing here starts Spark or imports it, so the answer takes a moment, and is there without it.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 OK: Final = "ok"
 NOTE: Final = "note"
 LACKING: Final = "lacking"
-"""What a finding is: a note is about something that not every audit needs."""
+"""The statuses of a finding. A note is about something that not every audit needs."""
 
 _FREE_BYTES: Final = 1 << 30
 _READERS: Final = ("deltalake", "duckdb", "pyarrow")
@@ -33,7 +33,7 @@ _CGROUP_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/mem
 
 
 class Found(NamedTuple):
-    """What was found about a subject, and how to get what lacks."""
+    """A finding about a subject; `hint` says how to get what lacks."""
 
     status: str
     subject: str
