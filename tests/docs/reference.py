@@ -80,7 +80,7 @@ def _command(name: str, parser: argparse.ArgumentParser) -> str:
     words = [_usage(each) for each in shown]
     usage = textwrap.fill(f"kip848 {name} {' '.join(words)}", 100, subsequent_indent="    ", break_on_hyphens=False)
     formatter = parser._get_formatter()
-    rows = ([f"`{_spelled(each)}`", formatter._expand_help(each)] for each in shown)
+    rows = ([f"`{_spelled(each)}`", formatter._expand_help(each) + _choices(each)] for each in shown)
     return f"""## `kip848 {name}`
 
 {parser.description}
@@ -95,7 +95,11 @@ def _command(name: str, parser: argparse.ArgumentParser) -> str:
 
 
 def _value(action: argparse.Action) -> str:
-    return f"{{{','.join(action.choices)}}}" if action.choices else str(action.metavar)
+    return str(action.metavar or action.dest.upper())
+
+
+def _choices(action: argparse.Action) -> str:
+    return f"; one of {', '.join(f'`{each}`' for each in action.choices)}" if action.choices else ""
 
 
 def _spelled(action: argparse.Action) -> str:
