@@ -66,6 +66,7 @@ def write(  # noqa: PLR0913 - what an audit is told
         if spec.complete is not None:
             batches = [spec.complete(named, batch) for batch in batches]
         assert replace_rows(out / name, spec, cluster, batches)
+    made_tables.write(out, cluster, consumption_stop=[])
     compared = protocol_comparison(DuckTables(str(out)).newest, cluster).to_batches()
     assert replace_rows(out / PROTOCOL_COMPARISON.name, PROTOCOL_COMPARISON, cluster, compared)
     run = {"run": 1, "dialect": dialect, "captured_at": captured_at}

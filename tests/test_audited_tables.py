@@ -10,6 +10,7 @@ from kip848_records.replay.records import PartitionCoverage, PartitionNumbers, R
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.tables.registry import REPLAYED
 from tests.audits import dumped
+from tests.replay.commits import of_capture
 from tests.replay.logs import record_of as kinds_record_of
 from tests.replay.simulated_records import group_of, record_of
 
@@ -93,6 +94,24 @@ def test_topics_have_their_names(audits, capture):
     assert all(row["topic"] == names.get(row["topic_id"]) for row in rows)
     classic = {row["topic"] for row in handovers if row["group_type"] == "classic"}
     assert classic <= set(names.values())
+
+
+def test_the_stops_of_consumption_are_those_of_the_offset_commits(audits, capture):
+    expected = of_capture(capture.name)
+    ours = audits.rows(capture.name, "consumption_stop")
+    assert len(expected) > 50
+    assert comparable(ours, sorted(expected[0])) == comparable(expected, sorted(expected[0]))
+
+
+def test_groups_before_and_after_their_conversion(audits):
+    """The worked example: the stop of all 28 moved partitions is known."""
+    rows = [
+        row for row in audits.rows("kafka-4.3.1-all-types", "protocol_comparison") if row["group_id"] == "g-upgrade"
+    ]
+    classic, consumer = sorted(rows, key=lambda row: row["from_offset"])
+    assert (classic["stop_known"], classic["stop_max_p50_ms"], classic["rebalances"]) == (0, None, 0)
+    assert (consumer["stop_known"], consumer["stop_max_p50_ms"], consumer["partitions_stopped"]) == (28, 1308, 28)
+    assert consumer["unowned_min_partition_ms"] == 6436
 
 
 def test_no_partition_has_two_owners(audits, capture):

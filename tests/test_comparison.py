@@ -15,14 +15,17 @@ from tests.replay.classic_logs import batch_of, tables, tables_of
 FIRST = ("observed_ms", "rebalances", "rounds", "partitions_moved", "partitions_stopped", "unowned_min_partition_ms")
 
 
-def compared(out, found, group_id, kept_since_ms=None):
+def compared(out, found, group_id, kept_since_ms=None, stopped=(), **options):
     """The rows of a group, as an audit would write them, in the order of its stretches."""
     for name in SOURCES:
+        if name == "consumption_stop":
+            made_tables.write(out, "made", consumption_stop=stopped)
+            continue
         times = [column.name for column in TABLES[name].columns if isinstance(column.type, TimestampType)]
         rows = [row | {time: row[time] and utc(row[time]) for time in times} for row in found[name]]
         known = {column.name for column in TABLES[name].columns}
         made_tables.write(out, "made", **{name: [{key: row[key] for key in row if key in known} for row in rows]})
-    rows = protocol_comparison(DuckTables(str(out)).newest, "made", kept_since_ms).to_pylist()
+    rows = protocol_comparison(DuckTables(str(out)).newest, "made", kept_since_ms, **options).to_pylist()
     return [SimpleNamespace(**row) for row in rows if row["group_id"] == group_id]
 
 
@@ -47,6 +50,22 @@ def test_a_group_that_comes_back_to_the_classic_protocol(tmp_path):
     assert [row.rebalances for row in stretches] == [1, 6, 1]
     assert numbers(stretches[0], *FIRST[1:]) == (1, 2, 3, 3, 108)
     assert [before.to_at for before in stretches[:2]] == [after.from_at for after in stretches[1:]]
+
+
+def test_stops_of_consumption_are_those_of_the_rebalances_that_count(tmp_path):
+    """Of the consumer stretch: three stops that are known, and others that are not."""
+    stop = {"group_id": "g-upgrade", "offsets_partition": 2, "group_type": "consumer", "topic": "t", "kind": "moved"}
+    known = {**stop, "rebalance_offset": 2639, "history": "observed", "is_idle": False}
+    stopped = [{**known, "offset": nth, "stop_max_ms": ms} for nth, ms in enumerate((1000, 2000, 9000))]
+    others = [{"is_idle": True}, {"history": "left_censored"}, {"kind": "revoked"}, {"rebalance_offset": 1}]
+    stopped += [{**known, "offset": 10 + nth, "stop_max_ms": 1, **other} for nth, other in enumerate(others)]
+    found = tables("kafka-4.3.1-all-types")
+    classic, consumer = compared(tmp_path / "read", found, "g-upgrade", stopped=stopped, offset_commits=True)
+    names = ("stop_known", "stop_max_p50_ms", "stop_max_p95_ms", "stop_max_partition_ms")
+    assert numbers(consumer, *names) == (3, 2000, 8300, 12_000)
+    assert numbers(classic, *names) == (0, None, None, None)
+    _, consumer = compared(tmp_path / "unread", found, "g-upgrade")
+    assert numbers(consumer, *names) == (None,) * 4
 
 
 def test_groups_that_kept_their_protocol_are_in_no_row(tmp_path):

@@ -122,7 +122,12 @@ def log_facts(log: LogTable, knowledge: Knowledge) -> LogFacts:
     choice = choose_dialect(log.group_records()) if info.dialect == AUTO else None
     dialect = info.dialect if choice is None else choice.name
     return LogFacts(
-        inputs=ReplayInputs(dialect, info.captured_ms or counts.newest_ms, coverage.partitions),
+        inputs=ReplayInputs(
+            dialect,
+            info.captured_ms or counts.newest_ms,
+            coverage.partitions,
+            offset_commits=info.offset_commits,
+        ),
         counts=counts,
         copies=coverage.copies,
         stale=coverage.stale,

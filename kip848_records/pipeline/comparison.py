@@ -21,17 +21,19 @@ if TYPE_CHECKING:
     from kip848_records.queries.tables import Row
 
 QUERY: Final = files(__package__).joinpath("protocol_comparison.sql").read_text(encoding="utf-8")
-SOURCES: Final = ("group_migration", "group_state_timeline", "rebalance")
+SOURCES: Final = ("group_migration", "group_state_timeline", "rebalance", "consumption_stop")
 """The tables that the query reads."""
 
 
-def protocol_comparison(ask: Callable[..., list[Row]], cluster: str, kept_since_ms: int | None = None) -> pa.Table:
+def protocol_comparison(
+    ask: Callable[..., list[Row]], cluster: str, kept_since_ms: int | None = None, *, offset_commits: bool = False
+) -> pa.Table:
     """Return the cluster's rows of `protocol_comparison`, from the present rows of `SOURCES`.
 
     `ask` answers a query over the newest version of some tables. `kept_since_ms`: retention removed rows that had ended
-    before; a stretch that began before has lost some.
+    before; a stretch that began before has lost some. `offset_commits`: they were read.
     """
     kept_since = utc(0 if kept_since_ms is None else kept_since_ms)
-    found = ask(QUERY, *SOURCES, cluster=cluster, kept_since=kept_since)
+    found = ask(QUERY, *SOURCES, cluster=cluster, kept_since=kept_since, offset_commits=offset_commits)
     schema = to_arrow_schema(PROTOCOL_COMPARISON.schema_without("cluster"))
     return pa.Table.from_pylist([row._asdict() for row in found], schema)

@@ -59,6 +59,19 @@ totals AS (
         CASE WHEN count(unowned_ms) = count(*) THEN sum(unowned_ms) END AS unowned_ms
     FROM counted
     GROUP BY group_id, partition, group_type, begins
+),
+stops AS (
+    SELECT
+        counted.group_id, counted.partition, counted.group_type, counted.begins, count(*) AS known,
+        percentile(stopped.stop_max_ms, 0.5) AS p50_ms, percentile(stopped.stop_max_ms, 0.95) AS p95_ms,
+        sum(stopped.stop_max_ms) AS partition_ms
+    FROM counted
+    JOIN consumption_stop AS stopped
+        ON stopped.group_id = counted.group_id AND stopped.offsets_partition = counted.partition
+        AND stopped.group_type = counted.group_type AND stopped.rebalance_offset = counted.began_offset
+    WHERE stopped.cluster = :cluster AND stopped.kind <> 'revoked' AND stopped.history = 'observed'
+        AND NOT stopped.is_idle
+    GROUP BY counted.group_id, counted.partition, counted.group_type, counted.begins
 )
 SELECT
     stretches.group_id, stretches.incarnation, stretches.partition, stretches.group_type AS protocol,
@@ -71,6 +84,9 @@ SELECT
     CAST(CASE WHEN rebalances IS NULL THEN 0 ELSE moved END AS int) AS partitions_moved,
     CAST(CASE WHEN rebalances IS NULL THEN 0 ELSE stopped END AS int) AS partitions_stopped,
     CAST(CASE WHEN rebalances IS NULL THEN 0 ELSE unowned_ms END AS bigint) AS unowned_min_partition_ms,
+    CAST(CASE WHEN :offset_commits THEN coalesce(known, 0) END AS int) AS stop_known,
+    CAST(round(p50_ms) AS bigint) AS stop_max_p50_ms, CAST(round(p95_ms) AS bigint) AS stop_max_p95_ms,
+    CAST(partition_ms AS bigint) AS stop_max_partition_ms,
     CASE WHEN is_left_censored AND is_right_censored THEN 'censored'
         WHEN is_left_censored THEN 'left_censored'
         WHEN is_right_censored THEN 'right_censored'
@@ -79,4 +95,6 @@ SELECT
 FROM stretches
 LEFT JOIN totals ON totals.group_id = stretches.group_id AND totals.partition = stretches.partition
     AND totals.group_type = stretches.group_type AND totals.begins = stretches.begins
+LEFT JOIN stops ON stops.group_id = stretches.group_id AND stops.partition = stretches.partition
+    AND stops.group_type = stretches.group_type AND stops.begins = stretches.begins
 ORDER BY stretches.group_id, stretches.partition, stretches.from_offset

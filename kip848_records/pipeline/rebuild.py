@@ -21,6 +21,7 @@ from kip848_records.log.facts import LogFacts, log_facts
 from kip848_records.log.retention import ended_before
 from kip848_records.log.state import latest_state
 from kip848_records.pipeline.comparison import protocol_comparison
+from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.pipeline.names import names_of_commits, topic_names
 from kip848_records.pipeline.replaying import replay_log
 from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
@@ -29,6 +30,7 @@ from kip848_records.protocol.messages import DIALECTS
 from kip848_records.queries.engines import newest_rows
 from kip848_records.sources.transactions import resolve_transactions
 from kip848_records.tables.audit_runs import AUDIT_RUNS
+from kip848_records.tables.consumption_stop import with_topics
 from kip848_records.tables.location import is_schema, place_arguments
 from kip848_records.tables.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.tables.records import RECORD_TABLES
@@ -72,7 +74,11 @@ def rebuild(
     replayed = replay_log(facts.replayable(log.group_records()), facts.inputs, scratch)
     progress.advance(facts.counts.of_groups)
     last = knowledge.runs[-1]
-    of_commits = _of_commits(log, facts, scratch) if last.offset_commits else {}
+    commits = None
+    of_commits: dict[str, Rows] = {}
+    if last.offset_commits:
+        commits = scratch.materialize(resolve_transactions(log.offset_commits()), "commits")
+        of_commits = _of_commits(commits, facts, scratch)
     given = (name for run in knowledge.runs for name in run.names)
     named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
     topics = topic_names(given, chain.from_iterable(rows.batches() for rows in named))
@@ -80,6 +86,11 @@ def rebuild(
         name: _table_rows(name, replayed.get(name), of_commits.get(name), topics, last.kept_since_ms)
         for name in REPLAYED
     }
+    tables["consumption_stop"] = None
+    if commits is not None and "stopped_partition" in replayed:
+        stopped = CompletedRows(replayed["stopped_partition"], partial(with_topics, topics)).frame()
+        stops = scratch.stage(stops_of_consumption(commits, stopped, facts.inputs), "consumption-stops")
+        tables["consumption_stop"] = _table_rows("consumption_stop", stops, None, topics, last.kept_since_ms)
     tables["topic_name"] = ArrowRows(log.spark, topics) if topics.num_rows else None
     tables["partition_history"] = _partition_history(log.spark, facts.copies)
     progress.phase("writing tables")
@@ -87,8 +98,11 @@ def rebuild(
     # It reads other tables, so they are written before.
     has_migrations = tables["group_migration"] is not None
     ask = partial(newest_rows, log.spark, log.out)
-    compared = protocol_comparison(ask, log.cluster, last.kept_since_ms) if has_migrations else None
-    _replace(log, PROTOCOL_COMPARISON.name, None if compared is None else ArrowRows(log.spark, compared))
+    compared = None
+    if has_migrations:
+        found = protocol_comparison(ask, log.cluster, last.kept_since_ms, offset_commits=last.offset_commits)
+        compared = ArrowRows(log.spark, found)
+    _replace(log, PROTOCOL_COMPARISON.name, compared)
     several(
         lambda item: log.replace(TABLES[item[0]], item[1]), _record_tables(log, facts, is_wanted=last.record_tables)
     )
@@ -113,7 +127,7 @@ def _table_rows(
     name: str, replayed: Rows | None, of_commits: Rows | None, topics: pa.Table, kept_since_ms: int | None
 ) -> Rows | None:
     """Return the rows of a table but what had ended before the time from which on the log is kept; None: no rows."""
-    complete = REPLAYED[name].complete
+    complete = TABLES[name].complete
     if replayed is not None and complete is not None:
         replayed = CompletedRows(replayed, partial(complete, topics))
     parts = [rows for rows in (replayed, of_commits) if rows is not None]
@@ -121,10 +135,9 @@ def _table_rows(
     return TableRows(name, parts, unless) if parts else None
 
 
-def _of_commits(log: LogTable, facts: LogFacts, scratch: Scratch) -> dict[str, Rows]:
+def _of_commits(commits: DataFrame, facts: LogFacts, scratch: Scratch) -> dict[str, Rows]:
     """Return the rows of offset commits in the tables that hold records of all types, and the topics that they name."""
     dialect = facts.inputs.dialect
-    commits = scratch.materialize(resolve_transactions(log.offset_commits()), "commits")
     # The replay quarantines what could not be read.
     readable = commits.where("error_code IS NULL")
     rows = {

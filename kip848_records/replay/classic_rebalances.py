@@ -6,70 +6,28 @@ The join phase before the first generation is not in the log, so that every dura
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kip848_records.replay.causes import UNKNOWN
 from kip848_records.replay.connect import delay_ms, is_connect, needs_follow_up, revoked_units
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.epochs import CONVERGED, OPEN
 from kip848_records.replay.generation import CREATED, DOWNGRADED, EMPTIED, SHOWN
-from kip848_records.replay.generation_cause import EAGER, FIRST_GENERATION
+from kip848_records.replay.generation_cause import FIRST_GENERATION
 from kip848_records.replay.records import CLASSIC
+from kip848_records.replay.stopped_partitions import StoppedPartitions
 
 if TYPE_CHECKING:
+    from kip848_records.replay.classic_round import Round
     from kip848_records.replay.context import Context
     from kip848_records.replay.generation import Generation
-    from kip848_records.replay.last_owners import Move
-
-
-class Round(NamedTuple):
-    """A generation and its differences to the one before, as `rebalance` needs them.
-
-    `begin`, `compared_from`: the smallest offset on which the row depends, and on which its moves depend. `moves`,
-    `stopped`: None if they are unknown. `stopped`: the partitions that no member could consume from the end of the join
-    phase until the record.
-    """
-
-    now: Generation
-    moves: list[Move] | None
-    rounds: int | None
-    sync_ms: int | None
-    begin: int
-    compared_from: int
-    members_before: int | None
-    stopped: int | None
-
-    @property
-    def unowned_ms(self) -> tuple[int | None, int | None]:
-        """The sum of the lower bounds over the partitions that stopped, and the largest one."""
-        sync_ms = 0 if self.now.is_shown else self.sync_ms
-        if self.stopped is None or sync_ms is None:
-            return None, None
-        return self.stopped * sync_ms, sync_ms if self.stopped else 0
-
-
-def members_and_stopped(
-    now: Generation, before: Generation | None, moves: list[Move] | None, mode: str | None
-) -> tuple[int | None, int | None]:
-    """Return the number of members in the generation before, and of the partitions that stopped.
-
-    In an eager group every partition with an owner before stops, in others those that moved.
-    """
-    members = 0 if now.value.generation == FIRST_GENERATION else None
-    if before is not None:
-        members = len(before.value.member_ids)
-    if moves is None:
-        return members, None
-    stopped = len(moves)
-    if mode == EAGER and before is not None and before.units and now.units:
-        stopped += len(before.units.keys() & now.units.keys())
-        stopped -= sum(move.unit in before.units for move in moves)
-    return members, stopped
 
 
 @dataclass(slots=True)
 class _Open:
     first: Round
+    round_before: int
+    """Offset of the generation or epoch before it, -1 if none was seen."""
     causes: dict[str, None] = field(default_factory=dict)
     triggers: dict[str, None] = field(default_factory=dict)
     all: list[Round] = field(default_factory=list)
@@ -80,6 +38,7 @@ class ClassicRebalances:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._stopped = StoppedPartitions(context)
         self._open: _Open | None = None
 
     def add(self, each: Round) -> None:
@@ -89,7 +48,7 @@ class ClassicRebalances:
             return
         rebalance = self._open
         if rebalance is None:
-            rebalance = self._open = _Open(each)
+            rebalance = self._open = _Open(each, self._context.round_offset)
         rebalance.all.append(each)
         rebalance.causes[now.cause.name] = None
         rebalance.triggers.update(dict.fromkeys(now.cause.member_ids))
@@ -117,6 +76,8 @@ class ClassicRebalances:
     def _emit(self, rebalance: _Open, outcome: str, ended_at: int | None, ended_offset: int | None) -> None:
         """Write a rebalance; `ended_offset` is None while it is open, and `ended_at` the time of the capture."""
         context, first, rounds = self._context, rebalance.first, rebalance.all
+        if context.reads_commits and outcome != EMPTIED and not is_connect(first.now):
+            self._stopped.rebalanced(rounds, rebalance.round_before)
         last, members_before = rounds[-1].now, first.members_before
         has_end, began_at = ended_offset is not None, first.now.first_value.state_at
         duration_ms = None if outcome == EMPTIED else ms_between(began_at, ended_at)

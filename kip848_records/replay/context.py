@@ -78,8 +78,10 @@ class Context:
     """A group, and the position of its replay.
 
     `incarnation_offset`: the offset of the incarnation's first record. `is_evaluated`: the operation lies where the
-    history is complete, by the records read up to now. `returned`: incarnation, group type and id of members that
-    joined again, with the offset of their last join. `rows` wait for the group's end; `queues`: the file of open rows.
+    history is complete, by the records read up to now. `reads_commits`: offset commits were read, and the rows that
+    they are compared with are wanted. `round_offset`: of the last epoch's or generation's first record. `returned`:
+    incarnation, group type and id of members that joined again, with the offset of their last join. `rows` wait for
+    the group's end; `queues`: the file of open rows.
     """
 
     def __init__(self, inputs: ReplayInputs, numbers: PartitionNumbers, partition: int, group_id: str) -> None:
@@ -91,6 +93,8 @@ class Context:
         self.incarnation = 0
         self.incarnation_offset = _NEVER
         self.is_evaluated = False
+        self.reads_commits = inputs.offset_commits
+        self.round_offset = _NEVER
         self.operation = Operation()
         self.queues = QueueFile()
         self._rows_file = QueueFile()

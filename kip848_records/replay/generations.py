@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
 from kip848_records.replay.anomalies import EPOCH_WENT_BACK, TWO_OWNERS
-from kip848_records.replay.classic_rebalances import ClassicRebalances, Round, members_and_stopped
+from kip848_records.replay.classic_rebalances import ClassicRebalances
+from kip848_records.replay.classic_round import Round, members_and_stopped
 from kip848_records.replay.connect import is_connect
 from kip848_records.replay.connect_records import CONNECT_PROTOCOL_TYPE, WorkerAssignment, WorkerSubscription
 from kip848_records.replay.connect_tasks import ConnectTasks
@@ -123,7 +124,15 @@ class Generations:
         compared_from = min((move.owner.offset for move in moves or ()), default=begin)
         begin_of_moves = min(begin, compared_from)
         each = self._round = Round(
-            now, moves, rounds, sync_ms, begin, begin_of_moves, *members_and_stopped(now, before, moves, mode)
+            now,
+            before,
+            mode,
+            moves,
+            rounds,
+            sync_ms,
+            begin,
+            begin_of_moves,
+            *members_and_stopped(now, before, moves, mode),
         )
         self._emit_members(now, value.members)
         self._check_owners(now)
@@ -134,6 +143,7 @@ class Generations:
         elif value.protocol_type == CONSUMER_PROTOCOL_TYPE:
             self._emit_moves(each)
         self._rebalances.add(each)
+        self._context.round_offset = now.offset
 
     def _check_owners(self, now: Generation) -> None:
         """Check that no two members have a unit. Other types of groups may share what their payloads name."""

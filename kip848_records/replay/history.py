@@ -24,6 +24,7 @@ from kip848_records.replay.rows import (
     RebalanceLag,
     RegexResolution,
     SharePartitionState,
+    StoppedPartition,
     TaskHandover,
 )
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _ROWS: Final = (
     Epoch, RebalanceLag, PartitionHandover, GroupStateInterval, Rebalance, MemberStateInterval, Membership,
-    ClassicGeneration, GroupMigration, TaskHandover, OwnershipInterval, SharePartitionState,
+    ClassicGeneration, GroupMigration, StoppedPartition, TaskHandover, OwnershipInterval, SharePartitionState,
 )  # fmt: skip
 _NEW_ROW: Final[Mapping[str, Callable[[Iterable[Any]], Any]]] = {
     row_class.__name__: partial(tuple.__new__, row_class) for row_class in _ROWS

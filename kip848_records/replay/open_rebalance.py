@@ -109,6 +109,8 @@ class OpenRebalance:
     late_members: int = 0
     can_be_late: bool = False
     """At the end of the last operation."""
+    round_before: int = NEVER
+    """Offset of the epoch or generation before it, -1 if none was seen."""
     is_new: bool = True
     """All members must be checked, not only those with a record in the operation."""
     waited: IdSet = field(default_factory=IdSet)

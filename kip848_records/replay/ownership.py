@@ -13,6 +13,7 @@ from kip848_records.replay.context import Stopwatch, ms_between
 from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.member import NOTHING
 from kip848_records.replay.records import CONSUMER
+from kip848_records.replay.stopped_partitions import StoppedPartitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,6 +55,9 @@ class Ownership:
         self._targets = targets
         self._waits = waits
         self._rebalances = rebalances
+        self._stopped = StoppedPartitions(context)
+        # The group becomes Empty, or its incarnation ends: what its members give up is no rebalance.
+        self._is_ending = False
         self.holders = waits.holders
         self._gaps: dict[int, Gap] = {}
         self._freed: dict[int, int | None] = {}
@@ -133,8 +137,10 @@ class Ownership:
 
     def end_all_gaps(self) -> None:
         """End all gaps: the group became Empty, or its incarnation ends."""
+        self._is_ending = True
         for partition in sorted(self._gaps):
             self._end_gap(partition)
+        self._is_ending = False
         for since in self._unmet.values():
             self._rebalances.add_unowned(since)
         self._unmet.clear()
@@ -283,6 +289,10 @@ class Ownership:
         row = (context.incarnation, topic_id, number, *head)
         tail = (self._is_skewed(begin, head), CONSUMER, None, None, None)
         context.emit("PartitionHandover", begin, row, has_end=has_end, tail=tail)
+        acquired_offset, from_member, _, released_offset, to_member, *_, epoch = head
+        if context.reads_commits and from_member is not None and not self._is_ending:
+            moved = None if to_member is None else (epoch, acquired_offset)
+            self._stopped.handed_over(partition, self._rebalances.open, begin, moved, released_offset)
 
     def _is_skewed(self, begin: int, head: tuple[Any, ...]) -> bool:
         """Return the value of `clock_skew` of a handover. A first acquisition has no start."""

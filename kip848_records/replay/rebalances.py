@@ -136,6 +136,7 @@ class Rebalances:
         rebalance = OpenRebalance(
             self._number, began, at, offset, self.members_before, leader_epoch, is_known, rests_on=offset
         )
+        rebalance.round_before = self._context.round_offset
         self.open = rebalance
         return rebalance
 

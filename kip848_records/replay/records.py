@@ -349,9 +349,11 @@ class ReplayInputs:
     """The inputs of a replay besides the records.
 
     `dialect`: a name in `protocol.messages.DIALECTS`. `captured_at`: ms since 1970; the age of open rows is measured to
-    it. `partitions`: the coverage of each; the history of a missing one never counts as complete.
+    it. `partitions`: the coverage of each; the history of a missing one never counts as complete. `offset_commits`: the
+    log has offset commits, which rebalances are compared with.
     """
 
     dialect: str
     captured_at: int | None
     partitions: Mapping[int, PartitionCoverage]
+    offset_commits: bool = False

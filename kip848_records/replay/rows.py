@@ -406,6 +406,29 @@ class UnknownRecord(NamedTuple):
     value: bytes | None
 
 
+class StoppedPartition(NamedTuple):
+    """A partition that a rebalance stopped. `topic_id` or `topic` is null.
+
+    `kind`: moved, kept or revoked. `offset`: of the round that assigned it, or of the record that released it;
+    `round_before`: of the first record of the generation or epoch before the rebalance.
+    """
+
+    offsets_partition: int
+    group_id: str
+    incarnation: int
+    group_type: str
+    epoch: int | None
+    topic_id: str | None
+    topic: str | None
+    partition: int
+    kind: str
+    offset: int
+    rebalance_offset: int
+    round_before: int
+    is_one_round: bool
+    history: str
+
+
 class TopicName(NamedTuple):
     """A topic's name in a record; `source` is the record's table, the highest offset counts."""
 
@@ -438,5 +461,6 @@ ROW_CLASSES: Final[Mapping[str, type[NamedTuple]]] = {
     "quarantine": Quarantine,
     "unknown_record": UnknownRecord,
     "topic_name": TopicName,
+    "stopped_partition": StoppedPartition,
 }
 """Table -> the class of its rows, for the tables whose rows a worker returns."""

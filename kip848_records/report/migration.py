@@ -9,10 +9,11 @@ from rich.text import Text
 from kip848_records.terminal import duration_text, ms_text, text_table, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import RenderableType
 
+    from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory
 
 _LIMIT: Final = (
@@ -54,4 +55,22 @@ def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
         "without an owner",
     )
     yield text_table(*titles, rows=cells, right=titles[2:])
+    yield from _stops(rows)
     yield Text(f"\n{_LIMIT}")
+
+
+def _stops(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """Yield how long partitions stopped, if offset commits were read."""
+    if all(row.stop_known is None for row in rows):
+        return
+    yield Text("\nStop of consumption, an estimate by offset commits:")
+    cells = [
+        (
+            row.protocol,
+            time_text(row.from_ms),
+            f"{row.stop_known or 0} of {row.partitions_stopped}",
+            *(f"≤ {ms_text(each)}" if each is not None else "" for each in (row.stop_max_p50_ms, row.stop_max_p95_ms)),
+        )
+        for row in reversed(rows)
+    ]
+    yield text_table("protocol", "from", "known", "median", "p95", rows=cells, right=("known", "median", "p95"))

@@ -41,6 +41,15 @@ PROTOCOL_COMPARISON: Final = TableSpec(
             "Partition-milliseconds without an owner: a lower bound. Do not compare it between the protocols: a "
             "classic group hides its whole join phase",
         ),
+        Column(
+            "stop_known",
+            INT,
+            "Estimate, only with --offset-commits: of how many stopped partitions the commits show the stop. The next "
+            "columns are about these; both protocols are estimated alike, so compare these only",
+        ),
+        Column("stop_max_p50_ms", BIGINT, "Estimate: median of stop_max_ms in consumption_stop"),
+        Column("stop_max_p95_ms", BIGINT, "Estimate: its 95th percentile"),
+        Column("stop_max_partition_ms", BIGINT, "Estimate: its sum, in partition-milliseconds"),
         HISTORY,
     ),
 )

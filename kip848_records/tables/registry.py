@@ -7,6 +7,7 @@ from typing import Final
 from kip848_records.tables.anomaly import ANOMALY
 from kip848_records.tables.audit_runs import AUDIT_RUNS
 from kip848_records.tables.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION
+from kip848_records.tables.consumption_stop import CONSUMPTION_STOP
 from kip848_records.tables.epoch_timeline import EPOCH_TIMELINE
 from kip848_records.tables.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
 from kip848_records.tables.latest_state import LATEST_STATE
@@ -40,6 +41,7 @@ DERIVED: Final = {
     **REPLAYED,
     PARTITION_HISTORY.name: PARTITION_HISTORY,
     TOPIC_NAME.name: TOPIC_NAME,
+    CONSUMPTION_STOP.name: CONSUMPTION_STOP,
     PROTOCOL_COMPARISON.name: PROTOCOL_COMPARISON,
 }
 """The tables that are derived from the log: each run replaces the cluster's rows in them."""

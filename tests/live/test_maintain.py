@@ -45,12 +45,13 @@ ENDS = {
     "task_handover": lambda row: row["status"] != "open" and row["ended_at"],
     "ownership": lambda row: row["to_at"],
     "share_partition_state": lambda row: row["to_at"],
+    "consumption_stop": lambda row: row["first_progress_at"],
 }
 """When what a row tells of had ended, if it has."""
 
 WITHOUT_ROWS = {
     *("anomaly", "classic_generation", "group_migration"),
-    *("task_handover", "ownership", "share_partition_state"),
+    *("task_handover", "ownership", "share_partition_state", "consumption_stop"),
 }
 """Tables of which the log has no row that ended."""
 

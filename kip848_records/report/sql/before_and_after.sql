@@ -1,5 +1,6 @@
 SELECT protocol, partition, unix_millis(from_at) AS from_ms, observed_ms, rebalances, rounds, rebalances_per_hour,
-    partitions_moved, partitions_stopped, unowned_min_partition_ms, history,
+    partitions_moved, partitions_stopped, unowned_min_partition_ms, stop_known, stop_max_p50_ms, stop_max_p95_ms,
+    history,
     count(*) OVER () AS total
 FROM protocol_comparison
 WHERE group_id = :group
