@@ -1,0 +1,59 @@
+"""What `kip848 explain` says of a group before and after its conversion, by tables without a log."""
+
+from datetime import datetime, timezone
+
+from rich.console import Console
+
+from kip848_records.queries.duck import DuckTables
+from kip848_records.report.group_history import GroupHistory
+from kip848_records.report.migration import before_and_after
+from tests import made_tables
+
+EARLY, LATE, CAPTURED = (datetime(2026, 1, 2, hour, tzinfo=timezone.utc) for hour in (1, 2, 3))
+CLASSIC = {"group_id": "g", "protocol": "classic", "from_at": EARLY, "observed_ms": 3_600_000, "rebalances": 7}
+CONSUMER = {"group_id": "g", "protocol": "consumer", "from_at": LATE, "from_offset": 9, "rebalances": 2}
+
+
+def text_of(out, stretches, types=("classic", "consumer")):
+    states = [{"group_id": "g", "group_type": kind, "state": "Stable", "from_at": EARLY} for kind in types]
+    made_tables.write(
+        out,
+        "made",
+        audit_runs=[{"run": 1, "captured_at": CAPTURED}],
+        group_state=[{"group_id": "g", "state": "Stable"}],
+        group_state_timeline=states,
+        protocol_comparison=stretches,
+    )
+    console = Console(width=200, highlight=False)
+    with console.capture() as captured:
+        for part in before_and_after(GroupHistory(DuckTables(str(out)), "g", "made")):
+            console.print(part)
+    return captured.get()
+
+
+def test_a_group_that_kept_its_protocol(tmp_path):
+    assert text_of(tmp_path, [CLASSIC], types=("classic",)) == ""
+
+
+def test_before_and_after(tmp_path):
+    known = {"rebalances_per_hour": 7.0, "partitions_moved": 14, "partitions_stopped": 84, "rounds": 9}
+    text = text_of(tmp_path, [CLASSIC | known | {"unowned_min_partition_ms": 1234}, CONSUMER])
+    before, after = (line.split() for line in text.splitlines() if line.startswith(("classic", "consumer")))
+    assert before[4:] == ["1", "h", "7", "9", "7.0", "14", "84", "≥", "1,234", "ms"]
+    assert after[4:] == ["2"]
+    assert "estimate" not in text
+    assert "Do not compare the time without an owner between protocols" in text
+
+
+def test_the_stop_of_consumption_is_called_an_estimate(tmp_path):
+    stops = {"stop_known": 80, "stop_max_p50_ms": 1500, "stop_max_p95_ms": 9000, "partitions_stopped": 84}
+    text = text_of(tmp_path, [CLASSIC | stops, CONSUMER | {"stop_known": 0, "partitions_stopped": 0}])
+    title = "Stop of consumption, an estimate by offset commits:"
+    before, after = text[text.index(title) :].splitlines()[3:5]
+    assert before.split()[4:] == ["80", "of", "84", "≤", "1,500", "ms", "≤", "9,000", "ms"]
+    assert after.split()[4:] == ["0", "of", "0"]
+
+
+def test_it_says_that_stretches_are_cut(tmp_path):
+    text = text_of(tmp_path, [CLASSIC | {"from_offset": nth} for nth in range(21)])
+    assert "Before and after, the last 20 of 21 stretches:" in text
