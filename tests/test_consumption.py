@@ -1,0 +1,68 @@
+"""A committed transaction counts from its marker on; one that is aborted or pending never counts."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from kip848_records.pipeline.consumption import stops_of_consumption
+from kip848_records.replay.arrow_rows import row_type
+from kip848_records.replay.records import PartitionCoverage, ReplayInputs
+from kip848_records.replay.rows import StoppedPartition
+from kip848_records.simulate.broker.operation import Record
+from kip848_records.simulate.broker.releases import KAFKA_4_3
+from kip848_records.simulate.encoding import encode
+from kip848_records.sources.log import LOG_SCHEMA
+from kip848_records.sources.transactions import resolve_transactions
+from kip848_records.times import utc
+
+INPUTS = ReplayInputs("kafka", None, {0: PartitionCoverage(((0, 100),), last_offset=99)}, offset_commits=True)
+PRODUCER = 7
+
+
+def row(offset: int, seconds: int, **columns: Any) -> tuple[Any, ...]:
+    columns = {"partition": 0, "offset": offset, "timestamp": utc(seconds * 1000), "copies": [], **columns}
+    return tuple(columns.get(name) for name in LOG_SCHEMA.names)
+
+
+def commit(offset: int, seconds: int, committed: int, transaction: str = "none") -> tuple[Any, ...]:
+    value = {"offset": committed, "leaderEpoch": 0, "metadata": "", "commitTimestamp": 0}
+    key, encoded = encode(Record(1, {"group": "g", "topic": "t", "partition": 3}, value), KAFKA_4_3)
+    producer = -1 if transaction == "none" else PRODUCER
+    return row(offset, seconds, key=key, value=encoded, key_type=1, transaction=transaction, producer_id=producer)
+
+
+def marker(offset: int, seconds: int, control: str) -> tuple[Any, ...]:
+    return row(offset, seconds, control=control, producer_id=PRODUCER)
+
+
+@pytest.fixture
+def stops(spark):
+    """The stop of one partition by these commits: the rebalance is at offset 40, the generation before from 10 on."""
+    columns = {"offsets_partition": 0, "group_id": "g", "incarnation": 0, "group_type": "classic", "epoch": 2}
+    columns |= {"topic": "t", "partition": 3, "kind": "moved", "offset": 40, "rebalance_offset": 40}
+    columns |= {"round_before": 10, "is_one_round": True, "history": "observed"}
+    stopped_schema = from_arrow_schema(pa.schema(list(row_type(StoppedPartition))))
+    stopped = spark.createDataFrame([tuple(columns.get(name) for name in stopped_schema.names)], stopped_schema)
+
+    def run(*rows):
+        log = resolve_transactions(spark.createDataFrame(rows, LOG_SCHEMA))
+        return stops_of_consumption(log, stopped, INPUTS).toArrow().to_pylist()
+
+    return run
+
+
+def test_a_transaction_counts_from_its_marker_on(stops):
+    rows = [commit(20 + nth, nth * 5, nth) for nth in range(5)]
+    rows += [commit(41, 25, 9, "aborted"), marker(42, 26, "abort")]
+    rows += [commit(43, 30, 5, "committed"), commit(44, 31, 6, "committed"), marker(45, 35, "commit")]
+    (found,) = stops(*rows, commit(46, 90, 7, "pending"))
+    assert (found["first_progress_at"], found["stop_max_ms"]) == (utc(35_000), 15_000)
+    assert (found["usual_ms"], found["history"]) == (5_000, "observed")
+
+
+def test_a_transaction_whose_marker_is_behind_the_rebalance_is_no_progress_before_it(stops):
+    rows = [commit(20 + nth, nth * 5, nth) for nth in range(5)]
+    (found,) = stops(*rows, commit(39, 21, 5, "committed"), marker(41, 30, "commit"))
+    assert (found["last_progress_at"], found["first_progress_at"]) == (utc(20_000), utc(30_000))
