@@ -28,7 +28,7 @@ TABLES = {
 OF_CONSUMERS = {"group_type": "consumer", "duration_is_minimum": False}
 NOT_IN_TRUTH = {
     rows.PartitionHandover: ("group_type", "topic", "generation", "unowned_max_ms"),
-    rows.Rebalance: ("rounds", "duration_is_minimum", "delay_ms", "expected_at", "revoked"),
+    rows.Rebalance: ("rounds", "duration_is_minimum", "delay_ms", "expected_at", "revoked", "partitions_stopped"),
 }
 """Columns that the truth leaves out: it has rebalances and handovers of consumer groups only."""
 
