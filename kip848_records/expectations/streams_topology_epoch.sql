@@ -16,8 +16,7 @@ SELECT
     concat(
         'expected the topology of the group within ', max_seconds_text, ' s, ',
         CASE WHEN lag_ms IS NULL THEN 'the log does not show it'
-            ELSE concat('topology epoch ', text(topology_epoch), CASE WHEN left_at IS NULL THEN ' now' ELSE ' at the end' END,
-                ', an older one than the group for ', at_least(lag_ms))
+            ELSE concat('an older one for ', at_least(lag_ms), ', its last topology epoch: ', text(topology_epoch))
         END
     ) AS message
 FROM (

@@ -1,7 +1,7 @@
 """The rows of `protocol_comparison`: a group before and after each conversion of its protocol.
 
 They are a query over other tables, not a result of the replay: so each number is the sum of rows that a reader can look
-up, and only groups with a row in `group_migration` cost anything. Both engines run the query.
+up, and only groups with a row in `group_migration` cost anything.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ that never rebalance cost no shuffle. One shuffle brings each partition's commit
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import Window
@@ -19,6 +19,7 @@ from kip848_records.decode.schemas import OFFSET_COMMIT_TABLE
 from kip848_records.replay.arrow_rows import row_type
 from kip848_records.replay.consumption import (
     COMMIT,
+    KEY,
     STOP,
     TOMBSTONE,
     USUAL_FROM,
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
     from kip848_records.replay.records import ReplayInputs
 
-_KEY: Final = ("offsets_partition", "group_id", "topic", "partition")
-
 
 def stops_of_consumption(commits: DataFrame, stopped: DataFrame, inputs: ReplayInputs) -> DataFrame:
     """Return rows of `replay.consumption.ConsumptionStop`.
@@ -42,12 +41,12 @@ def stops_of_consumption(commits: DataFrame, stopped: DataFrame, inputs: ReplayI
     `commits`: log rows with offset commits and markers, their transactions resolved. `stopped`: rows of
     `replay.rows.StoppedPartition` with the names of topics.
     """
-    wanted = stopped.select(*_KEY).distinct()
+    wanted = stopped.select(*KEY).distinct()
     rows = _marks(stopped).unionByName(
-        _decoded(commits, inputs.dialect).join(wanted, list(_KEY), "left_semi"), allowMissingColumns=True
+        _decoded(commits, inputs.dialect).join(wanted, list(KEY), "left_semi"), allowMissingColumns=True
     )
     tasks = int(commits.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
-    in_order = rows.repartition(tasks, *_KEY).sortWithinPartitions(*_KEY, "at_offset", "what")
+    in_order = rows.repartition(tasks, *KEY).sortWithinPartitions(*KEY, "at_offset", "what")
     schema = from_arrow_schema(pa.schema(list(row_type(ConsumptionStop))))
     return map_in_arrow(in_order, partial(consumption_stops, inputs.partitions), schema)
 

@@ -77,13 +77,13 @@ SELECT
     stretches.group_id, stretches.incarnation, stretches.partition, stretches.group_type AS protocol,
     stretches.from_at, stretches.from_offset, stretches.to_at, CAST(observed_ms AS bigint) AS observed_ms,
     CAST(coalesce(rebalances, 0) AS int) AS rebalances,
-    CAST(CASE WHEN rebalances IS NULL THEN 0 ELSE rounds END AS int) AS rounds,
+    CAST(CASE WHEN rebalances IS NULL AND NOT is_left_censored THEN 0 ELSE rounds END AS int) AS rounds,
     CASE WHEN NOT is_left_censored AND observed_ms >= 600000
         THEN round(coalesce(rebalances, 0) * 3600000.0 / observed_ms, 3)
     END AS rebalances_per_hour,
-    CAST(CASE WHEN rebalances IS NULL THEN 0 ELSE moved END AS int) AS partitions_moved,
-    CAST(CASE WHEN rebalances IS NULL THEN 0 ELSE stopped END AS int) AS partitions_stopped,
-    CAST(CASE WHEN rebalances IS NULL THEN 0 ELSE unowned_ms END AS bigint) AS unowned_min_partition_ms,
+    CAST(CASE WHEN rebalances IS NULL AND NOT is_left_censored THEN 0 ELSE moved END AS int) AS partitions_moved,
+    CAST(CASE WHEN rebalances IS NULL AND NOT is_left_censored THEN 0 ELSE stopped END AS int) AS partitions_stopped,
+    CAST(CASE WHEN rebalances IS NULL AND NOT is_left_censored THEN 0 ELSE unowned_ms END AS bigint) AS unowned_min_partition_ms,
     CAST(CASE WHEN :offset_commits THEN coalesce(known, 0) END AS int) AS stop_known,
     CAST(round(p50_ms) AS bigint) AS stop_max_p50_ms, CAST(round(p95_ms) AS bigint) AS stop_max_p95_ms,
     CAST(partition_ms AS bigint) AS stop_max_partition_ms,

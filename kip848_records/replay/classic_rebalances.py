@@ -77,7 +77,7 @@ class ClassicRebalances:
         """Write a rebalance; `ended_offset` is None while it is open, and `ended_at` the time of the capture."""
         context, first, rounds = self._context, rebalance.first, rebalance.all
         if context.reads_commits and outcome != EMPTIED and not is_connect(first.now):
-            self._stopped.rebalanced(rounds, rebalance.round_before)
+            self._stopped.rebalanced(rounds, rebalance.round_before, is_open=outcome == OPEN)
         last, members_before = rounds[-1].now, first.members_before
         has_end, began_at = ended_offset is not None, first.now.first_value.state_at
         duration_ms = None if outcome == EMPTIED else ms_between(began_at, ended_at)

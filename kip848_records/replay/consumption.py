@@ -34,17 +34,19 @@ if TYPE_CHECKING:
 
 COMMIT: Final = 0
 TOMBSTONE: Final = 1
-USUAL_FROM: Final = 2
-USUAL_UNTIL: Final = 3
+USUAL_UNTIL: Final = 2
+USUAL_FROM: Final = 3
 STOP: Final = 4
-"""What a row of the input is: a commit or its tombstone; the begin and the end of the generation before a rebalance,
-whose steps are the usual ones; and the round that stopped the partition."""
+"""What a row of the input is: a commit or its tombstone; the end and the begin of the generation before a rebalance,
+whose steps are the usual ones; and the round that stopped the partition. Rows of one offset are in this order: a
+generation may begin with the record that ends the one before."""
 
 FEWEST_STEPS: Final = 3
 """Fewer steps between commits show no usual one."""
 BATCH_SIZE: Final = 10_000
+KEY: Final = ("offsets_partition", "group_id", "topic", "partition")
+"""The columns of a partition of a group."""
 
-_KEY: Final = ("offsets_partition", "group_id", "topic", "partition")
 _US_PER_MS: Final = 1000
 
 
@@ -110,7 +112,7 @@ def consumption_stops(
 ) -> Iterator[pa.RecordBatch]:
     """Yield rows of `ConsumptionStop` in batches.
 
-    The input is sorted by `_KEY`, `at_offset` (in the partition of `__consumer_offsets`) and `what` (see `STOP`). A
+    The input is sorted by `KEY`, `at_offset` (in the partition of `__consumer_offsets`) and `what` (see `STOP`). A
     commit has `committed` and `timestamp`; a stop has the columns of `rows.StoppedPartition`.
     """
     stops = _Stops(coverage)
@@ -138,7 +140,7 @@ class _Stops:
         for row, end in pairwise(bounds):
             partition = self._partition
             if partition is None or is_new[row]:
-                partition = self._begin(tuple(batch[name][row].as_py() for name in _KEY))
+                partition = self._begin(tuple(batch[name][row].as_py() for name in KEY))
             first = row
             if what[row] != COMMIT:
                 self._mark(partition, int(what[row]), batch, row)
@@ -195,6 +197,7 @@ class _Stops:
             times = np.concatenate([[partition.highest.at], times])
         partition.is_first_step = False
         steps = np.diff(times)
+        steps = steps[steps >= 0]  # another coordinator's clock may be slower
         for step, count in zip(*(each.tolist() for each in np.unique(steps, return_counts=True)), strict=True):
             partition.steps[step] += count
         return int(steps[-1]) if len(steps) else None
@@ -221,8 +224,8 @@ class _Stops:
         mark, last, usual_ms = stop.mark, stop.last, stop.usual_ms
         stop_max_ms = stop_min_ms = None
         if first is not None:
-            stop_max_ms = first.at - last.at
-            if usual_ms is not None and mark["is_one_round"]:
+            stop_max_ms = first.at - last.at if first.at >= last.at else None
+            if stop_max_ms is not None and usual_ms is not None and mark["is_one_round"]:
                 stop_min_ms = max(0, stop_max_ms - 2 * usual_ms)
         is_idle = usual_ms is None or stop.idle_before_ms > 2 * usual_ms
         rebalance_offset = None if mark["rebalance_offset"] < 0 else mark["rebalance_offset"]
@@ -282,7 +285,7 @@ def _is_new(batch: pa.RecordBatch) -> NDArray[np.bool_]:
     """Return which rows are of another partition than the row before; the first row counts as one."""
     is_new = np.zeros(batch.num_rows, bool)
     is_new[0] = True
-    for name in _KEY:
+    for name in KEY:
         codes = batch[name].dictionary_encode().indices.to_numpy(zero_copy_only=False)
         is_new[1:] |= codes[1:] != codes[:-1]
     return is_new

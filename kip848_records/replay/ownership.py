@@ -290,7 +290,9 @@ class Ownership:
         tail = (self._is_skewed(begin, head), CONSUMER, None, None, None)
         context.emit("PartitionHandover", begin, row, has_end=has_end, tail=tail)
         acquired_offset, from_member, _, released_offset, to_member, *_, epoch = head
-        if context.reads_commits and from_member is not None and not self._is_ending:
+        # A gap that is open at the end may yet end with a new owner.
+        is_decided = has_end or to_member is not None
+        if context.reads_commits and from_member is not None and is_decided and not self._is_ending:
             moved = None if to_member is None else (epoch, acquired_offset)
             self._stopped.handed_over(partition, self._rebalances.open, begin, moved, released_offset)
 

@@ -55,21 +55,27 @@ class StoppedPartitions:
             (self._context.incarnation, *names, offset, began_offset, round_before, is_one_round),
         )
 
-    def rebalanced(self, rounds: list[Round], round_before: int) -> None:
-        """Note what a rebalance of a classic group stopped, at the round that assigns it, or else takes it away."""
+    def rebalanced(self, rounds: list[Round], round_before: int, *, is_open: bool) -> None:
+        """Note what a rebalance of a classic group stopped, at the round that assigns it, or else takes it away.
+
+        In an open one, a round that is yet to come may assign what no member has now. A round whose assignments could
+        not be read shows nothing.
+        """
         found: dict[int, tuple[str, Round]] = {}
         for each in rounds:
+            if each.now.units is None:
+                continue
             owned = {} if each.before is None else each.before.units or {}
-            assigned = each.now.units or {}
+            assigned = each.now.units
             found.update((unit, (REVOKED, each)) for unit in owned.keys() - assigned.keys())
             if each.mode == EAGER:
                 found.update((unit, (KEPT, each)) for unit in owned.keys() & assigned.keys())
             found.update((move.unit, (MOVED, each)) for move in each.moves or ())
-        first, last = rounds[0].now, rounds[-1].now.units or {}
+        first, last = rounds[0].now, rounds[-1].now.units
         name = self._context.numbers.of_names.name
         for unit, (kind, each) in sorted(found.items(), key=lambda item: item[0]):
-            if kind == REVOKED and unit in last:
-                continue  # another round gave it back to the same member
+            if kind == REVOKED and (is_open or last is None or unit in last):
+                continue  # in `last`: another round gave it back to the same member
             topic, number = name(unit)
             names = (CLASSIC, each.now.value.generation, None, topic, number, kind)
             offsets = each.now.offset, first.offset, round_before, len(rounds) == 1

@@ -34,11 +34,11 @@ def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
             row.protocol,
             time_text(row.from_ms),
             duration_text(row.observed_ms),
-            row.rebalances,
-            row.rounds,
+            _counted(row, row.rebalances),
+            _counted(row, row.rounds),
             row.rebalances_per_hour,
-            row.partitions_moved,
-            row.partitions_stopped,
+            _counted(row, row.partitions_moved),
+            _counted(row, row.partitions_stopped),
             "" if row.unowned_min_partition_ms is None else f"≥ {ms_text(row.unowned_min_partition_ms)}",
         )
         for row in reversed(rows)
@@ -59,6 +59,13 @@ def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
     yield Text(f"\n{_LIMIT}")
 
 
+def _counted(row: Row, count: int | None) -> str:
+    """Return a number of what the log shows of a stretch: at least, if compaction removed a part of it."""
+    if count is None:
+        return "?"
+    return f"≥ {count:,}" if row.history in {"left_censored", "censored"} else f"{count:,}"
+
+
 def _stops(rows: Sequence[Row]) -> Iterator[RenderableType]:
     """Yield how long partitions stopped, if offset commits were read."""
     if all(row.stop_known is None for row in rows):
@@ -68,9 +75,9 @@ def _stops(rows: Sequence[Row]) -> Iterator[RenderableType]:
         (
             row.protocol,
             time_text(row.from_ms),
-            f"{row.stop_known or 0} of {row.partitions_stopped}",
+            f"{row.stop_known or 0:,}",
             *(f"≤ {ms_text(each)}" if each is not None else "" for each in (row.stop_max_p50_ms, row.stop_max_p95_ms)),
         )
         for row in reversed(rows)
     ]
-    yield text_table("protocol", "from", "known", "median", "p95", rows=cells, right=("known", "median", "p95"))
+    yield text_table("protocol", "from", "stops", "median", "p95", rows=cells, right=("stops", "median", "p95"))

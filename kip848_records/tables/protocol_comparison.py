@@ -22,7 +22,12 @@ PROTOCOL_COMPARISON: Final = TableSpec(
         Column("from_offset", BIGINT, "Offset of the last record of the operation that began it", required=True),
         Column("to_at", TIMESTAMP, "When it ended (UTC); null: it lasts"),
         Column("observed_ms", BIGINT, "Its duration as far as the log shows the group's state, in ms"),
-        Column("rebalances", INT, "Rebalances that converged", required=True),
+        Column(
+            "rebalances",
+            INT,
+            "Rebalances that converged; at least, if the history is left_censored or censored, as are the next sums",
+            required=True,
+        ),
         Column("rounds", INT, "Classic: their rounds, with those that were given up; others: their epochs"),
         Column(
             "rebalances_per_hour",

@@ -297,8 +297,7 @@ CASES = [
         "old",
         VIOLATION,
         _topology(901_000, "right_censored"),
-        "expected the topology of the group within 900 s, topology epoch 3 now, an older one than the group for "
-        "≥ 15 min 1 s",
+        "expected the topology of the group within 900 s, an older one for ≥ 15 min 1 s, its last topology epoch: 3",
     ),
     Made("streams_topology_epoch", "restarted soon", PASS, _topology(900_000, "observed")),
     Made("streams_topology_epoch", "no topology in the log", UNKNOWN, _topology(None, "observed")),

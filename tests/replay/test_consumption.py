@@ -71,6 +71,21 @@ def found(rows: Iterable[Row], **options: Any) -> list[tuple[Any, ...]]:
     return [tuple(row[name] for name in FOUND) for row in stops(rows, **options)]
 
 
+def test_a_generation_that_begins_with_the_record_that_ends_another_has_usual_steps() -> None:
+    """An eager group of three generations: each boundary stops the partition."""
+    later = STOPPED | {"epoch": 3, "offset": 80, "rebalance_offset": 80, "round_before": 40}
+    second = [commit(50 + nth, 40 + 5 * nth, 4 + nth) for nth in range(6)]
+    rows = [*usual(), *second, *marks(later), commit(90, 100, 10)]
+    assert found(rows) == [
+        (25_000, 15_000, 5_000, 0, False, "observed"),
+        (35_000, 25_000, 5_000, 0, False, "observed"),
+    ]
+
+
+def test_a_slower_clock_behind_the_stop_bounds_nothing() -> None:
+    assert found(usual(commit(41, 3, 5))) == [(None, None, 5_000, 0, False, "observed")]
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 def test_the_stop_lasts_until_a_higher_offset_is_committed(size: int) -> None:
     """The new owner first commits the position that it was given. The last step is not a usual one: three are left."""

@@ -123,11 +123,21 @@ def test_what_changed_since_the_last_run(printed):
         was("old", "Reconciling"),
         was("well", "Reconciling", to_at=ago(60)),
         was("hidden", "unknown"),
+        was("born", "Empty", from_at=ago(120), to_at=ago(60), history="observed"),
+        was("compacted", "Empty", from_at=ago(120), to_at=ago(60), history="left_censored"),
     ]
-    rows = [*(stuck(name, 60) for name in ("new", "old", "hidden")), {"group_state": group("well")}]
+    rows = [stuck(name, 60) for name in ("new", "old", "hidden", "born", "compacted")]
+    shared = {"group_id": "share", "group_type": "share"}
+    rows += [
+        {"group_state": group("well")},
+        {
+            "group_state": group("share", group_type="share"),
+            "rebalance": shared | {"began_offset": 1, "outcome": "open", "began_at": None, "epochs": 1},
+        },
+    ]
     reads = [PartitionRead(2, 0, from_offset=0, until_offset=0, note=None)]
     lines = printed(*rows, reads=reads, earlier=[ago(3_600)], run_number=2, timeline=timeline)
-    assert "Since the last run: 1 newly stuck, 1 recovered, 1 unknown" in lines
+    assert "Since the last run: 2 newly stuck, 1 recovered, 3 unknown" in lines
 
 
 def lines(parts):
