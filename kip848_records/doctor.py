@@ -6,6 +6,7 @@ Nothing here starts Spark or imports it, so the answer takes a moment, and is th
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records import __version__
 from kip848_records.java import check_java
-from kip848_records.paths import path_on_this_machine, with_package
+from kip848_records.paths import path_on_this_machine
 from kip848_records.setup_errors import SetupError
-from kip848_records.spark_jars import delta_jar, driver_memory, missing_jars
+from kip848_records.spark_conf import SUBMIT_ARGS, default_settings, submitted_settings
+from kip848_records.spark_jars import delta_jar, missing_jars
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
 OK: Final = "ok"
 NOTE: Final = "note"
@@ -29,6 +31,7 @@ LACKING: Final = "lacking"
 
 _FREE_BYTES: Final = 1 << 30
 _READERS: Final = ("deltalake", "duckdb", "pyarrow")
+_SHIFTS: Final = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _CGROUP_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -43,13 +46,14 @@ class Found(NamedTuple):
 
 def examine(out: str | None = None) -> Iterator[Found]:
     """Yield what there is for an audit that writes to the folder `out`."""
-    conf = Path(os.environ.get("SPARK_CONF_DIR") or with_package("conf", "conf"))
     yield Found(OK, "kip848-records", f"{__version__}, Python {sys.version.split()[0]}")
-    yield Found(OK, "readers", ", ".join(f"{name} {version(name)}" for name in _READERS))
-    yield _spark(conf)
+    yield _readers()
+    defaults = yield from _settings(default_settings)
+    settings = defaults | (yield from _settings(submitted_settings))
+    yield _spark(defaults)
     yield _java()
-    yield _jars(conf)
-    yield _memory(conf)
+    yield _jars(settings)
+    yield _memory(settings)
     yield _disk("temporary files", tempfile.gettempdir(), "set TMPDIR to a folder on a larger disk")
     if out is not None:
         yield from _folder(out)
@@ -63,12 +67,30 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def _spark(conf: Path) -> Found:
+def _readers() -> Found:
+    """Find the libraries that read tables."""
+    found = {name: _installed(name) for name in _READERS}
+    missing = [name for name, installed in found.items() if installed is None]
+    if missing:
+        return Found(LACKING, "readers", f"{', '.join(missing)}: not installed", f"pip install {' '.join(missing)}")
+    return Found(OK, "readers", ", ".join(f"{name} {installed}" for name, installed in found.items()))
+
+
+def _settings(read: Callable[[], dict[str, str]]) -> Generator[Found, None, dict[str, str]]:
+    """Return the settings that a function reads; yield a finding if it cannot."""
+    try:
+        return read()
+    except SetupError as error:
+        yield Found(LACKING, "settings", error.message, error.hint)
+        return {}
+
+
+def _spark(defaults: Mapping[str, str]) -> Found:
     spark, delta = _installed("pyspark"), _installed("delta-spark")
     if spark is None or delta is None:
         error = SetupError.no_spark("pyspark" if spark is None else "delta")
         return Found(LACKING, "Spark", error.message, error.hint)
-    jar = delta_jar(conf)
+    jar = delta_jar(defaults)
     if jar is not None and not (spark.startswith(f"{jar.spark_line}.") and delta == jar.delta):
         error = SetupError.versions_disagree(
             f"pyspark {spark} with delta-spark {delta}", jar.coordinate, jar.requirements
@@ -84,10 +106,10 @@ def _java() -> Found:
         return Found(LACKING, "Java", error.message, error.hint)
 
 
-def _jars(conf: Path) -> Found:
-    missing = missing_jars(conf, Path.home())
-    if "--jars" in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
-        return Found(OK, "jars", "those of PYSPARK_SUBMIT_ARGS")
+def _jars(settings: Mapping[str, str]) -> Found:
+    missing = missing_jars(settings, Path.home())
+    if "spark.jars" in settings:
+        return Found(OK, "jars", "those of the setting spark.jars")
     if not missing:
         return Found(OK, "jars", "Spark has them, or finds them in its Ivy folder")
     return Found(
@@ -99,14 +121,20 @@ def _jars(conf: Path) -> Found:
     )
 
 
-def _memory(conf: Path) -> Found:
+def _memory(settings: Mapping[str, str]) -> Found:
     """Compare the memory of this machine, or of its container, with what Spark may take."""
-    there, wanted = _memory_bytes(), driver_memory(conf)
+    there, wanted = _memory_bytes(), _size(settings.get("spark.driver.memory", ""))
     text = f"{there / (1 << 30):.1f} GiB" + (f", spark.driver.memory is {wanted / (1 << 30):g} GiB" if wanted else "")
     if wanted is None or there > wanted:
         return Found(OK, "memory", text)
-    hint = 'lower it, which is enough for small logs: PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" kip848 ...'
-    return Found(NOTE, "memory", text, hint)
+    hint = 'lower it, which is enough for small logs: {}="--driver-memory 1g pyspark-shell" kip848 ...'
+    return Found(NOTE, "memory", text, hint.format(SUBMIT_ARGS))
+
+
+def _size(text: str) -> int | None:
+    """Return the bytes of a size such as `4g`, as Java's option `-Xmx` takes it; None if it is not one."""
+    found = re.fullmatch(r"(\d+)([kmgt]?)b?", text, re.IGNORECASE)
+    return None if found is None else int(found[1]) << _SHIFTS[found[2].lower()]
 
 
 def _memory_bytes() -> int:

@@ -27,8 +27,8 @@ from pyspark.sql.utils import is_remote
 from kip848_records import spark_logs
 from kip848_records.interrupts import deferred_interrupts
 from kip848_records.java import check_java
-from kip848_records.paths import with_package
 from kip848_records.setup_errors import SetupError
+from kip848_records.spark_conf import SUBMIT_ARGS, conf_dir, default_settings, spark_conf_dir
 from kip848_records.spark_jars import delta_jar
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 # Variables that spark-submit and Spark Connect set: a session is there to be used.
 _OFFERS = {"PYSPARK_GATEWAY_PORT", "SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"}
 # Variables by which a user configures a session that this process starts.
-_SETTINGS = {"PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR"}
+_SETTINGS = {SUBMIT_ARGS, "SPARK_CONF_DIR"}
 _SMALL_BYTES = 16 << 20
 
 
@@ -73,11 +73,6 @@ def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSes
         spark = builder.getOrCreate()
     _check_settings(spark)
     return spark
-
-
-def conf_dir() -> Path:
-    """Return the folder of spark-defaults.conf: in the wheel, or beside a source checkout."""
-    return with_package("conf", "conf")
 
 
 def _check_settings(spark: SparkSession) -> None:
@@ -131,7 +126,7 @@ def _small_input() -> dict[str, str]:
 def _start_spark(app_name: str, settings: Mapping[str, str]) -> None:
     """Start a JVM and its context, which the session builder then finds."""
     check_java()
-    os.environ.setdefault("SPARK_CONF_DIR", str(conf_dir()))
+    os.environ["SPARK_CONF_DIR"] = str(spark_conf_dir())
     _check_versions()
     spark_logs.remove_ended()
     log, handle = spark_logs.create()
@@ -164,7 +159,7 @@ def _why_not_started(log: Path) -> SetupError:
 
 def _check_versions() -> None:
     """Compare what is installed with the jars that spark-defaults.conf names."""
-    jar = delta_jar(Path(os.environ["SPARK_CONF_DIR"]))
+    jar = delta_jar(default_settings())
     if jar is None:  # the user's own configuration folder, with jars of its own
         return
     if not pyspark.__version__.startswith(f"{jar.spark_line}.") or _installed_delta() != jar.delta:

@@ -54,6 +54,11 @@ class SetupError(Kip848Error):
         return cls(f"{found} does not match {coordinate}", f"pip install {install}")
 
     @classmethod
+    def settings_unreadable(cls, where: str, reason: str | None) -> Self:
+        """Spark's settings, in a file or a variable, cannot be read."""
+        return cls(f"Spark's settings in {where} cannot be read: {reason}", "correct them, or remove them")
+
+    @classmethod
     def other_spark_home(cls, home: str, pyspark: str) -> Self:
         """SPARK_HOME names another Spark than the one of the installed pyspark."""
         return cls(

@@ -1,10 +1,16 @@
-"""The jars that Spark needs besides its own: `spark.jars.packages` of a configuration folder, and where they are."""
+"""The jars that Spark needs besides its own: those of the setting `spark.jars.packages`, and where they are."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PACKAGES: Final = "spark.jars.packages"
+_PARTS: Final = 3
 
 
 class DeltaJar(NamedTuple):
@@ -20,38 +26,29 @@ class DeltaJar(NamedTuple):
         return f"pyspark=={self.spark_line}.*", f"delta-spark=={self.delta}"
 
 
-def delta_jar(conf: Path) -> DeltaJar | None:
-    """Return the jar that a configuration folder names; None if it names none.
+def delta_jar(settings: Mapping[str, str]) -> DeltaJar | None:
+    """Return the jar that Spark's settings name; None if they name none.
 
     Its coordinate has both versions: ``io.delta:delta-spark_<Spark>_<Scala>:<Delta>``.
     """
-    found = re.search(r"io\.delta:delta-spark_(\d+\.\d+)_[\d.]+:([\w.]+)", _settings(conf))
+    found = re.search(r"io\.delta:delta-spark_(\d+\.\d+)_[\d.]+:([\w.]+)", settings.get(_PACKAGES, ""))
     return None if found is None else DeltaJar(found[0], *found.groups())
 
 
-def missing_jars(conf: Path, home: Path) -> list[str]:
+def missing_jars(settings: Mapping[str, str], home: Path) -> list[str]:
     """Return the coordinates in `spark.jars.packages` whose jars are not in Ivy's folder, where Spark puts them.
 
-    That folder is `spark.jars.ivy`; by default it begins with ``.ivy2`` in the user's `home`.
+    That folder is `spark.jars.ivy`; by default it begins with ``.ivy2`` in the user's `home`. A coordinate that has not
+    three parts is skipped: Spark refuses it with a message of its own.
     """
-    settings = _settings(conf)
-    packages = re.search(r"^spark\.jars\.packages\s+(\S+)", settings, re.MULTILINE)
-    ivy = re.search(r"^spark\.jars\.ivy\s+(\S+)", settings, re.MULTILINE)
-    folders = [Path(ivy[1])] if ivy else [*home.glob(".ivy2*")]
+    ivy = settings.get("spark.jars.ivy")
+    folders = [Path(ivy)] if ivy else [*home.glob(".ivy2*")]
     missing = []
-    for coordinate in packages[1].split(",") if packages else ():
-        organisation, name, version = coordinate.split(":")
+    for coordinate in re.split(r",\s*", settings.get(_PACKAGES, "")):
+        parts = coordinate.strip().split(":")
+        if len(parts) != _PARTS:
+            continue
+        organisation, name, version = parts
         if not any((folder / "jars" / f"{organisation}_{name}-{version}.jar").is_file() for folder in folders):
-            missing.append(coordinate)
+            missing.append(":".join(parts))
     return missing
-
-
-def driver_memory(conf: Path) -> int | None:
-    """Return `spark.driver.memory` in bytes; None if it is not set."""
-    found = re.search(r"^spark\.driver\.memory\s+(\d+)([kmgt])b?\s*$", _settings(conf), re.MULTILINE | re.IGNORECASE)
-    return None if found is None else int(found[1]) << {"k": 10, "m": 20, "g": 30, "t": 40}[found[2].lower()]
-
-
-def _settings(conf: Path) -> str:
-    file = conf / "spark-defaults.conf"
-    return file.read_text(encoding="utf-8") if file.is_file() else ""

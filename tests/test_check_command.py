@@ -5,11 +5,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from kip848_records.cli import main
+from kip848_records.cli.output import check_file
+from kip848_records.errors import InputError
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.tables.registry import DEFAULT
 from tests import made_tables
@@ -17,6 +20,7 @@ from tests.audits import CLUSTERS
 
 ROOT = Path(__file__).parent.parent
 DEMO = str(ROOT / "conf" / "audit-demo.toml")
+_NOBODY = 65534
 _STUCK = "AO+GgHMxReaKGwL+kgwOyw"
 
 
@@ -162,6 +166,8 @@ class TestWithoutSpark:
 import sys
 from kip848_records import check
 from kip848_records.cli import main
+from kip848_records.cli.output import check_file
+from kip848_records.errors import InputError
 from kip848_records.queries import engines
 from tests.report import verdicts
 engines.open_tables = check.check = lambda *_, **__: verdicts.{verdict}
@@ -172,3 +178,85 @@ sys.exit(main(["check", {str(tables)!r}]))
         done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, stdout=writer, stderr=-1, check=False)
         os.close(writer)
         assert (done.returncode, b"Traceback" in done.stderr) == (code, False), done.stderr
+
+
+class TestFilesThatCannotBeWritten:
+    @pytest.fixture
+    def folder(self):
+        """A folder of a user without rights, as whom the test runs: root may write everything."""
+        if os.getuid() != 0:
+            with tempfile.TemporaryDirectory() as name:
+                yield Path(name)
+            return
+        with tempfile.TemporaryDirectory() as name:
+            os.chown(name, _NOBODY, -1)
+            os.setresuid(_NOBODY, _NOBODY, 0)
+            try:
+                yield Path(name)
+            finally:
+                os.setresuid(0, 0, 0)
+
+    def test_a_folder_without_permission(self, kip848_check, folder):
+        folder.chmod(0o555)
+        try:
+            for option, file in (("--json", folder / "x.json"), ("--openmetrics", folder / "x.prom")):
+                code, out, err = kip848_check("out", option, file)
+                assert (code, out) == (2, "")
+                assert err[0] == f"error: results cannot be written to {file}: no permission to write to {folder}"
+        finally:
+            folder.chmod(0o755)
+
+    def test_a_file_without_permission(self, kip848_check, folder):
+        file = folder / "x.json"
+        file.touch(0o444)
+        code, out, err = kip848_check("out", "--json", file)
+        assert (code, out) == (2, "")
+        assert err[0] == f"error: results cannot be written to {file}: no permission to write to it"
+
+    def test_metrics_replace_a_file_so_only_the_folder_counts(self, folder):
+        file = folder / "x.prom"
+        file.touch(0o444)
+        check_file(file, is_replaced=True)
+        folder.chmod(0o555)
+        file.chmod(0o644)
+        check_file(file)
+        with pytest.raises(InputError, match=f"no permission to write to {folder}"):
+            check_file(file, is_replaced=True)
+        folder.chmod(0o755)
+
+    def test_a_folder_that_may_not_be_looked_into(self, folder):
+        (folder / "a").mkdir()
+        (folder / "a" / "b").mkdir()
+        (folder / "a").chmod(0)
+        with pytest.raises(InputError, match="there is no folder"):
+            check_file(folder / "a" / "b" / "x.json")
+        (folder / "a").chmod(0o755)
+
+    @pytest.mark.parametrize("stuck", [True, False])
+    @pytest.mark.parametrize("line", [False, True])
+    def test_at_the_end_the_verdict_is_printed_and_the_other_files_are_written(
+        self, kip848_check, tmp_path, stuck, line
+    ):
+        """A folder is full, or vanishes, while the check runs: here /dev/full is the file."""
+        tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
+        states = [{"group_id": "g", "group_type": "consumer", "has_full_history": True, "state": "Reconciling"}]
+        captured = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+        states[0] |= {"since": captured - timedelta(hours=5), "members": 1, "converged_members": 0}
+        made_tables.write(
+            tmp_path / "out",
+            "c",
+            audit_runs=[{"run": 1, "dialect": "kafka", "captured_at": captured}],
+            **tables | {"group_state": states if stuck else []},
+        )
+        verdict = kip848_check(tmp_path / "out")
+        other = tmp_path / "x.md"
+        options = ["--json-line"] * line
+        code, out, err = kip848_check(tmp_path / "out", "--json", "/dev/full", "--markdown", other, *options)
+        assert verdict[0] == int(stuck)
+        assert (code, len(err)) == (1, 2)
+        assert err[0] == "error: results cannot be written to /dev/full: No space left on device"
+        assert other.read_text().startswith("#")
+        if line:
+            assert json.loads(out)["exit_code"] == 1
+        else:
+            assert out == verdict[1]

@@ -24,6 +24,21 @@ def opened(tmp_path, monkeypatch):
     return noted
 
 
+@pytest.mark.parametrize("out", ["s3://bucket/demo", "abfss:demo"])
+def test_another_file_system_is_refused_before_the_audit(capsys, monkeypatch, out):
+    monkeypatch.setattr(demo, "_command", lambda *_: pytest.fail("the audit began"))
+    assert main(["demo", "--out", out]) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error == f"error: --out {out} is on another file system"
+    assert hint.startswith("hint: pass a folder of this machine")
+
+
+def test_a_folder_may_be_a_uri(opened, capsys, tmp_path):
+    assert main(["demo", "--out", f"file://{tmp_path}", "--no-browser"]) == 0
+    assert capsys.readouterr().out == f"Open   file://{tmp_path}/report.html\n"
+    assert not opened.exists()
+
+
 @pytest.mark.parametrize("display", demo._DISPLAYS)
 def test_the_page_is_opened_if_there_is_a_display(opened, capsys, monkeypatch, tmp_path, display):
     monkeypatch.setenv(display, ":0")

@@ -8,8 +8,10 @@ from resource import RUSAGE_CHILDREN, getrusage
 
 import pytest
 
-from kip848_records import doctor, spark_jars
+from kip848_records import doctor
 from kip848_records.cli import main
+from kip848_records.spark_conf import default_settings
+from kip848_records.spark_jars import missing_jars
 
 ROOT = Path(__file__).parent.parent
 
@@ -19,11 +21,12 @@ def said(capsys, monkeypatch, tmp_path):
     """Run the command with a home whose Ivy folder has all jars; the exit code, and the findings by subject."""
     home = tmp_path / "home"
     (home / ".ivy2.5.2" / "jars").mkdir(parents=True)
-    for coordinate in spark_jars.missing_jars(ROOT / "conf", tmp_path):
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    for coordinate in missing_jars(default_settings(), tmp_path):
         organisation, name, version = coordinate.split(":")
         (home / ".ivy2.5.2" / "jars" / f"{organisation}_{name}-{version}.jar").touch()
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
 
     def run(*arguments):
         code = main(["doctor", *map(str, arguments)])
@@ -66,6 +69,67 @@ def test_jars_that_the_first_audit_fetches_are_a_note(said, monkeypatch, tmp_pat
     assert "docs/install.md" in hint
 
 
+@pytest.mark.parametrize(
+    ("packages", "missing"),
+    [
+        ("a.b:c:1,  d:e:2", "a.b:c:1, d:e:2"),
+        ("a.b:c:1,", "a.b:c:1"),
+        ("a.b:c:1,d:e,f:g:3", "a.b:c:1, f:g:3"),
+        ("a.b:c:1 ", "a.b:c:1"),
+    ],
+)
+def test_jars_as_spark_reads_them(said, monkeypatch, tmp_path, packages, missing):
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    for separator in (" ", "=", "\t", " = "):
+        (tmp_path / "spark-defaults.conf").write_text(f"spark.jars.packages{separator}{packages}\n")
+        code, found = said()
+        assert (code, found["jars"][:2]) == (0, ("note", f"{missing}: not in Ivy's folder yet"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("--jars /a.jar", "those of the setting spark.jars"),
+        ("--conf spark.jars=/a.jar", "those of the setting spark.jars"),
+        ("--conf spark.jars.packages=", "Spark has them, or finds them in its Ivy folder"),
+    ],
+)
+def test_jars_of_the_command_line(said, monkeypatch, tmp_path, arguments, text):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{arguments} pyspark-shell")
+    code, found = said()
+    assert (code, found["jars"]) == (0, ("ok", text, None))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"spark.app.name \xff\n", "'utf-8' codec can't decode byte 0xff"),
+        (b"spark.app.name \\u12\n", "\\u is not followed by four hexadecimal digits"),
+    ],
+)
+def test_settings_that_cannot_be_read(said, monkeypatch, tmp_path, content, reason):
+    (tmp_path / "spark-defaults.conf").write_bytes(content)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    code, found = said()
+    status, text, _ = found["settings"]
+    assert (code, status) == (1, "lacking")
+    assert reason in text
+
+
+def test_a_quote_that_is_not_closed(said, monkeypatch):
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf 'spark.a=b pyspark-shell")
+    code, found = said()
+    assert (code, found["settings"][0]) == (1, "lacking")
+    assert found["settings"][1] == "Spark's settings in PYSPARK_SUBMIT_ARGS cannot be read: No closing quotation"
+
+
+def test_a_reader_that_is_not_installed(said, monkeypatch):
+    monkeypatch.setattr(doctor, "_READERS", ("duckdb", "not-there"))
+    code, found = said()
+    assert (code, found["readers"]) == (1, ("lacking", "not-there: not installed", "pip install not-there"))
+
+
 def test_versions_that_do_not_match(said, monkeypatch, tmp_path):
     (tmp_path / "spark-defaults.conf").write_text("spark.jars.packages io.delta:delta-spark_3.5_2.12:3.3.0\n")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
@@ -82,6 +146,35 @@ def test_less_memory_than_spark_may_take(said, monkeypatch, tmp_path, limit, sta
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     code, found = said()
     assert (code, found["memory"][0]) == (0, status)
+
+
+@pytest.mark.parametrize(
+    "setting", ["spark.driver.memory=9999g", "spark.driver.memory\t9999G", "spark.driver.memory 9999gb "]
+)
+def test_memory_as_spark_reads_it(said, monkeypatch, tmp_path, setting):
+    (tmp_path / "spark-defaults.conf").write_text(f"{setting}\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert said()[1]["memory"][0] == "note"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--driver-memory 512m",
+        "--driver-memory=512m",
+        "--conf spark.driver.memory=512m",
+        "-c spark.driver.memory=512m",
+        "--conf 'spark.driver.memory = 512m'",
+    ],
+)
+def test_the_hint_about_memory_helps(said, monkeypatch, tmp_path, arguments):
+    (tmp_path / "spark-defaults.conf").write_text("spark.driver.memory 9999g\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert 'PYSPARK_SUBMIT_ARGS="--driver-memory 1g pyspark-shell" kip848 ...' in said()[1]["memory"][2]
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{arguments} pyspark-shell")
+    status, text, hint = said()[1]["memory"]
+    assert (status, hint) == ("ok", None)
+    assert text.endswith("spark.driver.memory is 0.5 GiB")
 
 
 def test_a_container_s_limit_counts(monkeypatch, tmp_path):

@@ -10,7 +10,7 @@ import pyspark
 import pytest
 from pyspark.sql import functions as F
 
-from kip848_records import paths, session
+from kip848_records import paths, session, spark_conf
 from kip848_records.setup_errors import SetupError
 
 _ROOT = Path(__file__).parents[1]
@@ -85,10 +85,21 @@ def test_databricks_brings_delta_in_its_own_way(monkeypatch):
 
 
 def test_settings_come_with_the_package_or_from_the_checkout(tmp_path, monkeypatch):
-    assert session.conf_dir() == _ROOT / "conf"
+    assert spark_conf.conf_dir() == _ROOT / "conf"
     (tmp_path / "conf").mkdir()
     monkeypatch.setattr(paths, "_PACKAGE", tmp_path)
-    assert session.conf_dir() == tmp_path / "conf"
+    assert spark_conf.conf_dir() == tmp_path / "conf"
+
+
+@pytest.mark.parametrize("variable", [None, ""])
+def test_the_configuration_folder_is_ours_unless_the_user_has_one(tmp_path, monkeypatch, variable):
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert spark_conf.spark_conf_dir() == tmp_path
+    if variable is None:
+        monkeypatch.delenv("SPARK_CONF_DIR")
+    else:
+        monkeypatch.setenv("SPARK_CONF_DIR", variable)
+    assert spark_conf.spark_conf_dir() == _ROOT / "conf"
 
 
 class TestVersions:

@@ -140,7 +140,7 @@ def test_with_what_it_depends_on_the_command_runs_from_the_wheel(with_all):
     done = run(with_all / "kip848", "--help")
     assert done.returncode == 0, done.stderr
     assert "audit" in done.stdout
-    where = "from kip848_records.session import conf_dir; print(conf_dir())"
+    where = "from kip848_records.spark_conf import conf_dir; print(conf_dir())"
     (site,) = with_all.parent.glob("lib/python*/site-packages")
     assert run(with_all / "python", "-c", where).stdout.strip() == str(site / "kip848_records" / "conf")
 

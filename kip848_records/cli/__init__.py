@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records import __version__
 from kip848_records.cli.arguments import Parser
-from kip848_records.cli.output import until_nobody_reads
+from kip848_records.cli.output import print_error, until_nobody_reads
 from kip848_records.errors import Kip848Error, UnexpectedError
 from kip848_records.interrupts import raise_interrupts
 from kip848_records.setup_errors import SetupError
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.debug:
             traceback.print_exc()
         failure = _failure(error)
-        print(f"error: {failure.message}\nhint: {failure.hint}", file=sys.stderr)
+        print_error(failure)
         return failure.exit_code
     return code
 

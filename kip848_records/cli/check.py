@@ -6,7 +6,6 @@ import re
 import sys
 from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -25,9 +24,9 @@ from kip848_records.cli.arguments import (
     given_path,
     place,
 )
-from kip848_records.cli.output import check_file, print_parts, write_file
+from kip848_records.cli.output import print_error, print_parts
 from kip848_records.cli.progress import shown_progress
-from kip848_records.errors import InputError
+from kip848_records.cli.result_files import FORMATS, METRICS, add_forms, add_metrics, checked_files, write_files
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.errors import TablesError
@@ -35,7 +34,7 @@ from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -47,21 +46,12 @@ if TYPE_CHECKING:
     from kip848_records.report.webhook import Webhook
 
 _FAILED = 1
-_FORMS = {
-    "junit": "JUnit XML",
-    "sarif": "SARIF 2.1.0",
-    "json": "JSON",
-    "markdown": "Markdown, as GitHub shows it",
-}
-_METRICS = "openmetrics"
-_COLLECTED = ".prom"
-_FILES = (*_FORMS, _METRICS)
-_OF_KEPT_TABLES = (_METRICS, "webhook")
+_OF_KEPT_TABLES = (METRICS, "webhook")
 _EXIT_CODES = """\
 exit codes:
   0    no expectation failed; warnings and unknown results do not fail
   1    an expectation failed, more results are unknown than --max-unknown allows,
-       or the check ended with an error
+       a file of results cannot be written, or the check ended with an error
   2    bad arguments or input: nothing was checked
   130  interrupted
 A webhook that fails never changes the exit code.
@@ -92,17 +82,11 @@ def add(commands: Commands) -> None:
         help="exit code 1 if more than N results, or more than P percent of all, are unknown",
     )
     add_engine(command)
-    for name, what in _FORMS.items():
-        command.add_argument(f"--{name}", type=given_path, metavar="FILE", help=f"write the results to FILE as {what}")
+    add_forms(command)
     command.add_argument(
         "--json-line", action="store_true", help="print the counts as one line of JSON instead, for log shippers"
     )
-    command.add_argument(
-        f"--{_METRICS}",
-        type=given_path,
-        metavar="FILE",
-        help="write metrics to FILE, named *.prom, for the textfile collector of Prometheus' node exporter",
-    )
+    add_metrics(command)
     command.add_argument(
         "--webhook",
         action="append",
@@ -116,7 +100,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: Namespace) -> int:
-    files = _files(arguments)
+    files = checked_files(arguments)
     _check(arguments)
     webhooks = _webhooks(arguments)
     from kip848_records.check import check
@@ -128,15 +112,13 @@ def _run(arguments: Namespace) -> int:
     with shown_progress(arguments) as progress, _tables(arguments, progress) as (tables, cluster):
         progress.phase("evaluating expectations")
         verdict = check(tables, settings, expectations=expectations, cluster=cluster)
-        if _METRICS in files:
-            from kip848_records.report.metrics import write_metrics
-
-            write_metrics(files.pop(_METRICS), tables, verdict)
+        unwritten = write_files(files, tables, verdict)  # before the verdict is printed with the exit code
         message = _news(tables, verdict) if webhooks else None
-    code = _FAILED if verdict.failed or _has_too_many_unknown(verdict, arguments.max_unknown) else 0
+    has_failed = verdict.failed or _has_too_many_unknown(verdict, arguments.max_unknown)
+    code = _FAILED if has_failed or unwritten else 0
     print_parts([Text(check_line(verdict, code))] if arguments.json_line else check_terminal(verdict))
-    for name, path in files.items():
-        write_file(path, _form(name)(verdict))
+    for error in unwritten:
+        print_error(error)
     if message is not None:
         _send(message, webhooks)
     return code
@@ -211,32 +193,7 @@ def _is_of_tables(arguments: Namespace) -> bool:
 
 
 def _outputs(arguments: Namespace) -> dict[str, str | None]:
-    return {f"--{name}": getattr(arguments, name) for name in ("out", *_FILES)}
-
-
-def _form(name: str) -> Callable[[Verdict], str]:
-    """Return the function that writes the results in a format."""
-    from kip848_records.report.check_json import check_json
-    from kip848_records.report.junit import junit
-    from kip848_records.report.markdown import markdown
-    from kip848_records.report.sarif import sarif
-
-    return {"junit": junit, "sarif": sarif, "json": check_json, "markdown": markdown}[name]
-
-
-def _files(arguments: Namespace) -> dict[str, Path]:
-    """Return the files to write by format; raises InputError for a file that cannot be written, before any work."""
-    files: dict[str, Path] = {}
-    for name in _FILES:
-        if (text := getattr(arguments, name)) is not None:
-            path = Path(text)
-            if name == _METRICS and path.suffix != _COLLECTED:
-                raise InputError(f"--{name} {text} does not end in {_COLLECTED}", "the collector reads no other files")
-            if path in files.values():
-                raise InputError.no_file(text, "two kinds of results name the same file")
-            check_file(path)
-            files[name] = path
-    return files
+    return {f"--{name}": getattr(arguments, name) for name in ("out", *FORMATS)}
 
 
 @contextmanager

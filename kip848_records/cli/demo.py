@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kip848_records.cli import audit, report
 from kip848_records.cli.arguments import Parser, add_debug, add_quiet, given_path
-from kip848_records.paths import with_package
+from kip848_records.errors import InputError
+from kip848_records.paths import path_on_this_machine, with_package
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -44,7 +44,13 @@ def add(commands: Commands) -> None:
 
 def _run(arguments: Namespace) -> int:
     capture = with_package("capture", "tests/captures/kafka-4.3.1")
-    page = Path(arguments.out, "report.html")
+    folder = path_on_this_machine(arguments.out)
+    if folder is None:  # known now, not after the audit
+        raise InputError(
+            f"--out {arguments.out} is on another file system",
+            "pass a folder of this machine: the page is written there",
+        )
+    page = folder / "report.html"
     limits = with_package("conf", "conf") / "audit-demo.toml"  # those for production fit no log of a few minutes
     quiet = ["--quiet"] if arguments.quiet else []
     source = [str(capture / "segments"), "--topics", str(capture / "topics.json")]

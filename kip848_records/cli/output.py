@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from kip848_records.errors import Kip848Error
+
 # Ids are never truncated or folded: a terminal may wrap a line, but a file keeps it whole.
 _WIDE = 100_000
 
@@ -37,6 +39,11 @@ def print_note(text: str) -> None:
     print(f"note: {printable(text)}", file=sys.stderr)
 
 
+def print_error(error: Kip848Error) -> None:
+    """Print an error and its hint to stderr."""
+    print(f"error: {error.message}\nhint: {error.hint}", file=sys.stderr)
+
+
 @contextmanager
 def until_nobody_reads() -> Iterator[None]:
     """End the block without an error when the reader of stdout closes it, as `head` does."""
@@ -47,10 +54,23 @@ def until_nobody_reads() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def check_file(path: Path) -> None:
-    """Raise InputError if a file cannot be written; commands call this before any work."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError.no_file(str(path), "it is a folder" if path.is_dir() else f"there is no folder {path.parent}")
+def check_file(path: Path, *, is_replaced: bool = False) -> None:
+    """Raise InputError if a file cannot be written; commands call this before any work.
+
+    A file that `is_replaced` is written beside the old one first, which takes the right to write to the folder.
+    """
+    reason = None
+    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises an error below a folder without permission
+        reason = "it is a folder"
+    elif not os.path.isdir(path.parent):  # noqa: PTH112
+        reason = f"there is no folder {path.parent}"
+    elif is_replaced or not os.path.exists(path):  # noqa: PTH110
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            reason = f"no permission to write to {path.parent}"
+    elif not os.access(path, os.W_OK):
+        reason = "no permission to write to it"
+    if reason is not None:
+        raise InputError.no_file(str(path), reason)
 
 
 def write_file(path: Path, text: str) -> None:

@@ -1,6 +1,7 @@
 """Sends a message to a webhook or a chat, by Apprise, which knows their protocols.
 
-A URL often is a secret as a whole, so no text of this module has more of it than its scheme.
+A URL often is a secret as a whole, so no text of this module has more of it than its scheme. Apprise's own warnings
+contain parts of it, such as the host, so a reason is one of a few fixed texts.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from kip848_records.report.news import News
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://.")
-_SHORTEST_SECRET: Final = 4
+_STATUS: Final = re.compile(r"\berror=([1-5][0-9]{2})\.?$")
+_UNREACHABLE: Final = "connection error"
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,10 @@ class Webhook:
     """Where to send messages. `scheme` is that of its URL, such as `slack`."""
 
     scheme: str
-    _service: Any
-    _secrets: tuple[str, ...]
+    _service: Any = field(repr=False)
 
     def send(self, message: News) -> str | None:
-        """Send a message; return None, or the reason why it was not delivered, without any part of the URL.
+        """Send a message; return None, or the reason why it was not delivered, which contains no part of the URL.
 
         The service is asked once, and has a few seconds to answer.
         """
@@ -42,14 +43,8 @@ class Webhook:
             try:
                 is_sent = self._service.notify(body=message.text, title=message.title, body_format="text")
             except Exception as error:  # noqa: BLE001 - whatever a service raises, the verdict of a check stands
-                is_sent = False
-                warnings.append(type(error).__name__)
-        return None if is_sent else self._masked(warnings[-1] if warnings else "the service refused it")
-
-    def _masked(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
+                return f"Apprise failed with {type(error).__name__}"
+        return None if is_sent else _reason(warnings[-1] if warnings else "")
 
 
 def open_webhook(url: str) -> Webhook:
@@ -71,19 +66,33 @@ def open_webhook(url: str) -> Webhook:
     with _warnings():
         service = Apprise.instantiate(whole)  # it knows the addresses of some services, such as Slack
         if service is None and scheme[1].lower() in {"http", "https"}:
-            service = Apprise.instantiate(_json_url(whole))
+            plain = _json_url(whole)
+            service = None if plain is None else Apprise.instantiate(plain)
     if service is None:
         raise InputError(
             f"--webhook {scheme[1]}://... is not a URL that Apprise knows",
             "check its parts; Apprise's documentation lists the URLs of all services",
         )
-    parts = {part for part in re.split(r"[/?&=@:]+", whole.partition("://")[2]) if len(part) >= _SHORTEST_SECRET}
-    return Webhook(scheme[1].lower(), service, tuple(sorted(parts, key=len, reverse=True)))
+    return Webhook(scheme[1].lower(), service)
 
 
-def _json_url(url: str) -> str:
-    """Return Apprise's form of a plain URL, to which it posts JSON; a `-` marks a parameter that it passes on."""
-    parts = urlsplit(url)
+def _reason(warning: str) -> str:
+    """Return what a warning of Apprise means, in words of our own."""
+    status = _STATUS.search(warning)
+    if status is not None:
+        return f"the service answered with status {status[1]}"
+    return "the service cannot be reached" if _UNREACHABLE in warning.lower() else "the service refused it"
+
+
+def _json_url(url: str) -> str | None:
+    """Return Apprise's form of a plain URL, to which it posts JSON; a `-` marks a parameter that it passes on.
+
+    None if the URL is not valid.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # its text contains a part of the URL
+        return None
     parameters = [(f"-{name}", value) for name, value in parse_qsl(parts.query, keep_blank_values=True)]
     scheme = "jsons" if parts.scheme.lower() == "https" else "json"
     return urlunsplit((scheme, parts.netloc, parts.path, urlencode(parameters, quote_via=quote), ""))

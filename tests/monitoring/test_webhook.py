@@ -1,6 +1,7 @@
 """`kip848 check --webhook`: a real HTTP server gets what is new; a failure is one line, and changes nothing."""
 
 import json
+import logging
 import sys
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
@@ -11,12 +12,14 @@ import pytest
 
 from kip848_records.cli import main
 from kip848_records.expectations import EXPECTATIONS
+from kip848_records.report.news import News
 from kip848_records.report.webhook import open_webhook
 from kip848_records.tables.registry import DEFAULT
 from tests import made_tables
 
 CAPTURED = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 SECRET = "s3cret-token"  # noqa: S105 - of no one
+NEWS = News("a title", "a text")
 OTHERS = [each.name for each in EXPECTATIONS if each.name != "group_stable"]
 
 
@@ -196,9 +199,41 @@ def test_nobody_listens_and_the_next_webhook_is_asked_all_the_same(checked, serv
     assert "127.0.0.1" not in err
 
 
+class TestReasons:
+    """A reason has no text of Apprise: it may contain a part of the URL, decoded and however short."""
+
+    def test_a_status(self):
+        with serving(503) as refusing:
+            assert open_webhook(f"{refusing.url}/x").send(NEWS) == "the service answered with status 503"
+
+    def test_a_host_that_does_not_answer(self):
+        with serving() as gone:
+            pass
+        assert open_webhook(f"{gone.url}/x").send(NEWS) == "the service cannot be reached"
+
+    @pytest.mark.parametrize("text", ["no topic abc", "abc: error=abc", "error=200 abc", ""])
+    def test_a_warning_that_is_not_known(self, monkeypatch, server, text):
+        webhook = open_webhook(f"{server.url}/abc")
+        monkeypatch.setattr(webhook._service, "notify", lambda **_: logging.getLogger("apprise").warning(text))
+        assert webhook.send(NEWS) == "the service refused it"
+
+    def test_an_error_of_a_service(self, monkeypatch, server):
+        def fail(**_):
+            raise ValueError(SECRET)
+
+        webhook = open_webhook(server.url)
+        monkeypatch.setattr(webhook._service, "notify", fail)
+        assert webhook.send(NEWS) == "Apprise failed with ValueError"
+
+    def test_it_is_not_shown(self):
+        assert repr(open_webhook(f"https://u:{SECRET}@x/{SECRET}")) == "Webhook(scheme='https')"
+
+
 @pytest.mark.parametrize(
     ("url", "error"),
     [
+        (f"https://[host/{SECRET}", "--webhook https://... is not a URL that Apprise knows"),
+        (f"https://user:{SECRET}℀@host/x", "--webhook https://... is not a URL that Apprise knows"),
         ("hooks.example.com/x", "--webhook is not a URL"),
         (f"nowhere://{SECRET}", "--webhook nowhere://... is not a URL that Apprise knows"),
         (f"slack://{SECRET}", "--webhook slack://... is not a URL that Apprise knows"),
