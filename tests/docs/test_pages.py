@@ -109,3 +109,27 @@ def test_links_of_the_site_lead_somewhere_and_load_nothing_from_elsewhere(site):
         for link in re.findall(r' href="([^"#:]*)#([^"]+)"', text):
             target = (page.parent / link[0]).resolve() if link[0] else page
             assert f'id="{link[1]}"' in target.read_text(encoding="utf-8"), (page.name, link)
+
+
+@pytest.mark.parametrize("home", [".", "home"])
+def test_what_a_machine_without_a_network_gets_is_unpacked_where_it_belongs(tmp_path, home):
+    """Also if it is unpacked in the home folder, and if an older folder of jars is there."""
+    blocks = [each.text for each in examples(DOCS / "install.md") if "kip848-offline.tgz" in each.text]
+    pack, unpack = ("\n".join(re.findall(r"^(?:tar|mv) .*", block, re.MULTILINE)) for block in blocks)
+    for jar in ("from/home/.ivy2.5.2/jars/new.jar", f"to/{home}/.ivy2.5.2/jars/old.jar", "from/packages/a.whl"):
+        (tmp_path / jar).parent.mkdir(parents=True)
+        (tmp_path / jar).touch()
+    subprocess.run(["bash", "-ec", pack], cwd=tmp_path / "from", env={"HOME": str(tmp_path / "from/home")}, check=True)
+    shutil.copy(tmp_path / "from" / "kip848-offline.tgz", tmp_path / "to")
+    subprocess.run(["bash", "-ec", unpack], cwd=tmp_path / "to", env={"HOME": str(tmp_path / "to" / home)}, check=True)
+    jars = tmp_path / "to" / home / ".ivy2.5.2"
+    assert {path.relative_to(jars).as_posix() for path in jars.rglob("*.jar")} == {"jars/new.jar", "jars/old.jar"}
+    assert (tmp_path / "to" / "packages" / "a.whl").is_file()
+
+
+def test_folders_of_a_copy_are_made_before_they_are_filled():
+    for each in examples(DOCS / "tutorial.md"):
+        for folder in re.findall(r"^(?:rsync .* |.*tar xf - -C )(copy/\S+?)/?$", each.text, re.MULTILINE):
+            made = re.search(r"^mkdir -p (.*)$", each.text, re.MULTILINE)
+            assert made, each.text
+            assert folder in made[1].split()
