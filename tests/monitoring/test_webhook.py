@@ -86,7 +86,7 @@ WELL = (state("well", "Stable", ago(5)), [was("well", "Assigning", ago(90), ago(
 def checked(tmp_path, capsys):
     """Write the tables of two audits, an hour apart, and check them; the exit code, stdout and stderr."""
 
-    def run(*groups, webhooks=(), audits=2, line=False, rebalances=()):
+    def run(*groups, webhooks=(), audits=2, more=(), rebalances=()):
         tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
         tables["group_state"] = [row for row, _ in groups]
         tables["group_state_timeline"] = [each for _, timeline in groups for each in timeline]
@@ -97,7 +97,7 @@ def checked(tmp_path, capsys):
             config = "".join(f'[expectations.{each}]\nseverity = "off"\n' for each in OTHERS)
             (tmp_path / "audit.toml").write_text(config)
         options = [text for url in webhooks for text in ("--webhook", url)]
-        options += ["--json-line"] * line
+        options += more
         found = main(["check", str(tmp_path / "out"), "--config", str(tmp_path / "audit.toml"), "--quiet", *options])
         said = capsys.readouterr()
         return found, said.out, said.err
@@ -120,10 +120,17 @@ def test_what_became_stuck_and_what_recovered_is_sent_once(checked, server, tmp_
 
 
 def test_a_log_shipper_reads_one_line(checked, server):
-    code, out, err = checked(NEW, webhooks=[server.url], line=True)
+    code, out, err = checked(NEW, webhooks=[server.url], more=["--json-line"])
     assert (code, err, len(server.got), out.count("\n")) == (1, "", 1, 1)
     found = json.loads(out)
     assert (found["exit_code"], found["fail_expectations"]) == (1, ["group_stable"])
+
+
+def test_a_file_that_cannot_be_written_does_not_keep_the_message_back(checked, server):
+    code, out, err = checked(NEW, webhooks=[server.url], more=["--junit", "/dev/full"])
+    assert (code, len(server.got)) == (1, 1)
+    assert "group_stable" in out
+    assert err.startswith("error: results cannot be written to /dev/full: ")
 
 
 def test_nothing_new_is_no_message_though_the_check_fails(checked, server):
