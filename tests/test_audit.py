@@ -165,6 +165,7 @@ class TestRuns:
     def there(self):
         return sorted(path.name for path in self.out.iterdir())
 
+    @pytest.mark.slow
     def test_running_again_with_a_dump_beside_the_segments_leaves_equal_tables(self, spark, captures):
         """Rows of the Kafka source are a copy of the log like any other, and other clusters are left alone."""
         before, versions = self.tables(), self.versions()
@@ -183,6 +184,7 @@ class TestRuns:
         runs = table_rows(self.out, "audit_runs", CLUSTERS[capture.name])
         assert {row["run"]: row["sources"] for row in runs} == {1: list(sources[:1]), 2: list(sources)}
 
+    @pytest.mark.slow
     def test_a_write_that_fails_is_repaired_by_the_next_run(self, spark, captures, monkeypatch):
         before = self.tables()
         replace_rows = rebuild_module._replace

@@ -14,6 +14,8 @@ from tests.audits import table_rows
 from tests.progress import Watcher
 from tests.protocol.plain_segments import batches_of
 
+pytestmark = pytest.mark.slow
+
 PARTITION = 2
 
 

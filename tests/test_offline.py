@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 # Its own network has nothing but loopback, over which Spark's parts talk to each other.

@@ -67,6 +67,7 @@ def as_rows(records):
     return [{"key": key, "value": value} for key, value in records]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("release", "dialect"), VECTOR_RELEASES.items())
 def test_the_dialect_of_a_release_is_told_from_its_records(spark, release, dialect):
     records = vector_records(release)

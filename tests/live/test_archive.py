@@ -8,6 +8,8 @@ from tests.audits import table_rows
 from tests.live import two_days
 from tests.live.topics import tables
 
+pytestmark = pytest.mark.slow
+
 
 class KilledError(Exception):
     pass

@@ -10,6 +10,8 @@ from kip848_records.sources.read import read_log
 from tests.live.topics import Topic, as_consumed, ends_of, tables
 from tests.simulate.scenario import Scenario
 
+pytestmark = pytest.mark.slow
+
 GROUP_EPOCH = 3
 
 

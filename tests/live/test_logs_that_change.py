@@ -23,6 +23,8 @@ from tests.live import two_days
 from tests.live.topics import DAY_MS, tables
 from tests.progress import Watcher
 
+pytestmark = pytest.mark.slow
+
 CLASSIC = KAFKA.by_type[2][0]
 EMPTY = {"protocolType": "", "generation": 0, "protocol": None, "leader": None, "members": []}
 

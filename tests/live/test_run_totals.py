@@ -10,6 +10,8 @@ from tests.audits import table_rows
 from tests.live import two_days
 from tests.progress import Watcher
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("new_rebalances", "total_rebalances")
 
 

@@ -10,6 +10,8 @@ from tests.docs.pages import block
 from tests.live import two_days
 from tests.live.topics import tables
 
+pytestmark = pytest.mark.slow
+
 CATALOG, SCHEMA = "spark_catalog", "kip848_tables"
 NAMED = ["--catalog", CATALOG, "--schema", SCHEMA]
 
@@ -42,7 +44,6 @@ def test_explain(capsys, log):
     assert of_schema == capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_the_commands_of_the_page(capsys, log, schema, tmp_path):
     written = block("test: schema")
     ours = {"main": CATALOG, "kafka": SCHEMA, "/Volumes/ops/kafka/scratch": str(tmp_path)}

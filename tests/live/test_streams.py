@@ -11,6 +11,8 @@ from tests.broker.clients import commit, make_topic
 from tests.broker.offsets_topic import partition_of
 from tests.progress import Watcher
 
+pytestmark = pytest.mark.slow
+
 
 class KilledError(Exception):
     pass

@@ -1,11 +1,14 @@
 """Tables that an older version of this package wrote."""
 
+import pytest
 from delta.tables import DeltaTable
 
 from kip848_records import __version__
 from tests.audits import table_rows
 from tests.live import two_days
 from tests.live.topics import tables
+
+pytestmark = pytest.mark.slow
 
 OTHER = "it's \\ other"
 OLD = "0.0.9"
