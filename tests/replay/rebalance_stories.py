@@ -707,6 +707,17 @@ STORIES = (
         stays=("0 consumer a joined at 10 (1), right_censored",),
     ),
     Story(
+        "another regular expression is another subscription",
+        """
+        10: 5 a %r, 3 1, 7 a, 6 1, 8 a 1
+        30: 5 a %s, 3 2, 7 a, 6 2, 8 a 2
+        """,
+        causes=(
+            "1 member_joined by a, - moved",
+            "2 subscription_changed by a, 0 moved",
+        ),
+    ),
+    Story(
         "a member without a type 8 is in no state, and one that is silent is behind",
         """
         10: 5 a, 3 1, 7 a, 6 1, 8 a 1
