@@ -16,6 +16,7 @@ else:
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from importlib.resources.abc import Traversable
     from pathlib import Path
 
 SEVERITIES: Final = (ERROR, WARN, OFF)
@@ -68,7 +69,7 @@ class Setting:
     groups: Mapping[str, Setting] = field(default_factory=dict)
 
 
-def read_expectation(path: Path) -> Expectation:
+def read_expectation(path: Path | Traversable) -> Expectation:
     """Read a file. Raises InputError with its path if it cannot be read or its header is wrong."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -85,16 +86,16 @@ def read_expectation(path: Path) -> Expectation:
     text = "\n".join(lines[length:]).strip().rstrip(";")
     if not text:
         raise InputError.bad_expectation(str(path), "there is no SELECT after its header")
-    return Expectation(path.stem, header["sentence"], text, header.get("severity", ERROR), limits, str(path))
+    return Expectation(header["name"], header["sentence"], text, header.get("severity", ERROR), limits, str(path))
 
 
-def _check(path: Path, header: dict[str, Any]) -> None:
-    reason = None
+def _check(path: Path | Traversable, header: dict[str, Any]) -> None:
+    reason, name = None, path.name.removesuffix(".sql")
     if unknown := header.keys() - _KEYS:
         reason = f"its header has no {min(unknown)!r}"
-    elif header.get("name") != path.stem:
+    elif header.get("name") != name:
         reason = f"name in its header is {header.get('name')!r}, not the name of the file"
-    elif not path.stem.isidentifier():
+    elif not name.isidentifier():
         reason = "its name is not a word of letters, digits and underscores"
     elif not isinstance(header.get("sentence"), str):
         reason = "its header has no sentence with the expected condition"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_HALF_UP, Decimal
-from pathlib import Path
+from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.queries.tables import words
@@ -38,7 +38,9 @@ WITH_GROUPS: Final = frozenset(
 """The tables that have the column `group_id` in each audit."""
 
 _SHARED: Final = {
-    path.stem: path.read_text(encoding="utf-8") for path in (Path(__file__).parent / "shared").glob("*.sql")
+    file.name.removesuffix(".sql"): file.read_text(encoding="utf-8")
+    for file in files("kip848_records.expectations").joinpath("shared").iterdir()
+    if file.name.endswith(".sql")
 }
 
 _FUNCTIONS: Final[Mapping[str, Callable[..., str]]] = {
