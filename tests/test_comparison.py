@@ -16,7 +16,7 @@ FIRST = ("observed_ms", "rebalances", "rounds", "partitions_moved", "partitions_
 
 
 def compared(out, found, group_id, kept_since_ms=None, stopped=(), **options):
-    """The rows of a group, as an audit would write them, in the order of its stretches."""
+    """The rows of a group, as an audit would write them, in the order of its periods."""
     for name in SOURCES:
         if name == "consumption_stop":
             made_tables.write(out, "made", consumption_stop=stopped)
@@ -44,16 +44,16 @@ def test_a_group_that_is_upgraded(tmp_path):
 
 
 def test_a_group_that_comes_back_to_the_classic_protocol(tmp_path):
-    """`mig` goes up and down, and the group that was downgraded is another incarnation with its own stretch."""
-    stretches = compared(tmp_path, tables("group-kinds"), "mig")
-    assert [(row.protocol, row.incarnation) for row in stretches] == [("classic", 0), ("consumer", 0), ("classic", 1)]
-    assert [row.rebalances for row in stretches] == [1, 6, 1]
-    assert numbers(stretches[0], *FIRST[1:]) == (1, 2, 3, 3, 108)
-    assert [before.to_at for before in stretches[:2]] == [after.from_at for after in stretches[1:]]
+    """`mig` goes up and down, and the group that was downgraded is another incarnation with its own period."""
+    periods = compared(tmp_path, tables("group-kinds"), "mig")
+    assert [(row.protocol, row.incarnation) for row in periods] == [("classic", 0), ("consumer", 0), ("classic", 1)]
+    assert [row.rebalances for row in periods] == [1, 6, 1]
+    assert numbers(periods[0], *FIRST[1:]) == (1, 2, 3, 3, 108)
+    assert [before.to_at for before in periods[:2]] == [after.from_at for after in periods[1:]]
 
 
 def test_stops_of_consumption_are_those_of_the_rebalances_that_count(tmp_path):
-    """Of the consumer stretch: three stops that are known, and others that are not."""
+    """Of the consumer period: three stops that are known, and others that are not."""
     stop = {"group_id": "g-upgrade", "offsets_partition": 2, "group_type": "consumer", "topic": "t", "kind": "moved"}
     known = {**stop, "rebalance_offset": 2639, "history": "observed", "is_idle": False}
     stopped = [{**known, "offset": nth, "stop_max_ms": ms} for nth, ms in enumerate((1000, 2000, 9000))]
@@ -74,7 +74,7 @@ def test_groups_that_kept_their_protocol_are_in_no_row(tmp_path):
 
 @pytest.mark.parametrize(("later_ms", "rate"), [(0, None), (3_600_000, 3.0)])
 def test_a_rate_needs_ten_minutes(tmp_path, later_ms, rate):
-    """The consumer stretch of 54 s lasts to the capture."""
+    """The consumer period of 54 s lasts to the capture."""
     found = tables("kafka-4.3.1-all-types")
     captured = max(row["ended_at"] or 0 for row in found["rebalance"] if row["group_id"] == "g-upgrade")
     *_, consumer = compared(

@@ -41,7 +41,7 @@ def add_metrics(command: ArgumentParser) -> None:
         f"--{METRICS}",
         type=given_path,
         metavar="FILE",
-        help="write metrics to FILE, named *.prom, for the textfile collector of Prometheus' node exporter",
+        help="write metrics to FILE, named *.prom: the textfile collector of Prometheus' node exporter reads it",
     )
 
 

@@ -31,7 +31,7 @@ def protocol_comparison(
     """Return the cluster's rows of `protocol_comparison`, from the present rows of `SOURCES`.
 
     `ask` answers a query over the newest version of some tables. `kept_since_ms`: retention removed rows that had ended
-    before; a stretch that began before has lost some. `offset_commits`: they were read.
+    before; a period that began before has lost some. `offset_commits`: they were read.
     """
     kept_since = utc(0 if kept_since_ms is None else kept_since_ms)
     found = ask(QUERY, *SOURCES, cluster=cluster, kept_since=kept_since, offset_commits=offset_commits)

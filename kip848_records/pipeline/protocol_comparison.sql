@@ -1,4 +1,4 @@
--- The rows of protocol_comparison. A stretch begins at the last conversion before a row, or before the first one.
+-- The rows of protocol_comparison. A period begins at the last conversion before a row, or before the first one.
 WITH conversions AS (
     SELECT migrations.group_id, migrations.partition, migrations.offset AS converted
     FROM group_migration AS migrations
@@ -16,7 +16,7 @@ intervals AS (
         states.group_id, states.partition, states.group_type, states.incarnation, states.from_offset, states.from_at,
         states.to_at, states.duration_ms, states.history, states.state
 ),
-stretches AS (
+periods AS (
     SELECT
         group_id, partition, group_type, begins, min(incarnation) AS incarnation, min(from_at) AS from_at,
         min(from_offset) AS from_offset,
@@ -74,8 +74,8 @@ stops AS (
     GROUP BY counted.group_id, counted.partition, counted.group_type, counted.begins
 )
 SELECT
-    stretches.group_id, stretches.incarnation, stretches.partition, stretches.group_type AS protocol,
-    stretches.from_at, stretches.from_offset, stretches.to_at, CAST(observed_ms AS bigint) AS observed_ms,
+    periods.group_id, periods.incarnation, periods.partition, periods.group_type AS protocol,
+    periods.from_at, periods.from_offset, periods.to_at, CAST(observed_ms AS bigint) AS observed_ms,
     CAST(coalesce(rebalances, 0) AS int) AS rebalances,
     CAST(CASE WHEN rebalances IS NULL AND NOT is_left_censored THEN 0 ELSE rounds END AS int) AS rounds,
     CASE WHEN NOT is_left_censored AND observed_ms >= 600000
@@ -92,9 +92,9 @@ SELECT
         WHEN is_right_censored THEN 'right_censored'
         ELSE 'observed'
     END AS history
-FROM stretches
-LEFT JOIN totals ON totals.group_id = stretches.group_id AND totals.partition = stretches.partition
-    AND totals.group_type = stretches.group_type AND totals.begins = stretches.begins
-LEFT JOIN stops ON stops.group_id = stretches.group_id AND stops.partition = stretches.partition
-    AND stops.group_type = stretches.group_type AND stops.begins = stretches.begins
-ORDER BY stretches.group_id, stretches.partition, stretches.from_offset
+FROM periods
+LEFT JOIN totals ON totals.group_id = periods.group_id AND totals.partition = periods.partition
+    AND totals.group_type = periods.group_type AND totals.begins = periods.begins
+LEFT JOIN stops ON stops.group_id = periods.group_id AND stops.partition = periods.partition
+    AND stops.group_type = periods.group_type AND stops.begins = periods.begins
+ORDER BY periods.group_id, periods.partition, periods.from_offset

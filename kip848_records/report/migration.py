@@ -23,12 +23,12 @@ _LIMIT: Final = (
 
 
 def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
-    """Yield a table with a row for each stretch of one protocol; nothing for a group that kept its protocol."""
+    """Yield a table with a row for each period of one protocol; nothing for a group that kept its protocol."""
     rows = group.rows("before_and_after") if len(group.rows("protocols")) > 1 else []
     if not rows:
         return
     total = rows[0].total
-    yield Text(f"\nBefore and after{f', the last {len(rows)} of {total:,} stretches' if total > len(rows) else ''}:")
+    yield Text(f"\nBefore and after{f', the last {len(rows)} of {total:,} periods' if total > len(rows) else ''}:")
     cells = [
         (
             row.protocol,
@@ -60,7 +60,7 @@ def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
 
 
 def _counted(row: Row, count: int | None) -> str:
-    """Return a number of what the log shows of a stretch: at least, if compaction removed a part of it."""
+    """Return a number of what the log shows of a period: at least, if compaction removed a part of it."""
     if count is None:
         return "?"
     return f"≥ {count:,}" if row.history in {"left_censored", "censored"} else f"{count:,}"

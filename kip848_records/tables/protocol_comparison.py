@@ -10,7 +10,7 @@ from kip848_records.tables.columns import BIGINT, GROUP, HISTORY, INT, PARTITION
 
 PROTOCOL_COMPARISON: Final = TableSpec(
     "protocol_comparison",
-    "Before and after: every stretch of one protocol of a group that was converted from one to another. A stretch has "
+    "Before and after: every period of one protocol of a group that was converted from one to another. A period has "
     "the group's rebalances without the conversion itself, without the first assignment of a group that was empty, and "
     "without those that left it empty",
     ("cluster", "group_id", "partition", "from_offset", "protocol"),
@@ -18,7 +18,7 @@ PROTOCOL_COMPARISON: Final = TableSpec(
         *GROUP,
         PARTITION,
         Column("protocol", STRING, "classic, consumer or streams", required=True),
-        Column("from_at", TIMESTAMP, "When the stretch began (UTC)"),
+        Column("from_at", TIMESTAMP, "When the period began (UTC)"),
         Column("from_offset", BIGINT, "Offset of the last record of the operation that began it", required=True),
         Column("to_at", TIMESTAMP, "When it ended (UTC); null: it lasts"),
         Column("observed_ms", BIGINT, "Its duration as far as the log shows the group's state, in ms"),
@@ -32,7 +32,7 @@ PROTOCOL_COMPARISON: Final = TableSpec(
         Column(
             "rebalances_per_hour",
             DoubleType(),
-            "Null if the stretch is shorter than 10 minutes, or if its start is not seen",
+            "Null if the period is shorter than 10 minutes, or if its start is not seen",
         ),
         Column("partitions_moved", INT, "Partitions, or active tasks, that they gave to another owner"),
         Column(

@@ -14,7 +14,7 @@ CLASSIC = {"group_id": "g", "protocol": "classic", "from_at": EARLY, "observed_m
 CONSUMER = {"group_id": "g", "protocol": "consumer", "from_at": LATE, "from_offset": 9, "rebalances": 2}
 
 
-def text_of(out, stretches, types=("classic", "consumer")):
+def text_of(out, periods, types=("classic", "consumer")):
     states = [{"group_id": "g", "group_type": kind, "state": "Stable", "from_at": EARLY} for kind in types]
     made_tables.write(
         out,
@@ -22,7 +22,7 @@ def text_of(out, stretches, types=("classic", "consumer")):
         audit_runs=[{"run": 1, "captured_at": CAPTURED}],
         group_state=[{"group_id": "g", "state": "Stable"}],
         group_state_timeline=states,
-        protocol_comparison=stretches,
+        protocol_comparison=periods,
     )
     console = Console(width=200, highlight=False)
     with console.capture() as captured:
@@ -61,6 +61,6 @@ def test_the_stop_of_consumption_is_called_an_estimate(tmp_path):
     assert after.split()[4:] == ["0"]
 
 
-def test_it_says_that_stretches_are_cut(tmp_path):
+def test_it_says_that_periods_are_cut(tmp_path):
     text = text_of(tmp_path, [CLASSIC | {"from_offset": nth} for nth in range(21)])
-    assert "Before and after, the last 20 of 21 stretches:" in text
+    assert "Before and after, the last 20 of 21 periods:" in text
