@@ -88,13 +88,10 @@ def _settings(read: Callable[[], dict[str, str]]) -> Generator[Found, None, dict
 def _spark(defaults: Mapping[str, str]) -> Found:
     spark, delta = _installed("pyspark"), _installed("delta-spark")
     if spark is None or delta is None:
-        error = SetupError.no_spark("pyspark" if spark is None else "delta")
-        return Found(LACKING, "Spark", error.message, error.hint)
+        missing = SetupError.no_spark("pyspark" if spark is None else "delta")
+        return Found(LACKING, "Spark", missing.message, missing.hint)
     jar = delta_jar(defaults)
-    if jar is not None and not (spark.startswith(f"{jar.spark_line}.") and delta == jar.delta):
-        error = SetupError.versions_disagree(
-            f"pyspark {spark} with delta-spark {delta}", jar.coordinate, jar.requirements
-        )
+    if jar is not None and (error := jar.mismatch(spark, delta)) is not None:
         return Found(LACKING, "Spark", error.message, error.hint)
     return Found(OK, "Spark", f"pyspark {spark}, delta-spark {delta}")
 

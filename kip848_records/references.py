@@ -38,11 +38,6 @@ def resolved(text: str, no_value: Callable[[str, str], Exception], no_file: Call
     return _REFERENCE.sub(resolve, text)
 
 
-def has_reference(text: str) -> bool:
-    """Return whether a text has a reference."""
-    return _REFERENCE.search(text) is not None
-
-
 def read_properties(path: str, no_file: Callable[[str, str], Exception], *, encoding: str) -> dict[str, str]:
     """Return the keys and values of a Java properties file. Raises `no_file(path, reason)` if it cannot be read."""
     try:

@@ -162,9 +162,8 @@ def _check_versions() -> None:
     jar = delta_jar(default_settings())
     if jar is None:  # the user's own configuration folder, with jars of its own
         return
-    if not pyspark.__version__.startswith(f"{jar.spark_line}.") or _installed_delta() != jar.delta:
-        found = f"pyspark {pyspark.__version__} with delta-spark {_installed_delta()}"
-        raise SetupError.versions_disagree(found, jar.coordinate, jar.requirements)
+    if (error := jar.mismatch(pyspark.__version__, _installed_delta())) is not None:
+        raise error
     home = os.environ.get("SPARK_HOME")
     if home and not any(Path(home).glob(f"jars/spark-core_*-{pyspark.__version__}.jar")):
         raise SetupError.other_spark_home(home, pyspark.__version__)

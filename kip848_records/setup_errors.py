@@ -28,7 +28,7 @@ class SetupError(Kip848Error):
 
     @classmethod
     def no_apprise(cls) -> Self:
-        """A webhook is to be used, and the package was installed without the extra for it."""
+        """The package was installed without the extra that sends to webhooks."""
         return cls("--webhook needs Apprise, which is not installed", "pip install 'kip848-records[notify]'")
 
     @classmethod

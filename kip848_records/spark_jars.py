@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kip848_records.setup_errors import SetupError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -20,10 +22,13 @@ class DeltaJar(NamedTuple):
     spark_line: str
     delta: str
 
-    @property
-    def requirements(self) -> tuple[str, str]:
-        """What must be installed beside it, for pip."""
-        return f"pyspark=={self.spark_line}.*", f"delta-spark=={self.delta}"
+    def mismatch(self, pyspark: str, delta: str) -> SetupError | None:
+        """Return the error if other versions are installed than those that the jar needs; None if they fit."""
+        if pyspark.startswith(f"{self.spark_line}.") and delta == self.delta:
+            return None
+        found = f"pyspark {pyspark} with delta-spark {delta}"
+        wanted = f"pyspark=={self.spark_line}.*", f"delta-spark=={self.delta}"
+        return SetupError.versions_disagree(found, self.coordinate, wanted)
 
 
 def delta_jar(settings: Mapping[str, str]) -> DeltaJar | None:

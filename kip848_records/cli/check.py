@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from kip848_records.report.webhook import Webhook
 
 _FAILED = 1
-_OF_KEPT_TABLES = (METRICS, "webhook")
+_COMPARES_RUNS = (METRICS, "webhook")
 _EXIT_CODES = """\
 exit codes:
   0    no expectation failed; warnings and unknown results do not fail
@@ -238,7 +238,7 @@ def _tables(arguments: Namespace, progress: Progress) -> Iterator[tuple[Tables, 
 def _check_kept(arguments: Namespace) -> None:
     """Raise InputError for an option that compares runs, if the tables of the log's audit are not kept."""
     if arguments.out is None:
-        for name in _OF_KEPT_TABLES:
+        for name in _COMPARES_RUNS:
             if getattr(arguments, name):
                 raise TablesError.not_kept(f"--{name}")
 

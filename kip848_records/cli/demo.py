@@ -11,6 +11,7 @@ from kip848_records.cli import audit, report
 from kip848_records.cli.arguments import Parser, add_debug, add_quiet, given_path
 from kip848_records.errors import InputError
 from kip848_records.paths import path_on_this_machine, with_package
+from kip848_records.spark_conf import conf_dir
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -51,7 +52,7 @@ def _run(arguments: Namespace) -> int:
             "pass a folder of this machine: the page is written there",
         )
     page = folder / "report.html"
-    limits = with_package("conf", "conf") / "audit-demo.toml"  # those for production fit no log of a few minutes
+    limits = conf_dir() / "audit-demo.toml"  # those for production fit no log of a few minutes
     quiet = ["--quiet"] if arguments.quiet else []
     source = [str(capture / "segments"), "--topics", str(capture / "topics.json")]
     _command("audit", *source, "--cluster", "demo", "--out", arguments.out, *quiet)

@@ -29,8 +29,8 @@ from kip848_records.pipeline.staged import ArrowRows, CompletedRows, TableRows
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.queries.engines import newest_rows
 from kip848_records.sources.transactions import resolve_transactions
+from kip848_records.tables.arrow import with_topics
 from kip848_records.tables.audit_runs import AUDIT_RUNS
-from kip848_records.tables.consumption_stop import with_topics
 from kip848_records.tables.location import is_schema, place_arguments
 from kip848_records.tables.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.tables.records import RECORD_TABLES

@@ -106,20 +106,24 @@ class DuckTables(Tables):
             self._register(connection, name, parts)
         used = {found[1] for found in _NAMED.finditer(text)}
         named = {name: value for name, value in parameters.items() if name in used}
-        query, decoded = _with_dollars(text), set[str]()
+        decoded: set[str] = set()
         try:
-            while True:
-                try:
-                    return _with_bigints(connection.sql(query, params=named or None).to_arrow_table())
-                except duckdb.CatalogException as error:  # noqa: PERF203 - once for each record type in the query
-                    missing = _MISSING.search(str(error))
-                    if missing is None or missing[1] in decoded or not self._decode(connection, missing[1], cluster):
-                        raise
-                    decoded.add(missing[1])
+            return self._answer(_with_dollars(text), named, cluster, decoded)
         finally:
             # The next query may be about another cluster.
             for record in decoded:
                 connection.execute(f'DROP VIEW "{record}"')
+
+    def _answer(self, query: str, named: Mapping[str, Parameter], cluster: str | None, decoded: set[str]) -> pa.Table:
+        """Run a query; add to `decoded` the record types that it names, of which this makes views."""
+        while True:
+            try:
+                return _with_bigints(self._connection.sql(query, params=named or None).to_arrow_table())
+            except duckdb.CatalogException as error:  # noqa: PERF203 - once for each record type in the query
+                missing = _MISSING.search(str(error))
+                if missing is None or missing[1] in decoded or not self._decode(self._connection, missing[1], cluster):
+                    raise
+                decoded.add(missing[1])
 
     def _decode(self, connection: duckdb.DuckDBPyConnection, record: str, cluster: str | None) -> bool:
         """Create a view of the decoded records of a type; return whether the type exists."""

@@ -210,10 +210,10 @@ class _Stops:
             partition.highest = None
         elif what == USUAL_FROM:
             partition.steps, partition.is_first_step = Counter(), True
-        elif what == USUAL_UNTIL and partition.steps is not None:
-            partition.usual, partition.steps = partition.steps, None
         elif what == USUAL_UNTIL:
-            pass  # the same generation stands before another stop of the partition
+            # Without steps, the same generation ended before another stop of the partition.
+            partition.usual = partition.usual if partition.steps is None else partition.steps
+            partition.steps = None
         elif partition.highest is not None:
             mark = {name: batch[name][row].as_py() for name in batch.schema.names}
             idle_ms = max(0, partition.last_at - partition.highest.at)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.waits import Waits
 
 _CAN_BE_LATE: Final = (RECONCILING, NOT_READY, UNKNOWN)
-_OF_CLASSIC: Final = (None,) * 4
+_CLASSIC_ONLY: Final = (None,) * 4
 """`delay_ms` and later columns, which only classic groups have."""
 _BEFORE_END: Final = (EMPTIED, DELETED, DOWNGRADED)
 
@@ -183,7 +183,7 @@ class Rebalances:
         if rebalance.leader_epoch is not None and self.leader_epoch is not None:
             leader_changed = rebalance.leader_epoch != self.leader_epoch
         begin = rebalance.rests_on if rebalance.is_known else NEVER
-        tail = (operation.is_skewed(rebalance.began_offset, duration_ms), leader_changed, None, False, *_OF_CLASSIC)
+        tail = (operation.is_skewed(rebalance.began_offset, duration_ms), leader_changed, None, False, *_CLASSIC_ONLY)
         before_causes = tuple(rebalance.causes_before), tuple(rebalance.triggers_before)
         extra = (rebalance.compared_from, rebalance.compared_to, *before_causes)
         context.emit("Rebalance", begin, head, has_end=has_end, tail=tail, extra=extra)

@@ -140,7 +140,7 @@ def _add_groups(add: Any, tables: Tables, run: Run) -> None:  # noqa: ANN401 - t
 
 
 def _add_rebalances(add: Any, tables: Tables, cluster: str) -> None:  # noqa: ANN401 - as above
-    """Add the counts of the last run; it has none if an older version of this package wrote its row."""
+    """Add the counts of the last run; an archive has none, nor has a row of an older version."""
     (row,) = tables.rows(_LAST_RUN, cluster)
     if getattr(row, "total_rebalances", None) is None:
         return

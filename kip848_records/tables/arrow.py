@@ -42,6 +42,11 @@ def named(ids: pa.Array, topics: pa.Table) -> pa.Array:
     return pc.coalesce(names.take(pc.index_in(ids, value_set=known)), ids)
 
 
+def with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows with the names of topics where `topic` is null; a topic without a known name gets its id."""
+    return with_column(rows, "topic", pc.coalesce(rows["topic"], named(rows["topic_id"], topics)))
+
+
 def with_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
     """Return a batch with a column added, or replaced."""
     columns = {**{each: batch[each] for each in batch.schema.names}, name: column}

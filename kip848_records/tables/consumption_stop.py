@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import pyarrow.compute as pc
-
-from kip848_records.tables.arrow import named, with_column
 from kip848_records.tables.columns import (
     BIGINT,
     BOOLEAN,
@@ -19,15 +16,6 @@ from kip848_records.tables.columns import (
     Column,
     TableSpec,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-def with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows with the names of topics; a topic without a known name keeps its id."""
-    return with_column(rows, "topic", pc.coalesce(rows["topic"], named(rows["topic_id"], topics)))
-
 
 CONSUMPTION_STOP: Final = TableSpec(
     "consumption_stop",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-import pyarrow.compute as pc
+from typing import Final
 
 from kip848_records.replay.rows import PartitionHandover
-from kip848_records.tables.arrow import named, with_column
+from kip848_records.tables.arrow import with_topics
 from kip848_records.tables.columns import (
     BIGINT,
     BOOLEAN,
@@ -21,14 +19,6 @@ from kip848_records.tables.columns import (
     Column,
     TableSpec,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-def _with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
-    return with_column(rows, "topic", pc.coalesce(rows["topic"], named(rows["topic_id"], topics)))
-
 
 PARTITION_HANDOVER: Final = TableSpec(
     "partition_handover",
@@ -86,5 +76,5 @@ PARTITION_HANDOVER: Final = TableSpec(
         "coalesce(acquired_at, CASE WHEN history NOT IN ('right_censored', 'censored') "
         "THEN timestamp_millis(unix_millis(released_at) + unowned_ms) END)"
     ),
-    complete=_with_topics,
+    complete=with_topics,
 )
