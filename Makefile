@@ -37,7 +37,7 @@ docs: $(READY) ## Build the pages of docs/ as a site, site/index.html; warnings 
 	@echo "Open site/index.html. Its search needs a server: $(BIN)/python -m http.server -b 127.0.0.1 -d site"
 
 .PHONY: docs-reference
-docs-reference: $(READY) ## Write docs/reference/ from the code: command line, tables, expectations, questions
+docs-reference: $(READY) ## Write docs/reference/ from the code: command line, Python API, tables, expectations, questions
 	@$(BIN)/python -m tests.docs.reference
 
 .PHONY: bench

@@ -29,9 +29,10 @@ def check(
     cluster: str | None = None,
     now: datetime | None = None,
 ) -> Verdict:
-    """Evaluate expectations about one cluster, or about all that have tables.
+    """Evaluate expectations about one cluster, or about all that have tables; return the results.
 
-    `settings` comes from `config.load_settings`; expectations that are off are skipped. Raises InputError if there are
+    `settings`: those of every expectation, by name, from `config.load_settings`; expectations that are off are skipped.
+    `now`: the time by which the age of the audit counts; by default the present. Raises InputError if there are
     no tables of an audit, or none of that cluster, and if the SQL of an expectation fails.
     """
     wanted = [each for each in expectations if _is_on(settings[each.name])]

@@ -33,8 +33,10 @@ _FOLDER: Final = "expectation_files"
 def load_config(path: str | None = None, folder: str | None = None) -> tuple[Sequence[Expectation], dict[str, Setting]]:
     """Return all expectations, and their settings by name.
 
-    `folder` holds the user's own SQL files. By default `expectation_files` in the file at `path` names it, relative to
-    that file. Raises InputError as `load_settings` and `load_expectations` do.
+    `path`: a TOML file with the user's settings. `folder`: a folder with the user's own expectations, SQL files; by
+    default `expectation_files` in the file at `path` names it, relative to that file.
+
+    Raises InputError if a file cannot be read, or if its content is wrong.
     """
     if folder is None and path is not None:
         named = _document(path).get(_FOLDER)

@@ -26,7 +26,8 @@ _SOURCES = (
 class Kip848Error(Exception):
     """A problem that the user can solve.
 
-    `message` says what is wrong, `hint` what to do about it; `str()` joins both in one line.
+    `message` says what is wrong, `hint` what to do about it; `str()` joins both in one line. `exit_code` is that of a
+    command.
     """
 
     exit_code: ClassVar[int] = 2

@@ -46,14 +46,14 @@ _SMALL_BYTES = 16 << 20
 
 
 def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSession:
-    """Return the active session, the one spark-submit or Connect offers, or a new local one.
+    """Return the active session, or the one that spark-submit or Spark Connect offers, or a new local one with Delta.
 
-    A new one is set up for a few MB if that is all there is at the paths that it `reads`, and writes its log to a file,
-    not to the terminal. Every session's time zone is UTC: an active one in another zone is switched, because the
-    tables' times are read as UTC.
+    `app_name` is the name of a new session. `reads`: the paths that it will read; for a few MB it gets settings that
+    answer sooner. A new session writes its log to a file, not to the terminal. The time zone of the session becomes
+    UTC, because the tables' times are read as UTC.
 
-    Raises SetupError where Java, the installed versions, the jars or the session's settings do
-    not allow Delta tables to be written.
+    Raises SetupError if Java, the installed versions, the jars or the session's settings do not allow Delta tables to
+    be written.
     """
     # By default workers start the `python3` of the PATH, which is the wrong one in a virtual environment.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

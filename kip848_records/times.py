@@ -28,6 +28,6 @@ def utc(millis: int) -> datetime:
 
 
 def utc_text(at: datetime) -> str:
-    """Return a time in readable form, with ms."""
+    """Return a time as text with ms, such as `2026-01-01 12:00:00.000 UTC`; `at` needs a time zone."""
     at = at.astimezone(timezone.utc)
     return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03} UTC"

@@ -47,7 +47,7 @@ _PLACE = [field.name for field in PLACE]
 class DecodedLog:
     """The records of a log.
 
-    `records`: by table name, one DataFrame each with the columns of `record_schema`.
+    `records`: a DataFrame for each table of record types, by its name, with the columns of `record_schema`.
     `quarantine`: the rows that did not decode (`FAILURE_SCHEMA`).
     `unknown_record`: the rows whose key has a type that this version does not know (`UNKNOWN_SCHEMA`).
     """
@@ -64,12 +64,13 @@ def decode(
     offset_commits: bool = False,
     tables: Collection[str] | None = None,
 ) -> DecodedLog:
-    """Decode log rows by a dialect (a name in `protocol.messages.DIALECTS`); offset commits only on request.
+    """Decode log rows (`sources.log.LOG_SCHEMA`).
 
-    `tables`: the tables with records, if known; Spark needs time to build every DataFrame.
+    `dialect`: the writer of the log, a name in `protocol.messages.DIALECTS`. `offset_commits`: decode these too.
+    `tables`: the names of the tables to decode, because Spark needs time for each DataFrame; None for all.
 
-    Transaction markers and the records of aborted transactions are skipped in all three. Raises InputError for an
-    unknown dialect.
+    The result has no transaction markers, and no records of aborted transactions. Raises InputError for an unknown
+    dialect.
     """
     check_dialect(dialect)
     kept = log if offset_commits else without_offset_commits(log)
@@ -81,7 +82,11 @@ def decode(
 
 
 def decode_record(log: DataFrame, table: str, *, dialect: str = KAFKA.name) -> DataFrame:
-    """Return the records of one table (`record_schema`) from log rows; rows that do not decode are skipped."""
+    """Return the records of one table from log rows; rows that do not decode are skipped.
+
+    `table`: a name such as `consumer_group_metadata`. The result has the columns of `decode.schemas.record_schema`.
+    Raises InputError for an unknown dialect.
+    """
     check_dialect(dialect)
     transaction = []
     if table == OFFSET_COMMIT_TABLE:
@@ -96,7 +101,9 @@ def decode_record(log: DataFrame, table: str, *, dialect: str = KAFKA.name) -> D
 def to_json(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
     """Return the records among log rows as the JSON that Kafka's tools print (`JSON_SCHEMA`), unordered.
 
-    The `transaction` of offset commits decides whether they count: resolve it first if the log has consecutive files.
+    Offset commits of aborted transactions are skipped. If the log has consecutive files, call
+    `sources.transactions.resolve_transactions` first: the marker of a transaction may be in a later file. Raises
+    InputError for an unknown dialect.
     """
     check_dialect(dialect)
     selected = log.filter(_to_decode()).select(*_PLACE, "transaction", "key", "value")

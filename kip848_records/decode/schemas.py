@@ -94,7 +94,7 @@ _LOG_COLUMNS = {field.name for field in PLACE}
 
 
 def record_schema(table: str) -> StructType:
-    """Return the columns of a record's DataFrame: location, is_tombstone, the key's fields, then the value's.
+    """Return the columns of a record type's table: location, `is_tombstone`, the key's fields, then the value's.
 
     A value has the fields of all its versions, layouts and dialects; fields that a record's own layout lacks are null.
     A field with the name of a log column gets the prefix `key_` or `value_`. Offset commits also have `transaction`.

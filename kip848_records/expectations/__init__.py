@@ -28,7 +28,7 @@ _NAMES: Final = (
 
 # Spark may hand this package to a job as a zip file.
 EXPECTATIONS: Final = tuple(read_expectation(resources.files(__name__).joinpath(f"{name}.sql")) for name in _NAMES)
-"""In display order: convergence first, then the invariants of the KIP, then the audit itself."""
+"""The expectations of this package in display order: convergence, then the invariants of the KIP, then the audit."""
 
 
 def load_expectations(folder: str | None) -> tuple[Expectation, ...]:

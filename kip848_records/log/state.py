@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 def replay(log: DataFrame, *, offsets: Mapping[int, int] | None = None, until: datetime | None = None) -> DataFrame:
     """Return the log rows that are the last of their key and not tombstones, one for each live key.
 
-    The state is that at the end of the log. With `offsets` it is that after the record at an offset per partition
-    (others: their end); with `until`, after the records of that time. Aborted and pending transactional records do not
-    count, by their outcome in the whole log: resolve it first if the log has consecutive files
-    (`resolve_transactions`). A key whose last row is in error, such as a conflict of copies, is skipped: its earlier
-    value is no longer valid.
+    `offsets`: by partition, the offset of the last record that counts; other partitions count up to their end. `until`:
+    the time of the last record that counts. Without both, the state is that at the end of the log.
+
+    Records of aborted and pending transactions do not count, by their outcome in the whole log. If the log has
+    consecutive files, call `sources.transactions.resolve_transactions` first. A key whose last row is in error, such as
+    a conflict of copies, is skipped: its earlier value is no longer valid.
     """
     in_error = F.col("error_code").isNotNull() & F.col("control").isNull() & F.col("offset").isNotNull() & is_of_log()
     is_decided = is_record() & (F.col("transaction") != "pending")

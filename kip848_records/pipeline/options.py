@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 class AuditOptions:
     """The options of an audit.
 
-    `out` is the location of the tables, a folder or `tables.location.schema_place`. For the latter, `scratch` is a
-    folder for intermediate files, which no other audit uses at the same time. `dialect` is the writer of the log, a
-    name in `protocol.messages.DIALECTS`, or `auto`: found by what decodes. `captured_at` is when the log was copied: by
-    default, the newest time in it. `kafka_config` is the file of the client's settings for a live topic. With a folder
-    as `checkpoint`, the topic is read as a stream. `record_tables`: write a table for each record type.
+    `sources`: paths of copies, or the `kafka://` address of one live topic. `out`: the location of the tables, a folder
+    or `tables.location.schema_place`. `source_format`: as in `read_log`. `dialect`: the writer of the log, a name in
+    `protocol.messages.DIALECTS`, or `auto`: found by what decodes. `cluster`: the name of the cluster in the tables.
+    `topics`: names of topics by their ids. `captured_at`: when the log was copied; by default the newest time in it.
+    `offset_commits`: audit these too. `record_tables`: write a table for each record type. `allow_empty`: a log without
+    records is no error. `kafka_config`: the file with the client's settings for a live topic. `checkpoint`: a folder;
+    the topic is then read as a stream. `scratch`: a folder for intermediate files, which tables in a catalog need, and
+    which no other audit uses at the same time.
     """
 
     sources: tuple[str, ...]
@@ -56,12 +59,13 @@ class AuditOptions:
 class Audit:
     """A finished audit: its tables are written.
 
-    `records`: readable records that were read, by key type; None for those without one. Offset commits that were not
-    requested are counted too, once per copy. `group_configurations`: records of type 8 that are not current
+    `run`: the number of the run. `dialect`: the dialect in which the records were decoded. `copies`: how many copies
+    were read. `records`: readable records that were read, by key type; None for those without one. Offset commits that
+    were not requested are counted too, once per copy. `group_configurations`: records of type 8 that are not current
     assignments. `aborted`: records of transactions that are known to be aborted, once per copy. `quarantined`: the rows
-    that this audit read and could not decode. `run`: the number of the run. `reads`: the range that it read of each
-    partition of a live topic. `skipped`: records of groups that Spark's own readers created. `resumed`: this run
-    finished the work of an interrupted run.
+    that this audit read and could not decode. `reads`: the range that it read of each partition of a live topic.
+    `skipped`: records of groups that Spark's own readers created. `resumed`: this run finished the work of an
+    interrupted run.
     """
 
     options: AuditOptions

@@ -27,13 +27,14 @@ _OFFERS: Final = {"PYSPARK_GATEWAY_PORT", "SPARK_CONNECT_MODE_ENABLED", "SPARK_R
 def open_tables(
     location: str, engine: str | None = None, *, session: Callable[[], SparkSession], note: Callable[[str], None]
 ) -> Tables:
-    """Return the tables at a location with the engine that queries them; None chooses the engine.
+    """Return the tables at a location, with the engine that queries them: `duckdb` or `spark`; None chooses it.
 
-    It chooses DuckDB for a folder of this machine. Spark takes a minute for what DuckDB does in a second, so it is
-    chosen only for a schema of a catalog; for other file systems if a session is available (`spark-submit`, Spark
-    Connect, Databricks), which has the credentials; and if delta-rs cannot open the tables: `note` gets the reason.
-    It calls `session` only if Spark is needed. Raises InputError if the location does not hold the tables of an audit,
-    or if `engine` is DuckDB and it cannot open them.
+    DuckDB takes a second for what takes Spark a minute, so it is the choice for a folder of this machine. Spark is the
+    choice for a schema of a catalog; for other file systems if a session is available (`spark-submit`, Spark Connect,
+    Databricks), because it has the credentials; and if delta-rs cannot open the tables: `note` gets the reason.
+
+    `session`: returns the session, such as `get_session`; it is called only if Spark is needed. Raises InputError if
+    the location does not hold the tables of an audit, or if `engine` is DuckDB and it cannot open them.
     """
     is_offered = engine is None and not _OFFERS.isdisjoint(os.environ)
     if engine == SPARK or is_schema(location) or (is_offered and not _is_here(location)):

@@ -36,7 +36,11 @@ ORDER BY log.cluster
 
 
 class Run(NamedTuple):
-    """The last run over a cluster: a row of `audit_runs`. `table_versions`: pairs of table and Delta version."""
+    """The last run over a cluster, from its row of the table `audit_runs`.
+
+    `captured_at`: when the log was copied, or read; None if no record has a time. `is_archived`: the run archives
+    partitions that were recreated. `table_versions`: the Delta version of each table after the run.
+    """
 
     cluster: str
     run: int
@@ -58,13 +62,14 @@ class Part(NamedTuple):
 
 
 class Tables(ABC):
-    """The tables at a location. Times are UTC. A query sees the table versions of each cluster's last run.
+    """The tables at a location, as `open_tables` returns them. Times are UTC.
 
-    A query names tables by their names, and parameters as ``:name``. Each engine has a subclass.
+    A query sees the table versions of each cluster's last run. It names tables by their names, and parameters as
+    ``:name``. Invalid SQL raises the engine's own error: `duckdb.Error`, or `pyspark.errors.PySparkException`.
+    `engine`: the engine that runs the queries, `duckdb` or `spark`.
     """
 
     engine: str
-    """The engine that runs the queries, as `--engine` names it."""
 
     def __init__(self, location: str) -> None:
         self.location = location
@@ -107,15 +112,18 @@ class Tables(ABC):
         return chosen
 
     def arrow(self, text: str, cluster: str | None = None, **parameters: Parameter) -> pa.Table:
-        """Return the answer to a query about one cluster, or about all."""
+        """Return the answer to a query about one cluster, or about all; `parameters` are the values of ``:name``."""
         return self._read(text, cluster, self._parts(text, cluster), parameters)
 
     def rows(self, text: str, cluster: str | None = None, **parameters: Parameter) -> list[Row]:
-        """Return the answer as named tuples."""
+        """Return the answer of `arrow` as named tuples, with a field for each column; structs are dictionaries."""
         return named_rows(self.arrow(text, cluster, **parameters))
 
     def newest(self, text: str, *names: str, **parameters: Parameter) -> list[Row]:
-        """Return the answer to a query over all rows of the newest version of these tables, as named tuples."""
+        """Return the answer to a query over all rows of the newest version of some tables, of an unfinished run too.
+
+        `names`: the tables that the query reads. The answer has the form of `rows`.
+        """
         return named_rows(self._newest(text, *names, **parameters))
 
     def _parts(self, text: str, cluster: str | None) -> dict[str, list[Part]]:

@@ -122,7 +122,7 @@ def current_blockers(
 
 
 def client_text(client_id: str | None, client_host: str | None, instance_id: str | None = None) -> str:
-    """Return how people name a client: its id and host; a static member's instance id where it has one."""
+    """Return the name of a client for people: its id and host, and the instance id of a static member."""
     host = (client_host or "").removeprefix("/")
     named = " @ ".join(part for part in (client_id, host) if part)
     if instance_id is not None:

@@ -29,8 +29,9 @@ _MEMBERS_SHOWN: Final = 100
 
 
 def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[RenderableType]:
-    """Yield the parts of a group's history: its last incarnation, or one epoch of the last incarnation that has it.
+    """Yield the parts of a group's history as texts and tables, which a console of Rich prints.
 
+    The history is that of the last incarnation; with `epoch`, that of one epoch of the last incarnation that has it.
     Raises InputError, before the first part, if the log has no such epoch.
     """
     incarnation = group.incarnations[-1] if epoch is None else group.incarnation_with(epoch)

@@ -20,7 +20,9 @@ class Incarnation(NamedTuple):
 
 
 class GroupHistory:
-    """The rows of one group in the tables of an audit. Raises InputError if there is no such group.
+    """The rows of one group in the tables of an audit.
+
+    Raises InputError if there is no such group, or if `cluster` is None and several clusters have it.
 
     A group that was deleted and created again has several incarnations. So has a group in two partitions, for example
     after partitions were added to the topic. `incarnations` lists all of them in the order of their ends; one that
@@ -47,7 +49,10 @@ class GroupHistory:
         self.captured_ms = None if captured is None else round(captured.timestamp() * 1000)
 
     def rows(self, name: str, incarnation: Incarnation | None = None, **parameters: Parameter) -> list[Row]:
-        """Return the answer to a question about the group, or about one of its incarnations."""
+        """Return the answer to a question about the group, or about one of its incarnations, as `Tables.rows` does.
+
+        `name`: a file of `kip848_records/report/sql/`, without its ending, such as `rebalances`.
+        """
         selection = {} if incarnation is None else incarnation._asdict()
         return self._tables.rows(query(name), self.cluster, group=self.group_id, **selection, **parameters)
 
@@ -62,5 +67,8 @@ class GroupHistory:
         return incarnations[-1]
 
     def ago(self, millis: int | None) -> int | None:
-        """Return how long a time was before the capture."""
+        """Return how long before the capture a time was, in ms; None if one of them is unknown.
+
+        `millis`: the time, in ms since 1970.
+        """
         return None if millis is None or self.captured_ms is None else self.captured_ms - millis

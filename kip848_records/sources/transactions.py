@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def resolve_transactions(log: DataFrame) -> DataFrame:
-    """Give rows that are pending at the end of their file the outcome of the marker in a later file.
+    """Return log rows with the outcome of every transaction whose marker is in a later file than its records.
 
-    A transaction's records share the outcome of the next marker of their producer in the partition and in the copy.
-    Another copy may lack that marker, and its next one may belong to a later transaction. The outcome is `unknown` if
-    that marker cannot be read, or if unreadable bytes before it may have contained one.
+    Such records are `pending`. A transaction's records share the outcome of the next marker of their producer in the
+    partition and in the copy. Another copy may lack that marker, and its next one may belong to a later transaction.
+    The outcome is `unknown` if that marker cannot be read, or if unreadable bytes before it may have contained one.
     """
     in_error = F.col("error_code").isNotNull()
     is_open = (F.col("transaction") == "pending") & ~in_error

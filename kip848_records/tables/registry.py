@@ -47,7 +47,7 @@ DERIVED: Final = {
 """The tables that are derived from the log: each run replaces the cluster's rows in them."""
 
 DEFAULT: Final = {LOG.name: LOG, AUDIT_RUNS.name: AUDIT_RUNS, **DERIVED}
-"""The tables that every audit writes."""
+"""The tables that every audit writes: a `TableSpec` by name, with `columns`, `key`, `comment` and `schema`."""
 
 TABLES: Final = {**DEFAULT, **{name: record_spec(name) for name in RECORD_TABLES}}
-"""Every table, including those of record types, which are written on request."""
+"""Every table by name, including those of record types, which are written on request."""

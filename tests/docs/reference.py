@@ -10,24 +10,24 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import ArrayType, DataType, StructType, TimestampType
+from pyspark.sql.types import TimestampType
 
 from kip848_records.cli import _parser
 from kip848_records.config import load_settings
 from kip848_records.expectations import EXPECTATIONS, Expectation
 from kip848_records.queries.questions import questions
 from kip848_records.tables.registry import DEFAULT, DERIVED, TABLES
+from tests.docs.markdown import table, type_text
 from tests.docs.pages import DOCS
+from tests.docs.python_api import python_api
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from kip848_records.tables.columns import Column, TableSpec
 
 _MADE = "<!-- Made by `make docs-reference`: change the code, not this page. -->"
 _GAP, _PARAGRAPH = re.compile(r"\n{3,}"), "\n\n"
-_BAR = r"\|"  # a bar within a cell
 _UNITS = {"_ms": "ms", "_seconds": "s", "_bytes": "bytes", "_percent": "%"}
 
 
@@ -36,6 +36,7 @@ def reference() -> dict[Path, str]:
     made = {
         "cli": _cli(),
         "expectations": _expectations(),
+        "python": python_api(),
         "questions": _questions(),
         "records": _records(),
         "tables": _tables(),
@@ -47,19 +48,11 @@ def _page(text: str) -> str:
     return f"{_MADE}\n\n{_GAP.sub(_PARAGRAPH, text.strip())}\n"
 
 
-def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    def line(cells: Iterable[str]) -> str:
-        return f"| {' | '.join(cell.replace('|', _BAR) for cell in cells)} |"
-
-    titles = list(titles)
-    return "\n".join([line(titles), f"|{'---|' * len(titles)}", *(line(row) for row in rows)])
-
-
 def _cli() -> str:
     parser = _parser([])
     (commands,) = (each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
     helps = {each.dest: each.help for each in commands._choices_actions}
-    listed = _table(
+    listed = table(
         ["command", "what it does"],
         ([f"[`{name}`](#kip848-{name})", helps[name]] for name in commands.choices),
     )
@@ -89,7 +82,7 @@ def _command(name: str, parser: argparse.ArgumentParser) -> str:
 {usage}
 ```
 
-{_table(["argument", "meaning"], rows)}
+{table(["argument", "meaning"], rows)}
 
 """
 
@@ -117,7 +110,7 @@ def _usage(action: argparse.Action) -> str:
 
 def _tables() -> str:
     specs = {**DERIVED, **DEFAULT}.values()  # the log and the runs last
-    listed = _table(
+    listed = table(
         ["table", "rows", "columns"],
         ([f"[`{each.name}`](#{each.name})", each.comment, str(len(each.columns))] for each in specs),
     )
@@ -134,7 +127,7 @@ types are on [their own page](records.md). [How it works](../how-it-works.md#wha
 
 def _records() -> str:
     specs = [each for name, each in TABLES.items() if name not in DEFAULT]
-    listed = _table(
+    listed = table(
         ["table", "rows", "columns"],
         ([f"[`{each.name}`](#{each.name})", each.comment, str(len(each.columns))] for each in specs),
     )
@@ -155,22 +148,13 @@ def _spec(spec: TableSpec) -> str:
 
 {spec.comment}. One row for each {", ".join(f"`{name}`" for name in spec.key)}.
 
-{_table(["column", "type", "unit", "meaning"], rows)}
+{table(["column", "type", "unit", "meaning"], rows)}
 
 """
 
 
 def _type(column: Column) -> str:
-    return f"`{_brief(column.type)}`{', not null' if column.required else ''}"
-
-
-def _brief(kind: DataType) -> str:
-    """Return the type in SQL, with spaces, so that long ones can be broken."""
-    if isinstance(kind, ArrayType):
-        return f"array<{_brief(kind.elementType)}>"
-    if isinstance(kind, StructType):
-        return f"struct<{', '.join(f'{each.name}: {_brief(each.dataType)}' for each in kind)}>"
-    return kind.simpleString()
+    return f"`{type_text(column.type)}`{', not null' if column.required else ''}"
 
 
 def _unit(column: Column) -> str:
@@ -186,7 +170,7 @@ def _comment(column: Column) -> str:
 
 def _expectations() -> str:
     settings = load_settings()
-    listed = _table(
+    listed = table(
         ["expectation", "what is expected", "severity", "limits"],
         (
             [
@@ -213,14 +197,14 @@ log does not show the answer: it neither passes nor fails.
 def _expectation(each: Expectation) -> str:
     limits = [[f"`{name}`", f"{limit.default:,}", limit.unit, limit.reason] for name, limit in each.limits.items()]
     parts = [f"## `{each.name}`", f"{each.description}. Severity: {load_settings()[each.name].severity}."]
-    parts += [_table(["limit", "default", "unit", "reason"], limits)] if limits else []
+    parts += [table(["limit", "default", "unit", "reason"], limits)] if limits else []
     parts += [note] if (note := _first_comment(each.text)) else []
     return "\n\n".join([*parts, f"The [runbook](../runbook.md#{each.name}) says what to do.", "", ""])
 
 
 def _questions() -> str:
     asked = questions()
-    listed = _table(["name", "question"], ([f"[`{each.name}`](#{each.name})", each.words] for each in asked.values()))
+    listed = table(["name", "question"], ([f"[`{each.name}`](#{each.name})", each.words] for each in asked.values()))
     shown = (
         "\n\n".join(
             [
