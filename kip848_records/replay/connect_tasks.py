@@ -18,6 +18,8 @@ REVOKED: Final = "revoked"
 WORKER_LEFT: Final = "worker_left"
 UNASSIGNED: Final = "unassigned"
 DIRECT: Final = "direct"
+_BEFORE_JOIN: Final = (WORKER_LEFT, UNASSIGNED)
+"""The reasons of units that had stopped at the end of the join phase: their worker was gone, or had stopped them."""
 _NO_TIMES: Final = (None, None)
 
 
@@ -97,7 +99,7 @@ class ConnectTasks:
     @staticmethod
     def _times(gap: _Gap, until: int | None) -> tuple[int | None, int | None]:
         """Return `unowned_ms` and `unowned_max_ms` of a unit that no worker has taken up to a time."""
-        if gap.reason == WORKER_LEFT:
+        if gap.reason in _BEFORE_JOIN:
             return ms_between(gap.joined_at, until), None
         return None, ms_between(gap.completed_at, until)
 
@@ -106,9 +108,9 @@ class ConnectTasks:
         times = self._times(gap, now.at)
         if gap.reason == DIRECT:
             times = sync_ms, None
-        elif gap.reason != WORKER_LEFT:
+        elif gap.reason == REVOKED:
             times = sync_ms, times[1]
-        released_at = gap.joined_at if gap.reason == WORKER_LEFT else now.first_value.state_at
+        released_at = gap.joined_at if gap.reason in _BEFORE_JOIN else now.first_value.state_at
         self._emit(unit, gap, ACQUIRED, now.value.generation, *times, now=now, member=member, released_at=released_at)
 
     def _emit(  # noqa: PLR0913, PLR0917 - how it ends
@@ -128,7 +130,7 @@ class ConnectTasks:
         context = self._context
         connector, task = context.numbers.of_names.name(unit)
         acquired: tuple[int | None, ...] = _NO_TIMES if now is None else (now.offset, now.at)
-        if now is None and gap.reason == WORKER_LEFT:
+        if now is None and gap.reason in _BEFORE_JOIN:
             released_at = gap.joined_at
         head = (
             *(context.incarnation, CLASSIC, None, connector, task),

@@ -2,91 +2,70 @@
 
 from collections import Counter
 
-import pyarrow as pa
 import pytest
 
-from kip848_records.replay.log_rows import LOG_SCHEMA
-from kip848_records.simulate.broker.operation import Record
-from kip848_records.simulate.broker.releases import KAFKA_4_3
-from kip848_records.simulate.encoding import encode
-from tests.replay.classic_logs import tables_of
-from tests.replay.log_batches import log_batch
-from tests.simulate.classic_groups import ClassicWalk
+from kip848_records.simulate.walks.classic import ClassicWalk
+from tests.simulate.walked import assert_same, walked
 
-SEEDS = range(12)
-GENERATION = (
-    *("incarnation", "generation", "cause", "rounds", "joined_at", "completed_at", "sync_ms", "members", "units"),
-    *("moved", "unassigned", "mode", "joined", "left", "ended_at", "ended_by"),
-)
-
-
-@pytest.fixture(scope="module", params=[(seed, is_cooperative) for seed in SEEDS for is_cooperative in (False, True)])
-def both(request):
-    """A walk, and the tables of its log."""
-    seed, is_cooperative = request.param
-    walk = ClassicWalk(seed, is_cooperative)
-    walk.run(60)
-    rows = []
-    for record in walk.records:
-        key, value = encode(Record(2, record["key"], record["value"]), KAFKA_4_3)
-        place = {"offset": record["offset"], "timestamp": record["timestamp"], "group_id": walk.group_id}
-        rows.append({"key": key, "value": value, **place})
-    return walk, tables_of(log_batch(rows, pa.schema(LOG_SCHEMA)))
+SEEDS = [(seed, is_cooperative) for seed in range(12) for is_cooperative in (False, True)]
+STEPS = 60
+COLUMNS = {
+    "classic_generation": (
+        *("incarnation", "generation", "offset", "protocol_type", "protocol", "leader", "cause", "mode", "rounds"),
+        *("joined_at", "completed_at", "join_ms", "sync_ms", "members", "joined", "left", "static_replaced"),
+        *("units", "moved", "unassigned", "ended_at", "ended_by", "history", "clock_skew"),
+    ),
+    "partition_handover": (
+        *("offsets_partition", "incarnation", "group_type", "topic", "partition", "from_member", "to_member"),
+        *("acquired_at", "acquired_offset", "generation", "history", "clock_skew"),
+    ),
+    "rebalance": (
+        *("incarnation", "group_type", "began_offset", "began_at", "first_epoch", "last_epoch", "epochs", "causes"),
+        *("ended_at", "ended_offset", "outcome", "duration_ms", "started_empty", "members_before", "members"),
+        *("partitions_moved", "partitions_stopped", "unowned_ms", "rounds", "duration_is_minimum", "history"),
+    ),
+}
 
 
-def in_order(rows):
-    return sorted(rows, key=lambda row: (row["incarnation"], row["generation"]))
+@pytest.fixture(scope="module")
+def walks():
+    """By seed: the tables of a walk's log, and its truth."""
+    return {key: walked(ClassicWalk(key[0], is_cooperative=key[1]), STEPS) for key in SEEDS}
 
 
-def test_generations(both):
-    walk, tables = both
-    found = in_order(tables["classic_generation"])
-    assert len(found) > 20
-    for row, true in zip(found, walk.generations, strict=True):
-        assert {name: row[name] for name in GENERATION} == {name: true[name] for name in GENERATION}
-        replaced = [tuple(each.values()) for each in row["static_replaced"]]
-        assert replaced == true["static_replaced"]
-        assert row["history"] == "observed"
+@pytest.fixture(params=SEEDS)
+def both(request, walks):
+    return walks[request.param]
 
 
-def test_every_move_is_a_handover_and_its_bounds_hold(both):
-    """The true stop of a client lies between the bounds; the lower one is the leader's sync."""
-    walk, tables = both
-    moves = {(move["partition"], move["at"]): move for move in walk.moves}
-    found = {(row["partition"], row["acquired_at"]): row for row in tables["partition_handover"]}
-    assert found.keys() == moves.keys()
-    assert len(moves) > 10
-    for key, row in found.items():
-        move = moves[key]
-        assert (row["from_member"], row["to_member"]) == (move["from_member"], move["to_member"])
-        assert row["unowned_ms"] == move["sync_ms"] <= move["stopped_ms"]
-        assert row["unowned_max_ms"] is None or move["stopped_ms"] <= row["unowned_max_ms"]
+@pytest.mark.parametrize("table", COLUMNS)
+def test_the_replay_finds_what_happened(both, table):
+    found, truth = both
+    assert_same(found[table], truth[table], COLUMNS[table])
 
 
-def test_rebalances(both):
-    walk, tables = both
-    found = sorted(tables["rebalance"], key=lambda row: row["began_offset"])
-    for row, true in zip(found, walk.rebalances, strict=True):
-        assert (row["first_epoch"], row["last_epoch"], row["outcome"]) == (true["first"], true["last"], true["outcome"])
-        if true["outcome"] != "emptied":
-            assert row["duration_ms"] == true["ended_at"] - true["began_at"]
-            assert row["causes"] == list(dict.fromkeys(true["causes"]))
-            measured = row["partitions_moved"], row["partitions_stopped"], row["unowned_ms"]
-            assert measured == (true["moved"], true["stopped"], true["unowned_ms"])
+def test_a_client_stopped_for_a_time_between_the_bounds(both):
+    """The lower bound is the leader's sync."""
+    found, truth = both
+    stops = {(row["partition"], row["acquired_at"]): row for row in truth["partition_handover"]}
+    syncs = {row["completed_at"]: row.get("sync_ms") for row in truth["classic_generation"]}
+    for row in found["partition_handover"]:
+        stop = stops[row["partition"], row["acquired_at"]]
+        assert row["unowned_ms"] == syncs[row["acquired_at"]] <= stop["unowned_ms"]
+        assert row["unowned_max_ms"] is None or stop["unowned_ms"] <= row["unowned_max_ms"]
+        assert stop["released_at"] <= row["released_at"]
 
 
-def test_walks_have_all_kinds_of_generations():
-    causes, upper_bounds = Counter(), 0
-    for seed in SEEDS:
-        for is_cooperative in (False, True):
-            walk = ClassicWalk(seed, is_cooperative)
-            walk.run(60)
-            causes.update(row["cause"] for row in walk.generations)
-            causes.update(f"rounds {row['rounds']}" for row in walk.generations if (row["rounds"] or 0) > 1)
-            causes.update("static" for row in walk.generations if row["static_replaced"])
-            upper_bounds += sum(move["stopped_ms"] > move["sync_ms"] for move in walk.moves)
+def test_walks_have_all_kinds_of_generations(walks):
+    seen = Counter()
+    for _, truth in walks.values():
+        for row in truth["classic_generation"]:
+            seen.update([row["cause"], f"{row['rounds']} rounds", row["ended_by"], row.get("mode")])
+            seen["static"] += bool(row["static_replaced"])
+        syncs = {row["completed_at"]: row.get("sync_ms") for row in truth["classic_generation"]}
+        seen["longer"] += sum(row["unowned_ms"] > syncs[row["acquired_at"]] for row in truth["partition_handover"])
     expected = {"created", "emptied", "member_joined", "member_left", "members_changed", "follow_up", "unknown"}
-    expected |= {"subscription_changed", "topic_metadata_changed", "rounds 2", "rounds 3", "static"}
-    assert expected <= causes.keys()
-    assert min(causes[name] for name in expected) > 10
-    assert upper_bounds > 100
+    expected |= {"subscription_changed", "topic_metadata_changed", "2 rounds", "3 rounds", "static"}
+    expected |= {"deleted", "next_generation", "eager", "cooperative"}
+    assert {name: seen[name] for name in expected if seen[name] < 10} == {}
+    assert seen["longer"] > 100

@@ -1,0 +1,75 @@
+"""Rows of the truth that are open for a while: intervals, and the epochs of a group that has not converged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, minus
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from kip848_records.simulate.truth.rows import At, Row
+    from kip848_records.simulate.walks.walk import Walk
+
+
+class Intervals:
+    """The intervals of one table, each with a key that says what is so while it lasts."""
+
+    def __init__(self, walk: Walk, table: str) -> None:
+        self._walk = walk
+        self._table = table
+        self._open: dict[Hashable, Row] = {}
+
+    def follow(self, now: Mapping[Any, Row], offset: At) -> None:
+        """End the intervals that are not in `now`, and begin those that are new; `offset`: of the record that shows it.
+
+        `now` has the columns of each interval besides its times.
+        """
+        at = self._walk.now
+        for key in self._open.keys() - now.keys():
+            row = self._open.pop(key)
+            self._walk.note(self._table, row | {"to_at": at, "duration_ms": at - row["from_at"], "history": OBSERVED})
+        for key, row in now.items():
+            head = {"incarnation": self._walk.incarnation, **row, "from_at": at, "from_offset": offset}
+            self._open.setdefault(key, {**head, "clock_skew": False})
+
+    def close(self, captured_at: int) -> None:
+        """Note the open intervals at the end of the log."""
+        for row in self._open.values():
+            open_end = {"to_at": None, "duration_ms": captured_at - row["from_at"], "history": RIGHT_CENSORED}
+            self._walk.note(self._table, row | open_end)
+
+
+class OpenEpochs:
+    """The epochs of a share or streams group that have not ended, and the rebalance that they are."""
+
+    def __init__(self, walk: Walk, group_type: str) -> None:
+        self._walk = walk
+        self._group_type = group_type
+        self._rows: list[Row] = []
+
+    def bump(self, epoch: int, cause: str, offset: At, **facts: object) -> None:
+        """Begin an epoch."""
+        row = {"incarnation": self._walk.incarnation, "group_type": self._group_type, "group_epoch": epoch}
+        row |= {"cause": cause, "bumped_at": self._walk.now, "bump_offset": offset, "assigned_at": None}
+        self._rows.append({**row, **facts, "clock_skew": False})
+
+    def assign(self, **facts: object) -> None:
+        """Note an assignment, which answers all open epochs that have none."""
+        for row in self._rows:
+            if row["assigned_at"] is None:
+                row |= {"assigned_at": self._walk.now, **facts}
+
+    def end(self, status: str, group_epoch: int, history: str = OBSERVED) -> None:
+        """End all open epochs: the group is Empty, has converged, or the log ends."""
+        converged_at = self._walk.now if status == "converged" else None
+        for row in self._rows:
+            is_superseded = status != "emptied" and row["group_epoch"] < group_epoch
+            row |= {"status": "superseded" if is_superseded else status, "converged_at": converged_at}
+            row |= {"superseded_by": group_epoch if is_superseded else None, "history": history}
+            row |= {"assign_lag_ms": minus(row["assigned_at"], row["bumped_at"])}
+            row |= {"reconcile_lag_ms": minus(converged_at, row["assigned_at"])}
+            row |= {"rebalance_lag_ms": minus(converged_at, row["bumped_at"])}
+            self._walk.note("epoch_timeline", row)
+        self._rows = []

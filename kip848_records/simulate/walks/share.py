@@ -1,0 +1,236 @@
+"""A random walk of a share group (KIP-932): members, epochs, and topics that are initialized, grow and are deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kip848_records.simulate.walks.share_group import NOTHING, ShareGroup, ShareMember, share_topics
+from kip848_records.simulate.walks.share_truth import ShareTruth
+from kip848_records.simulate.walks.walk import HEARTBEAT_MS, Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kip848_records.simulate.broker.cluster import TopicPartition
+    from kip848_records.simulate.truth.rows import At
+
+
+_LEAST_TOPICS: Final = 3
+"""So many topics are never deleted."""
+
+
+class ShareWalk(Walk):
+    """One share group id. Each step is one operation: a heartbeat, or an event."""
+
+    LONGEST_STEP_MS = 0
+    TABLES = (
+        *("epoch_timeline", "rebalance", "group_state_timeline", "group_state", "membership"),
+        *("ownership", "share_partition_state"),
+    )
+
+    def __init__(self, seed: object, group_id: str = "g", partition: int = 0, event_ms: int = 30_000) -> None:
+        super().__init__(seed, group_id, partition, event_ms)
+        self._topics = share_topics(group_id)
+        self._all_topics = sorted(self._topics)
+        self._group: ShareGroup | None = None
+        self._truth = ShareTruth(self)
+        self._share_state: At | None = None
+        self._hash = 0
+        self._bumped_topics: frozenset[str] = frozenset()
+
+    def pause(self) -> int:
+        """Return the time up to the next heartbeat, or up to the next event if the group is at rest."""
+        return super().pause() if self._is_at_rest() else self.rng.randint(1, HEARTBEAT_MS)
+
+    def step(self) -> None:
+        """Write one operation, if there is anything to write."""
+        self._share_state = None
+        group = self._group
+        if group is None:
+            group = self._group = ShareGroup(self._topics)
+            self._hash, self._bumped_topics = 0, frozenset()
+            self._join(group)
+        elif group.deleting:
+            self._delete(group)
+            return
+        elif not group.members:
+            if self.chance(0.3):
+                self._begin_deletion(group)
+            else:
+                self._join(group)
+        else:
+            self._take_step(group)
+        if self._group is not None and self.wrote_now():
+            self._truth.end_operation(group, self._share_state)
+
+    def close(self, captured_at: int) -> None:
+        """End all open rows."""
+        self._truth.close(self._group, captured_at)
+
+    def _is_at_rest(self) -> bool:
+        group = self._group
+        if group is None or not group.members:
+            return True
+        is_assigned = group.has_converged and NOTHING.union(*group.targets.values()) == group.wanted()
+        return is_assigned and not group.initializing and group.metadata_hash == self._hash
+
+    def _take_step(self, group: ShareGroup) -> None:
+        steps = {self._join: 3, self._leave: 3, self._subscribe: 2, self._grow: 1, self._delete_topic: 1}
+        if not self._is_at_rest():
+            steps |= {self._heartbeat: 40}
+        if group.initializing:
+            steps |= {self._initialize: 15}
+        self.rng.choices(list(steps), list(steps.values()))[0](group)
+
+    def _join(self, group: ShareGroup) -> None:
+        member = ShareMember(self.new_id(), self._some_topics(), group.assignment_epoch)
+        group.members[member.member_id] = member
+        self._truth.join(member, self._write_member(member))
+        self._bump(group, "member_joined", [member.member_id])
+        self._go_on(group, member, is_new=True)
+
+    def _leave(self, group: ShareGroup) -> None:
+        member = self._any_member(group)
+        self._write(14, None, member)
+        self._write(13, None, member)
+        self._truth.leave(member, self._write(10, None, member))
+        del group.members[member.member_id]
+        group.targets.pop(member.member_id, None)
+        self._bump(group, "member_left", [member.member_id])
+
+    def _subscribe(self, group: ShareGroup) -> None:
+        member = self._any_member(group)
+        topics = self._some_topics()
+        if topics == member.topics:
+            return
+        member.topics = topics
+        self._write_member(member)
+        self._bump(group, "subscription_changed", [member.member_id])
+        self._go_on(group, member)
+
+    def _grow(self, group: ShareGroup) -> None:
+        """Let a topic have more partitions. The group sees it at a heartbeat."""
+        topic = group.topics[self.rng.choice(sorted(group.topics))]
+        topic.partitions += self.rng.randint(1, 2)
+
+    def _delete_topic(self, group: ShareGroup) -> None:
+        """Delete a topic: its partitions have no state any more. The group sees another hash at a heartbeat."""
+        if len(group.topics) <= _LEAST_TOPICS:
+            return
+        name = self.rng.choice(sorted(group.topics))
+        had_state = [topics.pop(name, None) for topics in (group.initializing, group.initialized)]
+        del group.topics[name]
+        if any(had_state):
+            self._write_share_state(group)
+
+    def _initialize(self, group: ShareGroup) -> None:
+        """The share coordinator has initialized the partitions of a topic."""
+        name = self.rng.choice(sorted(group.initializing))
+        partitions = group.initializing.pop(name)
+        group.initialized[name] = sorted({*group.initialized.get(name, ()), *partitions})
+        self._write_share_state(group)
+
+    def _heartbeat(self, group: ShareGroup) -> None:
+        if self.chance(0.8):
+            self._notice_topics(group)
+        self._go_on(group, self._any_member(group))
+
+    def _notice_topics(self, group: ShareGroup) -> None:
+        """Bump the epoch if topics are other ones, or if other partitions are initialized than those assigned."""
+        is_assigned = group.epoch == group.assignment_epoch
+        if group.metadata_hash != self._hash:
+            self._bump(group, "topic_metadata_changed", [])
+        elif is_assigned and NOTHING.union(*group.targets.values()) != group.wanted():
+            self._bump(group, "partitions_initialized", [])
+
+    def _go_on(self, group: ShareGroup, member: ShareMember, *, is_new: bool = False) -> None:
+        """Do what the rest of a heartbeat does: assign, perhaps later; answer the member; initialize partitions."""
+        if group.epoch > group.assignment_epoch and self.chance(0.6):
+            self._assign(group)
+        by_id = {group.topics[name].topic_id for name in member.topics & group.topics.keys()}
+        target = group.targets.get(member.member_id, NOTHING)
+        assigned = frozenset(partition for partition in target if partition[0] in by_id)
+        if is_new or (member.epoch, member.assigned) != (group.assignment_epoch, assigned):
+            before = 0 if is_new else member.epoch
+            member.previous_epoch, member.epoch, member.assigned = before, group.assignment_epoch, assigned
+            value = {"memberEpoch": member.epoch, "previousMemberEpoch": before, "state": 0}
+            self._write(14, {**value, "assignedPartitions": _by_topic(assigned)}, member)
+        missing = group.uninitialized()
+        for name, partitions in missing.items():
+            group.initializing[name] = sorted({*group.initializing.get(name, ()), *partitions})
+        if missing:
+            self._write_share_state(group)
+
+    def _bump(self, group: ShareGroup, cause: str, triggers: list[str]) -> None:
+        group.epoch += 1
+        is_other, topics = group.metadata_hash != self._hash, group.subscribed
+        self._hash = group.metadata_hash
+        offset = self._write(11, {"epoch": group.epoch, "metadataHash": self._hash})
+        is_metadata = is_other and topics == self._bumped_topics
+        self._bumped_topics = topics
+        self._truth.bump(group, cause, triggers, offset, metadata=is_metadata)
+
+    def _assign(self, group: ShareGroup) -> None:
+        targets = group.assign(self.rng)
+        for member_id, target in targets.items():
+            if target != group.targets.get(member_id):
+                self._write(13, {"topicPartitions": _by_topic(target)}, group.members[member_id])
+        group.targets = targets
+        group.assignment_epoch = group.epoch
+        self._write(12, {"assignmentEpoch": group.epoch})
+        self._truth.assign(group)
+
+    def _begin_deletion(self, group: ShareGroup) -> None:
+        """Delete the share state of all topics; the group follows in an operation of its own."""
+        names = group.initializing.keys() | group.initialized.keys()
+        if not names:
+            self._delete(group)
+            return
+        group.deleting = {name: group.topics[name].topic_id for name in sorted(names)}
+        group.initializing, group.initialized = {}, {}
+        self._write_share_state(group)
+
+    def _delete(self, group: ShareGroup) -> None:
+        for key_type in (12, 15, 11):
+            offset = self._write(key_type, None)
+        group.deleting = {}
+        group.initializing, group.initialized = {}, {}
+        self._truth.end_operation(group, offset, is_deleted=True)
+        self.incarnation += 1
+        self._group = None
+
+    def _any_member(self, group: ShareGroup) -> ShareMember:
+        return self.rng.choice(list(group.members.values()))
+
+    def _some_topics(self) -> frozenset[str]:
+        return frozenset(self.rng.sample(self._all_topics, self.rng.randint(1, 3)))
+
+    def _write_member(self, member: ShareMember) -> At:
+        value = {"rackId": None, "clientId": "app", "clientHost": "/h", "subscribedTopicNames": sorted(member.topics)}
+        return self._write(10, value, member)
+
+    def _write_share_state(self, group: ShareGroup) -> None:
+        value = {
+            "initializingTopics": _named(group, group.initializing),
+            "initializedTopics": _named(group, group.initialized),
+            "deletingTopics": [{"topicId": topic_id, "topicName": name} for name, topic_id in group.deleting.items()],
+        }
+        self._share_state = self._write(15, value)
+
+    def _write(self, key_type: int, value: dict[str, Any] | None, member: ShareMember | None = None) -> At:
+        key = {"groupId": self.group_id} if member is None else {"groupId": self.group_id, "memberId": member.member_id}
+        return self.write(key_type, key, value)
+
+
+def _by_topic(partitions: Iterable[TopicPartition]) -> list[dict[str, Any]]:
+    found: dict[str, list[int]] = {}
+    for topic_id, number in sorted(partitions):
+        found.setdefault(topic_id, []).append(number)
+    return [{"topicId": topic_id, "partitions": numbers} for topic_id, numbers in found.items()]
+
+
+def _named(group: ShareGroup, topics: dict[str, list[int]]) -> list[dict[str, Any]]:
+    return [
+        {"topicId": group.topics[name].topic_id, "topicName": name, "partitions": partitions}
+        for name, partitions in topics.items()
+    ]

@@ -1,0 +1,138 @@
+"""The truth about a share group: what its coordinator has in memory at the end of each operation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED
+from kip848_records.simulate.walks.open_rows import Intervals, OpenEpochs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kip848_records.simulate.truth.rows import At, Row
+    from kip848_records.simulate.walks.share_group import ShareGroup, ShareMember
+    from kip848_records.simulate.walks.walk import Walk
+
+_SHARE: Final = "share"
+
+
+class ShareTruth:
+    """Follows one share group id. The rows of epochs and rebalances stay open until the group has converged."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+        self._states = Intervals(walk, "group_state_timeline")
+        self._owned = Intervals(walk, "ownership")
+        self._partitions = Intervals(walk, "share_partition_state")
+        self._epochs = OpenEpochs(walk, _SHARE)
+        self._rebalance: Row | None = None
+        self._stays: dict[str, Row] = {}
+        self._members_before = 0
+        self._last_moment = walk.now
+        self._without_member = 0
+        self._is_assigning = False
+
+    def join(self, member: ShareMember, offset: At) -> None:
+        """Note a new member, whose type 10 is at an offset."""
+        row = {"incarnation": self._walk.incarnation, "group_type": _SHARE, "member_id": member.member_id}
+        row |= {"joined_offset": offset, "joined_at": self._walk.now, "joined_how": "joined", "returned": False}
+        self._stays[member.member_id] = row | {"client_id": "app", "client_host": "/h", "joined_epoch": None}
+
+    def leave(self, member: ShareMember, offset: At) -> None:
+        """Note that a member is gone; its tombstone of type 10 is at an offset."""
+        row = self._stays[member.member_id] | {"topics": sorted(member.topics), "history": OBSERVED}
+        self._stays[member.member_id] = row | {"left_at": self._walk.now, "left_offset": offset, "left_how": "left"}
+
+    def bump(self, group: ShareGroup, cause: str, triggers: Iterable[str], offset: At, *, metadata: bool) -> None:
+        """Note a new epoch, and the rebalance that it begins. `metadata`: the same topics have other partitions."""
+        self._pass_time(self._walk.now)
+        facts = {"metadata_changed": metadata, "trigger_member_ids": list(triggers), "members": len(group.members)}
+        self._epochs.bump(group.epoch, cause, offset, **facts)
+        if self._rebalance is None:
+            rebalance: Row = {"incarnation": self._walk.incarnation, "group_type": _SHARE, "began_offset": offset}
+            rebalance |= {"began_at": self._walk.now, "first_epoch": group.epoch, "epochs": 0, "causes": []}
+            rebalance |= {"members_before": self._members_before, "started_empty": not self._members_before}
+            self._rebalance = rebalance | {"unowned_ms": 0, "assigning_ms": 0, "late_ms": 0, "not_ready_ms": 0}
+        self._rebalance["last_epoch"] = group.epoch
+        self._rebalance["epochs"] += 1
+        self._rebalance["causes"] = list(dict.fromkeys([*self._rebalance["causes"], cause]))
+
+    def assign(self, group: ShareGroup) -> None:
+        """Note an assignment."""
+        claims = [partition for target in group.targets.values() for partition in target]
+        shared = {partition for partition in claims if claims.count(partition) > 1}
+        self._epochs.assign(target_partitions=len(set(claims)), target_duplicates=len(shared))
+
+    def end_operation(self, group: ShareGroup, share_state: At | None, *, is_deleted: bool = False) -> None:
+        """Note what is different from the end of the operation before. `share_state`: the offset of a type 15."""
+        walk = self._walk
+        self._pass_time(walk.now)
+        if share_state is not None:
+            self._follow_partitions(group, share_state)
+        offset, members = walk.end_of_operation(), group.members
+        held = {(member_id, *tp) for member_id, member in members.items() for tp in member.assigned}
+        owner = {"group_type": _SHARE}
+        self._owned.follow(
+            {key: owner | dict(zip(("member_id", "topic_id", "partition"), key, strict=True)) for key in held}, offset
+        )
+        self._end_stays(group)
+        state = {"group_type": _SHARE, "state": "Stable" if members else "Empty", "hides_rebalance": True}
+        self._states.follow({} if is_deleted else {state["state"]: state}, offset)
+        if not members or group.has_converged:
+            self._end_rebalance(group, "converged" if members else "emptied")
+        self._without_member = len(group.wanted() - {key[1:] for key in held})
+        self._is_assigning = group.epoch > group.assignment_epoch
+        self._members_before = len(members)
+
+    def close(self, group: ShareGroup | None, captured_at: int) -> None:
+        """End all open rows."""
+        self._pass_time(captured_at)
+        for intervals in (self._states, self._owned, self._partitions):
+            intervals.close(captured_at)
+        if group is None:
+            return
+        for member_id, stay in self._stays.items():
+            topics = sorted(group.members[member_id].topics)
+            self._walk.note("membership", stay | {"topics": topics, "history": RIGHT_CENSORED})
+        self._end_rebalance(group, "open", captured_at)
+        late = sum(member.epoch != group.assignment_epoch for member in group.members.values())
+        row: Row = {"incarnation": self._walk.incarnation, "group_type": _SHARE}
+        row |= {"state": "Stable" if group.members else "Empty", "members": len(group.members)}
+        row |= {"group_epoch": group.epoch, "assignment_epoch": group.assignment_epoch}
+        self._walk.note("group_state", row | {"converged_members": len(group.members) - late})
+
+    def _pass_time(self, now: int) -> None:
+        """Add the time since the last operation, in which nothing changed, to the open rebalance."""
+        passed, self._last_moment = now - self._last_moment, now
+        if self._rebalance is not None:
+            self._rebalance["unowned_ms"] += passed * self._without_member
+            self._rebalance["assigning_ms" if self._is_assigning else "late_ms"] += passed
+
+    def _follow_partitions(self, group: ShareGroup, offset: At) -> None:
+        now = {}
+        for (topic_id, state), (name, partitions) in group.partition_states().items():
+            row = {"topic_id": topic_id, "topic": name, "state": state, "partitions": partitions}
+            now[topic_id, state, tuple(partitions or ())] = row
+        self._partitions.follow(now, offset)
+
+    def _end_stays(self, group: ShareGroup) -> None:
+        for member_id, stay in list(self._stays.items()):
+            if stay["joined_epoch"] is None:
+                stay["joined_epoch"] = group.epoch
+            if "left_at" in stay:
+                self._walk.note("membership", self._stays.pop(member_id) | {"left_epoch": group.epoch})
+
+    def _end_rebalance(self, group: ShareGroup, outcome: str, captured_at: int | None = None) -> None:
+        """End the open epochs and their rebalance with the operation, or at the end of the log."""
+        history = OBSERVED if captured_at is None else RIGHT_CENSORED
+        self._epochs.end(outcome, group.epoch, history)
+        rebalance, self._rebalance = self._rebalance, None
+        if rebalance is None:
+            return
+        now, is_open = captured_at or self._walk.now, captured_at is not None
+        ended: Row = {"outcome": outcome, "duration_ms": now - rebalance["began_at"], "history": history}
+        ended |= {"ended_at": None if is_open else now}
+        ended |= {"ended_offset": None if is_open else self._walk.end_of_operation()}
+        ended |= {"members": self._members_before if outcome == "emptied" else len(group.members)}
+        self._walk.note("rebalance", rebalance | ended | {"clock_skew": False})

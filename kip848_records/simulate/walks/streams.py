@@ -1,0 +1,141 @@
+"""A random walk of a streams group (KIP-1071): threads, tasks, and a topology that may lack topics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kip848_records.simulate.walks.streams_group import (
+    ACTIVE,
+    NOTHING,
+    STANDBY,
+    SUBTOPOLOGY,
+    UNREVOKED,
+    Held,
+    StreamsGroup,
+    Thread,
+)
+from kip848_records.simulate.walks.streams_truth import StreamsTruth
+from kip848_records.simulate.walks.walk import HEARTBEAT_MS, Walk
+
+if TYPE_CHECKING:
+    from kip848_records.simulate.truth.rows import At
+
+_TASKS: Final = 4
+_PROCESSES: Final = "pqr"
+_FIELDS: Final = {ACTIVE: "activeTasks", STANDBY: "standbyTasks"}
+
+
+class StreamsWalk(Walk):
+    """One streams group. Each step is one operation: a heartbeat, or an event."""
+
+    LONGEST_STEP_MS = 0
+    TABLES = ("epoch_timeline", "group_state_timeline", "task_handover", "ownership")
+
+    def __init__(self, seed: object, group_id: str = "g", partition: int = 0, event_ms: int = 30_000) -> None:
+        super().__init__(seed, group_id, partition, event_ms)
+        self._group = StreamsGroup(_TASKS)
+        self._truth = StreamsTruth(self)
+
+    def pause(self) -> int:
+        """Return the time up to the next heartbeat, or up to the next event if the group is at rest."""
+        is_at_rest = self._group.state in {"Stable", "Empty"}
+        return super().pause() if is_at_rest else self.rng.randint(1, HEARTBEAT_MS)
+
+    def step(self) -> None:
+        """Write one operation, if there is anything to write."""
+        group = self._group
+        if not group.threads:
+            self._join()
+        elif group.validated < 0 and group.epoch == group.assignment_epoch and self.chance(0.4):
+            self._bump("topology_validated", validated=0)
+        elif group.epoch > group.assignment_epoch and self.chance(0.6):
+            self._assign()
+        else:
+            steps = {self._join: 3, self._leave: 3, self._invalidate: 1}
+            if group.state != "Stable":
+                steps |= {self._heartbeat: 30}
+            self.rng.choices(list(steps), list(steps.values()))[0]()
+        if self.wrote_now():
+            self._truth.end_operation(group)
+
+    def close(self, captured_at: int) -> None:
+        """End all open rows."""
+        self._truth.close(self._group, captured_at)
+
+    def _join(self) -> None:
+        group = self._group
+        thread = Thread(self.new_id(), self.rng.choice(_PROCESSES), group.assignment_epoch)
+        is_first = group.topology is None
+        group.threads[thread.member_id] = thread
+        client = {"clientId": "app", "clientHost": "/h", "processId": thread.process, "rebalanceTimeoutMs": 300_000}
+        unused: dict[str, Any] = {"instanceId": None, "rackId": None, "userEndpoint": None, "clientTags": []}
+        self._write(19, {**client, **unused, "topologyEpoch": 0}, thread)
+        if is_first:
+            self._write(23, {"epoch": 0, "subtopologies": [self._subtopology()]})
+            group.topology = 0
+        self._bump("topology_initialized" if is_first else "member_joined")
+        if self.chance(0.5):
+            self._assign()
+        self._reconcile(thread, is_new=True)
+
+    def _leave(self) -> None:
+        thread = self._group.threads.pop(self.rng.choice(list(self._group.threads)))
+        for key_type in (22, 21, 19):
+            self._write(key_type, None, thread)
+        self._bump("member_left")
+
+    def _invalidate(self) -> None:
+        """A source topic is missing, until the topology is validated again."""
+        if self._group.validated >= 0 and self._group.epoch == self._group.assignment_epoch:
+            self._bump("topology_invalidated", validated=-1)
+
+    def _heartbeat(self) -> None:
+        thread = self.rng.choice(list(self._group.threads.values()))
+        if thread.state == UNREVOKED:
+            if self.chance(0.3):
+                return  # it still closes tasks
+            thread.pending = dict(NOTHING)
+        self._reconcile(thread)
+
+    def _bump(self, cause: str, validated: int | None = None) -> None:
+        group = self._group
+        group.epoch += 1
+        group.validated = group.validated if validated is None else validated
+        value = {"epoch": group.epoch, "lastAssignmentConfigs": [{"key": "num.standby.replicas", "value": "1"}]}
+        offset = self._write(17, {**value, "metadataHash": 0, "validatedTopologyEpoch": group.validated})
+        self._truth.bump(group, cause, offset)
+
+    def _assign(self) -> None:
+        group = self._group
+        for member_id, target in group.assign(self.rng).items():
+            thread = group.threads[member_id]
+            if target != thread.target or self.chance(0.1):
+                self._write(21, _tasks(target), thread)
+            thread.target = target
+        self._write(20, {"assignmentEpoch": group.epoch})
+        group.assignment_epoch = group.epoch
+        self._truth.assign(group)
+
+    def _reconcile(self, thread: Thread, *, is_new: bool = False) -> None:
+        before = 0 if is_new else thread.epoch
+        if self._group.reconcile(thread) or is_new:
+            value = {"memberEpoch": thread.epoch, "previousMemberEpoch": before, "state": thread.state}
+            self._write(22, {**value, **_tasks(thread.assigned), **_tasks(thread.pending, "PendingRevocation")}, thread)
+
+    def _subtopology(self) -> dict[str, Any]:
+        changelog = {"name": "changelog", "partitions": 0, "replicationFactor": 0, "topicConfigs": []}
+        part: dict[str, Any] = {"subtopologyId": SUBTOPOLOGY, "sourceTopics": [f"{self.group_id}-topic"]}
+        unused = ("sourceTopicRegex", "repartitionSinkTopics", "repartitionSourceTopics", "copartitionGroups")
+        return part | {"stateChangelogTopics": [changelog]} | {name: [] for name in unused}
+
+    def _write(self, key_type: int, value: dict[str, Any] | None, thread: Thread | None = None) -> At:
+        key = {"groupId": self.group_id} if thread is None else {"groupId": self.group_id, "memberId": thread.member_id}
+        return self.write(key_type, key, value)
+
+
+def _tasks(held: Held, suffix: str = "") -> dict[str, Any]:
+    tasks = {
+        f"{name}{suffix}": [{"subtopologyId": SUBTOPOLOGY, "partitions": sorted(held[role])}] if held[role] else []
+        for role, name in _FIELDS.items()
+    }
+    return {**tasks, f"warmupTasks{suffix}": []}

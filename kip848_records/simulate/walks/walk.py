@@ -1,0 +1,128 @@
+"""What the random walks of all kinds of groups share: time, operations, and the rows of the truth."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from random import Random
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from kip848_records.simulate.broker.operation import Operation
+from kip848_records.simulate.spec import START_MS
+from kip848_records.simulate.truth.rows import At, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HEARTBEAT_MS: Final = 5_000
+"""The longest time between two heartbeats of members that have something to do."""
+
+
+class Walk(ABC):
+    """One group id whose events are random; the same seed gives the same walk.
+
+    `now`: the time of the latest record, in ms. `event_ms`: the mean time between two events of a group at rest.
+    `rows`: the rows of the truth that have ended, by table; times in ms, offsets as `At`. They may have more fields
+    than their tables have columns.
+    """
+
+    LONGEST_STEP_MS: ClassVar[int]
+    """The longest time from the begin of a step to its last record."""
+    TABLES: ClassVar[tuple[str, ...]]
+    """The tables that the walk has the truth of."""
+    PARTITION_COLUMNS: Final[Mapping[str, str]] = {
+        "partition_handover": "offsets_partition",
+        "ownership": "offsets_partition",
+    }
+    """Tables with another name for the partition of `__consumer_offsets`."""
+
+    def __init__(self, seed: object, group_id: str = "g", partition: int = 0, event_ms: int = 30_000) -> None:
+        self.rng = Random(f"{seed}")  # noqa: S311 - a log, not a secret
+        self.group_id = group_id
+        self.partition = partition
+        self.event_ms = event_ms
+        self.now = START_MS
+        self.incarnation = 0
+        self.rows: dict[str, list[Row]] = {table: [] for table in self.TABLES}
+        self._operations: list[Operation] = []
+        self._operation: Operation | None = None
+        self._pause = self.rng.randint(1, 2 * event_ms)
+        self._named = 0
+
+    @abstractmethod
+    def step(self) -> None:
+        """Let something happen at `now`, and later, up to `LONGEST_STEP_MS`."""
+
+    @abstractmethod
+    def close(self, captured_at: int) -> None:
+        """End all open rows: the log was captured at a time (ms)."""
+
+    def pause(self) -> int:
+        """Return the time from one step to the next, in ms, at least 1."""
+        return self.rng.randint(1_000, 2 * self.event_ms)
+
+    def run(self, steps: int) -> None:
+        """Take some steps."""
+        for _ in range(steps):
+            self.run_until(self.now + self._pause)
+
+    def run_until(self, time: int) -> None:
+        """Take the steps that begin up to a time (ms)."""
+        while self.now + self._pause <= time:
+            self.now += self._pause
+            self.step()
+            self._pause = self.pause()
+
+    def chance(self, share: float) -> bool:
+        """Return True in this share of cases."""
+        return self.rng.random() < share
+
+    def pass_time(self, least: int = 1, most: int = 2_000) -> int:
+        """Let some ms go by within a step, and return the new time."""
+        self.now += self.rng.randint(least, most)
+        return self.now
+
+    def write(self, key_type: int, key: dict[str, Any], value: dict[str, Any] | None) -> At:
+        """Write a record at `now`, and return its offset; the records of one time are one operation."""
+        operation = self._operation
+        if operation is None or operation.time != self.now:
+            operation = self._operation = Operation(self.now, self.now)
+            self._operations.append(operation)
+        operation.write(key_type, key, value)
+        return At(operation, operation.size - 1)
+
+    def end_of_operation(self) -> At:
+        """Return the offset of the last record of the latest operation."""
+        if self._operation is None:
+            raise ValueError("no record has been written")
+        return At(self._operation)
+
+    def wrote_now(self) -> bool:
+        """Return whether the present time has an operation."""
+        return self._operation is not None and self._operation.time == self.now
+
+    def take_operations(self, until: int | None = None) -> list[Operation]:
+        """Return and remove the operations up to a time (ms), or all."""
+        taken = [each for each in self._operations if until is None or each.time <= until]
+        self._operations = self._operations[len(taken) :]
+        return taken
+
+    def take(self) -> dict[str, list[Row]]:
+        """Return and remove the rows, unless operations wait for their offsets."""
+        if self._operations:
+            return {}
+        taken, self.rows = self.rows, {table: [] for table in self.TABLES}
+        return {table: [_with_offsets(row) for row in rows] for table, rows in taken.items()}
+
+    def note(self, table: str, row: Row) -> None:
+        """Add a row that has ended to the truth; `row` has neither partition nor group id."""
+        key = {self.PARTITION_COLUMNS.get(table, "partition"): self.partition, "group_id": self.group_id}
+        self.rows[table].append({**key, **row})
+
+    def new_id(self) -> str:
+        """Return a new member id."""
+        self._named += 1
+        return f"m{self._named}"
+
+
+def _with_offsets(row: Row) -> Row:
+    return {name: value.offset if isinstance(value, At) else value for name, value in row.items()}

@@ -1,0 +1,46 @@
+"""Random walks of groups, replayed from the bytes of their records, beside the truth."""
+
+from collections import Counter
+
+import pyarrow as pa
+
+from kip848_records.replay.log_rows import LOG_SCHEMA
+from kip848_records.simulate.broker.releases import KAFKA_4_3
+from kip848_records.simulate.encoding import encode
+from tests.replay.classic_logs import tables_of
+from tests.replay.log_batches import log_batch
+
+CAPTURED_AFTER_MS = 1_000
+
+
+def walked(walk, steps):
+    """Run a walk; the tables of its log, and its truth by table."""
+    walk.run(steps)
+    rows = []
+    for operation in walk.take_operations():
+        operation.base_offset = len(rows)
+        for record in operation.records:
+            key, value = encode(record, KAFKA_4_3)
+            place = {"offset": len(rows), "timestamp": operation.timestamp, "group_id": walk.group_id}
+            rows.append({"key": key, "value": value, **place})
+    captured_at = walk.now + CAPTURED_AFTER_MS
+    walk.close(captured_at)
+    return tables_of(log_batch(rows, pa.schema(LOG_SCHEMA)), captured_at=captured_at), walk.take()
+
+
+def assert_same(found, true, columns, at_least=10):
+    """Compare some columns of rows in any order."""
+    ours, theirs = (Counter(chosen(row, columns) for row in rows) for rows in (found, true))
+    missing, wrong = sorted((theirs - ours).elements(), key=repr), sorted((ours - theirs).elements(), key=repr)
+    assert (missing[:3], wrong[:3]) == ([], [])
+    assert ours.total() >= at_least
+
+
+def chosen(row, columns):
+    return tuple((name, _plain(row.get(name))) for name in columns)
+
+
+def _plain(value):
+    if isinstance(value, list | tuple):
+        return tuple(map(_plain, value))
+    return tuple(sorted((name, _plain(each)) for name, each in value.items())) if isinstance(value, dict) else value
