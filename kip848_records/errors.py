@@ -245,6 +245,11 @@ class InputError(Kip848Error):
         return cls(f"Kafka {name} cannot be simulated", f"choose one of {', '.join(releases)}")
 
     @classmethod
+    def not_in_release(cls, name: str, release: str) -> Self:
+        """Groups of that kind are simulated as a newer Kafka release writes them."""
+        return cls(f"{name} cannot be simulated with an older release", f"choose release {release}, or {name} = 0")
+
+    @classmethod
     def simulated_before(cls, out: str) -> Self:
         """The new simulation would add its partitions to those of an earlier one."""
         return cls(f"there is a log in {out} already", "pass another folder with --out, or remove that log")

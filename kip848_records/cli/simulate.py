@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_debug, given_path
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
     from kip848_records.cli.arguments import Commands
 
+_OTHER_KINDS: Final = {
+    "classic": "classic groups",
+    "connect": "Connect clusters",
+    "share": "share groups",
+    "streams": "streams groups",
+}
+
 
 def add(commands: Commands) -> None:
     """Add the command."""
@@ -24,7 +31,11 @@ def add(commands: Commands) -> None:
         help="write a log of simulated groups for experiments",
         description="Writes the log of simulated groups as Parquet files, and the ground truth about it.",
     )
-    command.add_argument("--groups", type=int, default=20, metavar="N", help="how many groups (%(default)s)")
+    command.add_argument("--groups", type=int, default=20, metavar="N", help="how many consumer groups (%(default)s)")
+    for kind, groups in _OTHER_KINDS.items():
+        command.add_argument(
+            f"--{kind}-groups", type=int, default=0, metavar="N", help=f"how many {groups} (%(default)s)"
+        )
     command.add_argument("--members", type=int, default=5, metavar="M", help="mean members per group (%(default)s)")
     command.add_argument("--hours", type=float, default=1.0, metavar="H", help="simulated time in hours (%(default)s)")
     command.add_argument("--seed", type=int, default=0, metavar="S", help="one seed, one log (%(default)s)")
@@ -47,7 +58,8 @@ def _run(arguments: Namespace) -> int:
     before_spark.check_outputs({"--out": arguments.out})
     if arguments.largest == 0:  # Simulation reads 0 as "not given"
         raise InputError.not_simulated("largest", 0, 1, MOST_MEMBERS)
-    names = ("groups", "members", "hours", "seed", "release", "largest", "compacted")
+    names = ["groups", "members", "hours", "seed", "release", "largest", "compacted"]
+    names += [f"{kind}_groups" for kind in _OTHER_KINDS]
     spec = Simulation(**{name: given for name in names if (given := getattr(arguments, name)) is not None})
     simulated = simulate(spec, arguments.out, processes=os.cpu_count() or 1)
     print(f"{simulated.rows:,} log rows in {simulated.log}; the ground truth is in {simulated.truth}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -24,11 +26,13 @@ from kip848_records.simulate.log import PartitionLog
 from kip848_records.simulate.spec import START_MS, BrokerClock, Simulation
 from kip848_records.simulate.truth import Truth, collect
 from kip848_records.simulate.truth.files import LOG_PARTITION, TruthFiles
+from kip848_records.simulate.walks.kinds import WalkedGroup, walked_groups, walked_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kip848_records.simulate.broker.operation import Operation
+    from kip848_records.simulate.walks.walk import Walk
 
 _FIRST_WINDOW_MS: Final = 1_000
 _ROWS_PER_WINDOW: Final = 100_000
@@ -39,6 +43,10 @@ _LAST_QUIET_MS: Final = 1_000
 
 _WINDOWS: Final = 20
 """The minimum number of time intervals; each one is a segment for the cleaner."""
+
+
+_SIMPLE_CONSUMER: Final = "simple-consumer"
+"""It commits an offset at the end of a log without consumer groups. It is in no group, so no table has it."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,8 @@ def simulate(spec: Simulation, out: str | Path, processes: int = 1) -> Simulated
     Below `out`: `log/partition-<n>.parquet`, the rows of Spark's Kafka source as a reader of committed records sees
     them; `topics.json`, names by topic id; `truth/<table>.parquet`, the rows of each table as if the log had never been
     compacted (for `group_state`, columns that do not depend on the log's form); `truth/log_partition.parquet`, the end
-    of each partition and the offset up to which the cleaner went. The number of `processes` does not change the output.
+    of each partition and the offset up to which the cleaner went. `docs/python.md` lists the tables of each kind of
+    groups. The number of `processes` does not change the output.
 
     Raises InputError if `out` cannot be written to, or already contains a log.
     """
@@ -94,11 +103,12 @@ def simulate(spec: Simulation, out: str | Path, processes: int = 1) -> Simulated
     return Simulated(folder, sum(log["rows"] for log in written), spec.end_ms)
 
 
-def simulate_partition(spec: Simulation, partition: int, numbers: list[int], folder: Path) -> dict[str, int]:
+def simulate_partition(spec: Simulation, partition: int, groups: PartitionGroups, folder: Path) -> dict[str, int]:
     """Write one partition's log and truth; return its row of `log_partition`."""
     keys = CommitKeys()
     clock = BrokerClock(spec, partition)
-    groups = [_Observed(spec, partition, number, clock, keys) for number in numbers]
+    observed = [_Observed(spec, partition, number, clock, keys) for number in groups.numbers]
+    walks = [group.begin(spec) for group in groups.walked]
     path = folder / "log" / f"partition-{partition}.parquet"
     with PartitionLog(path, partition, spec.kafka, keys) as log, TruthFiles(folder / "truth", f"-{partition}") as truth:
         window, start = _FIRST_WINDOW_MS, START_MS
@@ -106,23 +116,49 @@ def simulate_partition(spec: Simulation, partition: int, numbers: list[int], fol
             end = min(start + window, spec.end_ms)
             before = log.next_offset
             quiet = min(end, spec.end_ms - _LAST_QUIET_MS)
-            operations = sorted((o for group in groups for o in group.run_until(quiet)), key=lambda o: o.time)
-            log.append(operations, _commits(spec, groups, end), clock.of_many)
-            truth.write(collect(group.truth for group in groups))
+            of_groups = (o for group in observed for o in group.run_until(quiet))
+            of_walks = (o for walk in walks for o in _walk_until(walk, quiet, spec))
+            operations = sorted(chain(of_groups, of_walks), key=lambda o: o.time)
+            commits = _commits(spec, observed, end)
+            if groups.ends_log and end == spec.end_ms:
+                commits = _with_last(commits, end, _last_key(spec, observed, keys))
+            log.append(operations, commits, clock.of_many)
+            truth.write(collect([*(group.truth for group in observed), *walks]))
             written = max(log.next_offset - before, 1)
             # The next time interval should have about as many rows as fit.
             window = min(4 * window, window * _ROWS_PER_WINDOW // written, (spec.end_ms - START_MS) // _WINDOWS)
             window = max(100, window)
             start = end
-        for group in groups:
+        for group in observed:
             group.truth.close(spec.end_ms)
-        truth.write(collect(group.truth for group in groups))
+        for walk in walks:
+            walk.close(spec.end_ms)
+        truth.write(collect([*(group.truth for group in observed), *walks]))
     cleaned_to = 0
     if spec.compacted:
         random = Random(f"{spec.seed}/cleaner/{partition}")  # noqa: S311 - a log, not a secret
         cleaned_to = clean(path, random, spec.delete_retention_ms)
     rows = pq.read_metadata(path).num_rows
     return {"partition": partition, "rows": rows, "end_offset": log.next_offset, "cleaned_to": cleaned_to}
+
+
+def _walk_until(walk: Walk, time: int, spec: Simulation) -> list[Operation]:
+    """Run a walk, and return its operations up to a time; a step that begins must end with the simulation."""
+    walk.run_until(min(time, spec.end_ms - _LAST_QUIET_MS - walk.LONGEST_STEP_MS))
+    return walk.take_operations(time)
+
+
+@dataclass
+class PartitionGroups:
+    """The groups in one partition. `numbers`: of consumer groups. `ends_log`: it has the last row of the log."""
+
+    numbers: list[int] = field(default_factory=list)
+    walked: list[WalkedGroup] = field(default_factory=list)
+    ends_log: bool = False
+
+    def size(self, spec: Simulation) -> int:
+        """Return the approximate number of members."""
+        return sum(map(spec.typical_size, self.numbers)) + len(self.walked)
 
 
 class _Observed:
@@ -133,7 +169,6 @@ class _Observed:
         self.truth = Truth(partition, self.scenario.group_id)
         self.consumption = Consumption(self.scenario.group_id, self.scenario.cluster, keys)
         self.scenario.watch([*self.truth.observers, self.consumption], self.consumption.committed)
-        self.ends_log = number == 0
 
     def run_until(self, time: int) -> list[Operation]:
         self.scenario.run_until(time)
@@ -146,20 +181,28 @@ def _commits(spec: Simulation, groups: list[_Observed], end: int) -> Commits:
         ended = group.consumption.take(end)
         spans += ended
         in_transactions += [group.scenario.profile.commits_in_transactions] * len(ended)
-    commits = commits_of(spans, in_transactions, spec.commit_interval_ms)
-    if end < spec.end_ms or not any(group.ends_log for group in groups):
-        return commits
-    # The truth covers the simulation to its end, so the log must too: its newest row has that time.
-    last = next(group for group in groups if group.ends_log).consumption.any_key()
-    return Commits(np.append(commits.times, end), np.append(commits.keys, last))
+    return commits_of(spans, in_transactions, spec.commit_interval_ms)
+
+
+def _with_last(commits: Commits, time: int, key: int) -> Commits:
+    """Add a commit. The truth covers the simulation to its end, so the newest row of the log has that time."""
+    return Commits(np.append(commits.times, time), np.append(commits.keys, key))
+
+
+def _last_key(spec: Simulation, groups: list[_Observed], keys: CommitKeys) -> int:
+    """Return the number of the last commit's key: of the first group, or of a consumer without a group protocol."""
+    if groups:
+        return groups[0].consumption.any_key()
+    name, _ = spec.topics()[0]
+    return keys.add(_SIMPLE_CONSUMER, (name, uuid_of("topic", spec.seed, name)), 0)
 
 
 def _run_all(
-    spec: Simulation, partitions: dict[int, list[int]], folder: Path, workers: int
+    spec: Simulation, partitions: dict[int, PartitionGroups], folder: Path, workers: int
 ) -> Iterator[dict[str, int]]:
     # The largest first, so that the processes finish at about the same time.
-    in_order = sorted(partitions.items(), key=lambda item: -sum(map(spec.typical_size, item[1])))
-    arguments = [(spec, partition, numbers, folder) for partition, numbers in in_order]
+    in_order = sorted(partitions.items(), key=lambda item: -item[1].size(spec))
+    arguments = [(spec, partition, groups, folder) for partition, groups in in_order]
     if workers == 1:
         yield from (simulate_partition(*argument) for argument in arguments)
         return
@@ -169,15 +212,20 @@ def _run_all(
         yield from pool.map(simulate_partition, *zip(*arguments, strict=True))
 
 
-def _groups_by_partition(spec: Simulation) -> dict[int, list[int]]:
-    partitions: dict[int, list[int]] = {}
+def _groups_by_partition(spec: Simulation) -> dict[int, PartitionGroups]:
+    partitions: dict[int, PartitionGroups] = defaultdict(PartitionGroups)
     for number in range(spec.groups):
-        partitions.setdefault(offsets_partition(group_id(spec, number), spec.partitions), []).append(number)
-    return partitions
+        partitions[offsets_partition(group_id(spec, number), spec.partitions)].numbers.append(number)
+    for group in walked_groups(spec):
+        partitions[offsets_partition(group.group_id, spec.partitions)].walked.append(group)
+    last = group_id(spec, 0) if spec.groups else _SIMPLE_CONSUMER
+    partitions[offsets_partition(last, spec.partitions)].ends_log = True
+    return dict(partitions)
 
 
 def _write_topics(spec: Simulation, folder: Path) -> None:
     names = {uuid_of("topic", spec.seed, name): name for name, _ in spec.topics()}
+    names |= walked_topics(spec)
     names |= {uuid_of("topic", topic.seed, topic.name): topic.name for topic in spec.recreations()}
     (folder / "topics.json").write_text(json.dumps(names, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from kip848_records.errors import InputError
 from kip848_records.simulate.broker.cluster import OFFSETS_PARTITIONS
-from kip848_records.simulate.broker.releases import RELEASES
+from kip848_records.simulate.broker.releases import NEWEST, RELEASES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +24,9 @@ START_MS: Final = 1_800_000_000_000
 
 MOST_MEMBERS: Final = 10_000
 """The largest number of members of a group."""
+
+_MOST_GROUPS: Final = 1_000_000
+_OTHER_KINDS: Final = ("classic_groups", "connect_groups", "share_groups", "streams_groups")
 
 _HOUR_MS: Final = 3_600_000
 _MAX_HOURS: Final = 24 * 366
@@ -40,7 +43,7 @@ _HOURS_PER_GROWTH: Final = 8
 
 @dataclass(frozen=True)
 class Simulation:
-    """A cluster of `groups` groups with about `members` members each, over `hours` hours.
+    """A cluster of `groups` consumer groups with about `members` members each, over `hours` hours.
 
     `release`: Kafka's, 4.0 or 4.3. `partitions`: those of `__consumer_offsets`. `happening_s`: the mean time between
     two events of a group. `commit_interval_ms`: how often each member commits the offsets of its partitions; 0: no
@@ -48,7 +51,9 @@ class Simulation:
     this size, instead of `members`: half as many groups have at least the double size. The first group has the largest
     size, and is never at rest. `compacted`: run Kafka's cleaner over all but the newest part of each partition;
     `delete_retention_ms`: how long it keeps tombstones. `recreations_per_hour`: how often, on average, each topic is
-    deleted, and created again with another id.
+    deleted, and created again with another id. `classic_groups`, `connect_groups`, `share_groups`, `streams_groups`:
+    how many groups of other kinds there are; `members` and later fields down to `recreations_per_hour` do not apply to
+    them, except `release`, `partitions`, `happening_s` and `compacted`.
 
     The same fields give the same log, and a group behaves the same with any other groups.
 
@@ -67,11 +72,17 @@ class Simulation:
     compacted: bool = False
     delete_retention_ms: int = 86_400_000
     recreations_per_hour: float = 0.0
+    classic_groups: int = 0
+    connect_groups: int = 0
+    share_groups: int = 0
+    streams_groups: int = 0
 
     def __post_init__(self) -> None:
         """Reject values that cannot be simulated."""
+        others = {name: getattr(self, name) for name in _OTHER_KINDS}
         limits: dict[str, tuple[float, float]] = {
-            "groups": (1, 1_000_000),
+            "groups": (0 if any(others.values()) else 1, _MOST_GROUPS),
+            **dict.fromkeys(others, (0, _MOST_GROUPS)),
             "members": (1, MOST_MEMBERS),
             "hours": (1e-3, _MAX_HOURS),
             "partitions": (1, 10_000),
@@ -86,6 +97,8 @@ class Simulation:
                 raise InputError.not_simulated(name, getattr(self, name), low, high)
         if self.release not in RELEASES:
             raise InputError.unknown_release(self.release, RELEASES)
+        if self.release != NEWEST and (self.share_groups or self.streams_groups):
+            raise InputError.not_in_release("share_groups" if self.share_groups else "streams_groups", NEWEST)
 
     @property
     def kafka(self) -> Release:

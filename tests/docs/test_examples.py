@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
@@ -184,3 +185,10 @@ def test_simulate_writes_a_log_and_its_truth(tmp_path):
     simulated = tmp_path / "simulated"
     run(block("test: simulate").replace("--out simulated", f"--out {shlex.quote(str(simulated))}"), tmp_path)
     assert (simulated / "truth").is_dir()
+
+
+def test_simulate_writes_every_kind_of_groups(tmp_path):
+    simulated = tmp_path / "simulated"
+    run(block("test: simulate-kinds").replace("--out every-kind", f"--out {shlex.quote(str(simulated))}"), tmp_path)
+    states = pq.read_table(simulated / "truth" / "group_state_timeline.parquet")
+    assert {*states["group_type"].to_pylist()} >= {"consumer", "share", "streams"}

@@ -25,12 +25,8 @@ TABLES = {
 }
 """By the class of a row, the tables of which the truth has all columns."""
 
-OF_CONSUMERS = {"group_type": "consumer", "duration_is_minimum": False}
-NOT_IN_TRUTH = {
-    rows.PartitionHandover: ("group_type", "topic", "generation", "unowned_max_ms"),
-    rows.Rebalance: ("rounds", "duration_is_minimum", "delay_ms", "expected_at", "revoked", "partitions_stopped"),
-}
-"""Columns that the truth leaves out: it has rebalances and handovers of consumer groups only."""
+NOT_IN_TRUTH = {rows.PartitionHandover: ("unowned_max_ms",)}
+"""Columns that the truth leaves out: it knows how long a partition had no owner."""
 
 NESTED = {"awaited": rows.AwaitedPartition, "blockers": rows.Blocker}
 
@@ -100,7 +96,7 @@ VALUES = {
 
 def true_row(kind, row):
     """The row of a class, of a row of the truth."""
-    return kind(**{name: as_value(name, row.get(name, OF_CONSUMERS.get(name))) for name in kind._fields})
+    return kind(**{name: as_value(name, row.get(name)) for name in kind._fields})
 
 
 def as_value(name, value):

@@ -1,11 +1,12 @@
 """`kip848 simulate` on the command line."""
 
+import pyarrow.parquet as pq
 import pytest
 
 from kip848_records.cli import main
 from kip848_records.errors import InputError
 from kip848_records.simulate import Simulation
-from kip848_records.simulate.truth.schemas import SCHEMAS
+from kip848_records.simulate.truth.files import FILES
 
 
 def test_it_says_what_it_wrote_and_what_to_do_with_it(tmp_path, capsys):
@@ -14,7 +15,7 @@ def test_it_says_what_it_wrote_and_what_to_do_with_it(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert f"kip848 audit {out}/log --topics {out}/topics.json" in printed
     tables = {path.stem for path in (out / "truth").iterdir()}
-    assert tables == {"log_partition", *SCHEMAS}
+    assert tables == {"log_partition", *FILES}
     assert main(["simulate", "--out", str(out)]) == 2
     assert f"error: there is a log in {out}/log already" in capsys.readouterr().err
 
@@ -23,6 +24,11 @@ def test_it_says_what_it_wrote_and_what_to_do_with_it(tmp_path, capsys):
     ("option", "value", "message"),
     [
         ("--groups", "0", "cannot simulate groups = 0\nhint: choose groups between 1 and 1,000,000"),
+        (
+            "--share-groups",
+            "-1",
+            "cannot simulate share_groups = -1\nhint: choose share_groups between 0 and 1,000,000",
+        ),
         ("--members", "-1", "cannot simulate members = -1\nhint: choose members between 1 and 10,000"),
         ("--hours", "nan", "cannot simulate hours = nan\nhint: choose hours between 0.001 and 8,784"),
         ("--largest", "0", "cannot simulate largest = 0\nhint: choose largest between 1 and 10,000"),
@@ -33,6 +39,29 @@ def test_bad_numbers_are_refused_in_one_line(option, value, message, tmp_path, c
     assert main(["simulate", option, value, "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == f"error: {message}\n"
     assert not (tmp_path / "out").exists()
+
+
+def test_every_kind_of_groups_can_be_asked_for(tmp_path, capsys):
+    out = tmp_path / "out"
+    others = ("classic", "connect", "share", "streams")
+    asked = [part for kind in others for part in (f"--{kind}-groups", "1")]
+    assert main(["simulate", "--groups", "0", *asked, "--hours", "0.1", "--out", str(out)]) == 0
+    assert f"kip848 audit {out}/log" in capsys.readouterr().out
+    found = {group_id for table in ("classic_generation", "group_state_timeline") for group_id in group_ids(out, table)}
+    assert found == {"classic-group-00000", "connect-cluster-00000", "share-group-00000", "streams-group-00000"}
+
+
+def group_ids(out, table):
+    return pq.read_table(out / "truth" / f"{table}.parquet")["group_id"].to_pylist()
+
+
+def test_a_release_without_streams_groups_is_refused(tmp_path, capsys):
+    asked = ["--groups", "0", "--streams-groups", "1", "--release", "4.0"]
+    assert main(["simulate", *asked, "--out", str(tmp_path / "out")]) == 2
+    message = (
+        "streams_groups cannot be simulated with an older release\nhint: choose release 4.3, or streams_groups = 0"
+    )
+    assert capsys.readouterr().err == f"error: {message}\n"
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path, capsys):

@@ -47,3 +47,4 @@ KAFKA_4_3 = Release(
 )
 RELEASES = {release.name: release for release in (KAFKA_4_0, KAFKA_4_3)}
 """The releases by name."""
+NEWEST = KAFKA_4_3.name

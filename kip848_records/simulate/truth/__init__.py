@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kip848_records.simulate.truth.epochs import EpochTruth
 from kip848_records.simulate.truth.handovers import HandoverTruth
@@ -36,6 +36,13 @@ _TABLES: Final = (
 )
 
 
+class HasRows(Protocol):
+    """What has the rows of a group."""
+
+    def take(self) -> dict[str, list[Row]]:
+        """Return and remove the rows that have ended, from operations that the log has."""
+
+
 class Truth:
     """The rows of one group id, whose records are in `partition` of `__consumer_offsets`.
 
@@ -62,7 +69,7 @@ class Truth:
         return rows
 
 
-def collect(truths: Iterable[Truth]) -> dict[str, list[Row]]:
+def collect(truths: Iterable[HasRows]) -> dict[str, list[Row]]:
     """Return and remove the rows of several groups, by table name."""
     rows: dict[str, list[Row]] = {}
     for truth in truths:

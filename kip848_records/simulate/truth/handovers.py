@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, Row
+from kip848_records.simulate.truth.rows import CONSUMER, OBSERVED, RIGHT_CENSORED, Row
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.cluster import TopicPartition
@@ -51,6 +51,7 @@ class HandoverTruth:
             "partition": tp[1],
             "history": OBSERVED,
             "clock_skew": False,
+            "group_type": CONSUMER,
         }
         if acquisition is not None:
             row["acquired_at"], row["acquired_offset"] = now.at, acquisition.offset

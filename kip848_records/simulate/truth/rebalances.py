@@ -141,7 +141,7 @@ class RebalanceTruth:
         row["blockers"], row["blockers_count"] = blockers[:_WORST], len(blockers)
         row["history"] = RIGHT_CENSORED if operation is None else OBSERVED
         row["clock_skew"] = now.has_skew_since(rebalance.begin) or row["duration_ms"] < 0
-        row["leader_changed"] = None
+        row["leader_changed"], row["duration_is_minimum"] = None, False
         self.rows.append(row)
 
     def _unowned(self, rebalance: _OpenRebalance) -> tuple[int, int]:

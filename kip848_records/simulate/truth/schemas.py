@@ -14,10 +14,10 @@ TEXT, INT, LONG, FLAG = pa.string(), pa.int32(), pa.int64(), pa.bool_()
 TIME: Final = pa.timestamp("us", "UTC")
 _TEXTS = pa.list_(TEXT)
 
-_INCARNATION = [("partition", INT), ("group_id", TEXT), ("incarnation", INT)]
-_GROUP = [*_INCARNATION, ("group_type", TEXT)]
-_HISTORY = [("history", TEXT), ("clock_skew", FLAG)]
-_INTERVAL = [("from_at", TIME), ("from_offset", LONG), ("to_at", TIME), ("duration_ms", LONG)]
+INCARNATION = [("partition", INT), ("group_id", TEXT), ("incarnation", INT)]
+GROUP = [*INCARNATION, ("group_type", TEXT)]
+HISTORY = [("history", TEXT), ("clock_skew", FLAG)]
+INTERVAL = [("from_at", TIME), ("from_offset", LONG), ("to_at", TIME), ("duration_ms", LONG)]
 _CLIENT = [("client_id", TEXT), ("client_host", TEXT)]
 
 _AWAITED = pa.struct(
@@ -42,7 +42,7 @@ _BLOCKER = pa.struct(
 
 _COLUMNS: Final = {
     "epoch_timeline": [
-        *_INCARNATION,
+        *INCARNATION,
         ("group_epoch", INT),
         ("group_type", TEXT),
         ("bumped_at", TIME),
@@ -61,10 +61,10 @@ _COLUMNS: Final = {
         ("assign_lag_ms", LONG),
         ("reconcile_lag_ms", LONG),
         ("rebalance_lag_ms", LONG),
-        *_HISTORY,
+        *HISTORY,
     ],
     "rebalance_lag": [
-        *_GROUP,
+        *GROUP,
         ("group_epoch", INT),
         ("member_id", TEXT),
         ("target_at", TIME),
@@ -81,7 +81,7 @@ _COLUMNS: Final = {
         ("instance_id", TEXT),
         *_CLIENT,
         ("rebalance_timeout_ms", INT),
-        *_HISTORY,
+        *HISTORY,
     ],
     "partition_handover": [
         ("offsets_partition", INT),
@@ -99,11 +99,14 @@ _COLUMNS: Final = {
         ("wanted", FLAG),
         ("wanted_ms", LONG),
         ("group_epoch", INT),
-        *_HISTORY,
+        *HISTORY,
+        ("group_type", TEXT),
+        ("topic", TEXT),
+        ("generation", INT),
     ],
-    "group_state_timeline": [*_GROUP, ("state", TEXT), *_INTERVAL, ("hides_rebalance", FLAG), *_HISTORY],
+    "group_state_timeline": [*GROUP, ("state", TEXT), *INTERVAL, ("hides_rebalance", FLAG), *HISTORY],
     "group_state": [
-        *_GROUP,
+        *GROUP,
         ("state", TEXT),
         ("group_epoch", INT),
         ("assignment_epoch", INT),
@@ -114,7 +117,7 @@ _COLUMNS: Final = {
         ("waits_for_away_only", FLAG),
     ],
     "rebalance": [
-        *_GROUP,
+        *GROUP,
         ("began_offset", LONG),
         ("began_at", TIME),
         ("first_epoch", INT),
@@ -138,20 +141,26 @@ _COLUMNS: Final = {
         ("not_ready_ms", LONG),
         ("blockers", pa.list_(_BLOCKER)),
         ("blockers_count", INT),
-        *_HISTORY,
+        *HISTORY,
         ("leader_changed", FLAG),
+        ("rounds", INT),
+        ("duration_is_minimum", FLAG),
+        ("delay_ms", LONG),
+        ("expected_at", TIME),
+        ("revoked", INT),
+        ("partitions_stopped", INT),
     ],
     "member_state_timeline": [
-        *_GROUP,
+        *GROUP,
         ("member_id", TEXT),
         ("state", TEXT),
         ("member_epoch", INT),
-        *_INTERVAL,
+        *INTERVAL,
         ("is_classic", FLAG),
         ("history", TEXT),
     ],
     "membership": [
-        *_GROUP,
+        *GROUP,
         ("member_id", TEXT),
         ("joined_offset", LONG),
         ("instance_id", TEXT),
@@ -176,7 +185,7 @@ _COLUMNS: Final = {
         ("history", TEXT),
     ],
     "regex_resolution": [
-        *_INCARNATION,
+        *INCARNATION,
         ("regex", TEXT),
         ("topics", _TEXTS),
         ("version", INT),

@@ -28,7 +28,7 @@ _GIVEN_UP: Final = 4
 
 @dataclass(eq=False)
 class Client:
-    """A consumer: what it may consume now, and what it said that it owned when it last joined."""
+    """A consumer. `owned`: the partitions that it consumes now; `claimed`: those in its last subscription."""
 
     member_id: str
     instance_id: str | None
@@ -44,7 +44,7 @@ class Client:
 
 
 class _Release(NamedTuple):
-    """Who consumed a partition last, and when it stopped (ms)."""
+    """The last consumer of a partition, and when it stopped (ms)."""
 
     identity: str
     member_id: str
@@ -208,7 +208,7 @@ class ClassicWalk(Walk):
         return {p: client for p, client in self._target().items() if busy.get(p, client) is client}
 
     def _target(self) -> dict[int, Client]:
-        """Return a fair share for each client; cooperative ones keep what they have as far as it is fair."""
+        """Return a fair share for each client; cooperative clients keep their partitions up to that number."""
         clients = list(self._clients.values())
         most = -(-self._partitions // len(clients))
         target = {p: client for client in clients for p in sorted(client.owned)[:most]} if self._is_cooperative else {}

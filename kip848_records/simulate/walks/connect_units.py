@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Stop(NamedTuple):
-    """The worker that ran a unit last, as it was then, and when the unit stopped (ms)."""
+    """The last worker of a unit, with its id at that time, and when the unit stopped (ms)."""
 
     url: str
     member_id: str

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a round changed. `stopped`: the number of units that nobody could use from the join phase to the sync."""
+    """The changes of a round. `stopped`: the number of units that no member had from the join phase to the sync."""
 
     units: int
     moved: int

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 NOTHING: frozenset[TopicPartition] = frozenset()
 START_EPOCH = 1
-"""Of a new group: the first epoch that is written is one above it."""
+"""The epoch of a new group. The first epoch that it writes is one above."""
 _TOPICS = 6
 _ONE_MEMBER = 0.7
 """The share of partitions that one member has alone."""

@@ -1,4 +1,4 @@
-"""What the random walks of all kinds of groups share: time, operations, and the rows of the truth."""
+"""The base of all random walks: time, operations, and the rows of the truth."""
 
 from __future__ import annotations
 

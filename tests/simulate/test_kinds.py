@@ -1,0 +1,110 @@
+"""A simulated log with groups of every kind: what the replay makes of it, against the files of the truth."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from kip848_records.errors import InputError
+from kip848_records.simulate import Simulation, simulate
+from kip848_records.simulate.broker.cluster import offsets_partition
+from tests.replay.classic_logs import tables_of
+from tests.replay.log_batches import group_of_key, group_rows, log_batch
+from tests.simulate import test_classic_groups, test_connect_groups, test_share_groups, test_streams_groups
+from tests.simulate.decoded import in_ms, rows_of
+from tests.simulate.walked import assert_same
+
+OTHERS = {"classic_groups": 3, "connect_groups": 3, "share_groups": 3, "streams_groups": 3}
+SPEC = {"hours": 0.35, "partitions": 3, "seed": 5, "happening_s": 15, "members": 3, "commit_interval_ms": 60_000}
+COLUMNS = {
+    "classic-group": test_classic_groups.COLUMNS,
+    "connect-cluster": {
+        "classic_generation": test_connect_groups.GENERATION,
+        "connect_assignment": [name for name in test_connect_groups.ASSIGNMENT if name != "quarantine_reason"],
+        "task_handover": test_connect_groups.HANDOVER,
+        "rebalance": test_connect_groups.REBALANCE,
+    },
+    "share-group": test_share_groups.COLUMNS,
+    "streams-group": test_streams_groups.COLUMNS,
+}
+
+
+def kafka_rows(simulated):
+    """The rows of the log, with times in ms."""
+    return [{**row, "timestamp": in_ms(row["timestamp"])} for row in rows_of(simulated.log)]
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    return simulate(Simulation(groups=4, **OTHERS, **SPEC), tmp_path_factory.mktemp("kinds") / "out")
+
+
+@pytest.fixture(scope="module")
+def tables(simulated):
+    return tables_of(log_batch(group_rows(kafka_rows(simulated))), captured_at=simulated.captured_at)
+
+
+def of_kind(rows, prefix):
+    return [row for row in rows if row["group_id"].startswith(prefix)]
+
+
+@pytest.mark.parametrize(("prefix", "table"), [(prefix, table) for prefix, found in COLUMNS.items() for table in found])
+def test_the_replay_finds_what_is_true(simulated, tables, prefix, table):
+    path = simulated.truth / f"{table}.parquet"
+    true = of_kind(map(in_ms, pq.read_table(path).to_pylist()), prefix)
+    columns = [name for name in COLUMNS[prefix][table] if name in pq.read_schema(path).names]
+    assert len(columns) > 5
+    assert_same(of_kind(tables[table], prefix), true, ["group_id", *columns], at_least=3)
+
+
+def test_nothing_contradicts_the_protocol(tables):
+    assert [row for row in tables["anomaly"] if row["is_proven"]] == []
+    assert tables["quarantine"] == []
+
+
+def test_the_log_ends_with_the_simulation_and_each_group_is_in_its_partition(simulated):
+    rows = kafka_rows(simulated)
+    assert max(row["timestamp"] for row in rows) == simulated.captured_at
+    assert {row["partition"] for row in rows} == {0, 1, 2}
+    groups = {(group_of_key(row["key"]), row["partition"]) for row in rows}
+    assert len(groups) == 16
+    assert all(offsets_partition(group_id, 3) == partition for group_id, partition in groups)
+
+
+def test_topics_of_share_groups_have_their_names(simulated, tables):
+    names = json.loads(simulated.topics.read_text())
+    shown = {(row["topic_id"], row["topic"]) for row in tables["share_partition_state"]}
+    assert shown
+    assert shown <= names.items()
+
+
+def test_consumer_groups_do_the_same_whichever_others_there_are(tmp_path):
+    spec = SPEC | {"hours": 0.1}
+    alone = simulate(Simulation(groups=2, **spec), tmp_path / "alone")
+    among = simulate(Simulation(groups=2, **OTHERS, **spec), tmp_path / "among")
+    ids = {group_of_key(row["key"]) for row in kafka_rows(alone)}
+    assert len(ids) == 2
+    ours, theirs = (
+        [(row["timestamp"], row["key"], row["value"]) for row in kafka_rows(each) if group_of_key(row["key"]) in ids]
+        for each in (alone, among)
+    )
+    assert ours == theirs
+
+
+def test_a_log_may_have_no_consumer_groups(tmp_path):
+    spec = Simulation(groups=0, connect_groups=1, hours=0.2, happening_s=10, compacted=True)
+    simulated = simulate(spec, tmp_path / "out")
+    again = simulate(spec, tmp_path / "again")
+    rows = kafka_rows(simulated)
+    assert rows == kafka_rows(again)
+    assert {group_of_key(row["key"]) for row in rows} == {"connect-cluster-00000", "simple-consumer"}
+    assert max(row["timestamp"] for row in rows) == simulated.captured_at
+    assert len(pq.read_table(simulated.truth / "connect_assignment.parquet")) > 10
+    assert len(pq.read_table(simulated.truth / "epoch_timeline.parquet")) == 0
+
+
+def test_share_and_streams_groups_need_the_newest_release():
+    Simulation(groups=1, classic_groups=1, connect_groups=1, release="4.0")
+    for name in ("share_groups", "streams_groups"):
+        with pytest.raises(InputError, match=f"{name} cannot be simulated with an older release"):
+            Simulation(groups=1, **{name: 1}, release="4.0")
