@@ -7,57 +7,21 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Row
-from pyspark.sql import functions as F
 
-from kip848_records.decode import to_json
-from kip848_records.decode.dialects import check_dialect
-from kip848_records.decode.schemas import JSON_SCHEMA
-from kip848_records.decode.workers import json_records
+from kip848_records.protocol.decoded_rows import json_records
 from kip848_records.protocol.messages import KAFKA
-from kip848_records.sources.copies import drop_copies
-from kip848_records.sources.log import is_unread as is_unread_row
-from kip848_records.sources.log import key_of_types
-from kip848_records.sources.transactions import resolve_transactions
+from kip848_records.queries.tables import named_rows
 from kip848_records.text import printable
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import DataFrame
+    from kip848_records.queries.tables import Row
 
 _ROWS_AT_ONCE: Final = 10_000
 # Control characters that JSON does not escape, but that a terminal interprets.
 _ESCAPES = {code: f"\\u{code:04X}" for code in range(0x7F, 0xA0)}
-
-
-def inspect_log(
-    log: DataFrame,
-    *,
-    dialect: str = KAFKA.name,
-    group: str | None = None,
-    types: Sequence[int] = (),
-    limit: int | None = None,
-) -> DataFrame:
-    """Return the records of log rows as JSON (`JSON_SCHEMA`, and `timestamp_ms`), by partition and offset.
-
-    `group`, `types` and `limit` select records. Rows that the source could not read (`is_unread`) are always included,
-    as errors; `limit` does not count them.
-    """
-    resolved = drop_copies(resolve_transactions(log))
-    # The conditions cover the columns of both selections: so Spark sees the same rows in both, and reads them once.
-    # `control` is never empty.
-    read = resolved.filter(F.col("error").isNull() | ~is_unread_row())
-    unread = resolved.filter(is_unread_row() & F.col("file").isNull() & ~F.col("control").eqNullSafe(""))
-    rows = to_json(read.filter(key_of_types(types)) if types else read, dialect=dialect)
-    if group is not None:
-        rows = rows.filter(F.col("group_id") == group)
-    if limit is not None:
-        rows = rows.orderBy("partition", "offset").limit(limit)
-    shown = {"partition", "offset", "timestamp", "error"}
-    rows = rows.union(unread.select(*(F.col(n) if n in shown else F.lit(None) for n in JSON_SCHEMA.names)))
-    return rows.withColumn("timestamp_ms", F.unix_millis("timestamp")).orderBy("partition", "offset")
 
 
 def inspect_plain(
@@ -68,8 +32,10 @@ def inspect_plain(
     types: Sequence[int] = (),
     limit: int | None = None,
 ) -> Iterator[Row]:
-    """Yield the rows that `inspect_log` would return for the records of `sources.plain.read_plain`, without Spark."""
-    check_dialect(dialect)
+    """Yield the rows that `decode.inspect.inspect_log` returns for the records of `sources.plain.read_plain`.
+
+    `dialect`: a name in `protocol.messages.DIALECTS`.
+    """
     left = len(records) if limit is None else limit
     for batch in records.to_batches(max_chunksize=_ROWS_AT_ONCE):
         decoded = pa.Table.from_batches(json_records(dialect, [batch]))
@@ -81,9 +47,7 @@ def inspect_plain(
         rows = decoded.sort_by([("partition", "ascending"), ("offset", "ascending")]).slice(0, left)
         left -= len(rows)
         timestamp_ms = rows["timestamp"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
-        names = [*rows.column_names, "timestamp_ms"]
-        for row in zip(*(column.to_pylist() for column in (*rows.columns, timestamp_ms)), strict=True):
-            yield Row(**dict(zip(names, row, strict=True)))
+        yield from named_rows(rows.append_column("timestamp_ms", timestamp_ms))
 
 
 def is_unread(row: Row) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
-from kip848_records.sources.log import TOPIC
+from kip848_records.sources.log_columns import TOPIC
 from tests.audits import table_rows
 from tests.progress import Watcher
 from tests.protocol.plain_segments import batches_of

@@ -5,7 +5,8 @@ from base64 import b64encode
 
 import pytest
 
-from kip848_records.inspection import inspect_log, is_unread, json_line, text_line
+from kip848_records.decode.inspect import inspect_log
+from kip848_records.inspection import is_unread, json_line, text_line
 from kip848_records.sources.read import read_log
 from tests.audits import dumped
 from tests.log_rows import log_of

@@ -10,6 +10,9 @@ from zipfile import ZipFile
 
 import pytest
 
+from kip848_records.sources.plain import read_plain
+from tests import made_tables
+
 ROOT = Path(__file__).parents[1]
 QUIET = ("report", "check")
 GROUP = "static"
@@ -108,6 +111,44 @@ def test_tables_of_a_folder_are_read_without_spark(without_spark, kinds, tmp_pat
         assert (done.returncode in {0, 1}, done.stderr) == (True, ""), arguments
         assert done.stdout
     assert all((tmp_path / name).stat().st_size for name in ("page.html", "r.json", "m.prom"))
+
+
+def test_records_are_decoded_without_spark(without_spark, captures, tmp_path):
+    names = ["partition", "offset", "timestamp", "key", "value", "key_type", "group_id", "transaction"]
+    records = read_plain(str(captures / "kafka-4.3.1" / "segments")).select(names).to_pylist()
+    log = [row | {"run": 1, "content": "record"} for row in records]
+    made_tables.write(tmp_path / "tables", "c", log=log, audit_runs=[{"run": 1, "dialect": "kafka"}])
+
+    def asked(query):
+        return run(without_spark / "kip848", "query", tmp_path / "tables", query, "--csv")
+
+    done = asked("SELECT max(epoch) AS n FROM consumer_group_metadata")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout.split()[1]) > 1
+    done = asked("SELECT count(*) AS n FROM offset_commit")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[1] == "hint: audit with --offset-commits --record-tables, which writes the table"
+
+
+def test_segment_files_are_inspected_without_spark(without_spark, captures):
+    source = captures / "kafka-4.3.1" / "segments"
+    for place in (source, source / "__consumer_offsets-2"):
+        done = run(without_spark / "kip848", "inspect", place, "--group", "steady", "--dialect", "auto", "--json")
+        assert (done.returncode, done.stderr.partition(":")[0]) == (0, "dialect kafka")
+        assert '"record": "ConsumerGroupMetadata"' in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["inspect", "dump.parquet"], ["query", "KINDS", "SELECT 1", "--engine", "spark"], ["check", "dump.parquet"]],
+    ids=" ".join,
+)
+def test_what_needs_spark_says_how_to_get_it(without_spark, kinds, tmp_path, arguments):
+    (tmp_path / "dump.parquet").touch()
+    named = {"dump.parquet": tmp_path / "dump.parquet", "KINDS": kinds}
+    done = run(without_spark / "kip848", *(named.get(each, each) for each in arguments))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 2), done.stderr
+    assert "pip install 'kip848-records[spark]'" in done.stderr
 
 
 def test_without_spark_doctor_says_what_lacks(without_spark, tmp_path):

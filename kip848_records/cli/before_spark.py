@@ -121,7 +121,7 @@ def _check_captured_at(captured_at: datetime) -> None:
 
 
 def _check_copies(paths: Sequence[str], source_format: str | None) -> None:
-    from kip848_records.sources.finding import find_copies_in
+    from kip848_records.sources.listing import find_copies_in
 
     known = [path for path in paths if known_path(path) is not None]
     for copy in find_copies_in(_KnownFiles(), known, source_format):
@@ -131,7 +131,7 @@ def _check_copies(paths: Sequence[str], source_format: str | None) -> None:
 
 
 class _KnownFiles:
-    """The files of this machine (`sources.finding.Listing`)."""
+    """The files of this machine (`sources.listing.Listing`)."""
 
     def files(self, path: str, below: str = "") -> list[str] | None:
         local = path_on_this_machine(path)

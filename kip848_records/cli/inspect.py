@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from kip848_records.cli.arguments import Commands
+    from kip848_records.queries.tables import Row
 
 
 def add(commands: Commands) -> None:
@@ -92,12 +93,13 @@ def _note(text: str) -> None:
 @contextmanager
 def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
     """Yield the rows to print; they can be read within the block only."""
-    from kip848_records.inspection import inspect_log, inspect_plain
+    from kip848_records.inspection import inspect_plain
 
     selected = {"group": arguments.group, "types": arguments.types, "limit": arguments.limit}
     if (records := _plain_records(arguments)) is not None:
-        yield inspect_plain(records, dialect=arguments.dialect, **selected)
+        yield inspect_plain(records, dialect=_plain_dialect(arguments.dialect, records), **selected)
         return
+    from kip848_records.decode.inspect import inspect_log
     from kip848_records.session import get_session
 
     with _log(get_session(reads=arguments.sources), arguments) as log:
@@ -106,11 +108,26 @@ def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
 
 
 def _plain_records(arguments: Namespace) -> pa.Table | None:
-    """Return the records of a source that needs no Spark; None if it needs Spark, or its dialect is unknown."""
+    """Return the records of a source that needs no Spark; None if it needs Spark."""
+    from kip848_records.sources.formats import SEGMENTS
     from kip848_records.sources.plain import read_plain
 
-    alone = len(arguments.sources) == 1 and arguments.format in {None, "segments"} and arguments.dialect != AUTO
-    return read_plain(arguments.sources[0]) if alone else None
+    is_alone = len(arguments.sources) == 1 and arguments.format in {None, SEGMENTS}
+    return read_plain(arguments.sources[0]) if is_alone else None
+
+
+def _plain_dialect(name: str, records: pa.Table) -> str:
+    if name != AUTO:
+        return name
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from kip848_records.protocol.dialects import DISPUTED_TYPES, dialect_of
+
+    disputed = records.filter(pc.is_in(records["key_type"], pa.array(DISPUTED_TYPES, pa.int32())))
+    choice = dialect_of(disputed.select(["key", "value"]).to_batches())
+    print(choice, file=sys.stderr)
+    return choice.name
 
 
 @contextmanager

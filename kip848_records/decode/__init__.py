@@ -13,14 +13,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kip848_records.decode.dialects import check_dialect
-from kip848_records.decode.schemas import (
-    FAILURE_SCHEMA,
-    JSON_SCHEMA,
-    OFFSET_COMMIT_TABLE,
-    PLACE,
-    record_schema,
-)
-from kip848_records.decode.workers import failures, json_records, typed_records
+from kip848_records.decode.schemas import FAILURE_SCHEMA, JSON_SCHEMA, record_schema
+from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE, PLACE
+from kip848_records.protocol.decoded_rows import failures, json_records, typed_records
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.sources.log import (
@@ -39,8 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from pyspark.sql import Column, DataFrame
-
-_PLACE = [field.name for field in PLACE]
 
 
 @dataclass(frozen=True)
@@ -94,7 +87,7 @@ def decode_record(log: DataFrame, table: str, *, dialect: str = KAFKA.name) -> D
     rows = log.filter(is_record() & key_of_types(record.key_type for record in DIALECTS[dialect].of_table(table)))
     if table == GROUP_CONFIGURATION.table:  # workers need not read the other records of its type
         rows = rows.filter(key_ends_after_group())
-    selected = rows.select(*_PLACE, *transaction, "key", "value")
+    selected = rows.select(*PLACE, *transaction, "key", "value")
     return map_in_arrow(selected, partial(typed_records, table, dialect), record_schema(table))
 
 
@@ -106,7 +99,7 @@ def to_json(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
     InputError for an unknown dialect.
     """
     check_dialect(dialect)
-    selected = log.filter(_to_decode()).select(*_PLACE, "transaction", "key", "value")
+    selected = log.filter(_to_decode()).select(*PLACE, "transaction", "key", "value")
     return map_in_arrow(selected, partial(json_records, dialect), JSON_SCHEMA)
 
 
@@ -119,11 +112,11 @@ def _to_decode() -> Column:
 def _quarantine(log: DataFrame, dialect: str) -> DataFrame:
     reason, position = F.col("error").alias("reason"), F.lit(None).cast("int").alias("position")
     unread = log.filter(is_unread())
-    unread = unread.select(*_PLACE, "key", "value", "error_code", reason, position)
-    readable = log.filter(_to_decode() & ~key_of_unknown_type()).select(*_PLACE, "key", "value")
+    unread = unread.select(*PLACE, "key", "value", "error_code", reason, position)
+    readable = log.filter(_to_decode() & ~key_of_unknown_type()).select(*PLACE, "key", "value")
     return unread.unionByName(map_in_arrow(readable, partial(failures, dialect), FAILURE_SCHEMA))
 
 
 def _unknown(log: DataFrame) -> DataFrame:
     rows = log.filter(is_record() & key_of_unknown_type())
-    return rows.select(*_PLACE, key_type().alias("key_type"), "key", "value")
+    return rows.select(*PLACE, key_type().alias("key_type"), "key", "value")

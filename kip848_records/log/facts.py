@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from kip848_records.decode.dialects import AUTO, choose_dialect
+from kip848_records.decode.dialects import choose_dialect
 from kip848_records.log.bases import CopyCoverage
 from kip848_records.log.coverage import LogCoverage, read_coverage
 from kip848_records.log.losses import records_of_other_copies
 from kip848_records.log.runs import coverage_of_reads, last_reads
-from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.protocol.messages import AUTO, OFFSET_COMMIT_TYPES
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.replay.records import ReplayInputs
 from kip848_records.sources.log import IS_RECORD, NEWEST_MS

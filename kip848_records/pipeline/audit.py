@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Observation
 
 from kip848_records import __version__
-from kip848_records.decode.dialects import AUTO, check_dialect
+from kip848_records.decode.dialects import check_dialect
 from kip848_records.errors import InputError
 from kip848_records.log.archive import archive_partitions, replaced_partitions
 from kip848_records.log.facts import count_records, log_facts
@@ -23,7 +23,7 @@ from kip848_records.pipeline.rebuild import rebuild
 from kip848_records.pipeline.scratch import Scratch, scratch_folder
 from kip848_records.pipeline.stream import stream_new_records
 from kip848_records.pipeline.topic import FinishedRun, RunOptions, TopicRun, check_topic_is_log, read_new_records
-from kip848_records.protocol.messages import DIALECTS
+from kip848_records.protocol.messages import AUTO, DIALECTS
 from kip848_records.sources.files import check_apart, local_path, reading
 from kip848_records.sources.finding import find_copies
 from kip848_records.sources.known_keys import check_is_log

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kip848_records.decode import decode_record
-from kip848_records.decode.schemas import OFFSET_COMMIT_TABLE
+from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.replay.arrow_rows import row_type
 from kip848_records.replay.consumption import (
     COMMIT,

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
-from kip848_records.decode.schemas import OFFSET_COMMIT_TABLE
 from kip848_records.errors import InputError
+from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.schema import NO_UUID
 
 if TYPE_CHECKING:

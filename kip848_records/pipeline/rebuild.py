@@ -16,7 +16,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from kip848_records import __version__
 from kip848_records.decode import decode, decode_record
-from kip848_records.decode.schemas import OFFSET_COMMIT_TABLE
 from kip848_records.log.facts import LogFacts, log_facts
 from kip848_records.log.retention import ended_before
 from kip848_records.log.state import latest_state
@@ -26,6 +25,7 @@ from kip848_records.pipeline.names import names_of_commits, topic_names
 from kip848_records.pipeline.replaying import replay_log
 from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
 from kip848_records.pipeline.staged import ArrowRows, CompletedRows, TableRows
+from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.queries.engines import newest_rows
 from kip848_records.sources.transactions import resolve_transactions

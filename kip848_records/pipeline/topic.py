@@ -13,7 +13,7 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from kip848_records import __version__
-from kip848_records.decode.dialects import AUTO, DISPUTED_TYPES, choose_dialect
+from kip848_records.decode.dialects import choose_dialect
 from kip848_records.errors import InputError
 from kip848_records.log.continuity import continued, probed_partitions, with_repeated_keys
 from kip848_records.log.deletions import (
@@ -25,7 +25,8 @@ from kip848_records.log.deletions import (
 from kip848_records.log.runs import PartitionRead, RunInfo, last_reads
 from kip848_records.pipeline.captured import check_captured
 from kip848_records.pipeline.names import LIVE, TOPICS_FILE
-from kip848_records.protocol.messages import KAFKA, OFFSET_COMMIT_TYPES
+from kip848_records.protocol.dialects import DISPUTED_TYPES
+from kip848_records.protocol.messages import AUTO, KAFKA, OFFSET_COMMIT_TYPES
 from kip848_records.sources.known_keys import check_rows_are_log
 from kip848_records.sources.log import group_id, key_of_types, newest_ms, without_offset_commits
 

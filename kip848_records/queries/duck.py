@@ -127,10 +127,15 @@ class DuckTables(Tables):
 
     def _decode(self, connection: duckdb.DuckDBPyConnection, record: str, cluster: str | None) -> bool:
         """Create a view of the decoded records of a type; return whether the type exists."""
-        from kip848_records.queries.records import DECODED, write_records  # noqa: PLC0415 - few queries need it
+        from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE  # noqa: PLC0415 - few queries need it
+        from kip848_records.queries.records import DECODED, write_records  # noqa: PLC0415 - as above
 
+        if record == OFFSET_COMMIT_TABLE:
+            raise TablesError.no_offset_commits(self.location)
         if record not in DECODED:
             return False
+        if "log" not in self._names:
+            raise TablesError.not_audited(self.location, "log")
         self._register(connection, "log", self._parts("log", cluster)["log"])
         dialects = {run.cluster: run.dialect for run in self.runs() if cluster in {None, run.cluster}}
         file = Path(self._spilled, f"{uuid4()}.parquet")

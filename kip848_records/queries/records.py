@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql.pandas.types import to_arrow_schema
 
-from kip848_records.decode.schemas import OFFSET_COMMIT_TABLE, record_schema
-from kip848_records.decode.workers import typed_records
+from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE, TIMES, record_columns
+from kip848_records.protocol.decoded_rows import typed_records
 from kip848_records.protocol.messages import DIALECTS
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     import duckdb
 
-_TIMES: Final = pa.timestamp("us", "UTC")
 _ROWS: Final = """
 SELECT log.partition, log.offset, log.timestamp, log.key, log.value FROM log
 WHERE log.cluster = $cluster AND log.content = 'record' AND log.error_code IS NULL AND log.transaction <> 'aborted'
@@ -27,12 +25,12 @@ WHERE log.cluster = $cluster AND log.content = 'record' AND log.error_code IS NU
 DECODED: Final = frozenset(
     record.table for dialect in DIALECTS.values() for record in dialect.records if record.table != OFFSET_COMMIT_TABLE
 )
-"""The record types that need no Spark. Offset commits do: Spark resolves by markers whether one is committed."""
+"""The record types that a query decodes. Whether an offset commit counts depends on markers: an audit resolves it."""
 
 
 def write_records(connection: duckdb.DuckDBPyConnection, table: str, dialects: dict[str, str], file: Path) -> None:
     """Write the records of a type as Parquet. `dialects`: by cluster; `log`, a view of the log, must exist."""
-    schema = to_arrow_schema(record_schema(table))
+    schema = record_columns(table)
     with pq.ParquetWriter(file, schema.insert(0, pa.field("cluster", pa.string()))) as writer:
         for cluster, dialect in dialects.items():
             key_types = [record.key_type for record in DIALECTS[dialect].of_table(table)]
@@ -48,4 +46,4 @@ def write_records(connection: duckdb.DuckDBPyConnection, table: str, dialects: d
 def _batches(rows: duckdb.DuckDBPyRelation) -> Iterator[pa.RecordBatch]:
     for batch in rows.to_arrow_reader(10_000):
         at = batch.schema.get_field_index("timestamp")
-        yield batch.set_column(at, "timestamp", batch["timestamp"].cast(_TIMES))
+        yield batch.set_column(at, "timestamp", batch["timestamp"].cast(TIMES))

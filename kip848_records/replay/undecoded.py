@@ -21,18 +21,8 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-NO_KEY: Final = "missing_key"
-"""The error code of a record without a key, or with one too short to hold a record type."""
-
 NO_TYPE: Final = -1
 """The type of a key without one; known record types are not negative."""
-
-
-def error_code(error: Error, *, in_key: bool) -> str:
-    """Return the error code of a record that does not decode: the side and the error, `value_truncated`."""
-    if error == Error.MISSING_KEY:
-        return NO_KEY
-    return f"{_side(in_key)}_{error.name.lower()}"
 
 
 def undecoded_rows(
@@ -50,7 +40,7 @@ def undecoded_rows(
     failed = np.flatnonzero(decoded.errors != Error.NONE)
     if len(failed):
         found = zip(map(Error, decoded.errors[failed].tolist()), decoded.in_key[failed].tolist(), strict=True)
-        texts = [(error_code(error, in_key=in_key), f"{_side(in_key)}: {error.reason}") for error, in_key in found]
+        texts = [(error.code(in_key=in_key), f"{_side(in_key)}: {error.reason}") for error, in_key in found]
         codes, reasons = (pa.array(column, pa.string()) for column in zip(*texts, strict=True))
         columns = (codes, reasons, pa.array(decoded.positions[failed].astype(np.int64)))
         yield Quarantine, _batch(Quarantine, batch.take(pa.array(readable[failed])), columns)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.text import Text
 
-from kip848_records.decode.dialects import AUTO, DISPUTED_TYPES
-from kip848_records.protocol.messages import KAFKA
+from kip848_records.protocol.dialects import DISPUTED_TYPES
+from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.replay.coverage import CENSORED, OBSERVED
 from kip848_records.replay.states import UNKNOWN
 from kip848_records.report.advice import client_text

@@ -29,7 +29,6 @@ from kip848_records.sources.log import (
     COPY_SCHEMA,
     FILE_SCHEMA,
     KAFKA_SCHEMA,
-    TOPIC,
     group_id,
     is_of_log,
     is_offset_commit,
@@ -37,6 +36,7 @@ from kip848_records.sources.log import (
     key_type,
     without_offset_commits,
 )
+from kip848_records.sources.log_columns import TOPIC
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, Row, SparkSession
 
-    from kip848_records.sources.files import Copy
     from kip848_records.sources.kinds import ReadOptions
+    from kip848_records.sources.listing import Copy
 
 _INTEGER = (IntegerType, LongType, ShortType, ByteType)
 COLUMN_TYPES: dict[str, tuple[type[DataType], ...]] = {

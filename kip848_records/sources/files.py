@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from kip848_records.sources.listing import Copy
+
 _OF_BROKER = re.compile(r"/(meta\.properties|__consumer_offsets-[^/]+)(?=/|$)")
 # The messages of Java and of a Python worker about a file that the operating system refuses.
 _NOT_OPENED = (
@@ -29,18 +30,6 @@ _NOT_OPENED = (
 )
 # Spark's message about a file that it cannot read.
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (.*?)\.\s")
-
-
-@dataclass(frozen=True)
-class Copy:
-    """One copy of the log; `files` are the paths of a source that is read file by file.
-
-    Its name is the path that the user gave, followed by the broker's folder if that path holds several.
-    """
-
-    name: str
-    format: str
-    files: list[str]
 
 
 def local_path(spark: SparkSession, path: str) -> Path | None:

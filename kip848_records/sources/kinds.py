@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Iterator
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from kip848_records.sources.files import Copy
+    from kip848_records.sources.listing import Copy
 
 
 @dataclass(frozen=True)
@@ -41,15 +40,12 @@ class Read(Protocol):
 
 @dataclass(frozen=True)
 class SourceKind:
-    """One kind of copies: how to recognise and how to read it.
+    """How to read one kind of copies.
 
-    `name`: its name for `--format`. `file_name`: a pattern of its file names; None if names do not show it. `read`:
-    see `Read`. `may_overlap`: whether the rows of one copy may hold the same offset twice. `local_keys`: yields the
-    keys of a file on this machine, as columns (binary); None if only Spark reads them.
+    `read`: see `Read`. `may_overlap`: whether the rows of one copy may hold the same offset twice. `local_keys`: yields
+    the keys of a file on this machine, as columns (binary); None if only Spark reads them.
     """
 
-    name: str
-    file_name: re.Pattern[str] | None
     read: Read
     may_overlap: Callable[[Copy], bool]
     local_keys: Callable[[str], Iterator[pa.Array]] | None

@@ -13,7 +13,8 @@ from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.protocol.records import decode_records
 from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.kinds import ReadOptions
-from kip848_records.sources.log import TOPIC, is_readable, key_of_types
+from kip848_records.sources.log import is_readable, key_of_types
+from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.registry import KINDS
 from kip848_records.workers import map_in_arrow
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kip848_records.sources.files import Copy
+    from kip848_records.sources.listing import Copy
 
 _LOCAL = re.compile("^file:/+")
 

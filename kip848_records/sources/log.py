@@ -6,21 +6,14 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.sources.error_codes import ErrorCode
+from kip848_records.sources.log_columns import COPY_COLUMNS, FILE, LOG_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,8 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _TYPES = 1 << 16  # a type is an int16; as bytes, negative ones sort after the others
-
-TOPIC = "__consumer_offsets"
 
 KAFKA_SCHEMA = StructType(
     [
@@ -44,43 +35,7 @@ KAFKA_SCHEMA = StructType(
 )
 """The columns of Spark's Kafka source, without headers (no coordinator writes any)."""
 
-FILE_SCHEMA = StructType(
-    [
-        StructField("name", StringType()),
-        StructField("format", StringType()),
-        StructField("base_offset", LongType()),
-        StructField("first_offset", LongType()),
-        StructField("last_offset", LongType()),
-        StructField("has_gap", BooleanType()),
-        StructField("last_gap_end", LongType()),
-        StructField("first_repeated_offset", LongType()),
-        StructField(
-            "unread",
-            ArrayType(
-                StructType(
-                    [
-                        StructField("first_offset", LongType()),
-                        StructField("next_offset", LongType()),
-                        StructField("error_code", StringType()),
-                    ]
-                )
-            ),
-        ),
-        StructField(
-            "skipped",
-            ArrayType(
-                StructType(
-                    [
-                        StructField("key_type", IntegerType()),
-                        StructField("transaction", StringType()),
-                        StructField("count", LongType()),
-                    ]
-                )
-            ),
-        ),
-        StructField("newest_skipped", TimestampType()),
-    ]
-)
+FILE_SCHEMA = from_arrow_schema(pa.schema(list(FILE)))
 """The coverage of one segment file in its partition; for a dump, the coverage of the copy in one partition.
 
 `name`: the file's path; null for a dump. `format`: the source's, such as `segments` or `parquet`.
@@ -99,26 +54,7 @@ error has its own offset.
 not requested, and records of aborted transactions. `newest_skipped`: their highest timestamp.
 """
 
-LOG_SCHEMA = StructType(
-    [
-        StructField("partition", IntegerType()),
-        StructField("offset", LongType()),
-        StructField("timestamp", TimestampType()),
-        StructField("timestamp_type", IntegerType()),
-        StructField("key", BinaryType()),
-        StructField("value", BinaryType()),
-        StructField("key_type", IntegerType()),
-        StructField("group_id", StringType()),
-        StructField("transaction", StringType()),
-        StructField("producer_id", LongType()),
-        StructField("control", StringType()),
-        StructField("error_code", StringType()),
-        StructField("error", StringType()),
-        StructField("leader_epoch", IntegerType()),
-        StructField("copies", ArrayType(StringType())),
-        StructField("file", FILE_SCHEMA),
-    ]
-)
+LOG_SCHEMA = from_arrow_schema(LOG_COLUMNS)
 """A row of the log. There are four kinds:
 
 - a record: `control`, `error_code` and `file` are null;
@@ -139,7 +75,7 @@ source does not show it. Kafka writes only offset commits in transactions.
 `copies`: the names of the copies of the partition that hold the row.
 """
 
-COPY_SCHEMA = StructType([field for field in LOG_SCHEMA if field.name != "copies"])
+COPY_SCHEMA = from_arrow_schema(COPY_COLUMNS)
 """A log row of one copy, as its reader returns it."""
 
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kip848_records.paths import URI
-from kip848_records.sources.finding import without_replaced
-from kip848_records.sources.log import TOPIC
-from kip848_records.sources.segments import ROWS_SCHEMA, mapped, read_file, segment_files
+from kip848_records.sources.listing import without_replaced
+from kip848_records.sources.log_columns import TOPIC
+from kip848_records.sources.segment_rows import ROWS_SCHEMA, mapped, read_file, segment_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,11 +47,13 @@ def read_plain(path: str) -> pa.Table | None:
 
 
 def _files(path: str) -> Mapping[str, SegmentFile]:
-    """Return each segment file in a broker's data folder; none for any other folder."""
+    """Return each segment file in a broker's data folder or in that of a partition, or the one that the path names."""
     if URI.match(path) or not os.environ.keys().isdisjoint(_NAME_FILE_SYSTEMS):
         return {}
-    folder = Path(path)
-    matching = [file for ending in ("log", "log.swap") for file in folder.glob(f"{TOPIC}-*/*.{ending}")]
+    place = Path(os.path.abspath(path))  # noqa: PTH100 - as Spark does, which leaves links
+    below = "" if place.name.startswith(f"{TOPIC}-") else f"{TOPIC}-*/"
+    endings = ("log", "log.swap")
+    matching = [place] if place.is_file() else [file for each in endings for file in place.glob(f"{below}*.{each}")]
     found = without_replaced([str(file) for file in matching if file.name[0] not in "._"])
     known = segment_files(found)
     return known if len(known) == len(found) else {}

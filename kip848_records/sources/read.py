@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Observation, SparkSession
 
-    from kip848_records.sources.files import Copy
+    from kip848_records.sources.listing import Copy
 
 
 @dataclass(frozen=True)

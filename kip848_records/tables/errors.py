@@ -22,6 +22,12 @@ class TablesError(InputError):
         return cls(f"{out} has no table {table}", hint)
 
     @classmethod
+    def no_offset_commits(cls, out: str) -> Self:
+        """Offset commits are decoded by an audit, not for a query."""
+        hint = "audit with --offset-commits --record-tables, which writes the table"
+        return cls(f"{out} has no table offset_commit", hint)
+
+    @classmethod
     def not_for_duckdb(cls, out: str, reason: str) -> Self:
         """DuckDB cannot read the tables."""
         return cls(f"DuckDB cannot read {out}: {reason}", "use --engine spark")

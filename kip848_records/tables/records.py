@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.decode.schemas import key_columns, record_schema, records_of, spark_type, value_columns
+from pyspark.sql.pandas.types import from_arrow_type
+
+from kip848_records.protocol.columns import key_columns, record_columns, records_of, value_columns
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.tables.columns import (
     BOOLEAN,
@@ -26,13 +28,13 @@ def record_spec(table: str) -> TableSpec:
     """Return the spec of a record type's table."""
     records = records_of(table)
     fields = {
-        column: (f"{side} field {field.name} ({field.type.arrow})", spark_type(field.type))
+        column: (f"{side} field {field.name} ({field.type.arrow})", from_arrow_type(field.type.arrow))
         for side, columns in (("Key", key_columns(table)), ("Value", value_columns(table)))
         for column, field in columns.items()
     }
     known = {"partition": PARTITION, "offset": OFFSET, "timestamp": LOGGED_AT, "transaction": TRANSACTION}
     known["is_tombstone"] = Column("is_tombstone", BOOLEAN, "Whether the record deletes its key", required=True)
-    columns = [known.get(c) or Column(c, fields[c][1], fields[c][0]) for c in record_schema(table).names]
+    columns = [known.get(c) or Column(c, fields[c][1], fields[c][0]) for c in record_columns(table).names]
     types = " and ".join(str(record.key_type) for record in KAFKA.of_table(table) or records)
     comment = f"Every {records[0].name} record of the log (key type {types}), history included"
     return TableSpec(table, comment, POSITION_KEY, (CLUSTER, *columns))

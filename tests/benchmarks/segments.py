@@ -18,7 +18,7 @@ import pyarrow as pa
 from kip848_records.protocol.records import decode_records
 from kip848_records.protocol.segments.reader import read_segment
 from kip848_records.sources.file_coverage import SegmentFile
-from kip848_records.sources.segments import mapped, read_file
+from kip848_records.sources.segment_rows import mapped, read_file
 from tests.benchmarks.dump_log import cpu_seconds, dump_log, write_segment
 from tests.benchmarks.results import Measure
 from tests.benchmarks.timing import best

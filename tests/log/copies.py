@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from kip848_records.sources.file_coverage import SegmentFile
 from kip848_records.sources.log import FILE_SCHEMA, LOG_SCHEMA
-from kip848_records.sources.segments import read_file
+from kip848_records.sources.segment_rows import read_file
 from tests.log.cleaner import Log
 from tests.log.random_walk import data_records
 from tests.log_rows import keyed

@@ -6,7 +6,7 @@ import pytest
 
 from kip848_records.log.state import replay
 from kip848_records.sources.file_coverage import SegmentFile
-from kip848_records.sources.segments import read_file
+from kip848_records.sources.segment_rows import read_file
 from tests.log.cleaner import Batch, Log, marker
 from tests.log.copies import LogCopy, is_commit, log_rows
 from tests.log.random_walk import data_records

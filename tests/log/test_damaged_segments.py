@@ -8,8 +8,8 @@ from kip848_records.log.bases import choose_base
 from kip848_records.log.extents import FileRow, Unread, extent
 from kip848_records.log.losses import losses
 from kip848_records.sources.file_coverage import SegmentFile
-from kip848_records.sources.log import TOPIC
-from kip848_records.sources.segments import read_file
+from kip848_records.sources.log_columns import TOPIC
+from kip848_records.sources.segment_rows import read_file
 from tests.protocol.plain_segments import batches_of
 
 

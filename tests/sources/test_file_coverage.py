@@ -5,7 +5,7 @@ import pytest
 from kip848_records.protocol.segments.reader import Segment
 from kip848_records.sources import file_coverage
 from kip848_records.sources.file_coverage import FileCoverage, SegmentFile
-from kip848_records.sources.segments import read_file
+from kip848_records.sources.segment_rows import read_file
 from tests.protocol.segment_writer import Record, plain_batch, write_batch, write_marker
 
 BEYOND_ALL_YEARS = 10**18

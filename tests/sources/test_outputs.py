@@ -4,7 +4,8 @@ import pytest
 
 from kip848_records.errors import InputError
 from kip848_records.sources import files
-from kip848_records.sources.files import Copy, check_apart
+from kip848_records.sources.files import check_apart
+from kip848_records.sources.listing import Copy
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from kip848_records.decode.inspect import inspect_log
 from kip848_records.errors import InputError
-from kip848_records.inspection import inspect_log, inspect_plain, json_line, text_line
-from kip848_records.sources import plain, segments
+from kip848_records.inspection import inspect_plain, json_line, text_line
+from kip848_records.sources import plain, segment_rows
 from kip848_records.sources.plain import read_plain
 from kip848_records.sources.read import read_log
 from tests.protocol.segment_writer import write_batch, write_marker
@@ -108,7 +109,7 @@ def test_a_file_that_the_system_keeps_from_this_user_is_not_called_damaged(folde
     def denied(*_):
         raise PermissionError(EACCES, "Permission denied")  # to root, who may read all, the system never says so
 
-    monkeypatch.setattr(segments, "open", denied, raising=False)
+    monkeypatch.setattr(segment_rows, "open", denied, raising=False)
     with pytest.raises(InputError, match=rf"{0:020}\.log cannot be read: Permission denied; read it as a user"):
         read_plain(str(tmp_path))
 

@@ -11,7 +11,7 @@ from kip848_records.sources.finding import find_copies
 from kip848_records.sources.log import is_file, is_readable, newest_ms
 from kip848_records.sources.read import read_sources
 from kip848_records.sources.record_filter import RecordFilter
-from kip848_records.sources.segments import read_file
+from kip848_records.sources.segment_rows import read_file
 from tests.log_rows import assert_same_rows, files_of, in_log_order
 from tests.protocol.segment_writer import Record, write_batch, write_marker
 from tests.sources.test_segments import offset_commit

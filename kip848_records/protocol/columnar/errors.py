@@ -24,6 +24,11 @@ class Error(IntEnum):
         """The error as text."""
         return _REASONS[self]
 
+    def code(self, *, in_key: bool) -> str:
+        """Return the error code of a record: the side and the error, `value_truncated`, or `missing_key`."""
+        name = self.name.lower()
+        return name if self is Error.MISSING_KEY else f"{'key' if in_key else 'value'}_{name}"
+
 
 _REASONS = {
     Error.NONE: "",

@@ -1,7 +1,8 @@
-"""Functions for `mapInArrow` in Python workers: RecordBatch -> RecordBatch, nothing else.
+"""Log rows -> decoded rows: RecordBatch -> RecordBatch, nothing else. Spark's Python workers call them in `mapInArrow`.
 
 `decode_record` uses `typed_records`, the quarantine `failures`, `to_json` uses `json_records`, and `choose_dialect`
-uses `decoded_counts`. Arguments name dialects: a worker has the layouts, so only the name is sent.
+uses `decoded_counts`. Without Spark, queries use `typed_records`, and `kip848 inspect` uses `json_records`. Arguments
+name dialects: a worker has the layouts, so Spark sends it the name alone.
 """
 
 from __future__ import annotations
@@ -12,19 +13,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from kip848_records.decode.schemas import (
-    FAILURE_SCHEMA,
-    JSON_SCHEMA,
+from kip848_records.protocol.columnar import Error
+from kip848_records.protocol.columns import (
+    FAILURE_COLUMNS,
+    JSON_COLUMNS,
     PLACE,
     key_columns,
-    record_schema,
+    record_columns,
     value_columns,
 )
-from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.kafka_json import key_json, value_json
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.protocol.records import DecodedBatch, RecordGroup, decode_records, join_batches
-from kip848_records.replay.undecoded import error_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TYPE_BYTES = 2
-_PLACE = [field.name for field in PLACE]
 
 
 def typed_records(table: str, dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -51,10 +50,10 @@ def failures(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Rec
         if len(failed):
             rows = batch.take(pa.array(failed))
             sides = zip(decoded.errors[failed].tolist(), decoded.in_key[failed].tolist(), strict=True)
-            codes = pa.array([error_code(Error(error), in_key=in_key) for error, in_key in sides])
+            codes = pa.array([Error(error).code(in_key=in_key) for error, in_key in sides])
             reasons = pa.array([reason(decoded, row) for row in failed])
             columns = [*rows.columns, codes, reasons, pa.array(decoded.positions[failed])]
-            yield pa.RecordBatch.from_arrays(columns, FAILURE_SCHEMA.names)
+            yield pa.RecordBatch.from_arrays(columns, FAILURE_COLUMNS.names)
 
 
 def json_records(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -96,7 +95,7 @@ def _table_columns(table: str, group: RecordGroup, rows: pa.RecordBatch) -> pa.R
     for name, field in value_columns(table).items():
         child = fields.get(field.column)
         columns[name] = pa.nulls(len(group.rows), field.type.arrow) if child is None else child
-    return pa.RecordBatch.from_pydict({name: columns[name] for name in record_schema(table).names})
+    return pa.RecordBatch.from_pydict({name: columns[name] for name in record_columns(table).names})
 
 
 def _undecoded(
@@ -151,13 +150,12 @@ def _json_columns(
 
 
 def _with_place(rows: pa.RecordBatch, columns: dict[str, pa.Array | None]) -> pa.RecordBatch:
-    for name in [*_PLACE, "transaction"]:
+    for name in (*PLACE, "transaction"):
         columns[name] = rows[name]
     full = []
-    for field in JSON_SCHEMA:
+    for field in JSON_COLUMNS:
         column = columns.get(field.name)
-        text = pa.int32() if field.name == "key_type" else pa.string()
         if column is None:
-            column = pa.nulls(rows.num_rows, text)
-        full.append(column.cast(text) if field.name == "key_type" or pa.types.is_null(column.type) else column)
-    return pa.RecordBatch.from_arrays(full, JSON_SCHEMA.names)
+            column = pa.nulls(rows.num_rows, field.type)
+        full.append(column.cast(field.type) if field.name == "key_type" or pa.types.is_null(column.type) else column)
+    return pa.RecordBatch.from_arrays(full, JSON_COLUMNS.names)

@@ -1,0 +1,55 @@
+"""The choice of the dialect in which a log was written, by what decodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.protocol.decoded_rows import decoded_counts
+from kip848_records.protocol.messages import DIALECTS, KAFKA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pyarrow as pa
+    from typing_extensions import Self
+
+DISPUTED_TYPES: Final = [
+    key_type
+    for key_type, records in KAFKA.by_type.items()
+    if any(dialect.by_type[key_type] != records for dialect in DIALECTS.values())
+]
+"""The record types on which dialects differ."""
+
+
+@dataclass(frozen=True)
+class DialectChoice:
+    """The dialect that decodes most records.
+
+    `records`: the number of records of the types on which dialects differ. `undecoded`: those that this dialect does
+    not decode.
+    """
+
+    name: str
+    records: int
+    undecoded: int
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> Self:
+        """Return the choice from sums of `decoded_counts`; Kafka's own on a tie."""
+        name = max(DIALECTS, key=lambda dialect: counts[dialect])
+        return cls(name, counts["records"], counts["records"] - counts[name])
+
+    def __str__(self) -> str:
+        """Return the choice and its reason as text for the user."""
+        types = f"types {DISPUTED_TYPES[0]} to {DISPUTED_TYPES[-1]}"
+        return f"dialect {self.name}: leaves {self.undecoded:,} of {self.records:,} records of {types} undecoded"
+
+
+def dialect_of(records: Iterable[pa.RecordBatch]) -> DialectChoice:
+    """Return the dialect that consumes most records of `DISPUTED_TYPES` to the last byte; columns `key` and `value`."""
+    counts = dict.fromkeys(("records", *DIALECTS), 0)
+    for batch in decoded_counts(records):
+        for name in counts:
+            counts[name] += batch[name][0].as_py()
+    return DialectChoice.of(counts)

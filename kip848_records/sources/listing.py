@@ -1,0 +1,134 @@
+"""Finds the copies of the log at paths, by a listing of files, and recognises their formats by file names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from kip848_records.errors import InputError
+from kip848_records.sources.formats import FILE_NAMES, FORMATS, SEGMENT_NAME, SWAP
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+_PARTITION_FOLDER = re.compile(r"__consumer_offsets-\d+/[^/]+$")
+# A colon in a name, not in a scheme such as file: or s3a:
+_COLON = re.compile(r"/.*:")
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One copy of the log; `files` are the paths of a source that is read file by file.
+
+    Its name is the path that the user gave, followed by the broker's folder if that path holds several.
+    """
+
+    name: str
+    format: str
+    files: list[str]
+
+
+class Listing(Protocol):
+    """The questions that `find_copies_in` asks about a file system."""
+
+    def files(self, path: str, below: str = "") -> list[str] | None:
+        """Return the files at a path that match the pattern `below` it, sorted, none hidden; None if none exists."""
+
+    def has_files(self, path: str, below: str) -> bool:
+        """Return whether there are files in the folder `below` a path."""
+
+
+def find_copies_in(listing: Listing, paths: str | Iterable[str], source_format: str | None = None) -> list[Copy]:
+    """Return the copies of the log at one path or several, with their formats recognised if not given.
+
+    Raises InputError for the first path that does not exist, or has nothing of that format.
+    """
+    if source_format is not None and source_format not in FORMATS:
+        raise InputError.unknown_format(source_format, FORMATS)
+    given = [paths] if isinstance(paths, str) else dict.fromkeys(paths)
+    copies = [copy for path in given for copy in _copies_at(listing, path, source_format)]
+    return [replace(copy, files=without_replaced(copy.files)) for copy in _join_files(copies)]
+
+
+def _join_files(copies: list[Copy]) -> list[Copy]:
+    """Merge segment files that were named one by one, as by a shell's pattern, into one copy of consecutive files."""
+    joined: dict[str, Copy] = {}
+    for copy in copies:
+        is_file = copy.format == "segments" and len(copy.files) == 1 and SEGMENT_NAME.search(copy.name)
+        name = copy.name.rpartition("/")[0] if is_file else copy.name
+        before = joined.get(name)
+        if not is_file or before is None:
+            # A single file keeps the name that the user gave.
+            joined[name] = copy
+        else:
+            joined[name] = Copy(name, "segments", sorted({*before.files, *copy.files}))
+    return list(joined.values())
+
+
+def without_replaced(files: Collection[str]) -> list[str]:
+    """Skip each `X.log.swap` that has `X.log` beside it.
+
+    The cleaner replaces segments in three steps (Kafka's `LocalLog.replaceSegments`): it writes the whole result as
+    `.swap`, renames the replaced segments to `.deleted`, in order, and renames the result to remove its `.swap`. So if
+    the first replaced segment exists, all of them do. If it is gone, the result replaces it, as for a broker that
+    starts (`LogLoader.load`). The broker then deletes the remaining replaced segments. They contain the same bytes at
+    the same offsets, or more, and are read as well.
+    """
+    there = set(files)
+    return [file for file in files if not (file.endswith(SWAP) and file.removesuffix(SWAP) in there)]
+
+
+def _copies_at(listing: Listing, path: str, source_format: str | None) -> list[Copy]:
+    may_be_segments = source_format in {None, "segments"}
+    if may_be_segments and (segments := _segments_below(listing, path)):
+        return [Copy(path, "segments", segments)]
+    # Every audit writes `audit_runs`. This check comes first, because Spark cannot list folders of several tables.
+    if listing.has_files(path, "/audit_runs/_delta_log"):
+        raise InputError.tables_not_log(path)
+    files = listing.files(path)
+    if files is None:
+        raise InputError.path_not_found(path)
+    if source_format in {None, "delta"} and listing.has_files(path, "/_delta_log"):
+        return [Copy(path, "delta", files)]
+    found = source_format or _recognise(files)
+    if found == "segments":
+        files = [file for file in files if SEGMENT_NAME.search(file)]
+    # This check comes last, because it looks into every folder.
+    if (not files or found is None) and may_be_segments and (brokers := _brokers_below(listing, path)):
+        return brokers
+    if not files:
+        raise _nothing_to_read(listing, path, source_format)
+    if found == "delta":
+        raise InputError.not_delta(path)
+    if found is None:
+        raise InputError.not_a_source(path, FORMATS)
+    return [Copy(path, found, files)]
+
+
+def _nothing_to_read(listing: Listing, path: str, source_format: str | None) -> InputError:
+    """Return the error for a folder without a file of the format."""
+    if source_format is not None and (listing.files(path) or _segments_below(listing, path)):
+        return InputError.no_file_of_format(path, source_format)
+    return InputError.colon_in_path(path) if _COLON.search(path) else InputError.empty_folder(path)
+
+
+def _segments_below(listing: Listing, path: str, folders: str = "") -> list[str]:
+    # Brokers keep partitions that they move or delete in the same folder, under longer names.
+    found = listing.files(path, f"{folders}/__consumer_offsets-*/*.{{log,log{SWAP}}}") or []
+    return [file for file in found if _PARTITION_FOLDER.search(file) and SEGMENT_NAME.search(file)]
+
+
+def _brokers_below(listing: Listing, path: str) -> list[Copy]:
+    """Return a copy for each broker's data folder in the folder `path`."""
+    segments: dict[str, list[str]] = {}
+    for file in _segments_below(listing, path, "/*"):
+        segments.setdefault(file.split("/")[-3], []).append(file)
+    return [Copy(f"{path.rstrip('/')}/{broker}", "segments", files) for broker, files in segments.items()]
+
+
+def _recognise(files: list[str]) -> str | None:
+    for name, pattern in FILE_NAMES.items():
+        if pattern is not None and any(pattern.search(file) for file in files):
+            return name
+    return None

@@ -1,0 +1,172 @@
+"""The rows of a broker's own files, log segments of the partitions of `__consumer_offsets`, read without Spark."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kip848_records.errors import InputError
+from kip848_records.protocol.columnar import Error
+from kip848_records.protocol.columns import TIMES
+from kip848_records.protocol.segments.faults import Fault
+from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, Segment, SegmentError
+from kip848_records.protocol.segments.rows import NO_TIMESTAMP_TYPE
+from kip848_records.sources.error_codes import ErrorCode
+from kip848_records.sources.file_coverage import FileCoverage, SegmentFile
+from kip848_records.sources.formats import SEGMENTS
+from kip848_records.sources.keys import key_columns, lacks_group
+from kip848_records.sources.log_columns import COPY_COLUMNS, FILE, TOPIC
+from kip848_records.sources.record_filter import RecordFilter
+from kip848_records.times import can_be_shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+# A partition is an int, an offset a long: only as many digits as always fit are accepted.
+FILE_PATH: Final = re.compile(rf"{TOPIC}-(\d{{1,9}})/0*(\d{{1,18}})\.log(\.swap)?$")
+"""The end of a segment file's path: its partition and its base offset."""
+LOCAL: Final = re.compile("^file:/+")
+_FIRST_BYTES: Final = 1 << 20
+_NO_LEADER_EPOCH: Final = -1
+"""Kafka's `RecordBatch.NO_PARTITION_LEADER_EPOCH`."""
+
+# Workers send a file's coverage as an array of one element: a null array costs a record 4 bytes, a null struct as much
+# as all its fields.
+ROWS_SCHEMA: Final = pa.schema(
+    [pa.field("files", pa.list_(FILE)) if field.name == "file" else field for field in COPY_COLUMNS]
+)
+"""The columns of a file's rows: those of a copy, but with `files` instead of `file`."""
+
+
+def segment_files(files: Iterable[str]) -> dict[str, SegmentFile]:
+    """Return the partition and offset in the name of each file, by its path without the scheme of local files."""
+    found = {file: (int(m[1]), int(m[2])) for file in files if (m := FILE_PATH.search(file))}
+    first: dict[int, int] = {}
+    for partition, base_offset in sorted(found.values()):
+        first.setdefault(partition, base_offset)
+    return {
+        plain_path(file): SegmentFile(partition, base, first[partition]) for file, (partition, base) in found.items()
+    }
+
+
+def plain_path(path: str) -> str:
+    """Return a path without the scheme of local files: Spark writes one slash in some places and three in others."""
+    return LOCAL.sub("/", path)
+
+
+def keys_of(file: str) -> Iterator[pa.Array]:
+    """Yield the keys of a local file, those at its start first; raises ValueError for one that is not a segment."""
+    data = mapped(file)
+    for part in (data[:_FIRST_BYTES], data):
+        segment = Segment(part, base_offset=None)
+        for columns in segment.groups():
+            yield segment.rows(columns, ~columns.is_control)["key"]
+
+
+def mapped(path: str) -> memoryview:
+    """Return the bytes of a local file without copying; raises InputError with a text that `reading` recognises."""
+    try:
+        with open(plain_path(path), "rb") as file:  # noqa: PTH123 - as Spark wrote it
+            is_empty = not os.fstat(file.fileno()).st_size  # an empty file cannot be mapped
+            return memoryview(b"" if is_empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except OSError as error:
+        raise InputError.not_opened(path, error.strerror) from error
+
+
+def read_file(
+    content: memoryview | pa.Buffer, path: str, file: SegmentFile, record_filter: RecordFilter | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of one file, with `files` instead of `file`; the last row is the file's coverage.
+
+    Without a filter every record becomes a row.
+    """
+    coverage = FileCoverage(file)
+    chosen = record_filter or RecordFilter(offset_commits=True, aborted=True)
+    try:
+        segment = Segment(content, base_offset=file.base_offset)
+    except SegmentError as error:
+        coverage.add_unread(file.base_offset, error.fault)
+        yield _log_rows(_refused(file, error), path, file.partition)
+    else:
+        for columns in segment.groups():
+            coverage.add(columns)
+            rows = segment.rows(columns, chosen.choose(columns))
+            if rows.num_rows:
+                yield _log_rows(rows, path, file.partition)
+            # The next batch may be as large.
+            del columns, rows
+        if segment.compacted_end is not None:
+            coverage.end_compacted(int(segment.compacted_end.last_offset[0]))
+        if (rows := segment.tail_rows()).num_rows:
+            coverage.add_unread(rows["offset"][0].as_py(), Fault(rows["error_code"][0].as_py()))
+            yield _log_rows(rows, path, file.partition)
+    if coverage.last_offset is not None or coverage.unread:
+        yield _file_row(file, {"name": path, "format": SEGMENTS, **coverage.row(), **chosen.row()})
+
+
+def _refused(file: SegmentFile, error: SegmentError) -> pa.RecordBatch:
+    fields = {"error_code": error.fault.value, "error": str(error)}
+    row = {"offset": file.base_offset, "timestamp_type": NO_TIMESTAMP_TYPE, "transaction": "none", **fields}
+    return pa.RecordBatch.from_pylist([row], SEGMENT_SCHEMA)
+
+
+def _file_row(file: SegmentFile, fields: Mapping[str, Any]) -> pa.RecordBatch:
+    last_offset = fields["last_offset"]
+    newest = fields["newest_skipped"]
+    known = {
+        "partition": pa.array([file.partition], pa.int32()),
+        "offset": pa.array([file.base_offset if last_offset is None else last_offset], pa.int64()),
+        "files": pa.array([[{**fields, "newest_skipped": newest and newest * 1000}]], ROWS_SCHEMA.field("files").type),
+    }
+    return _full_rows(known, 1)
+
+
+def _log_rows(rows: pa.RecordBatch, path: str, partition: int) -> pa.RecordBatch:
+    count = rows.num_rows
+    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+    millis = rows["timestamp"]
+    shown = pa.array(can_be_shown(pc.fill_null(millis, 0).to_numpy()))
+    key_type, group_id = key_columns(rows["key"])
+    code, error = _errors(rows, shown, key_type, group_id)
+    columns |= {
+        "partition": pa.repeat(pa.scalar(partition, pa.int32()), count),
+        "timestamp": pc.if_else(shown, millis, None).cast(pa.timestamp("ms", "UTC")).cast(TIMES),
+        "timestamp_type": _without(rows["timestamp_type"], NO_TIMESTAMP_TYPE),
+        "leader_epoch": _without(rows["leader_epoch"], _NO_LEADER_EPOCH),
+        "key_type": key_type,
+        "group_id": group_id,
+        "error_code": code,
+        "error": pc.binary_join_element_wise(path, error, ": "),
+    }
+    return _full_rows(columns, count)
+
+
+def _errors(rows: pa.RecordBatch, shown: pa.Array, key_type: pa.Array, group_id: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return the code and the text of each row's error, null for readable records and markers."""
+    code, error = rows["error_code"], rows["error"]
+    is_record = pc.and_(pc.is_null(code), pc.is_null(rows["control"]))
+    found = (
+        (pc.invert(shown), ErrorCode.TIMESTAMP_OUT_OF_RANGE, "timestamp out of range"),
+        (pc.and_(is_record, pc.is_null(key_type)), ErrorCode.KEY_WITHOUT_TYPE, f"key: {Error.MISSING_KEY.reason}"),
+        (pc.and_(is_record, lacks_group(key_type, group_id)), ErrorCode.KEY_WITHOUT_GROUP, "key: no group id"),
+    )
+    for wrong, value, text in found:
+        if pc.any(wrong).as_py():
+            is_first = pc.and_(wrong, pc.is_null(code))
+            code, error = pc.if_else(is_first, value.value, code), pc.if_else(is_first, text, error)
+    return code, error
+
+
+def _without(column: pa.Array, nothing: int) -> pa.Array:
+    return pc.if_else(pc.equal(column, nothing), None, column)
+
+
+def _full_rows(columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
+    """Return rows of the workers' schema; missing columns are null."""
+    full = [columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in ROWS_SCHEMA]
+    return pa.RecordBatch.from_arrays(full, ROWS_SCHEMA.names)
