@@ -28,7 +28,7 @@ COLUMNS = {
 @pytest.fixture(scope="module")
 def walks():
     """By seed: the tables of a walk's log, and its truth."""
-    return {seed: walked(StreamsWalk(seed), STEPS) for seed in SEEDS}
+    return {seed: walked(StreamsWalk(seed, event_ms=12_000), STEPS) for seed in SEEDS}
 
 
 @pytest.fixture(params=SEEDS)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _SUBSCRIPTION: Final = CONSUMER_PROTOCOL_SUBSCRIPTION.layouts[1]
 _ASSIGNMENT: Final = CONSUMER_PROTOCOL_ASSIGNMENT.layouts[1]
 _PARTITIONS: Final = 6
+_CLIENTS: Final = 4
+"""The usual number of clients."""
 _GIVEN_UP: Final = 4
 """The most rounds that are given up in a row."""
 
@@ -83,8 +85,8 @@ class ClassicWalk(Walk):
     def step(self) -> None:
         """Let something happen; the group is deleted now and then while it is empty."""
         if self._clients:
-            steps = {self._join: 5, self._leave: 4, self._leave_all: 1, self._restart: 3}
-            steps |= {self._subscribe: 2, self._grow: 1, self._rejoin: 2}
+            steps = {self._join: _CLIENTS, self._leave: len(self._clients), self._leave_all: 1}
+            steps |= {self._restart: 3, self._subscribe: 2, self._grow: 1, self._rejoin: 2}
             self.rng.choices(list(steps), list(steps.values()))[0]()
         elif self._generations.generation and self.chance(0.5):
             self._write(None)

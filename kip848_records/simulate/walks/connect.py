@@ -25,6 +25,8 @@ _PROTOCOLS: Final = ("default", "compatible", "sessioned")
 """By version."""
 _DELAYS_MS: Final = (0, 10_000, 60_000)
 """`scheduled.rebalance.max.delay.ms` of the clusters."""
+_WORKERS: Final = 4
+"""The usual number of workers."""
 _GIVEN_UP: Final = 4
 """The most rounds that are given up in a row."""
 _CONNECTOR: Final = -1
@@ -60,8 +62,8 @@ class ConnectWalk(Walk):
         elif self._leader.delay_until is not None and self.now >= self._leader.delay_until:
             self._rebalance("unknown")
         else:
-            steps = {self._join: 4, self._kill: 4, self._restart: 2, self._kill_all: 1, self._configure: 8}
-            steps |= {self._upgrade: 1, self._rejoin: 2}
+            steps = {self._join: _WORKERS, self._kill: len(self._workers), self._restart: 2, self._kill_all: 1}
+            steps |= {self._configure: 8, self._upgrade: 1, self._rejoin: 2}
             self.rng.choices(list(steps), list(steps.values()))[0]()
 
     def close(self, captured_at: int) -> None:

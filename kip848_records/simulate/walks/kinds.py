@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from kip848_records.simulate.spec import Simulation
     from kip848_records.simulate.walks.walk import Walk
 
+_MOST_S: Final = 1e9
+
 
 class _Kind(NamedTuple):
     """A kind of walks: the field of `Simulation` that has their number, and the prefix of their group ids."""
@@ -43,7 +45,8 @@ class WalkedGroup(NamedTuple):
     def begin(self, spec: Simulation) -> Walk:
         """Return its walk at the start of the simulation."""
         partition = offsets_partition(self.group_id, spec.partitions)
-        return self.kind(f"{spec.seed}/{self.group_id}", self.group_id, partition, round(1000 * spec.happening_s))
+        event_ms = round(1000 * min(spec.happening_s, _MOST_S))
+        return self.kind(f"{spec.seed}/{self.group_id}", self.group_id, partition, event_ms)
 
 
 def walked_groups(spec: Simulation) -> Iterator[WalkedGroup]:

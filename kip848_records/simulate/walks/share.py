@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.simulate.walks.share_group import NOTHING, ShareGroup, ShareMember, share_topics
 from kip848_records.simulate.walks.share_truth import ShareTruth
-from kip848_records.simulate.walks.walk import HEARTBEAT_MS, Walk
+from kip848_records.simulate.walks.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kip848_records.simulate.truth.rows import At
 
 
+_MEMBERS: Final = 4
+"""The usual number of members."""
 _LEAST_TOPICS: Final = 3
 """So many topics are never deleted."""
 
@@ -35,17 +37,21 @@ class ShareWalk(Walk):
         self._group: ShareGroup | None = None
         self._truth = ShareTruth(self)
         self._share_state: At | None = None
+        self._is_stopping = False
         self._hash = 0
         self._bumped_topics: frozenset[str] = frozenset()
 
     def pause(self) -> int:
         """Return the time up to the next heartbeat, or up to the next event if the group is at rest."""
-        return super().pause() if self._is_at_rest() else self.rng.randint(1, HEARTBEAT_MS)
+        group = self._group
+        if group is None or not group.members or (self._is_at_rest(group) and not self._is_stopping):
+            return self.until_event()
+        return self.until_heartbeat(len(group.members))
 
     def step(self) -> None:
         """Write one operation, if there is anything to write."""
         self._share_state = None
-        group = self._group
+        group, is_event = self._group, self.is_event_due()
         if group is None:
             group = self._group = ShareGroup(self._topics)
             self._hash, self._bumped_topics = 0, frozenset()
@@ -58,8 +64,16 @@ class ShareWalk(Walk):
                 self._begin_deletion(group)
             else:
                 self._join(group)
+        elif is_event:
+            steps = {self._join: _MEMBERS, self._leave: len(group.members), self._stop: 1}
+            steps |= {self._subscribe: 2, self._grow: 1, self._delete_topic: 1}
+            self.rng.choices(list(steps), list(steps.values()))[0](group)
+        elif self._is_stopping:
+            self._leave(group)
+        elif group.initializing and self.chance(0.3):
+            self._initialize(group)
         else:
-            self._take_step(group)
+            self._heartbeat(group)
         if self._group is not None and self.wrote_now():
             self._truth.end_operation(group, self._share_state)
 
@@ -67,20 +81,9 @@ class ShareWalk(Walk):
         """End all open rows."""
         self._truth.close(self._group, captured_at)
 
-    def _is_at_rest(self) -> bool:
-        group = self._group
-        if group is None or not group.members:
-            return True
+    def _is_at_rest(self, group: ShareGroup) -> bool:
         is_assigned = group.has_converged and NOTHING.union(*group.targets.values()) == group.wanted()
         return is_assigned and not group.initializing and group.metadata_hash == self._hash
-
-    def _take_step(self, group: ShareGroup) -> None:
-        steps = {self._join: 3, self._leave: 3, self._subscribe: 2, self._grow: 1, self._delete_topic: 1}
-        if not self._is_at_rest():
-            steps |= {self._heartbeat: 40}
-        if group.initializing:
-            steps |= {self._initialize: 15}
-        self.rng.choices(list(steps), list(steps.values()))[0](group)
 
     def _join(self, group: ShareGroup) -> None:
         member = ShareMember(self.new_id(), self._some_topics(), group.assignment_epoch)
@@ -96,7 +99,13 @@ class ShareWalk(Walk):
         self._truth.leave(member, self._write(10, None, member))
         del group.members[member.member_id]
         group.targets.pop(member.member_id, None)
+        self._is_stopping = self._is_stopping and bool(group.members)
         self._bump(group, "member_left", [member.member_id])
+
+    def _stop(self, group: ShareGroup) -> None:
+        """Stop the application: all members leave, one after the other."""
+        self._is_stopping = True
+        self._leave(group)
 
     def _subscribe(self, group: ShareGroup) -> None:
         member = self._any_member(group)

@@ -15,12 +15,14 @@ from kip848_records.simulate.walks.streams_group import (
     Thread,
 )
 from kip848_records.simulate.walks.streams_truth import StreamsTruth
-from kip848_records.simulate.walks.walk import HEARTBEAT_MS, Walk
+from kip848_records.simulate.walks.walk import Walk
 
 if TYPE_CHECKING:
     from kip848_records.simulate.truth.rows import At
 
 _TASKS: Final = 4
+_THREADS: Final = 4
+"""The usual number of threads."""
 _PROCESSES: Final = "pqr"
 _FIELDS: Final = {ACTIVE: "activeTasks", STANDBY: "standbyTasks"}
 
@@ -39,22 +41,22 @@ class StreamsWalk(Walk):
     def pause(self) -> int:
         """Return the time up to the next heartbeat, or up to the next event if the group is at rest."""
         is_at_rest = self._group.state in {"Stable", "Empty"}
-        return super().pause() if is_at_rest else self.rng.randint(1, HEARTBEAT_MS)
+        return self.until_event() if is_at_rest else self.until_heartbeat(len(self._group.threads))
 
     def step(self) -> None:
         """Write one operation, if there is anything to write."""
-        group = self._group
+        group, is_event = self._group, self.is_event_due()
         if not group.threads:
             self._join()
+        elif is_event:
+            steps = {self._join: _THREADS, self._leave: len(group.threads), self._invalidate: 1}
+            self.rng.choices(list(steps), list(steps.values()))[0]()
         elif group.validated < 0 and group.epoch == group.assignment_epoch and self.chance(0.4):
             self._bump("topology_validated", validated=0)
         elif group.epoch > group.assignment_epoch and self.chance(0.6):
             self._assign()
         else:
-            steps = {self._join: 3, self._leave: 3, self._invalidate: 1}
-            if group.state != "Stable":
-                steps |= {self._heartbeat: 30}
-            self.rng.choices(list(steps), list(steps.values()))[0]()
+            self._heartbeat()
         if self.wrote_now():
             self._truth.end_operation(group)
 

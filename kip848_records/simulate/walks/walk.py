@@ -13,8 +13,8 @@ from kip848_records.simulate.truth.rows import At, Row
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-HEARTBEAT_MS: Final = 5_000
-"""The longest time between two heartbeats of members that have something to do."""
+_HEARTBEAT_MS: Final = 5_000
+"""The mean time between two heartbeats of a member."""
 
 
 class Walk(ABC):
@@ -46,6 +46,7 @@ class Walk(ABC):
         self._operations: list[Operation] = []
         self._operation: Operation | None = None
         self._pause = self.rng.randint(1, 2 * event_ms)
+        self._next_event = self.now + self._pause
         self._named = 0
 
     @abstractmethod
@@ -59,6 +60,21 @@ class Walk(ABC):
     def pause(self) -> int:
         """Return the time from one step to the next, in ms, at least 1."""
         return self.rng.randint(1_000, 2 * self.event_ms)
+
+    def until_event(self) -> int:
+        """Return the time up to the next event of a group whose members send heartbeats in between, in ms."""
+        return max(1, self._next_event - self.now)
+
+    def is_event_due(self) -> bool:
+        """Return whether it is the time of the next event. If so, plan the one after it."""
+        is_due = self.now >= self._next_event
+        if is_due:
+            self._next_event = self.now + self.rng.randint(1, 2 * self.event_ms)
+        return is_due
+
+    def until_heartbeat(self, members: int) -> int:
+        """Return the time up to the next heartbeat or event, in ms."""
+        return min(self.rng.randint(1, 2 * _HEARTBEAT_MS // members + 1), self.until_event())
 
     def run(self, steps: int) -> None:
         """Take some steps."""
