@@ -137,7 +137,10 @@ def _finish_rebalance(row: Rebalance, extra: tuple[Any, ...], history: KnownHist
     row = _finish_moved(row, extra, history, context)
     if row.blockers is None:
         if row.history in {OBSERVED, RIGHT_CENSORED}:
-            return row
+            is_compared = row.partitions_moved is not None  # these depend on the units that moved, too
+            return (
+                row if is_compared else row._replace(unowned_ms=None, longest_unowned_ms=None, partitions_stopped=None)
+            )
         changes: dict[str, Any] = dict.fromkeys(
             ("started_empty", "members_before", "rounds", "unowned_ms", "longest_unowned_ms", "partitions_stopped")
         )

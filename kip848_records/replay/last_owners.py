@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kip848_records.replay.generation_cause import FIRST_GENERATION
+
 if TYPE_CHECKING:
     from kip848_records.replay.generation import Generation
 
@@ -37,16 +39,23 @@ class Move(NamedTuple):
 
 
 class LastOwners:
-    """The owners by partition. `is_known`: the payloads of the last generation could be parsed."""
+    """The owners by partition. `is_known`: the payloads of the last generation could be parsed.
+
+    `since`: the offset from which on no owner was missed. `has_new`: the last generation has a partition without an
+    earlier owner since then.
+    """
 
     def __init__(self) -> None:
         self._owners: dict[int, Owner] = {}
         self._gaps: dict[int, Gap] = {}
         self.is_known = True
+        self.since = 0
+        self.has_new = False
 
     def take_over(self, generation: Generation, owners: dict[int, Owner] | None) -> None:
         """Begin with the owners of a consumer group that was converted; None: with those of the generation."""
         self._owners, self._gaps, self.is_known = {}, {}, True
+        self.since = generation.offset
         self.assign(generation)
         if owners is not None:
             left = owners.keys() - self._owners.keys()
@@ -61,6 +70,9 @@ class LastOwners:
         """Let a generation have its partitions, and return the moves; None if they are unknown."""
         units = generation.units
         was_known, self.is_known = self.is_known, units is not None
+        if not generation.members or generation.value.generation == FIRST_GENERATION:
+            self.since = generation.offset
+        self.has_new = False
         if units is None or not generation.members:
             self._owners, self._gaps = {}, {}
             return [] if was_known and units is not None else None
@@ -75,7 +87,9 @@ class LastOwners:
             if last is None and gaps:
                 gap = gaps.pop(unit, None)
                 last = None if gap is None else gap.owner
-            if last is not None and last.identity != owner.identity:
+            if last is None:
+                self.has_new = True
+            elif last.identity != owner.identity:
                 moves.append(Move(unit, last, gap, owner.member_id))
         for unit in before.keys() - owners.keys():
             gaps[unit] = Gap(before[unit], generation.at, generation.offset)

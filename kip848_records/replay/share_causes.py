@@ -45,7 +45,10 @@ class ShareCauses(Causes):
         cast("ShareTrigger", self._written).initialized_others = is_other
 
     def resolve(self, trigger: Trigger, *, is_complete: bool) -> tuple[str, str, bool | None, tuple[str, ...]]:
-        """Return the cause of a bump at the end of its operation, with the values that `Causes.resolve` returns."""
+        """Return the cause of a bump at the end of its operation, with the values that `Causes.resolve` returns.
+
+        Without the hash before, a change of topics cannot be excluded, so that initialized partitions are no cause.
+        """
         written = cast("ShareTrigger", trigger)
         changed = self._metadata_changed(written, is_complete=is_complete)
         is_new = any(self._first_epochs.get(member_id) == 0 for member_id in written.joined)
@@ -55,7 +58,7 @@ class ShareCauses(Causes):
         cause, triggers = _first(written, is_new=True)
         if cause == UNKNOWN and changed:
             cause = TOPIC_METADATA_CHANGED
-        elif cause == UNKNOWN and written.initialized_others:
+        elif cause == UNKNOWN and changed is not None and written.initialized_others:
             cause = PARTITIONS_INITIALIZED
         return cause, cause_before, changed, triggers
 

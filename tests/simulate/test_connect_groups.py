@@ -9,25 +9,36 @@ from tests.simulate.walked import assert_same, walked
 
 SEEDS = range(18)
 STEPS = 80
-GENERATION = (
-    *("incarnation", "generation", "offset", "protocol_type", "protocol", "leader", "cause", "mode", "rounds"),
-    *("joined_at", "completed_at", "join_ms", "sync_ms", "members", "joined", "left", "static_replaced"),
-    *("units", "moved", "unassigned", "ended_at", "ended_by", "history", "clock_skew"),
-)
-ASSIGNMENT = (
-    *("incarnation", "generation", "member_id", "worker_url", "version", "error", "config_offset"),
-    *("worker_config_offset", "owned", "assigned", "revoked", "running", "delay_ms", "quarantine_reason"),
-)
-HANDOVER = (
-    *("incarnation", "group_type", "connector", "task", "acquired_offset", "from_member", "reason", "released_offset"),
-    *("to_member", "acquired_at", "epoch", "status", "ended_at", "expected_at", "history", "clock_skew"),
-)
-REBALANCE = (
-    *("incarnation", "group_type", "began_offset", "began_at", "first_epoch", "last_epoch", "epochs", "causes"),
-    *("ended_at", "ended_offset", "outcome", "duration_ms", "started_empty", "members_before", "members"),
-    *("partitions_moved", "partitions_stopped", "unowned_ms", "rounds", "duration_is_minimum", "delay_ms"),
-    *("expected_at", "revoked", "history", "clock_skew"),
-)
+COLUMNS = {
+    "classic_generation": (
+        *("incarnation", "generation", "offset", "protocol_type", "protocol", "leader", "cause", "mode", "rounds"),
+        *("joined_at", "completed_at", "join_ms", "sync_ms", "members", "joined", "left", "static_replaced"),
+        *("units", "moved", "unassigned", "ended_at", "ended_by", "history", "clock_skew"),
+    ),
+    "connect_assignment": (
+        *("incarnation", "generation", "member_id", "worker_url", "version", "error", "config_offset"),
+        *("worker_config_offset", "owned", "assigned", "revoked", "running", "delay_ms", "quarantine_reason"),
+    ),
+    "task_handover": (
+        *(
+            "incarnation",
+            "group_type",
+            "connector",
+            "task",
+            "acquired_offset",
+            "from_member",
+            "reason",
+            "released_offset",
+        ),
+        *("to_member", "acquired_at", "epoch", "status", "ended_at", "expected_at", "history", "clock_skew"),
+    ),
+    "rebalance": (
+        *("incarnation", "group_type", "began_offset", "began_at", "first_epoch", "last_epoch", "epochs", "causes"),
+        *("ended_at", "ended_offset", "outcome", "duration_ms", "started_empty", "members_before", "members"),
+        *("partitions_moved", "partitions_stopped", "unowned_ms", "rounds", "duration_is_minimum", "delay_ms"),
+        *("expected_at", "revoked", "history", "clock_skew"),
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -41,18 +52,10 @@ def both(request, walks):
     return walks[request.param]
 
 
-@pytest.mark.parametrize(
-    ("table", "columns"),
-    [
-        ("classic_generation", GENERATION),
-        ("connect_assignment", ASSIGNMENT),
-        ("task_handover", HANDOVER),
-        ("rebalance", REBALANCE),
-    ],
-)
-def test_the_replay_finds_what_happened(both, table, columns):
+@pytest.mark.parametrize("table", COLUMNS)
+def test_the_replay_finds_what_happened(both, table):
     found, truth = both
-    assert_same(found[table], truth[table], columns)
+    assert_same(found[table], truth[table], COLUMNS[table])
 
 
 def test_a_unit_was_without_a_worker_for_a_time_between_the_bounds(both):

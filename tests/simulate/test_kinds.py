@@ -18,12 +18,7 @@ OTHERS = {"classic_groups": 3, "connect_groups": 3, "share_groups": 3, "streams_
 SPEC = {"hours": 0.35, "partitions": 3, "seed": 5, "happening_s": 15, "members": 3, "commit_interval_ms": 60_000}
 COLUMNS = {
     "classic-group": test_classic_groups.COLUMNS,
-    "connect-cluster": {
-        "classic_generation": test_connect_groups.GENERATION,
-        "connect_assignment": [name for name in test_connect_groups.ASSIGNMENT if name != "quarantine_reason"],
-        "task_handover": test_connect_groups.HANDOVER,
-        "rebalance": test_connect_groups.REBALANCE,
-    },
+    "connect-cluster": test_connect_groups.COLUMNS,
     "share-group": test_share_groups.COLUMNS,
     "streams-group": test_streams_groups.COLUMNS,
 }

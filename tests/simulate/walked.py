@@ -15,6 +15,12 @@ CAPTURED_AFTER_MS = 1_000
 
 def walked(walk, steps):
     """Run a walk; the tables of its log, and its truth by table."""
+    rows, captured_at, truth = written(walk, steps)
+    return replayed(rows, captured_at), truth
+
+
+def written(walk, steps):
+    """Run a walk; the rows of its log, when it was captured, and its truth by table."""
     walk.run(steps)
     rows = []
     for operation in walk.take_operations():
@@ -25,7 +31,12 @@ def walked(walk, steps):
             rows.append({"key": key, "value": value, **place})
     captured_at = walk.now + CAPTURED_AFTER_MS
     walk.close(captured_at)
-    return tables_of(log_batch(rows, pa.schema(LOG_SCHEMA)), captured_at=captured_at), walk.take()
+    return rows, captured_at, walk.take()
+
+
+def replayed(rows, captured_at, complete_from=0):
+    """The tables of a log of one group."""
+    return tables_of(log_batch(rows, pa.schema(LOG_SCHEMA)), complete_from, captured_at)
 
 
 def assert_same(found, true, columns, at_least=10):

@@ -1,0 +1,88 @@
+"""Logs of simulated groups that were compacted: a row that calls itself observed says what really happened."""
+
+import random
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from kip848_records.simulate.walks.classic import ClassicWalk
+from kip848_records.simulate.walks.connect import ConnectWalk
+from kip848_records.simulate.walks.share import ShareWalk
+from kip848_records.simulate.walks.streams import StreamsWalk
+from tests.simulate import test_classic_groups, test_connect_groups, test_share_groups, test_streams_groups
+from tests.simulate.walked import chosen, replayed, written
+
+SEEDS = range(5)
+CUTS = 3
+KINDS = {
+    ClassicWalk: (70, test_classic_groups.COLUMNS),
+    ConnectWalk: (70, test_connect_groups.COLUMNS),
+    ShareWalk: (250, test_share_groups.COLUMNS),
+    StreamsWalk: (250, test_streams_groups.COLUMNS),
+}
+KEYS = {
+    "classic_generation": ("offset",),
+    "partition_handover": ("partition", "acquired_offset"),
+    "rebalance": ("began_offset",),
+    "task_handover": ("connector", "subtopology_id", "task", "epoch", "from_member", "to_member", "status", "ended_at"),
+    "epoch_timeline": ("bump_offset",),
+    "group_state_timeline": ("from_offset",),
+    "membership": ("member_id", "joined_offset"),
+    "ownership": ("member_id", "topic_id", "subtopology_id", "partition", "role", "from_offset"),
+    "share_partition_state": ("topic_id", "state", "from_offset"),
+}
+NOT_COMPARED = {"incarnation"}
+"""The deletions that are counted may be gone."""
+
+
+def compacted(rows, rng):
+    """What one pass of the cleaner leaves, and from where on the log is complete: the first key that is there twice."""
+    begins = [row["offset"] for before, row in pairwise(rows) if row["timestamp"] != before["timestamp"]]
+    end, keeps_tombstones = rng.choice(begins), rng.random() < 0.5
+    last = {row["key"]: row["offset"] for row in rows if row["offset"] < end}
+    left = [
+        row
+        for row in rows
+        if row["offset"] >= end
+        or (last[row["key"]] == row["offset"] and (keeps_tombstones or row["value"] is not None))
+    ]
+    seen = set()
+    repeated = (row["offset"] for row in left if row["key"] in seen or seen.add(row["key"]))
+    return left, next(repeated, len(rows))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_compacted_log_calls_observed_is_true(kind):
+    steps, columns = KINDS[kind]
+    wrong, seen = Counter(), Counter()
+    for seed in SEEDS:
+        rows, captured_at, truth = written(kind(f"c{seed}", event_ms=15_000), steps)
+        rng = random.Random(seed)  # noqa: S311 - no secret
+        for _ in range(CUTS):
+            left, complete_from = compacted(rows, rng)
+            found = replayed(left, captured_at, complete_from)
+            for table, key in KEYS.items():
+                true = {chosen(row, key): row for row in truth.get(table, ())}
+                observed = [row for row in found[table] if row["history"] in {"observed", "right_censored"}]
+                for row in observed if table in columns else ():
+                    seen[table] += 1
+                    wrong.update((table, name) for name in differing(row, true.get(chosen(row, key)), columns[table]))
+    assert wrong == Counter()
+    assert seen.keys() == KEYS.keys() & columns.keys()
+    assert min(seen.values()) > 20
+
+
+def differing(row, true, columns):
+    """The columns that say something else than the truth; null and `unknown` say nothing."""
+    if true is None:
+        return ["no such row"]
+    return [name for name in columns if name not in NOT_COMPARED and not is_true(row[name], true.get(name))]
+
+
+def is_true(value, true):
+    if value is None or value == "unknown":
+        return True
+    if isinstance(value, list) and "unknown" in value:  # the causes of a rebalance
+        return set(value) <= {*true, "unknown"}
+    return chosen({"": value}, [""]) == chosen({"": true}, [""])
