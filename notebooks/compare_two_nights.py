@@ -103,24 +103,35 @@ if ENDS["before"] >= ENDS["after"]:
 # MAGIC ## Which groups do not converge any more?
 # MAGIC
 # MAGIC The state of each group at the end of each night. *Newly not converged*: it was converged, empty or not there
-# MAGIC at the end of the night before. A state that the log does not show reads `unknown`.
+# MAGIC at the end of the night before. A state that the log does not show reads `unknown`. A classic group, a Connect
+# MAGIC cluster or a share group is Stable also while it rebalances: then it reads `rebalancing`.
 # MAGIC
 # MAGIC **What to see:** the first rows. `since` separates a rebalance just under way from a stuck group.
 
 # COMMAND ----------
 
 STATES = """
-SELECT group_id, max_by(state, (incarnation, from_offset)) AS state,
-    max_by(from_at, (incarnation, from_offset)) AS since
-FROM group_state_timeline
-WHERE from_at <= :at AND (to_at IS NULL OR to_at > :at)
-GROUP BY group_id
-ORDER BY group_id
+SELECT states.group_id, CASE WHEN began_at IS NULL THEN state ELSE 'rebalancing' END AS state,
+    coalesce(began_at, since) AS since
+FROM (
+    SELECT group_id, max_by(state, (incarnation, from_offset)) AS state,
+        max_by(from_at, (incarnation, from_offset)) AS since
+    FROM group_state_timeline
+    WHERE from_at <= :at AND (to_at IS NULL OR to_at > :at)
+    GROUP BY group_id
+) AS states
+LEFT JOIN (
+    SELECT group_id, min(began_at) AS began_at
+    FROM rebalance
+    WHERE group_type IN ('classic', 'share') AND began_at <= :at AND (outcome = 'open' OR ended_at > :at)
+    GROUP BY group_id
+) AS hidden ON hidden.group_id = states.group_id
+ORDER BY states.group_id
 """
 ORDER = ["newly not converged", "still not converged", "unknown", "converged again", "new group", "gone", "as before"]
 before, after = (ask(night, STATES).rename(columns={"state": night}) for night in NIGHTS)
 stuck = before.drop(columns="since").merge(after, "outer", "group_id")
-is_stuck = {night: stuck[night].isin(["Assigning", "Reconciling"]) for night in NIGHTS}
+is_stuck = {night: stuck[night].isin(["Assigning", "Reconciling", "NotReady", "rebalancing"]) for night in NIGHTS}
 stuck["change"] = np.select(
     [
         (stuck.before == "unknown") | (stuck.after == "unknown"),

@@ -75,6 +75,8 @@ def times(millis):
 # MAGIC
 # MAGIC One row for each group: what it is doing now, for how long it has been stuck and who blocks it, and what its
 # MAGIC rebalances took. `slowest_ms` is of rebalances that converged and whose start and end are both in the log.
+# MAGIC A classic group, a Connect cluster or a share group reads Stable while it rebalances: `health` shows that it is
+# MAGIC stuck.
 # MAGIC
 # MAGIC **What to see:** groups on top are stuck *now*, the longest first. Below them, those with the slowest
 # MAGIC rebalances. Many quick rebalances are a restart; few slow ones are a slow member.
@@ -87,7 +89,7 @@ def row_of(each):
     is_stuck = each["health"] == "stuck"
     stuck_ms = captured_ms - each["since_ms"] if is_stuck and None not in (captured_ms, each["since_ms"]) else None
     return {
-        **{name: each[name] for name in ("group_id", "state", "health")},
+        **{name: each[name] for name in ("group_id", "kind", "state", "health")},
         "stuck_for_s": None if stuck_ms is None else stuck_ms / 1000,
         "blocked_by": blocker_text(each["blocker"]) if is_stuck else "",
         **{name: each[name] for name in ("members", "converged_members", "rebalances", "slowest_ms", "idle_ms")},
@@ -199,7 +201,7 @@ else:
         hoverinfo="skip",
     )
     rebalances_figure.update_yaxes(
-        title="group epochs", type="category", categoryorder="array", categoryarray=rebalances.epochs[::-1]
+        title="epochs or generations", type="category", categoryorder="array", categoryarray=rebalances.epochs[::-1]
     )
     rebalances_figure.update_xaxes(title="time (UTC)")
     rebalances_figure.update_layout(height=max(320, 160 + 22 * len(rebalances)), legend_title="cause, history")
@@ -212,7 +214,8 @@ else:
 # MAGIC
 # MAGIC The blockers of one rebalance: the one that is ongoing, else the slowest of the last twenty. A member is *late*
 # MAGIC while its next step depends on no other member, and *blocks* while it holds a partition that another member
-# MAGIC awaits. Below, what every member did meanwhile.
+# MAGIC awaits. Below, what every member did meanwhile. The log does not show this of classic groups and Connect
+# MAGIC clusters; if a worker left, the sentence above names it.
 # MAGIC
 # MAGIC **What to see:** the culprit is on top, and *revoking*, *behind* or *away*; those that are *waiting* wait for
 # MAGIC it. Its client id and host say whom to talk to. Its log says why it is slow; this log does not.
@@ -285,12 +288,13 @@ if not intervals.empty:
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## Which partitions had no owner?
+# MAGIC ## Which partitions or tasks had no owner?
 # MAGIC
-# MAGIC A partition has no owner from its release to its next owner's record. Only time in which some member was meant
-# MAGIC to have it counts. It is a lower bound: how long a member was dead before its session expired is not in the log.
+# MAGIC A partition, or a task of a streams group or a Connect cluster, has no owner from its release to the record of
+# MAGIC its next owner. Only time in which some member was meant to have it counts. It is a lower bound: how long a
+# MAGIC member was dead before its session expired is not in the log.
 # MAGIC
-# MAGIC **What to see:** wide bars are consumer lag that piles up on that partition.
+# MAGIC **What to see:** wide bars are consumer lag that piles up on that partition, or a connector that stands still.
 
 # COMMAND ----------
 
@@ -308,9 +312,20 @@ unowned = pd.DataFrame(
         if each["idle_ms"]
         for number in each["numbers"]
     ]
+    + [
+        {
+            "partition": each["units"],
+            "from": times(each["released_at_ms"]),
+            "to": times(each["acquired_at_ms"] or each["released_at_ms"] + each["unowned_ms"]),
+            "from_member": each["giver"],
+            "to_member": each["taker"],
+        }
+        for each in history.get("tasks", [])
+        if each["unowned_ms"] and each["status"] != "removed"
+    ]
 )
 if unowned.empty:
-    print(f"Group {group} left no partition without an owner, as far as the log shows")
+    print(f"Group {group} left no partition or task without an owner, as far as the log shows")
 else:
     unowned_figure = px.timeline(
         unowned,
@@ -319,12 +334,32 @@ else:
         y="partition",
         hover_data=["from_member", "to_member"],
         color_discrete_sequence=["#D55E00"],
-        title=f"Group {group}: partitions without an owner",
+        title=f"Group {group}: partitions or tasks without an owner",
     )
-    unowned_figure.update_yaxes(type="category", categoryorder="category descending")
+    unowned_figure.update_yaxes(title="", type="category", categoryorder="category descending")
     unowned_figure.update_xaxes(title="time (UTC)")
     unowned_figure.update_layout(height=max(280, 140 + 20 * unowned.partition.nunique()))
     unowned_figure.show()
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Who has what now?
+# MAGIC
+# MAGIC The partitions of a classic or a share group, the connectors and tasks of a Connect worker, or the tasks of a
+# MAGIC streams group by role, as `subtopology: partitions`.
+# MAGIC
+# MAGIC **What to see:** a member that has much more than the others, or nothing.
+
+# COMMAND ----------
+
+owned = pd.DataFrame(
+    [{name: each[name] for name in ("member_id", "role", "units")} for each in history.get("units", [])]
+)
+if owned.empty:
+    print(f"The log has no list of what members of group {group} have now: see its handovers")
+else:
+    display(owned)
 
 # COMMAND ----------
 

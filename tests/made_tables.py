@@ -11,6 +11,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from kip848_records.tables.registry import TABLES
 
+OF_KINDS = (
+    *("classic_generation", "classic_member", "connect_assignment", "group_migration", "protocol_comparison"),
+    *("task_handover", "ownership", "share_partition_state"),
+)
+"""The tables of single kinds of groups, which have no row of a consumer group. An audit writes them all the same."""
+
 _EMPTY = {"boolean": False, "int": 0, "bigint": 0, "string": "", "array<string>": []}
 
 Rows = Iterable[dict[str, Any]]

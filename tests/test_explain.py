@@ -200,6 +200,7 @@ def made(tmp_path_factory):
         ],
         audit_runs=[{"run": 1, "captured_at": at(160)}],
         membership=[],
+        **dict.fromkeys(made_tables.OF_KINDS, ()),
     )
     made_tables.write(
         out,

@@ -78,6 +78,12 @@ def test_question_not_converged(ask):
     assert (culprit["blocked_by"], waits["blocked_by"]) == ([], [culprit["member_id"]])
 
 
+def test_a_connect_cluster_that_waits_for_a_worker_is_stuck(ask_of):
+    (row,) = ask_of("not_converged", "connect")
+    assert row[:3] == ("connect-cluster", "classic", "Stable")
+    assert row[5:7] == ("connect-127.0.0.1:19603", "/127.0.0.1")
+
+
 def test_question_slowest(ask, rows):
     ended = [row for row in measured(rows("rebalance")) if row["outcome"] == "converged" and not row["started_empty"]]
     longest = sorted((row["duration_ms"] for row in ended), reverse=True)[:10]
@@ -94,15 +100,21 @@ def test_question_percentiles(ask):
 
 def test_question_epochs_per_hour(ask, rows):
     epochs = rows("epoch_timeline")
+    steps = epochs + generations(rows)
     answer = ask("epochs_per_hour")
-    assert {row["group_id"]: row["epochs"] for row in answer} == Counter(row["group_id"] for row in epochs)
+    assert {row["group_id"]: row["epochs"] for row in answer} == Counter(row["group_id"] for row in steps)
     left = sum(row["group_id"] == "churn" and row["cause"] == "member_left" for row in epochs)
     assert (answer[0]["group_id"], answer[0]["by_leaving"]) == ("churn", left)
 
 
+def generations(rows):
+    found = [row for row in rows("classic_generation") if row["cause"] != "created"]
+    return [row | {"bumped_at": row["completed_at"]} for row in found]
+
+
 def test_question_storms(ask, rows):
     minutes = {}
-    for row in rows("epoch_timeline"):
+    for row in rows("epoch_timeline") + generations(rows):
         minutes.setdefault(row["bumped_at"].minute, []).append(row["group_id"])
     many = {minute: groups for minute, groups in minutes.items() if len(set(groups)) >= 3}
     assert many
@@ -113,7 +125,8 @@ def test_question_storms(ask, rows):
 def test_question_flapping(ask, records):
     gone = Counter(each["key"]["groupId"] for each in records if each["type"] == 5 and each["value"] is None)
     first, *_ = answer = ask("flapping")
-    assert {row["group_id"]: row["gone"] for row in answer if row["gone"]} == gone
+    consumers = [row for row in answer if row["group_type"] == "consumer"]
+    assert {row["group_id"]: row["gone"] for row in consumers if row["gone"]} == gone
     assert (first["group_id"], first["joined"]) == ("churn", 15)
 
 
@@ -217,6 +230,20 @@ def test_question_stopped_tasks(ask_of):
     ]
     # By Connect's own delay of 8 s.
     assert {round((row[5] - row[4]).total_seconds(), 1) for row in found} == {8.0}
+    assert {row[6] for row in found} == {"http://127.0.0.1:19603/"}
+
+
+def test_question_workers(ask_of):
+    assert ask_of("workers", "connect") == [
+        ("connect-cluster", "http://127.0.0.1:19602/", True, name, [-1, 0]) for name in ("src1", "src3")
+    ]
+
+
+def test_question_task_owners(ask_of):
+    found = [row[1:] for row in ask_of("task_owners", "group-kinds") if row[0] == "st"]
+    assert [(row[1:]) for row in found] == [
+        *(("active", "0", [2, 3]), ("standby", "0", [0, 1]), ("active", "0", [0, 1]), ("standby", "0", [2, 3]))
+    ]
 
 
 def test_question_streams_tasks(ask_of):
@@ -230,6 +257,20 @@ def test_question_shared_partitions(ask_of):
     found = ask_of("shared_partitions", "group-kinds")
     assert [row[1:] for row in found if row[0] == "share2"] == [("ss", number, 1) for number in range(3)]
     assert len([row for row in found if row[0] == "share1"]) == 12
+
+
+def test_a_shared_partition_that_no_member_has_is_counted(tmp_path):
+    topic = {"group_id": "g", "topic_id": "T", "topic": "orders", "state": "initialized", "partitions": [0, 1]}
+    owned = {"group_id": "g", "group_type": "share", "topic_id": "T", "topic": "orders"}
+    made_tables.write(
+        tmp_path,
+        "c",
+        audit_runs=[{"run": 1, "dialect": "kafka", "version": __version__}],
+        share_partition_state=[topic],
+        ownership=[owned | {"member_id": member, "partition": 1} for member in ("a", "b")],
+    )
+    answer = DuckTables(str(tmp_path)).arrow(QUESTIONS["shared_partitions"], "c").to_pylist()
+    assert [(row["partition"], row["members"]) for row in answer] == [(0, 0), (1, 2)]
 
 
 def test_question_migrations(ask_of):

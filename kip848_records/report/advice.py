@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.member import AWAY_STATE, BEHIND, RECONCILED, REVOKING, UNKNOWN, WAITING
+from kip848_records.report.terms import CLASSIC, CONNECT, STREAMS, TERMS
 from kip848_records.terminal import count_text, duration_text, time_text
 from kip848_records.text import printable
 
@@ -60,7 +61,10 @@ class MemberNow(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """The cause of a long rebalance. `member_id`, `who`: the blocker, None if no single member blocks it."""
+    """The cause of a long rebalance. `member_id`, `who`: the blocker, None if no single member blocks it.
+
+    A Connect worker that left is in `who` alone: it is no member any more.
+    """
 
     pattern: str
     member_id: str | None
@@ -74,13 +78,18 @@ class Advice(NamedTuple):
         return f"{RUNBOOK}#{self.pattern}"
 
 
-def advise(rebalance: Any, members: Mapping[str, MemberNow] | None = None) -> Advice:  # noqa: ANN401 - a row of any engine
+def advise(
+    rebalance: Any,  # noqa: ANN401 - a row of any engine
+    members: Mapping[str, MemberNow] | None = None,
+    gone: Sequence[Any] = (),
+) -> Advice:
     """Return what holds an open rebalance up, and what to do.
 
-    `rebalance`: a row of `rebalance` with ``group_type, assigning_ms, not_ready_ms, delay_ms, expected_ms, duration_ms,
-    epochs, blockers``; its blockers are dicts.
+    `rebalance`: a row of `rebalance` with ``group_type, began_ms, assigning_ms, not_ready_ms, delay_ms, expected_ms,
+    duration_ms, epochs, blockers``; its blockers are dicts.
     `members`: the group's members at capture by their ids; a blocker that is not among them has left. Without them the
     blockers' `last_state` counts, and may be of a member that has left since.
+    `gone`: workers that left a Connect cluster, rows with ``worker, units``.
     """
     current = current_blockers(rebalance.blockers or (), members)
     worst = current[0] if current else None
@@ -89,14 +98,15 @@ def advise(rebalance: Any, members: Mapping[str, MemberNow] | None = None) -> Ad
     if (rebalance.epochs or 0) >= STORM_EPOCHS and late_ms < duration_ms / 2:
         return _storm(rebalance)
     if worst is not None:
-        return _of_member(worst, _now(worst, members))
+        units = "tasks" if rebalance.group_type == STREAMS else "partitions"
+        return _of_member(worst, _now(worst, members), units)
     if (rebalance.not_ready_ms or 0) > (rebalance.assigning_ms or 0):
         return _not_ready(rebalance.not_ready_ms)
     if rebalance.assigning_ms:
         return _assigning(rebalance.assigning_ms)
     if rebalance.expected_ms is not None:
-        return _delayed(rebalance.delay_ms, rebalance.expected_ms)
-    return next_round() if rebalance.group_type == "classic" else no_evidence()
+        return _delayed(rebalance, gone)
+    return next_round() if rebalance.group_type == CLASSIC else no_evidence()
 
 
 def next_round() -> Advice:
@@ -135,30 +145,30 @@ def _now(blocker: dict[str, Any], members: Mapping[str, MemberNow] | None) -> Me
     return found or MemberNow(blocker["last_state"])
 
 
-def _of_member(blocker: dict[str, Any], now: MemberNow) -> Advice:
+def _of_member(blocker: dict[str, Any], now: MemberNow, units: str) -> Advice:
     who = client_text(blocker["client_id"], blocker["client_host"], blocker["instance_id"])
     who = who or f"member {printable(blocker['member_id'])}"
-    pattern, doing, then = _doing(blocker, now)
+    pattern, doing, then = _doing(blocker, now, units)
     held_up = blocker["held_up"] or 0
     waiting = "" if not held_up else f"; {count_text(held_up, 'member')} {'waits' if held_up == 1 else 'wait'} for it"
     return Advice(pattern, blocker["member_id"], who, f"{who} {doing}{waiting}", then)
 
 
-def _doing(blocker: dict[str, Any], now: MemberNow) -> tuple[str, str, str]:
-    """Return the pattern of a blocker, what it does, and what to do next."""
+def _doing(blocker: dict[str, Any], now: MemberNow, units: str) -> tuple[str, str, str]:
+    """Return the pattern of a blocker, what it does, and what to do next. `units`: what members have."""
     for_long = _for(now.state_ms if now.state_ms is not None else blocker["late_ms"])
     if now.is_classic and now.state in {BEHIND, REVOKING, UNKNOWN}:
         doing = f"uses the classic protocol and has not rejoined with its new assignment{for_long}"
         then = "Check that its poll loop runs, or finish the roll to group.protocol=consumer and restart it"
         return MIXED_PROTOCOLS, doing, then
     if now.state == REVOKING:
-        return _revoking(blocker, now)
+        return _revoking(blocker, now, units)
     if now.state == AWAY_STATE:
         long_away = _for(now.state_ms or blocker["away_ms"])
         doing = f"is a static member that left{long_away} and keeps its partitions until its session expires"
         return ABSENT_STATIC_MEMBER, doing, "Start the instance again with the same group.instance.id"
     if now.state == WAITING:
-        doing = f"may take its awaited partitions, which are free, and has not done so{for_long}"
+        doing = f"may take its awaited {units}, which are free, and has not done so{for_long}"
         then = "Check that the client is alive and reaches its group coordinator; restart it if it is not"
         return FREE_PARTITION, doing, then
     doing = f"has not picked its new assignment up{for_long}"
@@ -166,9 +176,9 @@ def _doing(blocker: dict[str, Any], now: MemberNow) -> tuple[str, str, str]:
     return SILENT_MEMBER, doing, then
 
 
-def _revoking(blocker: dict[str, Any], now: MemberNow) -> tuple[str, str, str]:
+def _revoking(blocker: dict[str, Any], now: MemberNow, units: str) -> tuple[str, str, str]:
     revoked_ms = now.state_ms if now.state_ms is not None else blocker["revoke_ms"]
-    doing = f"has been asked to give up partitions{_for(revoked_ms)}"
+    doing = f"has been asked to give up {units}{_for(revoked_ms)}"
     timeout_ms = now.rebalance_timeout_ms
     limit = duration_text(timeout_ms)
     if timeout_ms and revoked_ms and revoked_ms > timeout_ms + TIMER_SLACK_MS:
@@ -194,12 +204,27 @@ def _not_ready(not_ready_ms: int) -> Advice:
     return Advice(NOT_READY, None, None, sentence, then)
 
 
-def _delayed(delay_ms: int | None, expected_ms: int) -> Advice:
-    sentence = f"A worker is gone; the leader does not assign its connectors and tasks to others{_for(delay_ms)}"
-    then = (
-        f"Start the worker again before {time_text(expected_ms)}; otherwise the leader assigns its tasks to the others"
-    )
-    return Advice(WORKER_DELAY, None, None, sentence, then)
+def _delayed(rebalance: Any, gone: Sequence[Any]) -> Advice:  # noqa: ANN401
+    """Return the advice for a Connect cluster whose leader waits for workers that left, or waits no longer."""
+    who, left, them = None, "A worker is gone", f"its {TERMS[CONNECT].units}"
+    if gone:
+        who = f"worker {printable(gone[0].worker)}" if len(gone) == 1 else count_text(len(gone), "worker")
+        lost = f"{sum(each.units for each in gone):,} {TERMS[CONNECT].units}"
+        left, them = f"{who[0].upper()}{who[1:]} {'is' if len(gone) == 1 else 'are'} gone with {lost}", "them"
+    until = time_text(rebalance.expected_ms)
+    if _captured_ms(rebalance) > rebalance.expected_ms + TIMER_SLACK_MS:
+        sentence = f"{left}; the leader should have assigned {them} to others by {until}"
+        then = "Look at the leader's log: it cannot read the config topic, or cannot complete a generation"
+        return Advice(WORKER_DELAY, None, who, sentence, then)
+    sentence = f"{left}; the leader does not assign {them} to others{_for(rebalance.delay_ms)}"
+    again = "the workers" if len(gone) > 1 else "the worker"
+    then = f"Start {again} again before {until}; otherwise the leader assigns the tasks to other workers"
+    return Advice(WORKER_DELAY, None, who, sentence, then)
+
+
+def _captured_ms(rebalance: Any) -> int:  # noqa: ANN401
+    """Return until when an open rebalance was observed."""
+    return (rebalance.began_ms or 0) + (rebalance.duration_ms or 0)
 
 
 def _storm(rebalance: Any) -> Advice:  # noqa: ANN401

@@ -24,11 +24,15 @@ class Incarnation(NamedTuple):
 
 
 class Blocked(NamedTuple):
-    """An ongoing rebalance. `blockers`: those that are still members and not reconciled, the worst first."""
+    """An ongoing rebalance. `blockers`: those that are still members and not reconciled, the worst first.
+
+    `gone`: rows of ``workers_gone.sql``, the workers that left a Connect cluster.
+    """
 
     advice: Advice
     blockers: Sequence[dict[str, Any]]
     members: Mapping[str, MemberNow]
+    gone: Sequence[Row]
 
     @property
     def worst(self) -> dict[str, Any] | None:
@@ -42,12 +46,15 @@ def blocked_groups(tables: Tables, cluster: str) -> dict[Incarnation, Blocked]:
     for row in tables.rows(query("open_blockers"), cluster, open=OPEN):
         now = MemberNow(row.state, row.state_ms, row.rebalance_timeout_ms, bool(row.is_classic))
         members[incarnation_of(row)][row.member_id] = now
+    gone: dict[Incarnation, list[Row]] = defaultdict(list)
+    for row in tables.rows(query("workers_gone"), cluster, open=OPEN):
+        gone[incarnation_of(row)].append(row)
     found = {}
     for row in tables.rows(query("open_rebalances"), cluster, open=OPEN):
-        present = members[incarnation_of(row)]
-        found[incarnation_of(row)] = Blocked(
-            advise(row, present), current_blockers(row.blockers or (), present), present
-        )
+        incarnation = incarnation_of(row)
+        present, left = members[incarnation], gone[incarnation]
+        blockers = current_blockers(row.blockers or (), present)
+        found[incarnation] = Blocked(advise(row, present, left), blockers, present, left)
     return found
 
 

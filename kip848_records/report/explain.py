@@ -10,10 +10,10 @@ from rich.text import Text
 from kip848_records.replay.coverage import CENSORED
 from kip848_records.replay.epochs import OPEN
 from kip848_records.replay.member import RECONCILED
-from kip848_records.replay.states import ASSIGNING, RECONCILING
 from kip848_records.report.advice import MemberNow, advise, client_text
-from kip848_records.report.kinds import kind_of_group
-from kip848_records.report.migration import before_and_after
+from kip848_records.report.kinds import kind_of_group, kind_of_incarnation
+from kip848_records.report.migration import before_and_after, conversions
+from kip848_records.report.terms import CONNECT, TERMS, kind_of
 from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, ranges_text, text_table, time_text
 from kip848_records.text import printable
 
@@ -40,15 +40,17 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
         yield from _incarnations(group, incarnation, epoch)
         yield from _epoch(group, incarnation, epoch)
         return
+    kind = kind_of_incarnation(group, incarnation)
     rebalances = group.rows("rebalances", incarnation)
     members = group.rows("members_now", incarnation, open=OPEN)
     if rebalances and rebalances[0].outcome == OPEN:
-        yield from _answer(rebalances[0], members)
-    yield from _waiting(group, members)
+        yield from _answer(group, incarnation, rebalances[0], members)
+    yield from _waiting(group, members, kind)
     yield from _incarnations(group, incarnation, epoch)
-    yield from _rebalances(rebalances)
+    yield from _rebalances(rebalances, kind)
     yield from _members(group, members)
-    yield from kind_of_group(group, incarnation)
+    yield from kind_of_group(group, incarnation, kind)
+    yield from conversions(group)
     yield from before_and_after(group)
 
 
@@ -68,36 +70,71 @@ def _current_state(group: GroupHistory) -> Iterator[RenderableType]:
         yield Text(f"{name} was deleted; its last state was {last.state}")
         return
     for now in states:
-        facts = [f"{now.group_type} protocol"]
-        facts += [] if now.group_epoch is None else [f"group epoch {now.group_epoch}"]
-        facts += [] if now.assignment_epoch is None else [f"assignment epoch {now.assignment_epoch}"]
-        facts += [] if now.members is None else [_members_text(now)]
         place = f" in partition {now.partition}" if len(states) > 1 else ""
         yield Text(f"{name}{place}: {now.state}{_since(group, now)}")
-        yield Text(f"  {', '.join(facts)}")
+        yield Text(f"  {', '.join(_facts(now))}")
 
 
-def _members_text(now: Row) -> str:
-    if now.converged_members is None:
-        return count_text(now.members, "member")
-    return f"{now.converged_members} of {count_text(now.members, 'member')} converged"
+def _facts(now: Row) -> Iterator[str]:
+    kind = kind_of(now.group_type, now.protocol_type)
+    yield f"{now.group_type} protocol{' of a Connect cluster' if kind == CONNECT else ''}"
+    if now.generation is not None:
+        yield f"generation {now.generation}"
+    if now.group_epoch is not None:
+        yield f"group epoch {now.group_epoch}"
+    if now.assignment_epoch is not None:
+        yield f"assignment epoch {now.assignment_epoch}"
+    if now.topology_epoch is not None:
+        yield f"topology epoch {now.topology_epoch}{_validated(now)}"
+    if now.members is not None:
+        members = count_text(now.members, TERMS[kind].member)
+        yield members if now.converged_members is None else f"{now.converged_members} of {members} converged"
+
+
+def _validated(now: Row) -> str:
+    if now.validated_topology_epoch is None:
+        return ""
+    return " (validated)" if now.validated_topology_epoch == now.topology_epoch else " (not validated)"
 
 
 def _since(group: GroupHistory, now: Row) -> str:
-    """Return since when a group is in its state; Assigning and Reconciling alternate, so their first time counts."""
-    if now.since_ms is None:
-        return ""
-    since = f"since {time_text(now.since_ms)}{' or before' if now.history == CENSORED else ''}"
-    lasted = duration_text(group.ago(now.since_ms))
-    if now.state not in {ASSIGNING, RECONCILING}:
-        return f" {since}{f', for {lasted}' if lasted else ''}"
+    """Return since when a group is in its state, and since when it is stuck: the states of one rebalance alternate."""
+    since, stuck = _time_and_age(group, now.since_ms, now), _time_and_age(group, now.stuck_since_ms, now)
+    if now.is_hidden:
+        # The states of its kind do not show a rebalance.
+        return f"{_lasting(since)}; stuck{_at_least(stuck)}, ongoing at capture"
     if now.waits_for_away_only:
-        return f", waiting for absent static members{f' for ≥ {lasted}' if lasted else ''}, {since}"
-    return f", stuck{f' for ≥ {lasted}' if lasted else ''}, {since}, ongoing at capture"
+        return f", waiting for absent static members{_at_least(since)}"
+    return f", stuck{_at_least(stuck)}, ongoing at capture" if now.is_stuck else _lasting(since)
 
 
-def _answer(rebalance: Row, members: Sequence[Row]) -> Iterator[RenderableType]:
-    advice = advise(rebalance, members_by_id(members))
+def _time_and_age(group: GroupHistory, since_ms: int | None, now: Row) -> tuple[str, str]:
+    if since_ms is None:
+        return "", ""
+    return f"since {time_text(since_ms)}{' or before' if now.history == CENSORED else ''}", duration_text(
+        group.ago(since_ms)
+    )
+
+
+def _lasting(since: tuple[str, str]) -> str:
+    time, lasted = since
+    return f"{f' {time}' if time else ''}{f', for {lasted}' if lasted else ''}"
+
+
+def _at_least(since: tuple[str, str]) -> str:
+    time, lasted = since
+    return f"{f' for ≥ {lasted}' if lasted else ''}{f', {time}' if time else ''}"
+
+
+def _answer(
+    group: GroupHistory, incarnation: Incarnation, rebalance: Row, members: Sequence[Row]
+) -> Iterator[RenderableType]:
+    gone = [
+        row
+        for row in group.rows("workers_gone", open=OPEN)
+        if (row.group_id, row.partition, row.incarnation) == (group.group_id, *incarnation)
+    ]
+    advice = advise(rebalance, members_by_id(members), gone)
     yield Text(f"\n{advice.sentence}")
     if advice.member_id is not None:
         yield Text(f"  member   {printable(advice.member_id)}")
@@ -121,7 +158,7 @@ def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | No
         )
 
 
-def _rebalances(rows: Sequence[Row]) -> Iterator[RenderableType]:
+def _rebalances(rows: Sequence[Row], kind: str) -> Iterator[RenderableType]:
     if not rows:
         yield Text("\nThe log has no rebalance of it")
         return
@@ -140,9 +177,9 @@ def _rebalances(rows: Sequence[Row]) -> Iterator[RenderableType]:
         )
         for row in reversed(rows)
     ]
-    epochs = "generations" if rows[0].group_type == "classic" else "epochs"
-    titles = (epochs, "began at", "causes", "total", "assignment time", "members", "moved", "outcome")
-    yield text_table(*titles, rows=cells, right=(epochs, "total", "assignment time", "members", "moved"))
+    epochs, count = f"{TERMS[kind].step}s", f"{TERMS[kind].member}s"
+    titles = (epochs, "began at", "causes", "total", "assignment time", count, "moved", "outcome")
+    yield text_table(*titles, rows=cells, right=(epochs, "total", "assignment time", count, "moved"))
 
 
 def _total(row: Row) -> str:
@@ -175,7 +212,7 @@ def _behind(group: GroupHistory, row: Row) -> str:
     return f"≥ {lasted}" if lasted else ""
 
 
-def _waiting(group: GroupHistory, members: Sequence[Row]) -> Iterator[RenderableType]:
+def _waiting(group: GroupHistory, members: Sequence[Row], kind: str) -> Iterator[RenderableType]:
     """Show who waits for whom, the oldest first; nothing if no member waits."""
     waiting = sorted((row for row in members if row.awaited), key=lambda row: -(group.ago(row.behind_ms) or 0))
     if not waiting:
@@ -183,7 +220,7 @@ def _waiting(group: GroupHistory, members: Sequence[Row]) -> Iterator[Renderable
     by_id = {row.member_id: row for row in members}
     yield Text("\nWho waits for whom, the oldest first:")
     for row in waiting[:_MEMBERS_SHOWN]:
-        waits = f"waits for {count_text(len(row.awaited), 'partition')}"
+        waits = f"waits for {count_text(len(row.awaited), TERMS[kind].unit)}"
         lasted = _behind(group, row)
         yield Text(f"  {_who(row)}: {waits}{f', for {lasted}' if lasted else ''}")
         for owner, topics in _awaited(row.awaited):

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.text import Text
 
+from kip848_records.replay.epochs import OPEN
 from kip848_records.report.advice import client_text
+from kip848_records.report.terms import CLASSIC, CONNECT, CONNECTOR, SHARE, STREAMS, TERMS, kind_of, units_text
 from kip848_records.terminal import count_text, duration_text, ms_text, ranges_text, text_table, time_text
 from kip848_records.text import printable
 
@@ -20,52 +22,41 @@ if TYPE_CHECKING:
     from kip848_records.report.group_history import GroupHistory, Incarnation
 
 _SHOWN: Final = 100
-_CONNECT: Final = "connect"
-_CONNECTOR: Final = -1
-"""The number by which Connect's assignments name the connector itself, among its tasks."""
-
-_CLASSIC_LIMIT: Final = (
-    "The log does not show when members begin to join: a rebalance took at least its sync time. "
-    "See docs/groups/classic.md"
-)
-_CONNECT_LIMIT: Final = (
-    "The log shows what the leader decided: a failed or paused task looks like a running one. "
-    "See docs/groups/connect.md"
-)
-_SHARE_LIMIT: Final = (
-    "A share group is Stable also while members are late, and the log does not show deliveries. "
-    "See docs/groups/share.md"
-)
-_STREAMS_LIMIT: Final = "The log does not show how long tasks restore their state. See docs/groups/streams.md"
+_NAMES_SHOWN: Final = 5
 
 
-def kind_of_group(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
-    """Yield what only groups of its kind have; nothing for a consumer group."""
+def kind_of_incarnation(group: GroupHistory, incarnation: Incarnation) -> str:
+    """Return the kind of a group in one of its incarnations: a key of `TERMS`."""
     (last,) = group.rows("last_state", incarnation)
-    if last.group_type == "classic":
-        yield from _classic(group, incarnation)
-    elif last.group_type == "share":
+    return kind_of(last.group_type, last.protocol_type)
+
+
+def kind_of_group(group: GroupHistory, incarnation: Incarnation, kind: str) -> Iterator[RenderableType]:
+    """Yield what only groups of this kind have; nothing for a consumer group."""
+    if kind in {CLASSIC, CONNECT}:
+        yield from _classic(group, incarnation, kind)
+    elif kind == SHARE:
         yield from _share(group, incarnation)
-    elif last.group_type == "streams":
+    elif kind == STREAMS:
         yield from _streams(group, incarnation)
+    if limit := TERMS[kind].limit:
+        yield Text(f"\n{limit}")
 
 
-def _classic(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
+def _classic(group: GroupHistory, incarnation: Incarnation, kind: str) -> Iterator[RenderableType]:
     generations = group.rows("generations", incarnation)
     if not generations:
         return
-    is_connect = any(row.protocol_type == _CONNECT for row in generations)
-    yield from _generations(generations, "units" if is_connect else "partitions")
+    yield from _generations(generations, TERMS[kind].member, "units" if kind == CONNECT else TERMS[kind].units)
     last = generations[0]
-    if is_connect:
+    if kind == CONNECT:
         yield from _workers(group, incarnation, last)
         yield from _without_worker(group, incarnation)
     else:
         yield from _classic_members(group.rows("classic_members_now", incarnation, generation=last.generation))
-    yield Text(f"\n{_CONNECT_LIMIT if is_connect else _CLASSIC_LIMIT}")
 
 
-def _generations(rows: Sequence[Row], units: str) -> Iterator[RenderableType]:
+def _generations(rows: Sequence[Row], member: str, units: str) -> Iterator[RenderableType]:
     total = rows[0].total
     yield Text(f"\nGenerations{f', the last {len(rows)} of {total:,}' if total > len(rows) else ''}:")
     cells = [
@@ -90,12 +81,12 @@ def _generations(rows: Sequence[Row], units: str) -> Iterator[RenderableType]:
         "mode",
         "rounds",
         "sync time",
-        "members",
+        f"{member}s",
         units,
         "moved",
         "ended by",
     )
-    right = ("generation", "rounds", "sync time", "members", units, "moved")
+    right = ("generation", "rounds", "sync time", f"{member}s", units, "moved")
     yield text_table(*titles, rows=cells, right=right)
 
 
@@ -129,7 +120,7 @@ def _workers(group: GroupHistory, incarnation: Incarnation, last: Row) -> Iterat
     for row in rows[:_SHOWN]:
         units = row.running
         tasks = [task for unit in units or () for task in unit["tasks"]]
-        connectors = tasks.count(_CONNECTOR)
+        connectors = tasks.count(CONNECTOR)
         cells.append(
             (
                 row.worker_url,
@@ -138,28 +129,44 @@ def _workers(group: GroupHistory, incarnation: Incarnation, last: Row) -> Iterat
                 None if units is None else len(tasks) - connectors,
                 row.config_offset,
                 row.worker_config_offset,
+                _runs(units),
             )
         )
-    titles = ("worker", "", "connectors", "tasks", "config offset", "joined with")
-    yield text_table(*titles, rows=cells, right=titles[2:])
+    titles = ("worker", "", "connectors", "tasks", "config offset", "joined with", "runs")
+    yield text_table(*titles, rows=cells, right=titles[2:-1])
+
+
+def _runs(units: Sequence[dict[str, Any]] | None) -> str:
+    """Return the names of the first connectors of which a worker runs a part."""
+    if units is None:
+        return "no assignment"
+    named = [units_text(CONNECT, unit["connector"], unit["tasks"]) for unit in units]
+    more = f"; and {count_text(len(named) - _NAMES_SHOWN, 'more connector')}" if len(named) > _NAMES_SHOWN else ""
+    return "; ".join(named[:_NAMES_SHOWN]) + more
 
 
 def _without_worker(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
-    rows = group.rows("units_without_worker", incarnation, open="open")
+    rows = group.rows("units_without_worker", incarnation, open=OPEN)
     if not rows:
         return
-    yield Text("\nWithout a worker:")
+    yield Text(f"\nWithout a worker{_cut(rows)}:")
     cells = [
         (
             row.connector,
-            "connector" if row.task == _CONNECTOR else f"task {row.task}",
+            "connector" if row.task == CONNECTOR else f"task {row.task}",
+            row.worker,
             (row.reason or "").replace("_", " "),
+            time_text(row.released_ms),
             _lasted(group.ago(row.released_ms), row.unowned_max_ms),
             time_text(row.expected_ms),
         )
-        for row in rows
+        for row in rows[:_SHOWN]
     ]
-    yield text_table("connector", "", "reason", "for", "expected at", rows=cells)
+    yield text_table("connector", "", "last worker", "reason", "since", "for", "expected at", rows=cells)
+
+
+def _cut(rows: Sequence[Row]) -> str:
+    return f", the first {_SHOWN} of {len(rows):,}" if len(rows) > _SHOWN else ""
 
 
 def _lasted(at_least_ms: int | None, at_most_ms: int | None) -> str:
@@ -183,26 +190,23 @@ class _AllOwned(NamedTuple):
     cut: str
 
 
-def _owned(group: GroupHistory, incarnation: Incarnation, unit: str, between: str = " ") -> _AllOwned:
-    """Return what each member has now, a row for each role: partitions by topic, or tasks by subtopology.
-
-    `unit`: what a member has one of.
-    """
+def _owned(group: GroupHistory, incarnation: Incarnation, kind: str) -> _AllOwned:
+    """Return what each member has now, a row for each role: partitions by topic, or tasks by subtopology."""
     rows = group.rows("owned_now", incarnation)
     owned = []
     for (member_id, role), of_role in groupby(rows, key=lambda row: (row.member_id, row.role)):
         places = groupby(of_role, key=lambda row: row.place)
-        named = [f"{place}{between}{ranges_text(row.partition for row in of_place)}" for place, of_place in places]
+        named = [units_text(kind, place, [row.partition for row in of_place]) for place, of_place in places]
         owned.append(_Owned(member_id, role, ", ".join(named)))
     cuts = [f"the first {_SHOWN} of {len(owned):,} rows"] if len(owned) > _SHOWN else []
     if rows and rows[0].total > len(rows):
-        cuts.append(f"only {len(rows):,} of {count_text(rows[0].total, unit)} were read")
+        cuts.append(f"only {len(rows):,} of {rows[0].total:,} {TERMS[kind].units} were read")
     members = len({each.member_id for each in owned})
     return _AllOwned(owned[:_SHOWN], members, f" ({'; '.join(cuts)})" if cuts else "")
 
 
 def _share(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
-    owned = _owned(group, incarnation, "partition")
+    owned = _owned(group, incarnation, SHARE)
     if owned.rows:
         yield Text(f"\nPartitions of each member; several members can have the same partition{owned.cut}:")
         yield text_table("member", "partitions", rows=[(each.member_id, each.places) for each in owned.rows])
@@ -210,13 +214,29 @@ def _share(group: GroupHistory, incarnation: Incarnation) -> Iterator[Renderable
         lasted = duration_text(group.ago(row.from_ms))
         partitions = "" if row.partitions is None else f" {ranges_text(row.partitions)}"
         yield Text(f"\nTopic {printable(row.topic)}{partitions}: {row.state}{f' for ≥ {lasted}' if lasted else ''}")
-    yield Text(f"\n{_SHARE_LIMIT}")
+    for row in group.rows("share_partitions_free", incarnation):
+        lasted = duration_text(group.ago(row.free_ms))
+        partitions = ranges_text(map(int, row.numbers.split()))
+        yield Text(f"\nNo member has {printable(row.topic)} {partitions}{f', for ≥ {lasted}' if lasted else ''}")
 
 
 def _streams(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
-    owned = _owned(group, incarnation, "task", between=": ")
+    owned = _owned(group, incarnation, STREAMS)
     if owned.rows:
         yield Text(f"\nTasks of {count_text(owned.members, 'member')}, by subtopology{owned.cut}:")
         cells = [(each.member_id, each.role, each.places) for each in owned.rows]
         yield text_table("member", "role", "tasks", rows=cells)
-    yield Text(f"\n{_STREAMS_LIMIT}")
+    rows = group.rows("tasks_without_owner", incarnation, open=OPEN)
+    if not rows:
+        return
+    yield Text(f"\nActive tasks without an owner{_cut(rows)}:")
+    free = [
+        (
+            units_text(STREAMS, row.subtopology_id, [row.task]),
+            row.from_member,
+            time_text(row.released_ms),
+            _lasted(group.ago(row.released_ms), None),
+        )
+        for row in rows[:_SHOWN]
+    ]
+    yield text_table("task", "last owner", "since", "for", rows=free)

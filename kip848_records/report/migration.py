@@ -16,10 +16,39 @@ if TYPE_CHECKING:
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory
 
-_LIMIT: Final = (
+COMPARISON_LIMIT: Final = (
     "Do not compare the time without an owner between protocols: a classic group hides its join phase. "
     "See docs/groups/migration.md"
 )
+
+
+def conversions(group: GroupHistory) -> Iterator[RenderableType]:
+    """Yield a table with a row for each change of the group's protocol; nothing for a group that kept its protocol."""
+    rows = group.rows("migrations")
+    if not rows:
+        return
+    total = rows[0].total
+    yield Text(f"\nChanges of the protocol{f', the last {len(rows)} of {total:,}' if total > len(rows) else ''}:")
+    cells = [
+        (
+            time_text(row.at_ms),
+            row.direction.replace("_", " "),
+            row.from_type,
+            row.to_type,
+            row.epoch,
+            row.converted,
+            _mixed_until(row),
+        )
+        for row in reversed(rows)
+    ]
+    titles = ("at", "change", "from", "to", "epoch or generation", "members converted", "both protocols until")
+    yield text_table(*titles, rows=cells, right=titles[4:6])
+
+
+def _mixed_until(row: Row) -> str:
+    if row.direction != "upgrade":
+        return ""
+    return "capture" if row.mixed_until_ms is None else time_text(row.mixed_until_ms)
 
 
 def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
@@ -56,7 +85,7 @@ def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
     )
     yield text_table(*titles, rows=cells, right=titles[2:])
     yield from _stops(rows)
-    yield Text(f"\n{_LIMIT}")
+    yield Text(f"\n{COMPARISON_LIMIT}")
 
 
 def _counted(row: Row, count: int | None) -> str:

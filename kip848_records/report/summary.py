@@ -142,12 +142,12 @@ def _stuck(tables: Tables, cluster: str, captured_ms: int | None) -> list[Stuck]
 
 
 def _blocker(blocked: Blocked | None) -> tuple[str | None, str | None, int]:
-    """Return the member that blocks a group, its client id, and how many members wait for it."""
+    """Return the member, or the worker that left, that blocks a group, its client id, and how many members wait."""
     if blocked is None:
         return None, None, 0
     advice, worst = blocked.advice, blocked.worst
     if worst is None:
-        return f"({advice.pattern.replace('_', ' ')})", None, 0
+        return advice.who or f"({advice.pattern.replace('_', ' ')})", None, 0
     client = worst["client_id"] or advice.who
     return client_text(worst["client_id"], worst["client_host"]) or advice.who, client, worst["held_up"]
 

@@ -92,7 +92,7 @@ class TestExploreRebalances:
         said = capsys.readouterr().out
         assert "as of 2026-11-21 08:19:14.385 UTC" in said
         assert "stuck-app @ 127.0.0.1 has been asked to give up partitions for 27 s; 1 member waits for it" in said
-        assert "left no partition without an owner" in said
+        assert "left no partition or task without an owner" in said
 
     def test_another_group_is_looked_at_by_its_name(self, run, audits):
         _, (_, rebalances, _), (figure, members_figure, unowned_figure) = run("explore_rebalances", group="slow-revoke")
@@ -121,10 +121,20 @@ class TestExploreRebalances:
         assert "was deleted" in capsys.readouterr().out
 
     def test_a_classic_group_has_no_blockers_to_show(self, run):
-        _, (_, rebalances, blockers), figures = run("explore_rebalances", group="classic")
+        _, (_, rebalances, blockers, owned), figures = run("explore_rebalances", group="classic")
         assert list(rebalances.epochs) == ["1", "2", "3"]
         assert blockers.empty
         assert len(figures) == 2
+        assert {units.split()[0] for units in owned.units} == {"orders"}
+
+    def test_a_connect_cluster_names_the_worker_that_left(self, run, kinds, capsys):
+        parameters = {"tables": kinds, "cluster": "connect", "group": "connect-cluster"}
+        _, (groups, *_, owned), (*_, unowned_figure) = run("explore_rebalances", **parameters)
+        assert (groups.kind[0], groups.health[0]) == ("connect", "stuck")
+        assert list(owned.units) == ["src1: connector, task 0", "src3: connector, task 0"]
+        lost = {y for bar in unowned_figure.data for y in bar.y}
+        assert lost == {"sink1: connector, tasks 0-1", "src2: connector, task 0"}
+        assert "Worker http://127.0.0.1:19603/ is gone with 5 connectors and tasks" in capsys.readouterr().out
 
     def test_a_cluster_that_is_not_there_is_named(self, run):
         with pytest.raises(InputError, match="has no tables of cluster 'nowhere'"):
@@ -145,6 +155,13 @@ class TestCompareTwoNights:
         assert [len(trace.x) for trace in spread_figure.data] == [
             slower.measured_before.sum(),
             slower.measured_after.sum(),
+        ]
+
+    def test_a_connect_cluster_that_waits_is_stuck(self, run, kinds):
+        nights = {"tables": kinds, "cluster": "connect", "cluster_before": "connect", "since": "2026-11-21 08:28:00"}
+        _, (changed, *_), _ = run("compare_two_nights", **nights)
+        assert changed[["group_id", "change", "after"]].to_numpy()[0].tolist() == [
+            *("connect-cluster", "newly not converged", "rebalancing")
         ]
 
     def test_the_night_before_is_the_earlier_one(self, run):

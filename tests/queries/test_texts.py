@@ -8,6 +8,7 @@ import pytest
 from kip848_records.pipeline.run_totals import counts_text
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.spark import SparkTables
+from kip848_records.report.page.contents import contents
 from kip848_records.report.sql import query
 from tests.audits import CLUSTERS
 
@@ -34,18 +35,23 @@ PARAMETERS = {
 COOP = {"group": "coop", "partition": 1, "generation": 11}
 CONNECT = {"group": "connect-cluster", "partition": 1, "generation": 11}
 SHARED = {"group": "share1", "partition": 0}
+STREAMS = {"group": "st", "partition": 0}
 MIGRATED = {"group": "mig"}
 OF_KINDS = {
     "generations": ("group-kinds", COOP),
     "classic_members_now": ("group-kinds", COOP),
     "workers_now": ("connect", CONNECT),
     "units_without_worker": ("connect", CONNECT),
+    "workers_gone": ("connect", CONNECT),
     "owned_now": ("group-kinds", SHARED),
     "share_partitions_now": ("group-kinds", SHARED),
+    "share_partitions_free": ("group-kinds", SHARED),
+    "tasks_without_owner": ("group-kinds", STREAMS),
+    "migrations": ("group-kinds", MIGRATED),
     "before_and_after": ("group-kinds", MIGRATED),
 }
 """Questions about single kinds of groups, which the tables of `kinds/` answer."""
-NOTHING = {"share_partitions_now"}
+NOTHING = {"share_partitions_now", "share_partitions_free", "tasks_without_owner"}
 
 
 @pytest.mark.slow
@@ -70,6 +76,12 @@ def test_both_engines_give_the_same_answer(classic, audits, name, cluster):
         for tables in (DuckTables(out), SparkTables(classic, out))
     ]
     assert answers[0] == answers[1] != []
+
+
+@pytest.mark.slow
+def test_both_engines_give_the_same_page(classic, kinds):
+    ours, theirs = (contents(tables) for tables in (DuckTables(str(kinds)), SparkTables(classic, str(kinds))))
+    assert ours == theirs
 
 
 def test_both_engines_count_the_same_rebalances(classic, audits):

@@ -11,6 +11,7 @@ from kip848_records.report.advice import PATTERNS, MemberNow, advise, client_tex
 
 ROOT = Path(__file__).parent.parent.parent
 MINUTE = 60_000
+DELAYED = {"group_type": "classic", "delay_ms": 8_000, "expected_ms": 8_000, "duration_ms": 5}
 
 
 def blocker(member="m1", **columns):
@@ -21,7 +22,7 @@ def blocker(member="m1", **columns):
 
 def rebalance(*blockers, **columns):
     row = {"assigning_ms": 0, "duration_ms": 24 * MINUTE, "epochs": 1, "causes": ["member_joined"]}
-    row |= {"group_type": "consumer", "not_ready_ms": None, "delay_ms": None, "expected_ms": None}
+    row |= {"group_type": "consumer", "not_ready_ms": None, "delay_ms": None, "expected_ms": None, "began_ms": 0}
     return SimpleNamespace(**row | {"blockers": list(blockers)} | columns)
 
 
@@ -61,11 +62,39 @@ def test_a_blocker_that_left_or_reconciled_is_none():
 
 def test_other_kinds_of_groups_wait_for_a_topology_a_worker_or_the_next_round():
     assert advise(rebalance(group_type="streams", not_ready_ms=9_000, assigning_ms=2_000)).pattern == "not_ready"
-    delayed = advise(rebalance(group_type="classic", delay_ms=8_000, expected_ms=0))
-    assert delayed.pattern == "worker_delay"
-    assert delayed.sentence.endswith("to others for 8 s")
-    assert delayed.next.startswith("Start the worker again before 1970-01-01 00:00:00.000 UTC;")
+    delayed = advise(rebalance(**DELAYED))
+    assert (delayed.pattern, delayed.who) == ("worker_delay", None)
+    assert delayed.sentence.endswith("does not assign its connectors and tasks to others for 8 s")
+    assert delayed.next.startswith("Start the worker again before 1970-01-01 00:00:08.000 UTC;")
     assert advise(rebalance(group_type="classic")).pattern == "next_round"
+
+
+def test_workers_that_left_are_named_with_what_they_ran():
+    one, other = (SimpleNamespace(worker=f"http://{name}/", units=units) for name, units in (("a", 3), ("b", 2)))
+    told = advise(rebalance(**DELAYED), {}, [one])
+    assert told.who == "worker http://a/"
+    assert told.sentence == (
+        "Worker http://a/ is gone with 3 connectors and tasks; the leader does not assign them to others for 8 s"
+    )
+    told = advise(rebalance(**DELAYED), {}, [one, other])
+    assert told.who == "2 workers"
+    assert told.sentence.startswith("2 workers are gone with 5 connectors and tasks; ")
+    assert told.next.startswith("Start the workers again before ")
+
+
+def test_a_leader_that_waits_beyond_its_delay_is_the_trouble():
+    told = advise(rebalance(**DELAYED | {"duration_ms": 8_000 + 10_001}))
+    assert told.sentence.endswith(
+        "the leader should have assigned its connectors and tasks to others by 1970-01-01 00:00:08.000 UTC"
+    )
+    assert told.next.startswith("Look at the leader's log")
+    assert advise(rebalance(**DELAYED | {"duration_ms": 18_000})).next.startswith("Start the worker again")
+
+
+def test_members_of_a_streams_group_have_tasks():
+    row = rebalance(blocker(last_state="revoking"), group_type="streams")
+    assert "asked to give up tasks" in advise(row, {"m1": MemberNow("revoking", MINUTE)}).sentence
+    assert "its awaited tasks, which are free" in advise(row, {"m1": MemberNow("waiting", MINUTE)}).sentence
 
 
 def test_many_epochs_are_a_storm_unless_one_member_was_late_throughout():

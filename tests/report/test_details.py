@@ -23,7 +23,7 @@ def test_records_by_type_and_answers_to_questions(audits):
     count = sum(audits.audits[CAPTURE].records.values())
     assert f"{count:,} records read, 0 rows quarantined, 0 of unknown type" in text
     assert "ConsumerGroupCurrentMemberAssignment" in text
-    assert "Which groups are stuck now, and who blocks them?" in text
+    assert "Which groups are stuck now, since when, and who blocks them?" in text
     assert "slow-revoke" in text
     assert text.rstrip().endswith(f"Delta tables are in {audits.out}/")
 

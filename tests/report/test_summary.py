@@ -58,6 +58,7 @@ def printed(tmp_path):
         runs.append({"run": run_number, "captured_at": CAPTURED})
         history = [{"partition": 0, "first_offset": 0, "complete_from": 0}, {"first_offset": 0, "complete_from": 5}]
         history[1]["partition"] = 1
+        tables |= dict.fromkeys(made_tables.OF_KINDS, ())
         made_tables.write(
             tmp_path, "c", **tables, audit_runs=runs, group_state_timeline=list(timeline), partition_history=history
         )

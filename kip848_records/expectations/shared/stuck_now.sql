@@ -1,18 +1,23 @@
 -- Every group at capture. is_stuck: it has not converged, and does not only wait for absent static members. is_hidden: it
--- has an ongoing rebalance since hidden_since, which the states of its kind do not show.
+-- has an ongoing rebalance since hidden_since, which the states of its kind do not show. stuck_since: when the ongoing
+-- rebalance began, else the state; the states of one rebalance may alternate.
 SELECT
     states.partition, states.group_id, states.incarnation,
     coalesce(states.waits_for_away_only, false) AS is_away,
-    hidden.group_id IS NOT NULL AS is_hidden,
-    hidden.began_at AS hidden_since,
+    coalesce(ongoing.group_type IN ('classic', 'share'), false) AS is_hidden,
+    CASE WHEN ongoing.group_type IN ('classic', 'share') THEN ongoing.began_at END AS hidden_since,
+    coalesce(ongoing.began_at, states.since) AS stuck_since,
     NOT coalesce(states.waits_for_away_only, false)
-        AND (states.state IN ('Assigning', 'Reconciling', 'NotReady') OR hidden.group_id IS NOT NULL) AS is_stuck
+        AND (
+            states.state IN ('Assigning', 'Reconciling', 'NotReady')
+            OR coalesce(ongoing.group_type IN ('classic', 'share'), false)
+        ) AS is_stuck
 FROM group_state AS states
 LEFT JOIN (
-    SELECT partition, group_id, incarnation, min(began_at) AS began_at
+    SELECT partition, group_id, incarnation, group_type, min(began_at) AS began_at
     FROM rebalance
-    WHERE outcome = 'open' AND group_type IN ('classic', 'share')
-    GROUP BY partition, group_id, incarnation
-) AS hidden
-    ON hidden.partition = states.partition AND hidden.group_id = states.group_id
-    AND hidden.incarnation = states.incarnation
+    WHERE outcome = 'open'
+    GROUP BY partition, group_id, incarnation, group_type
+) AS ongoing
+    ON ongoing.partition = states.partition AND ongoing.group_id = states.group_id
+    AND ongoing.incarnation = states.incarnation AND ongoing.group_type = states.group_type

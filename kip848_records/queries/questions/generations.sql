@@ -1,4 +1,4 @@
--- Which classic groups rebalanced most, and why?
+-- Which classic groups and Connect clusters rebalanced most, and why?
 SELECT group_id, cause, mode, count(*) AS generations, sum(moved) AS moved, max(sync_ms) AS slowest_sync_ms
 FROM classic_generation
 WHERE cause NOT IN ('created', 'emptied')

@@ -1,5 +1,10 @@
 -- For which groups is the history incomplete?
+-- Of classic groups and Connect clusters the generations count.
 SELECT group_id, count(*) AS epochs, count_if(history IN ('left_censored', 'censored')) AS without_beginning,
        count_if(history IN ('right_censored', 'censored')) AS without_end
-FROM epoch_timeline GROUP BY group_id HAVING count_if(history <> 'observed') > 0
+FROM (
+  SELECT group_id, history FROM epoch_timeline
+  UNION ALL SELECT group_id, history FROM classic_generation
+) AS epochs
+GROUP BY group_id HAVING count_if(history <> 'observed') > 0
 ORDER BY without_beginning DESC, without_end DESC, group_id

@@ -1,4 +1,9 @@
 -- When did many groups rebalance at once, as after the restart of a broker or a deployment?
+-- Of classic groups and Connect clusters the generations count.
 SELECT date_trunc('MINUTE', bumped_at) AS minute, count(DISTINCT group_id) AS groups, count(*) AS epochs
-FROM epoch_timeline GROUP BY date_trunc('MINUTE', bumped_at) HAVING count(DISTINCT group_id) >= 3
+FROM (
+  SELECT group_id, bumped_at FROM epoch_timeline
+  UNION ALL SELECT group_id, completed_at FROM classic_generation WHERE cause <> 'created'
+) AS epochs
+GROUP BY date_trunc('MINUTE', bumped_at) HAVING count(DISTINCT group_id) >= 3
 ORDER BY groups DESC, epochs DESC, minute

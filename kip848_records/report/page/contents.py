@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from kip848_records.report.advice import no_evidence
+from kip848_records.report.advice import WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import Incarnation, blocked_groups
 from kip848_records.report.sql import with_relations
+from kip848_records.report.terms import CONNECT, CONNECTOR, CONSUMER, kind_of, units_text
 from kip848_records.terminal import ranges_text
 
 if TYPE_CHECKING:
@@ -27,8 +28,23 @@ INTERVALS_DRAWN: Final = 1_000_000
 """How many intervals of members' states they may have in all."""
 MEMBERS_SEARCHED: Final = 50
 """How many members of a group the search knows: first those that are present, then the latest."""
-LIMITS: Final = {"rebalances": 200, "states": 400, "intervals": 2000, "members": 500, "handovers": 500}
+LIMITS: Final = {
+    "rebalances": 200,
+    "states": 400,
+    "intervals": 2000,
+    "members": 500,
+    "handovers": 500,
+    "generations": 200,
+    "workers": 200,
+    "units": 500,
+    "tasks": 500,
+    "topics": 200,
+    "migrations": 20,
+    "periods": 20,
+}
 """How many rows of each kind the page has of a group, the latest ones."""
+_OF_ALL_KINDS: Final = frozenset({"rebalances", "states", "intervals", "members", "handovers"})
+_NUMBERED: Final = ("handovers", "units", "tasks", "topics")
 _SLOWEST: Final = 10
 _BUCKETS: Final = 120
 _STEPS_S: Final = (1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86_400)
@@ -87,7 +103,7 @@ def contents(
         captured=captured,
         groups=groups,
         counts=_counts(tables, captured),
-        histories={key: found for name in captured for key, found in _histories(tables, name).items()},
+        histories={key: found for name in captured for key, found in _histories(tables, name, groups).items()},
         slowest=sorted(slowest, key=lambda row: -row["duration_ms"])[:_SLOWEST],
         begun=_begun(tables, captured, step),
         step_s=step,
@@ -122,6 +138,7 @@ def _groups(tables: Tables, cluster: str) -> list[Fields]:
     for row in _rows(tables, cluster, "awaited"):
         awaited[Incarnation(row["group_id"], row["partition"], row["incarnation"])].append(row)
     for group in groups:
+        group["kind"] = kind_of(group["group_type"], group.pop("protocol_type"))
         incarnation = Incarnation(group["group_id"], group["partition"], group["incarnations"] - 1)
         is_stuck = group["health"] == "stuck"
         group["blocker"] = _blocker(blocked.get(incarnation), awaited[incarnation]) if is_stuck else None
@@ -138,11 +155,15 @@ def _blocker(blocked: Blocked | None, awaited: Sequence[Fields]) -> Fields:
     worst = None if blocked is None else blocked.worst
     now = None if blocked is None or worst is None else blocked.members.get(worst["member_id"])
     held = [] if worst is None else [row for row in awaited if row["owner"] == worst["member_id"]]
+    # A worker that left is no member, but groups may have its host in common.
+    gone = blocked.gone if blocked is not None and advice.pattern == WORKER_DELAY else ()
+    host = gone[0].client_host if gone else None
     return advice._asdict() | {
         "client_id": None if worst is None else worst["client_id"],
-        "client_host": None if worst is None else worst["client_host"],
+        "client_host": host if worst is None else worst["client_host"],
         "state": None if now is None else now.state,
         "state_ms": None if now is None else now.state_ms,
+        "lost": sum(worker.units for worker in gone),
         "topics": [row["topic"] for row in held],
         "holds": "; ".join(f"{row['topic']} {ranges_text(map(int, row['numbers'].split()))}" for row in held),
     }
@@ -180,16 +201,33 @@ def _begun(tables: Tables, clusters: Mapping[str, int | None], step: int) -> lis
     ]
 
 
-def _histories(tables: Tables, cluster: str) -> dict[tuple[str, int, str], Fields]:
+def _histories(tables: Tables, cluster: str, groups: Sequence[Fields]) -> dict[tuple[str, int, str], Fields]:
     """Return what happened in groups, by their ids."""
+    kinds = {(group["cluster"], group["partition"], group["group_id"]): group["kind"] for group in groups}
+    asked = _OF_ALL_KINDS.union(row["name"] for row in _rows(tables, cluster, "kinds"))
     found: dict[tuple[str, int, str], Fields] = {}
-    for name, limit in LIMITS.items():
-        parameters = {"groups": GROUPS_DRAWN, "intervals": INTERVALS_DRAWN, "limit": limit}
+    for name in (name for name in LIMITS if name in asked):
+        parameters = {"groups": GROUPS_DRAWN, "intervals": INTERVALS_DRAWN, "limit": LIMITS[name]}
         for row in _rows(tables, cluster, f"history_{name}", **parameters):
-            history = found.setdefault((cluster, row.pop("partition"), row.pop("group_id")), {"totals": {}})
+            key = cluster, row.pop("partition"), row.pop("group_id")
+            history = found.setdefault(key, {"totals": {}})
             history["totals"][name] = row.pop("total")
             del row["nth"], row["cluster"]
-            if name == "handovers":
-                row["numbers"] = [int(number) for number in row["numbers"].split()]
+            if name in _NUMBERED:
+                _name_units(name, row, kinds.get(key, CONSUMER))
             history.setdefault(name, []).append(row)
     return found
+
+
+def _name_units(name: str, row: Fields, kind: str) -> None:
+    """Replace the numbers of partitions or tasks: by a list, or by `units`, the text that names them."""
+    numbers = [int(number) for number in (row.pop("numbers") or "").split()]
+    if name == "handovers":
+        row["numbers"] = numbers
+        return
+    row["units"] = units_text(kind, row.pop("place"), numbers)
+    if name == "units" and kind == CONNECT:
+        row["connectors"] = int(CONNECTOR in numbers)
+        row["tasks"] = len(numbers) - row["connectors"]
+    if name == "topics":
+        row["free"] = ranges_text(int(number) for number in (row["free"] or "").split())

@@ -18,9 +18,11 @@ from kip848_records import __version__
 from kip848_records.expectations.results import PASS, UNKNOWN
 from kip848_records.paths import URI
 from kip848_records.report import words
+from kip848_records.report.migration import COMPARISON_LIMIT
 from kip848_records.report.page.alike import alike
 from kip848_records.report.page.phrases import CAUSES, OTHERS, alike_text, blocker_text, causes, clock, spans
 from kip848_records.report.runbook import entries
+from kip848_records.report.terms import TERMS
 from kip848_records.tables.location import is_schema, place_arguments, place_text
 from kip848_records.terminal import count_text, time_text
 
@@ -107,6 +109,7 @@ def _overview(contents: Contents) -> dict[str, Any]:
         "runbook": entries(),
         "shown": _SHOWN,
         "words": words,
+        "terms": TERMS,
         "link": link,
         "figure": _figure(contents),
     }
@@ -195,6 +198,8 @@ def _data(contents: Contents) -> dict[str, Any]:
         "alike": [alike_text(cluster) for cluster in clusters],
         "runbook": {pattern: entries()[pattern] for pattern in sorted(patterns)},
         "causes": CAUSES,
+        "comparison": COMPARISON_LIMIT,
+        "terms": {kind: terms._asdict() for kind, terms in TERMS.items()},
         "hasFindings": contents.verdict is not None,
     }
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.member import AWAY_STATE, BEHIND, REVOKING, UNKNOWN, WAITING
-from kip848_records.report.advice import JOIN_LEAVE_STORM, WAITING_FOR_ASSIGNMENT
+from kip848_records.report.advice import (
+    JOIN_LEAVE_STORM,
+    NEXT_ROUND,
+    NOT_READY,
+    WAITING_FOR_ASSIGNMENT,
+    WORKER_DELAY,
+)
 from kip848_records.report.page.alike import CLIENT, HOST, TOPIC
+from kip848_records.report.terms import CONNECT, TERMS
 from kip848_records.terminal import count_text, duration_text, time_text
 
 if TYPE_CHECKING:
@@ -23,6 +30,12 @@ CAUSES: Final = {
     "static_member_replaced": "static member replaced",
     "regex_resolved": "regular expression resolved",
     "upgraded": "upgraded from the classic protocol",
+    "downgraded": "downgraded to the classic protocol",
+    "members_changed": "members joined and left",
+    "member_changed": "member restarted or configured differently",
+    "follow_up": "follow-up",
+    "config_changed": "configuration changed",
+    "delay_expired": "delay for lost members expired",
     "unknown": "cause not in the log",
 }
 """Texts for the causes in `rebalance`."""
@@ -42,6 +55,9 @@ _DOES: Final = {
 _WITHOUT_MEMBER: Final = {
     JOIN_LEAVE_STORM: "no single member: members join and leave",
     WAITING_FOR_ASSIGNMENT: "no member: the group waits for an assignment",
+    NOT_READY: "no member: the topology is not validated",
+    WORKER_DELAY: "a worker that left",
+    NEXT_ROUND: "members that have not joined the next generation; the log does not show which",
 }
 _UNKNOWN_MEMBER: Final = "the log does not show which member"
 _SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
@@ -90,6 +106,8 @@ def blocker_text(blocker: Fields, *, lasting: bool = True) -> str:
     """Return the blocker of a group, its state and for how long: client @ host, revoking for ≥ 23 min 52 s."""
     if blocker["who"] is None:
         return _WITHOUT_MEMBER.get(blocker["pattern"], _UNKNOWN_MEMBER)
+    if blocker["state"] is None:
+        return f"{blocker['who']}, gone with {blocker['lost']:,} {TERMS[CONNECT].units}"
     lasted = duration_text(blocker["state_ms"]) if lasting else ""
     return f"{blocker['who']}, {_does(blocker['state'])}" + (f" for ≥ {lasted}" if lasted else "")
 
@@ -102,10 +120,15 @@ def alike_text(cluster: Alike) -> str:
         cluster.named(kind) or (count_text(count, kind) if (count := cluster.different(kind)) else "")
         for kind in (CLIENT, HOST)
     )
-    who = " @ ".join(filter(None, (clients, hosts))) or blocker_text(blockers[0] | {"who": None})
+    who = " @ ".join(filter(None, (clients, hosts))) or _without_member(blockers)
     does = f", {_does(states.pop())}" if len(states) == 1 and None not in states else ""
     topic = cluster.named(TOPIC)
     return who + does + (f"; all wait for {topic}" if topic else "")
+
+
+def _without_member(blockers: Sequence[Fields]) -> str:
+    texts = {blocker_text(blocker | {"who": None}) for blocker in blockers}
+    return texts.pop() if len(texts) == 1 else _UNKNOWN_MEMBER
 
 
 def _does(state: str) -> str:

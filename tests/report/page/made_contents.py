@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 from kip848_records.expectations.results import Finding, Result, Verdict
 from kip848_records.tables.registry import TABLES
-from tests.made_tables import write
+from tests.made_tables import OF_KINDS, write
 
 CAPTURED = datetime(2026, 11, 21, 8, 20, tzinfo=timezone.utc)
 _EPOCH_MS = 60_000
@@ -32,6 +32,7 @@ def write_groups(out, groups, *, cluster="demo", members=3, rebalances=3):
 _TABLES = (
     *("audit_runs", "group_state", "group_state_timeline", "rebalance", "rebalance_lag", "member_state_timeline"),
     *("membership", "partition_handover"),
+    *OF_KINDS,
 )
 
 

@@ -34,7 +34,14 @@ def test_a_stuck_group_has_its_blocker_and_what_to_do(made_contents):
 def test_a_stuck_group_of_which_nothing_shows_the_blocker_says_so(tmp_path):
     state = {"group_id": "old", "group_type": "consumer", "state": "Reconciling", "since": CAPTURED, "members": 1}
     timeline = {"group_id": "old", "group_type": "consumer", "state": "Reconciling", "from_at": CAPTURED}
-    names = ("rebalance", "rebalance_lag", "member_state_timeline", "membership", "partition_handover")
+    names = (
+        "rebalance",
+        "rebalance_lag",
+        "member_state_timeline",
+        "membership",
+        "partition_handover",
+        *made_tables.OF_KINDS,
+    )
     run = {"run": 1, "captured_at": CAPTURED, "sources": ["made"], "dialect": "kafka", "version": "1"}
     made_tables.write(
         tmp_path,

@@ -30,12 +30,22 @@ intervals AS (
     CAST(count_if(to_at IS NULL AND state = 'waiting') AS bigint) AS waiting
   FROM member_state_timeline GROUP BY partition, group_id
 ),
+protocols AS (
+  SELECT partition, group_id, max_by(protocol_type, (incarnation, generation)) AS protocol_type
+  FROM classic_generation WHERE protocol_type IS NOT NULL GROUP BY partition, group_id
+),
 idle AS (
-  SELECT offsets_partition AS partition, group_id, CAST(sum(wanted_ms) AS bigint) AS idle_ms
-  FROM partition_handover
-  WHERE wanted_ms > 0 AND NOT clock_skew AND group_type <> 'classic'
-    AND (history = 'observed' OR (history = 'right_censored' AND to_member IS NULL))
-  GROUP BY offsets_partition, group_id
+  SELECT partition, group_id, CAST(sum(idle_ms) AS bigint) AS idle_ms
+  FROM (
+    SELECT offsets_partition AS partition, group_id, wanted_ms AS idle_ms, history, to_member IS NULL AS is_open, clock_skew
+    FROM partition_handover WHERE group_type <> 'classic'
+    UNION ALL
+    SELECT partition, group_id, CASE WHEN group_type = 'streams' THEN wanted_ms ELSE unowned_ms END AS idle_ms, history,
+      status = 'open' AS is_open, clock_skew
+    FROM task_handover WHERE group_type = 'streams' OR status <> 'removed'
+  ) AS gaps
+  WHERE idle_ms > 0 AND NOT clock_skew AND (history = 'observed' OR (history = 'right_censored' AND is_open))
+  GROUP BY partition, group_id
 ),
 states AS (
   SELECT group_state.*,
@@ -44,12 +54,13 @@ states AS (
   FROM group_state
   JOIN ({stuck_now}) AS stuck ON group_state.partition = stuck.partition AND group_state.group_id = stuck.group_id
 )
-SELECT every.partition, every.group_id, every.incarnations, every.group_type,
+SELECT every.partition, every.group_id, every.incarnations, every.group_type, protocols.protocol_type,
   coalesce(states.state, 'deleted') AS state, coalesce(states.health, 'deleted') AS health,
   unix_millis(CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.began_at, states.since) ELSE states.since END)
     AS since_ms,
   CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.history, states.history) ELSE states.history END AS history,
-  states.offset AS at_offset, states.group_epoch, states.assignment_epoch, states.members, states.converged_members,
+  unix_millis(states.since) AS state_since_ms, states.offset AS at_offset, states.group_epoch, states.assignment_epoch,
+  states.generation, states.topology_epoch, states.validated_topology_epoch, states.members, states.converged_members,
   coalesce(busiest.rebalances, 0) AS rebalances, coalesce(busiest.peak_per_hour, 0) AS peak_per_hour,
   finished.slowest_ms, coalesce(idle.idle_ms, 0) AS idle_ms, coalesce(intervals.intervals, 0) AS intervals,
   coalesce(intervals.waiting, 0) AS waiting
@@ -59,6 +70,7 @@ LEFT JOIN finished ON every.partition = finished.partition AND every.group_id = 
 LEFT JOIN busiest ON every.partition = busiest.partition AND every.group_id = busiest.group_id
 LEFT JOIN ongoing ON every.partition = ongoing.partition AND every.group_id = ongoing.group_id
 LEFT JOIN intervals ON every.partition = intervals.partition AND every.group_id = intervals.group_id
+LEFT JOIN protocols ON every.partition = protocols.partition AND every.group_id = protocols.group_id
 LEFT JOIN idle ON every.partition = idle.partition AND every.group_id = idle.group_id
 ORDER BY CASE WHEN coalesce(states.health, 'deleted') = 'stuck' THEN 0 ELSE 1 END,
   CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.began_at, states.since) END,

@@ -1,25 +1,34 @@
 // A group's page: what it is now, who blocks it, its timeline, and the tables that the timeline is drawn from.
 
 const OUTCOMES = { converged: "converged", emptied: "emptied", deleted: "deleted", downgraded: "downgraded", open: "ongoing at capture" };
-const REBALANCE_COLUMNS = [
+/** Return the columns of rebalances; those of a group that was converted have epochs and generations. */
+const rebalanceColumns = (group, isConverted) => [
   { title: "Began (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.began_at_ms) },
   { title: "Total", kind: "number", span: (row) => row.duration_ms, isMinimum: (row) => row.outcome === "open" || row.history !== "observed" || row.duration_is_minimum },
-  { title: "Assignment time", kind: "number", span: (row) => row.assigning_ms },
+  ...(isClassic(group) && !isConverted ? [] : [{ title: "Assignment time", kind: "number", span: (row) => row.assigning_ms }]),
   { title: "Outcome", cell: (row) => OUTCOMES[row.outcome] ?? row.outcome },
-  { title: "Cause", cell: (row) => causesText(row.causes) },
-  { title: "Epochs", kind: "number", cell: (row) => row.first_epoch === row.last_epoch ? row.last_epoch : `${row.first_epoch}\u2013${row.last_epoch}` },
-  { title: "Members", kind: "number", cell: (row) => number(row.members) },
-  { title: "Waited", kind: "number minor", cell: (row) => number(row.members_waited) },
-  { title: "Partitions moved", kind: "number minor", cell: (row) => number(row.partitions_moved) },
+  { title: "Cause", cell: (row) => causesText(row.causes, group) },
+  { title: isConverted ? "Epochs or generations" : `${titled(termsOf(group).step)}s`, kind: "number", cell: (row) => row.first_epoch === row.last_epoch ? row.last_epoch : `${row.first_epoch}\u2013${row.last_epoch}` },
+  { title: `${titled(termsOf(group).member)}s`, kind: "number", cell: (row) => number(row.members) },
+  ...(isClassic(group) && !isConverted ? [] : [{ title: "Waited", kind: "number minor", cell: (row) => number(row.members_waited) }]),
+  ...(group.kind === "share" ? [] : [{ title: `${titled(termsOf(group).units)} moved`, kind: "number minor", cell: (row) => number(row.partitions_moved) }]),
 ];
-const MEMBER_COLUMNS = [
+const memberColumns = (group) => [
   { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
   { title: "Client", kind: "client", cell: clientText },
   { title: "Now", cell: (row) => row.now },
-  { title: "Behind for", kind: "number", span: (row) => row.behind, isMinimum: () => true },
-  { title: "Waits for partitions", kind: "number", cell: (row) => row.awaited ? number(row.awaited) : "" },
-  { title: "Blocked by", kind: "id", cell: (row) => (row.blocked_by ?? "").split(" ").join(" ") },
-  { title: "Rebalance timeout", kind: "number", span: (row) => row.rebalance_timeout_ms || null },
+  ...(isClassic(group) ? [
+    ...(group.kind === "classic" ? [{ title: "Partitions", kind: "text id", cell: (row) => row.has.join("; ") }] : []),
+    { title: "Joined (UTC)", kind: "time", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
+    { title: "Left (UTC)", kind: "time", cell: (row) => clockText(row.left_at_ms).slice(0, 19) },
+  ] : [
+    { title: "Behind for", kind: "number", span: (row) => row.behind, isMinimum: () => true },
+    ...(group.kind === "share" ? [] : [
+      { title: `Waits for ${termsOf(group).units}`, kind: "number", cell: (row) => row.awaited ? number(row.awaited) : "" },
+      { title: "Blocked by", kind: "id", cell: (row) => row.blocked_by ?? "" },
+    ]),
+  ]),
+  ...(group.kind === "share" ? [] : [{ title: "Rebalance timeout", kind: "number", span: (row) => row.rebalance_timeout_ms || null }]),
 ];
 const HANDOVER_COLUMNS = [
   { title: "Partitions", isHead: true, kind: "id", cell: (row) => `${row.topic} ${rangesText(row.numbers)}` },
@@ -28,12 +37,16 @@ const HANDOVER_COLUMNS = [
   { title: "Acquired (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
   { title: "Idle (minimum)", kind: "number", span: (row) => row.idle_ms },
 ];
-const FINDING_COLUMNS = [
+const findingColumns = (group) => [
   { title: "Check", isHead: true, cell: (row) => row.expectation },
   { title: "Severity", cell: (row) => element("span", { class: row.severity }, row.severity === "unknown" ? "insufficient data" : row.severity) },
   { title: "What", kind: "text", cell: (row) => row.message },
-  { title: "Epoch", kind: "number", cell: (row) => row.group_epoch },
+  { title: titled(termsOf(group).step), kind: "number", cell: (row) => row.group_epoch },
 ];
+
+// What a history has, and how its rows are called where there is room for a part only.
+const HISTORIES = { rebalances: "rebalances", intervals: "intervals of members", handovers: "handovers", states: "states of the group", members: "members",
+  generations: "generations", workers: "workers", units: "assignments", tasks: "changes of owners", topics: "topics", migrations: "changes of the protocol", periods: "periods" };
 
 let histories = null;  // of all groups, a line each, packed
 
@@ -43,20 +56,21 @@ async function historyOf(group) {
   const packed = histories[data.groups.indexOf(group)];
   if (!packed) return null;
   const tables = await unpacked(packed);
-  return Object.fromEntries(["rebalances", "states", "intervals", "members", "handovers", "findings"].map((name) => [name, rowsOf(tables[name])]).concat([["totals", tables.totals]]));
+  return Object.fromEntries([...Object.keys(HISTORIES), "findings"].map((name) => [name, rowsOf(tables[name])]).concat([["totals", tables.totals]]));
 }
 
 const quoted = (text) => /^[\w.,:@%+=/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 const explainCommand = (group) => `kip848 explain ${data.tables} --group ${quoted(group.group_id)}${severalClusters ? ` --cluster ${quoted(group.cluster)}` : ""}`;
 
-/** Say who blocks a stuck group, who and what waits for it, and what to do; `members` once they are known. */
-function adviceOf(group, members = []) {
+/** Say who blocks a stuck group, who and what waits for it, and what to do; `members` and `free` tasks once they are known. */
+function adviceOf(group, members = [], free = []) {
   const { sentence, next, pattern, member_id: blocker, holds } = group.blocker;
   const waiting = members.filter((row) => row.left_at_ms === null && (row.blocked_by ?? "").split(" ").includes(blocker));
   const named = (row) => [element("span", { class: "id" }, row.member_id), ` (${clientText(row)})`];
   const points = [
     ["Blocking member", blocker && element("span", { class: "id" }, blocker)],
     ["It still holds", holds],
+    [`Without ${group.kind === "connect" ? "a worker" : "an owner"}`, free.length > 0 && [free.slice(0, 5).map((row) => row.units).join("; "), free.length > 5 && `, and ${number(free.length - 5)} more`]],
     ["Waiting members", waiting.length > 0 && [waiting.slice(0, 3).map((row, nth) => [nth ? ", " : "", ...named(row)]).flat(), waiting.length > 3 && `, and ${number(waiting.length - 3)} more`].flat()],
     ["What to do", element("b", {}, `${next}.`)],
     ["Runbook", element("details", { class: "runbook" }, element("summary", {}, element("code", {}, `docs/runbook.md#${pattern}`)),
@@ -68,10 +82,14 @@ function adviceOf(group, members = []) {
 
 /** Say what the group is now, the most important first. */
 function presentText(group) {
-  if (group.state === "deleted") return "The group was deleted.";
-  const said = [isStuck(group) ? `Stuck for \u2265 ${spanText(lasted(group))}` : HEALTH[group.health] ?? group.health, `${group.state} since ${timeText(group.since_ms)}`];
-  if (group.members !== null) said.push(group.converged_members === null ? counted(group.members, "member") : `${group.converged_members} of ${counted(group.members, "member")} converged`);
+  const { name, member, step } = termsOf(group);
+  if (group.state === "deleted") return `${titled(name)}. The group was deleted.`;
+  const said = [`${titled(name)}: ${isStuck(group) ? `stuck for \u2265 ${spanText(lasted(group))}, since ${timeText(group.since_ms)}` : HEALTH[group.health] ?? group.health}`,
+    `state ${group.state}${isStuck(group) && !isClassic(group) && group.kind !== "share" ? "" : ` since ${timeText(group.state_since_ms)}`}`];
+  if (group.members !== null) said.push(group.converged_members === null ? counted(group.members, member) : `${group.converged_members} of ${counted(group.members, member)} converged`);
+  if (group.generation !== null) said.push(`${step} ${number(group.generation)}`);
   if (group.assignment_epoch !== null) said.push(`group epoch ${group.group_epoch}, assignment epoch ${group.assignment_epoch}`);
+  if (group.topology_epoch !== null) said.push(`topology epoch ${group.topology_epoch}${group.validated_topology_epoch === null ? "" : group.validated_topology_epoch === group.topology_epoch ? ", validated" : ", not validated"}`);
   return `${said.join("; ")}; log position ${positionText(group.partition, group.at_offset)}.`;
 }
 
@@ -94,22 +112,28 @@ async function showGroup(group, range) {
   }
   const captured = data.captured[group.cluster];
   const now = new Map(history.intervals.filter((each) => each.to_ms === null).map((each) => [`${each.incarnation} ${each.member_id}`, each]));
+  const owned = ownedNow(history);
   const rank = (row) => group.blockers.includes(row.member_id) ? group.blockers.indexOf(row.member_id) : Infinity;
   const members = history.members.map((row) => {
-    const state = row.left_at_ms === null ? now.get(`${row.incarnation} ${row.member_id}`)?.state : null;
-    return { ...row, now: row.left_how ?? STATES[state] ?? (row.left_at_ms === null ? "" : "left"), behind: row.behind_since_ms === null || captured === null ? null : captured - row.behind_since_ms };
+    const isPresent = row.left_at_ms === null && row.left_how === null;
+    const state = isPresent ? now.get(`${row.incarnation} ${row.member_id}`)?.state : null;
+    return { ...row, now: isPresent ? statesOf(group)[state] ?? (isClassic(group) ? termsOf(group).member : "") : plainly(row.left_how ?? "left"),
+      has: (isPresent && owned.get(row.member_id)?.roles.get(null)) || [],
+      behind: row.behind_since_ms === null || captured === null ? null : captured - row.behind_since_ms };
   }).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));
-  home.querySelector(".blocked")?.replaceWith(adviceOf(group, members));
-  const names = { rebalances: "rebalances", intervals: "intervals of members", handovers: "handovers", states: "states of the group", members: "members" };
-  const omitted = Object.entries(names).filter(([name]) => (history.totals[name] ?? 0) > history[name].length)
-    .map(([name, words]) => `the last ${number(history[name].length)} of ${number(history.totals[name])} ${words}`);
+  home.querySelector(".blocked")?.replaceWith(adviceOf(group, members, history.tasks.filter((row) => row.status === "open")));
+  const omitted = Object.entries(HISTORIES).filter(([name]) => (history.totals[name] ?? 0) > history[name].length)
+    .map(([name, words]) => `${number(history[name].length)} of ${number(history.totals[name])} ${words}`);
   const timeline = element("section", { id: "timeline" }, element("h2", {}, "Timeline (UTC)"));
   home.append(...[timeline,
     omitted.length && element("p", { class: "note" }, `Shown: ${omitted.join("; ")}.`),
-    history.findings.length && folded(`Checks (${number(history.findings.length)})`, true, shortened(tableOf(FINDING_COLUMNS, history.findings, { label: "Checks" }))),
-    members.length && folded(`Members (${number(members.length)})`, true, shortened(tableOf(MEMBER_COLUMNS, members, { label: "Members", chosen: (row) => rank(row) === 0 }))),
-    history.rebalances.length && folded(`Rebalances, the latest first (${number(history.rebalances.length)})`, true, shortened(tableOf(REBALANCE_COLUMNS, history.rebalances, { label: "Rebalances" }))),
-    history.handovers.length && folded(`Partition handovers, the latest first (${number(history.handovers.length)})`, false, shortened(tableOf(HANDOVER_COLUMNS, history.handovers, { label: "Handovers" }))),
+    listed("Checks", history.findings, findingColumns(group)),
+    ...presentTables(group, history),
+    members.length && folded(`Members (${number(members.length)})`, group.kind !== "connect", shortened(tableOf(memberColumns(group), members, { label: "Members", chosen: (row) => rank(row) === 0 }))),
+    listed("Generations, the latest first", history.generations, generationColumns(group)),
+    listed("Rebalances, the latest first", history.rebalances, rebalanceColumns(group, history.migrations.length > 0)),
+    listed("Partition handovers, the latest first", history.handovers, HANDOVER_COLUMNS, false),
+    ...pastTables(group, history),
     element("h2", {}, "In the terminal"), element("p", {}, command(explainCommand(group)))].filter(Boolean));
   redraw = startTimeline(timeline, group, history, range);
 }

@@ -9,11 +9,13 @@ const lasted = (group) => {
   return group.since_ms === null || captured === null ? null : captured - group.since_ms;
 };
 const stuckFor = (group) => isStuck(group) ? lasted(group) : null;
+const KINDS = { consumer: "consumer", classic: "classic", connect: "Connect", share: "share", streams: "streams" };
 const HEALTH = { away: "waiting for absent static members", unknown: "insufficient data" };
 
 const GROUP_COLUMNS = [
   { title: "Group", isHead: true, kind: "id", key: (group) => group.group_id,
     cell: (group) => element("span", {}, element("a", { href: groupLink(group) }, group.group_id), severalClusters && element("small", {}, ` ${group.cluster}`)) },
+  ...(new Set(data.groups.map((group) => group.kind)).size > 1 ? [{ title: "Kind", kind: "kind minor", key: (group) => group.kind, cell: (group) => KINDS[group.kind] ?? group.kind }] : []),
   { title: "Status", key: (group) => group.health, cell: (group) => element("span", { class: `state ${group.health}`, title: group.state }, HEALTH[group.health] ?? group.health) },
   { title: "Blocked by", kind: "text", key: (group) => group.blocked_by, cell: (group) => group.blocked_by ?? "" },
   { title: "Stuck for", kind: "number", key: stuckFor, span: stuckFor, isMinimum: () => true },
@@ -22,21 +24,21 @@ const GROUP_COLUMNS = [
   { title: "Members", kind: "number minor", key: (group) => group.members, cell: (group) => group.members === null ? "" : number(group.members) },
   { title: "Rebalances", kind: "number minor", key: (group) => group.rebalances, cell: (group) => number(group.rebalances) },
   { title: "Slowest finished", kind: "number", key: (group) => group.slowest_ms, span: (group) => group.slowest_ms },
-  { title: "Idle partitions (minimum)", kind: "number minor", key: (group) => group.idle_ms, span: (group) => group.idle_ms || null },
+  { title: "Idle (minimum)", kind: "number minor", key: (group) => group.idle_ms, span: (group) => group.idle_ms || null },
   ...(data.hasFindings ? [{ title: "Failed checks", kind: "number", key: (group) => 1000 * group.errors + group.warnings,
     cell: (group) => [[group.errors, "error"], [group.warnings, "warning"]].filter(([count]) => count).map(([count, what]) => counted(count, what)).join(", ") }] : []),
 ];
 
 const list = { column: null, descending: false, isWhole: false, isPrinted: false };
 for (const group of data.groups) {
-  group.sought = [group.group_id, group.words, group.since_ms === null ? "" : clockText(group.since_ms).slice(0, 16)].join(" ").toLowerCase();
+  group.sought = [group.group_id, group.words, group.kind === "consumer" ? "" : group.kind, group.since_ms === null ? "" : clockText(group.since_ms).slice(0, 16)].join(" ").toLowerCase();
 }
 
 function matching() {
   const sought = field("search").value.trim().toLowerCase();
   const cluster = field("cluster")?.value ?? "", show = field("show").value;
   return data.groups.filter((group) => (!sought || group.sought.includes(sought)) && (!cluster || group.cluster === cluster)
-    && (!show || (show === "failed" ? group.errors || group.warnings : show === group.health || show === `alike-${group.alike}`)));
+    && (!show || (show === "failed" ? group.errors || group.warnings : show === group.health || [`alike-${group.alike}`, `kind-${group.kind}`].includes(show))));
 }
 
 /** Sort by a column; what is not known comes last, and what is equal stays in the order of the page: the worst first. */
@@ -100,6 +102,7 @@ function showList() {
 
 function startList() {
   for (const value of Object.keys(data.captured)) field("cluster")?.append(element("option", { value }, value));
+  for (const [kind, words] of Object.entries(KINDS)) if (data.groups.some((group) => group.kind === kind)) field("show").append(element("option", { value: `kind-${kind}` }, `kind: ${words}`));
   data.alike.forEach((words, nth) => field("show").append(element("option", { value: `alike-${nth + 1}` }, `stuck: ${words}`)));
   field("sort").append(element("option", { value: "" }, "the worst first"), ...GROUP_COLUMNS.map((column) => element("option", { value: column.title }, column.title)));
   field("filters").addEventListener("submit", (event) => event.preventDefault());

@@ -64,7 +64,11 @@ function spansText(values) {
 }
 
 const positionText = (partition, offset) => offset === null || offset === undefined ? `${partition}` : `${partition}:${offset}`;
-const causesText = (causes) => (causes ?? "").split(" ").filter(Boolean).map((cause) => data.causes[cause] ?? cause.replaceAll("_", " ")).join(", ");
+/** Return the texts of causes; a Connect cluster's members are workers. */
+function causesText(causes, { kind } = {}) {
+  const said = (causes ?? "").split(" ").filter(Boolean).map((cause) => data.causes[cause] ?? cause.replaceAll("_", " ")).join(", ");
+  return kind === "connect" ? said.replaceAll("member", "worker") : said;
+}
 const HISTORY = { observed: "complete", left_censored: "beginning incomplete", right_censored: "ongoing at capture", censored: "ongoing at capture, beginning incomplete" };
 
 /** Return numbers such as partitions, neighbours as ranges: 0-3, 7. */

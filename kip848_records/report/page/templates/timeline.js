@@ -6,6 +6,7 @@ const STATES = {
   reconciled: "reconciled", behind: "assignment not yet applied", revoking: "revoking", waiting: "waiting for partitions",
   away: "absent static member", unknown: "insufficient data",
 };
+const memberWords = (group) => group.kind === "connect" ? "worker of the Connect cluster" : "member of the classic group";
 const GROUP_KINDS = { Stable: "reconciled", Reconciling: "waiting", Assigning: "behind", NotReady: "behind", Empty: "away" };
 
 /** Return the rows of a timeline: the group, its rebalances, its members, those that block first. */
@@ -18,17 +19,24 @@ function timelineRows(group, history, end) {
   const rows = [
     { label: "Group state", bars: history.states.map((each) => bar(each, GROUP_KINDS[each.state] ?? "unknown", `Group ${each.state}`)) },
     { label: "Rebalances", bars: history.rebalances.map((each) => ({ from: each.began_at_ms, until: Math.max(each.ended_at_ms ?? end, each.began_at_ms),
-      isOpen: each.outcome === "open", kind: each.outcome === "open" ? "revoking" : "rebalance", words: `Rebalance, ${epochsText(each)}: ${causesText(each.causes)}`,
+      isOpen: each.outcome === "open", kind: each.outcome === "open" ? "revoking" : "rebalance", words: `Rebalance, ${epochsText(each)}: ${causesText(each.causes, group)}`,
       row: { ...each, at_offset: each.began_offset } })) },
   ];
   const members = new Map();
+  const rowOf = ({ incarnation, member_id: member }) => {
+    const key = `${incarnation} ${member}`;
+    if (!members.has(key)) members.set(key, { label: member, member, client: clientText(who.get(key) ?? {}), isBlocker: blockers.includes(member), bars: [], unsettled: 0 });
+    return members.get(key);
+  };
+  // Of a classic group the log shows who is a member of which generations, not what a member does.
+  for (const each of history.members.filter((row) => row.group_type === "classic")) {
+    const from = each.joined_at_ms ?? Math.min(...history.states.map((state) => state.from_ms));
+    rowOf(each).bars.push({ from, until: each.left_at_ms ?? lives.get(each.incarnation) ?? end, isOpen: each.left_at_ms === null, kind: "member",
+      words: memberWords(group), row: { history: each.joined_at_ms === null ? "left_censored" : "observed", at_offset: each.at_offset } });
+  }
   for (const each of history.intervals) {
-    const key = `${each.incarnation} ${each.member_id}`;
-    const known = who.get(key);
-    const isBlocker = blockers.includes(each.member_id);
-    if (!members.has(key)) members.set(key, { label: each.member_id, member: each.member_id, client: clientText(known ?? {}), isBlocker, bars: [], unsettled: 0 });
-    const row = members.get(key);
-    row.bars.push(bar(each, each.state in STATES ? each.state : "unknown", `${STATES[each.state] ?? each.state}, member epoch ${each.member_epoch}`, lives.get(each.incarnation)));
+    const row = rowOf(each);
+    row.bars.push(bar(each, each.state in STATES ? each.state : "unknown", `${statesOf(group)[each.state] ?? each.state}, member epoch ${each.member_epoch}`, lives.get(each.incarnation)));
     if (each.state !== "reconciled") row.unsettled += row.bars.at(-1).until - each.from_ms;
   }
   const worst = [...members.values()].sort((a, b) => b.isBlocker - a.isBlocker
@@ -40,7 +48,18 @@ function timelineRows(group, history, end) {
 const marks = (kind, box, more = "") => [element("rect", { ...box, class: `bar ${kind}${more}` }),
   ...(["waiting", "revoking", "behind", "away", "unknown"].includes(kind) ? [element("rect", { ...box, class: "pattern", fill: `url(#pattern-${kind})` })] : [])];
 
-const epochsText = (row) => row.first_epoch === row.last_epoch ? `epoch ${row.last_epoch}` : `epochs ${row.first_epoch} to ${row.last_epoch}`;
+/** Return the kinds of bars that members have, with their words. */
+function legendOf(group, rows) {
+  const kinds = new Set(rows.slice(2).flatMap((row) => row.bars.map((bar) => bar.kind)));
+  const hasStates = kinds.size > kinds.has("member") || !kinds.size;
+  return [...(kinds.has("member") ? [["member", memberWords(group)]] : []), ...(hasStates ? Object.entries(statesOf(group)) : [])];
+}
+
+function epochsText({ group_type: type, first_epoch: first, last_epoch: last }) {
+  const { step } = data.terms[type];
+  return first === last ? `${step} ${last}` : `${step}s ${first} to ${last}`;
+}
+
 const clientText = (member) => [member.instance_id ? `static ${member.instance_id}` : null,
   [member.client_id, member.client_host?.replace(/^\//, "")].filter(Boolean).join(" @ ")].filter(Boolean).join(" \u00B7 ");
 const tickStep = (width) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 3e5, 6e5, 18e5, 36e5, 108e5, 216e5, 432e5, 864e5, 6048e5].find((step) => step >= width) ?? 2592e6;
@@ -78,7 +97,7 @@ function startTimeline(section, group, history, kept) {
   const button = (words, click) => element("button", { type: "button", click }, words);
   section.append(element("div", { class: "zoom" }, views.map(([words, [from, until]]) => button(words, () => set(from, until))),
     button("Earlier", () => pan(-0.5)), button("Later", () => pan(0.5)), button("Zoom in", () => zoom(0.5)), button("Zoom out", () => zoom(2)),
-    element("span", { class: "legend" }, Object.entries(STATES).map(([kind, words]) => element("span", {}, element("svg", { width: 16, height: 12, "aria-hidden": "true" }, marks(kind, { width: 16, height: 12 })), words)))), frame, details, more);
+    element("span", { class: "legend" }, legendOf(group, rows).map(([kind, words]) => element("span", {}, element("svg", { width: 16, height: 12, "aria-hidden": "true" }, marks(kind, { width: 16, height: 12 })), words)))), frame, details, more);
 
   let shown = [], gutter = 0, width = 0;
   const x = (at) => (at - range[0]) / (range[1] - range[0]) * width;

@@ -1,0 +1,16 @@
+WITH {chosen},
+found AS (
+  SELECT periods.partition, periods.group_id, incarnation, protocol, unix_millis(from_at) AS from_ms,
+    from_offset AS at_offset, observed_ms, rebalances, rounds, rebalances_per_hour, partitions_moved, partitions_stopped,
+    unowned_min_partition_ms, stop_known, stop_max_p50_ms, stop_max_p95_ms, history
+  FROM protocol_comparison AS periods
+  JOIN chosen ON periods.partition = chosen.partition AND periods.group_id = chosen.group_id
+)
+SELECT *
+FROM (
+  SELECT *, count(*) OVER (PARTITION BY partition, group_id) AS total,
+    row_number() OVER (PARTITION BY partition, group_id ORDER BY at_offset DESC, incarnation DESC, protocol) AS nth
+  FROM found
+) AS numbered
+WHERE nth <= :limit
+ORDER BY partition, group_id, nth

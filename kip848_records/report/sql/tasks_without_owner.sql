@@ -1,0 +1,5 @@
+SELECT subtopology_id, tasks.task, from_member, unix_millis(released_at) AS released_ms
+FROM task_handover AS tasks
+WHERE group_id = :group AND partition = :partition AND incarnation = :incarnation AND status = :open
+    AND subtopology_id IS NOT NULL
+ORDER BY subtopology_id, released_ms, from_member, tasks.task

@@ -1,0 +1,24 @@
+-- The Connect workers that left connectors and tasks behind which no worker runs, those with most of them first.
+SELECT tasks.group_id, tasks.partition, tasks.incarnation, coalesce(workers.worker_url, tasks.from_member) AS worker,
+    stays.client_host, tasks.units, unix_millis(tasks.released_at) AS released_ms
+FROM (
+    SELECT group_id, partition, incarnation, from_member, count(*) AS units, min(released_at) AS released_at
+    FROM task_handover
+    WHERE status = :open AND reason = 'worker_left' AND connector IS NOT NULL
+    GROUP BY group_id, partition, incarnation, from_member
+) AS tasks
+LEFT JOIN (
+    SELECT group_id, partition, incarnation, member_id, max(worker_url) AS worker_url
+    FROM connect_assignment
+    GROUP BY group_id, partition, incarnation, member_id
+) AS workers
+    ON workers.group_id = tasks.group_id AND workers.partition = tasks.partition
+    AND workers.incarnation = tasks.incarnation AND workers.member_id = tasks.from_member
+LEFT JOIN (
+    SELECT group_id, partition, incarnation, member_id, max(client_host) AS client_host
+    FROM membership
+    GROUP BY group_id, partition, incarnation, member_id
+) AS stays
+    ON stays.group_id = tasks.group_id AND stays.partition = tasks.partition
+    AND stays.incarnation = tasks.incarnation AND stays.member_id = tasks.from_member
+ORDER BY tasks.group_id, tasks.partition, tasks.incarnation, tasks.units DESC, worker
