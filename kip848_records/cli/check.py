@@ -92,8 +92,9 @@ def add(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="URL",
-        help="send which groups became stuck or recovered since the run before, if any did: https://... gets JSON, "
-        "slack://... and others are Apprise's; ${env:NAME} in the URL is a variable; may be given several times",
+        help="send which groups became stuck, by the limits of group_stable, or recovered since the run before, if any "
+        "did: https://... gets JSON, slack://... and others are Apprise's; ${env:NAME} in the URL is a variable; may "
+        "be given several times",
     )
     add_quiet(command)
     command.set_defaults(run=_run, dialect=None)  # None shows that the option was not given
@@ -105,15 +106,18 @@ def _run(arguments: Namespace) -> int:
     webhooks = _webhooks(arguments)
     from kip848_records.check import check
     from kip848_records.config import load_config
+    from kip848_records.report.changes import changes_of_clusters
     from kip848_records.report.check_json import check_line
     from kip848_records.report.check_terminal import check_terminal
+    from kip848_records.report.news import news
 
     expectations, settings = load_config(arguments.config, arguments.expectations)
     with shown_progress(arguments) as progress, _tables(arguments, progress) as (tables, cluster):
         progress.phase("evaluating expectations")
         verdict = check(tables, settings, expectations=expectations, cluster=cluster)
-        unwritten = write_files(files, tables, verdict)  # before the verdict is printed with the exit code
-        message = _news(tables, verdict) if webhooks else None
+        changes = changes_of_clusters(tables, verdict.captured_at, settings) if METRICS in files or webhooks else {}
+        unwritten = write_files(files, tables, verdict, changes)  # before the verdict is printed with the exit code
+        message = news(tables, changes) if webhooks else None
     has_failed = verdict.failed or _has_too_many_unknown(verdict, arguments.max_unknown)
     code = _FAILED if has_failed or unwritten else 0
     print_parts([Text(check_line(verdict, code))] if arguments.json_line else check_terminal(verdict))
@@ -130,12 +134,6 @@ def _webhooks(arguments: Namespace) -> list[Webhook]:
     from kip848_records.report.webhook import open_webhook
 
     return [open_webhook(url) for url in arguments.webhook]
-
-
-def _news(tables: Tables, verdict: Verdict) -> News | None:
-    from kip848_records.report.news import news
-
-    return news(tables, [*verdict.captured_at])
 
 
 def _send(message: News, webhooks: Sequence[Webhook]) -> None:

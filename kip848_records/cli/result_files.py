@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kip848_records.expectations.results import Verdict
     from kip848_records.queries.tables import Tables
+    from kip848_records.report.changes import Changes
 
 _FORMS: Final = {
     "junit": "JUnit XML",
@@ -60,21 +61,28 @@ def checked_files(arguments: Namespace) -> dict[str, Path]:
     return files
 
 
-def write_files(files: Mapping[str, Path], tables: Tables, verdict: Verdict) -> list[InputError]:
-    """Write the results; return the errors of files that cannot be written: the others and the verdict stand."""
-    errors = (_error(name, path, tables, verdict) for name, path in files.items())
+def write_files(
+    files: Mapping[str, Path], tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]
+) -> list[InputError]:
+    """Write the results; return the errors of files that cannot be written: the others and the verdict stand.
+
+    `changes`: since the run before, by cluster; the metrics have them.
+    """
+    errors = (_error(name, path, tables, verdict, changes) for name, path in files.items())
     return [error for error in errors if error is not None]
 
 
-def _error(name: str, path: Path, tables: Tables, verdict: Verdict) -> InputError | None:
+def _error(
+    name: str, path: Path, tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]
+) -> InputError | None:
     try:
-        _write(name, path, tables, verdict)
+        _write(name, path, tables, verdict, changes)
     except InputError as error:
         return error
     return None
 
 
-def _write(name: str, path: Path, tables: Tables, verdict: Verdict) -> None:
+def _write(name: str, path: Path, tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]) -> None:
     from kip848_records.report.check_json import check_json
     from kip848_records.report.junit import junit
     from kip848_records.report.markdown import markdown
@@ -83,7 +91,7 @@ def _write(name: str, path: Path, tables: Tables, verdict: Verdict) -> None:
     if name == METRICS:
         from kip848_records.report.metrics import write_metrics
 
-        write_metrics(path, tables, verdict)
+        write_metrics(path, tables, verdict, changes)
         return
     form = {"junit": junit, "sarif": sarif, "json": check_json, "markdown": markdown}[name]
     write_file(path, form(verdict))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -67,6 +68,15 @@ class Setting:
     severity: str = ERROR
     limits: Mapping[str, float] = field(default_factory=dict)
     groups: Mapping[str, Setting] = field(default_factory=dict)
+
+    def of_group(self, group_id: str) -> Setting:
+        """Return the setting for a group: that of the first pattern which matches its id, else this one."""
+        return next((each for pattern, each in self.groups.items() if _matches(pattern, group_id)), self)
+
+
+def _matches(pattern: str, group_id: str) -> bool:
+    parts = (".*" if character == "*" else "." if character == "?" else re.escape(character) for character in pattern)
+    return re.fullmatch("".join(parts), group_id, re.DOTALL) is not None
 
 
 def read_expectation(path: Path | Traversable) -> Expectation:

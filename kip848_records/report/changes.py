@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kip848_records.expectations.results import OFF
 from kip848_records.replay.states import ASSIGNING, RECONCILING, UNKNOWN
 from kip848_records.report.sql import query
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from kip848_records.queries.tables import Tables
+    from kip848_records.expectations.files import Setting
+    from kip848_records.queries.tables import Row, Tables
 
 STATES: Final = {"assigning": ASSIGNING, "reconciling": RECONCILING}
 """The parameters of texts that name the states of a stuck group."""
@@ -30,8 +32,8 @@ class Changes:
     """The changes of a cluster's groups between the captures of two runs.
 
     `is_first`: no run came before, so that nothing could change. `newly_stuck`: the group was not stuck then.
-    `unknown`: it is stuck now, but its state at that time is not in the log. `recovered`: it was stuck then, and is not
-    now.
+    `unknown`: it is stuck now, but its state at that time is not in the log. `recovered`: it was stuck then, and has
+    left that state.
     """
 
     is_first: bool
@@ -40,16 +42,65 @@ class Changes:
     recovered: Sequence[Changed]
 
 
-def changes_since_last_run(tables: Tables, cluster: str, run: int, captured_at: datetime) -> Changes:
+def changes_of_clusters(
+    tables: Tables, clusters: Iterable[str], settings: Mapping[str, Setting]
+) -> Mapping[str, Changes]:
+    """Return the changes of each cluster by its name, as `changes_since_last_run` does; none without a capture time."""
+    runs = [run for run in tables.runs() if run.cluster in set(clusters)]
+    return {
+        run.cluster: changes_since_last_run(tables, run.cluster, run.run, run.captured_at, settings)
+        for run in runs
+        if run.captured_at is not None
+    }
+
+
+def changes_since_last_run(
+    tables: Tables, cluster: str, run: int, captured_at: datetime, settings: Mapping[str, Setting] | None = None
+) -> Changes:
     """Return what changed in a cluster between the run before `run` and `run`, which read the log at `captured_at`.
 
-    The groups that have been stuck for longest come first.
+    A group counts as stuck if it violates `group_stable` or `streams_ready` by these settings: it has been in its state
+    for longer than the limit, and the expectation is not off for it. Without settings, every group counts that has not
+    converged. The groups that have been stuck for longest come first.
     """
     rows = tables.rows(query("since_last_run"), cluster, run=run, captured=captured_at, unknown=UNKNOWN, **STATES)
-    captured_ms = round(captured_at.timestamp() * 1000)
+    compared = _Compared(rows[0].earlier_ms, round(captured_at.timestamp() * 1000), settings)
     found: dict[str, list[Changed]] = {"newly_stuck": [], "unknown": [], "recovered": []}
     for row in rows:
-        if row.change is not None:
-            stuck_ms = None if row.since_ms is None else max(0, captured_ms - row.since_ms)
-            found[row.change].append(Changed(row.group_id, None if row.change == "recovered" else stuck_ms))
-    return Changes(is_first=rows[0].earlier_ms is None, **found)
+        if row.group_id is not None and (change := compared.change(row)) is not None:
+            found[change].append(Changed(row.group_id, None if change == "recovered" else compared.stuck_ms(row)))
+    return Changes(is_first=compared.earlier_ms is None, **found)
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """Two captures, in ms since 1970, and the settings that limit how long a group may be in a state."""
+
+    earlier_ms: int | None
+    captured_ms: int
+    settings: Mapping[str, Setting] | None
+
+    def change(self, row: Row) -> str | None:
+        """Return what changed about a group, a row of `since_last_run.sql`: the name of a field of `Changes`."""
+        if not self._is_stuck(row.expectation, row, row.since_ms, self.captured_ms):
+            was_stuck = self._is_stuck(row.expectation_before, row, row.since_before_ms, self.earlier_ms)
+            return "recovered" if was_stuck and row.is_released else None
+        if self.earlier_ms is None or not row.is_known_before:
+            return "unknown"
+        since = [row.since_ms, row.since_before_ms if row.expectation_before and not row.is_released else None]
+        started = min((each for each in since if each is not None), default=None)
+        was_stuck = self._is_stuck(row.expectation, row, started, self.earlier_ms)
+        return None if was_stuck else "newly_stuck"
+
+    def stuck_ms(self, row: Row) -> int | None:
+        return None if row.since_ms is None else max(0, self.captured_ms - row.since_ms)
+
+    def _is_stuck(self, expectation: str | None, row: Row, since_ms: int | None, at_ms: int | None) -> bool:
+        """Return whether a group that is in a state since a time violated the expectation at another time."""
+        if expectation is None or at_ms is None:
+            return False
+        if self.settings is None:
+            return since_ms is None or since_ms <= at_ms
+        setting = self.settings[expectation].of_group(row.group_id)
+        limit_ms = setting.limits["max_seconds"] * 1000
+        return setting.severity != OFF and since_ms is not None and at_ms - since_ms > limit_ms

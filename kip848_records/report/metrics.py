@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, write_to_textfile
 from prometheus_client.core import Metric
 
 from kip848_records.errors import InputError
-from kip848_records.report.changes import STATES, changes_since_last_run
+from kip848_records.report.changes import STATES
 from kip848_records.report.sql import query
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from kip848_records.expectations.results import Verdict
     from kip848_records.queries.tables import Run, Tables
+    from kip848_records.report.changes import Changes
 
 GROUPS_SHOWN: Final = 500
 """How many stuck groups of a cluster have a series: those that have been stuck for longest."""
@@ -51,10 +52,10 @@ METRICS: Final[Mapping[str, MetricSpec]] = {
         f"For how long a group has been stuck at the capture, at least; for the {GROUPS_SHOWN} stuck for longest.",
     ),
     "kip848_newly_stuck_groups": MetricSpec(
-        "gauge", ("cluster",), "Groups that are stuck, and were not at the audit before."
+        "gauge", ("cluster",), "Groups that violate group_stable or streams_ready, and did not at the audit before."
     ),
     "kip848_recovered_groups": MetricSpec(
-        "gauge", ("cluster",), "Groups that were stuck at the audit before, and are not."
+        "gauge", ("cluster",), "Groups that violated one of these at the audit before, and do not any more."
     ),
     "kip848_expectation_results": MetricSpec(
         "gauge",
@@ -77,13 +78,13 @@ METRICS: Final[Mapping[str, MetricSpec]] = {
 """Every metric by its name; that of a counter's samples ends in `_total`."""
 
 
-def write_metrics(path: Path, tables: Tables, verdict: Verdict) -> None:
+def write_metrics(path: Path, tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]) -> None:
     """Write the metrics of a check into a file, which is replaced at once: a scrape never reads half of it.
 
-    Raises InputError if the file cannot be written.
+    `changes`: since the run before, by cluster. Raises InputError if the file cannot be written.
     """
     registry = CollectorRegistry()
-    registry.register(_Collected(list(_metrics(tables, verdict))))
+    registry.register(_Collected(list(_metrics(tables, verdict, changes))))
     try:
         write_to_textfile(str(path), registry)
     except OSError as error:
@@ -98,7 +99,7 @@ class _Collected:
         return self._metrics
 
 
-def _metrics(tables: Tables, verdict: Verdict) -> Iterator[Metric]:
+def _metrics(tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]) -> Iterator[Metric]:
     """Yield the metrics that have samples."""
     metrics = {name: Metric(name, spec.help, spec.type) for name, spec in METRICS.items()}
 
@@ -108,7 +109,7 @@ def _metrics(tables: Tables, verdict: Verdict) -> Iterator[Metric]:
 
     for run in tables.runs():
         if run.cluster in verdict.captured_at:
-            _add_groups(add, tables, run)
+            _add_groups(add, tables, run, changes.get(run.cluster))
             _add_rebalances(add, tables, run.cluster)
     for result in verdict.results:
         for cluster, counts in result.by_cluster.items():
@@ -117,7 +118,7 @@ def _metrics(tables: Tables, verdict: Verdict) -> Iterator[Metric]:
     yield from (metric for metric in metrics.values() if metric.samples)
 
 
-def _add_groups(add: Any, tables: Tables, run: Run) -> None:  # noqa: ANN401 - the function above
+def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> None:  # noqa: ANN401 - the function above
     cluster = run.cluster
     captured = None if run.captured_at is None else run.captured_at.timestamp()
     for row in tables.rows(query("groups_by_state"), cluster):
@@ -130,11 +131,9 @@ def _add_groups(add: Any, tables: Tables, run: Run) -> None:  # noqa: ANN401 - t
     add("kip848_stuck_groups", (cluster,), len(stuck))
     for group, seconds in sorted(stuck.items(), key=lambda item: (-item[1], item[0]))[:GROUPS_SHOWN]:
         add("kip848_stuck_group_seconds", (cluster, group), round(seconds, 3))
-    if captured is None or run.captured_at is None:
-        return
-    add("kip848_audit_captured_timestamp_seconds", (cluster,), captured)
-    changes = changes_since_last_run(tables, cluster, run.run, run.captured_at)
-    if not changes.is_first:
+    if captured is not None:
+        add("kip848_audit_captured_timestamp_seconds", (cluster,), captured)
+    if changes is not None and not changes.is_first:
         add("kip848_newly_stuck_groups", (cluster,), len(changes.newly_stuck))
         add("kip848_recovered_groups", (cluster,), len(changes.recovered))
 

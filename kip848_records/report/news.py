@@ -5,14 +5,13 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kip848_records.report.changes import changes_since_last_run
 from kip848_records.tables.location import place_arguments
 from kip848_records.terminal import count_text, duration_text
 from kip848_records.text import printable
 from kip848_records.times import utc_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kip848_records.queries.tables import Run, Tables
     from kip848_records.report.changes import Changed, Changes
@@ -27,13 +26,12 @@ class News(NamedTuple):
     text: str
 
 
-def news(tables: Tables, clusters: Sequence[str]) -> News | None:
-    """Return the news of the last audit of these clusters; None if nothing changed.
+def news(tables: Tables, changes: Mapping[str, Changes]) -> News | None:
+    """Return the changes of clusters since the run before as a message; None if nothing changed.
 
     At the first audit of a cluster every stuck group is news.
     """
-    runs = [run for run in tables.runs() if run.cluster in clusters and run.captured_at is not None]
-    found = [(run, changes_since_last_run(tables, run.cluster, run.run, run.captured_at)) for run in runs]  # type: ignore[arg-type]
+    found = [(run, changes[run.cluster]) for run in tables.runs() if run.cluster in changes]
     changed = [(run, each) for run, each in found if each.newly_stuck or each.unknown or each.recovered]
     if not changed:
         return None
@@ -46,7 +44,7 @@ def news(tables: Tables, clusters: Sequence[str]) -> News | None:
 
 
 def _lines(location: str, run: Run, changes: Changes) -> Iterator[str]:
-    assert run.captured_at is not None  # noqa: S101 - `news` chose it so
+    assert run.captured_at is not None  # noqa: S101 - else there are no changes
     yield f"Cluster {printable(run.cluster)}, captured at {utc_text(run.captured_at)}"
     unknown = "Stuck at the first audit" if changes.is_first else "Stuck now, state at the audit before not known"
     for what, groups in (("Newly stuck", changes.newly_stuck), (unknown, changes.unknown)):

@@ -72,13 +72,13 @@ def write_tables(folder, *runs):
     """Groups with every id that Kafka allows are stuck; one of them has rows in two partitions."""
     stuck = [state(group, "Reconciling", ago(hours=2)) for group in HOSTILE]
     stuck.append(state(HOSTILE[0], "Reconciling", ago(hours=3), partition=1))
-    others = [state("fine", "Stable", ago(hours=9)), state("new", "Assigning", ago(minutes=2))]
+    others = [state("fine", "Stable", ago(hours=9)), state("new", "Assigning", ago(minutes=12))]
     others.append(state("well", "Stable", ago(minutes=1)))
     timeline = [
         interval(row["group_id"], row["state"], row["since"]) | {"partition": row.get("partition", 0)} for row in stuck
     ]
     timeline += [
-        interval("new", "Stable", ago(hours=9), ago(minutes=2)),
+        interval("new", "Stable", ago(hours=9), ago(minutes=12)),
         interval("well", "Reconciling", ago(hours=9), ago(minutes=1)),
     ]
     tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}

@@ -20,7 +20,7 @@ from tests import made_tables
 CAPTURED = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 SECRET = "s3cret-token"  # noqa: S105 - of no one
 NEWS = News("a title", "a text")
-OTHERS = [each.name for each in EXPECTATIONS if each.name != "group_stable"]
+OTHERS = [each.name for each in EXPECTATIONS if each.name not in {"group_stable", "streams_ready"}]
 
 
 def ago(minutes):
@@ -86,7 +86,7 @@ WELL = (state("well", "Stable", ago(5)), [was("well", "Assigning", ago(90), ago(
 def checked(tmp_path, capsys):
     """Write the tables of two audits, an hour apart, and check them; the exit code, stdout and stderr."""
 
-    def run(*groups, webhooks=(), audits=2, more=(), rebalances=()):
+    def run(*groups, webhooks=(), audits=2, more=(), rebalances=(), config=""):
         tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
         tables["group_state"] = [row for row, _ in groups]
         tables["group_state_timeline"] = [each for _, timeline in groups for each in timeline]
@@ -94,8 +94,8 @@ def checked(tmp_path, capsys):
         runs = [{"run": n, "captured_at": at, "dialect": "kafka"} for n, at in ((1, ago(60)), (2, CAPTURED))]
         if not (tmp_path / "out").exists():
             made_tables.write(tmp_path / "out", "prod", audit_runs=runs[-audits:], **tables)
-            config = "".join(f'[expectations.{each}]\nseverity = "off"\n' for each in OTHERS)
-            (tmp_path / "audit.toml").write_text(config)
+            off = "".join(f'[expectations.{each}]\nseverity = "off"\n' for each in OTHERS)
+            (tmp_path / "audit.toml").write_text(off + config)
         options = [text for url in webhooks for text in ("--webhook", url)]
         options += more
         found = main(["check", str(tmp_path / "out"), "--config", str(tmp_path / "audit.toml"), "--quiet", *options])
@@ -162,6 +162,71 @@ def test_rebalances_that_states_do_not_show(checked, server):
     )
     ((_, _, sent),) = server.got
     assert sent["message"].splitlines()[1:3] == ["Newly stuck: a (≥ 30 min)", "Recovered: c"]
+
+
+def with_states(group, **since):
+    """A group with these states, each since so many minutes before the capture."""
+    names, begins = [*since], [ago(minutes) for minutes in since.values()]
+    spans = zip(names, begins, [*begins[1:], None], range(len(names)), strict=True)
+    timeline = [was(group, name, begin, end) | {"from_offset": offset} for name, begin, end, offset in spans]
+    return state(group, names[-1], begins[-1]), timeline
+
+
+def lines(server):
+    ((_, _, sent),) = server.got
+    return [line for line in sent["message"].splitlines() if not line.startswith(("Cluster", "Next"))]
+
+
+def test_a_group_in_a_healthy_rebalance_is_no_news(checked, server):
+    """Neither as it begins, nor as it ends."""
+    begun, ended = with_states("begun", Stable=600, Reconciling=5), with_states("ended", Assigning=65, Stable=55)
+    assert checked(begun, ended, webhooks=[server.url])[0] == 0
+    assert server.got == []
+
+
+def test_nor_is_it_at_the_first_audit(checked, server):
+    checked(with_states("begun", Reconciling=5), webhooks=[server.url], audits=1)
+    assert server.got == []
+
+
+def test_a_group_is_news_once_it_exceeds_the_limit(checked, server):
+    """Its rebalance was going on at the audit before, within the limit."""
+    checked(with_states("slow", Reconciling=65), webhooks=[server.url])
+    assert lines(server) == ["Newly stuck: slow (≥ 1 h 5 min)"]
+
+
+def test_a_group_that_changes_between_assigning_and_reconciling_stays_stuck(checked, server):
+    now, timeline = with_states("long", Stable=600, Assigning=90, Reconciling=62)
+    assert checked((now | {"since": ago(90)}, timeline), webhooks=[server.url])[0] == 1
+    assert server.got == []
+
+
+def test_a_group_that_recovered_and_is_in_its_next_rebalance_has_recovered(checked, server):
+    checked(with_states("again", Reconciling=90, Stable=30, Assigning=5), webhooks=[server.url])
+    assert lines(server) == ["Recovered: again"]
+
+
+def test_a_group_that_recovered_and_is_stuck_again_is_news_again(checked, server):
+    checked(with_states("again", Reconciling=90, Stable=30, Assigning=15), webhooks=[server.url])
+    assert lines(server) == ["Newly stuck: again (≥ 15 min)"]
+
+
+def test_a_group_has_the_limit_of_its_pattern(checked, server):
+    """The limit of a streams group whose topology is not ready is that of another expectation."""
+    limits = """
+        [expectations.group_stable.groups]
+        "fast-*" = { max_seconds = 60 }
+        "batch-*" = { max_seconds = 86400 }
+        "test-?" = { severity = "off" }
+        [expectations.streams_ready]
+        severity = "warn"
+        max_seconds = 1800
+    """
+    since = {"fast-1": 5, "batch-1": 30, "test-1": 30, "test-12": 30}
+    groups = [with_states(each, Stable=600, Reconciling=minutes) for each, minutes in since.items()]
+    groups += [with_states(each, Empty=600, NotReady=minutes) for each, minutes in (("s1", 20), ("s2", 40))]
+    checked(*groups, webhooks=[server.url], config=limits)
+    assert lines(server) == ["Newly stuck: s2 (≥ 40 min), test-12 (≥ 30 min), fast-1 (≥ 5 min)"]
 
 
 def test_many_groups_are_counted(checked, server):
