@@ -1,4 +1,4 @@
-"""Sums over the audits of copies: of a newer copy, the same one, an older one, and one of a topic made anew."""
+"""Sums over the audits of copies: of a newer copy, an older one, a replica that lags, and a topic made anew."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -33,12 +33,17 @@ class Audits:
     out: object
     rows: tuple = ()
 
-    def ask(self, text, table, **parameters):
+    def ask(self, text, table="log", **parameters):
         return DuckTables(str(self.out / str(len(self.rows)))).newest(text, table, cluster="c", **parameters)
 
     def copy(self, minute, ends, *rebalances):
         """Audit a copy, made at a minute: `ends` has the last offset of each partition. Return the row of the run."""
-        made_tables.write(self.out / str(len(self.rows)), "c", rebalance=rebalances)
+        log = [
+            {"content": "record", "partition": each["partition"], "offset": each["ended_offset"]}
+            | {"timestamp": each["ended_at"]}
+            for each in rebalances
+        ]
+        made_tables.write(self.out / str(len(self.rows)), "c", rebalance=rebalances, log=log)
         whole = {"copy": "copy", "first_offset": 0, "complete_from": 0, "log_start_missing": False, "stale_from": 0}
         copies = [CopyCoverage(partition=n, last_offset=last, is_base=True, **whole) for n, last in ends.items()]
         facts = SimpleNamespace(copies=copies, inputs=SimpleNamespace(captured_at=at(minute).timestamp() * 1000))
@@ -87,9 +92,22 @@ def test_the_same_copy_and_an_older_one_add_nothing_nor_does_the_newer_one_again
 
 def test_a_topic_made_anew_counts_by_time(audits):
     audits.copy(3, {0: 30}, A, B, C)
-    anew = [rebalance(5, 2), rebalance(6, 4)]
-    assert converged(audits.copy(5, {0: 8}, *anew)) == (1, 4)
-    assert converged(audits.copy(6, {0: 12}, *anew, rebalance(9, 6))) == (1, 5)
+    anew = [rebalance(5, 4), rebalance(6, 4)]
+    assert converged(audits.copy(5, {0: 8}, *anew)) == (2, 5)
+    assert converged(audits.copy(6, {0: 12}, *anew, rebalance(9, 6))) == (1, 6)
+
+
+def test_a_topic_made_anew_may_be_longer_than_the_one_before(audits):
+    audits.copy(3, {0: 30}, A, B, C)
+    assert converged(audits.copy(6, {0: 50}, rebalance(5, 4), rebalance(40, 5))) == (2, 5)
+
+
+def test_a_replica_that_lags_in_one_partition_adds_nothing_and_nothing_is_counted_again(audits):
+    """Its copy is later, as another partition shows."""
+    other = rebalance(8, 4, partition=1)
+    audits.copy(3, {0: 30, 1: 5}, A, B, C)
+    assert converged(audits.copy(5, {0: 20, 1: 9}, A, B, other)) == (1, 4)
+    assert converged(audits.copy(6, {0: 40, 1: 9}, A, B, C, rebalance(35, 6), other)) == (1, 5)
 
 
 def test_a_partition_that_no_copy_held_before_counts_by_time(audits):

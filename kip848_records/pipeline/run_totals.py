@@ -2,7 +2,7 @@
 
 The tables cannot give such sums: a copy replaces the log, and retention shortens it. Therefore each run adds its own
 counts to the sums in the row of the run before. A rebalance ends once, at one offset: it is new if no run before read
-that far.
+that far. Offsets begin again in a topic that was made anew: there it is new if it ended after the last capture.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.coverage import OBSERVED
-from kip848_records.times import utc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from kip848_records.log.facts import LogFacts
@@ -38,6 +37,12 @@ SELECT {", ".join(f"count(CASE WHEN outcome = '{outcome}' THEN 1 END) AS {outcom
 FROM rebalance
 WHERE cluster = :cluster AND outcome IN {OUTCOMES} AND ended_offset IS NOT NULL AND ({{is_new}})
 """  # noqa: S608 - constants
+_OLDEST: Final = """
+SELECT log.partition FROM log
+WHERE log.cluster = :cluster AND log.content = 'record' AND ({counted})
+GROUP BY log.partition
+HAVING min(log.timestamp) > CAST(:as_of AS timestamp)
+"""
 
 
 def run_totals(
@@ -53,7 +58,10 @@ def run_totals(
     as_of = max((row["captured_at"] for row in before if row["captured_at"] is not None), default=None)
     until = _ends(facts)
     counted_until = dict(counted.get("counted_until") or {})
-    continued = _continued(knowledge, until, counted_until, counted.get("run"))
+    if knowledge.is_copy:
+        continued = sorted(counted_until.keys() - _made_anew(log, counted_until, as_of))
+    else:
+        continued = _continued(knowledge, counted_until, counted.get("run"))
     is_new = "true"
     if counted:
         is_new = _condition(
@@ -69,13 +77,21 @@ def run_totals(
         "new_durations": found,
         "total_rebalances": [(outcome, total.get(outcome, 0) + new[outcome]) for outcome in OUTCOMES],
         "total_durations": {name: total_durations.get(name, 0) + found[name] for name in ("count", "sum_ms")},
-        "counted_until": sorted(_counted_until(facts, counted_until, until, as_of).items()),
+        "counted_until": sorted(_counted_until(counted_until, until, continued).items()),
     }
 
 
 def counts_text(is_new: str) -> str:
     """Return SQL over `rebalance` for the counts and durations of what ended, if a condition in SQL holds for it."""
     return _COUNTS.format(is_new=is_new)
+
+
+def made_anew_text(counted_until: Mapping[int, int]) -> str:
+    """Return SQL over `log` for the partitions whose records below these offsets are all later than ``:as_of``."""
+    counted = (
+        f"(log.partition = {partition} AND log.offset < {offset})" for partition, offset in counted_until.items()
+    )
+    return _OLDEST.format(counted=" OR ".join(counted))
 
 
 def _ends(facts: LogFacts) -> dict[int, int]:
@@ -86,19 +102,23 @@ def _ends(facts: LogFacts) -> dict[int, int]:
     return ends
 
 
-def _continued(
-    knowledge: Knowledge, until: Mapping[int, int], counted_until: Mapping[int, int], run: int | None
-) -> list[int]:
-    """Return the partitions whose offsets go on where the run before ended.
+def _made_anew(log: LogTable, counted_until: Mapping[int, int], as_of: datetime | None) -> set[int]:
+    """Return the partitions of a copy whose topic was made anew since the last capture.
 
-    Offsets begin again in a topic that was made anew. The runs over a live topic archive such a partition, with its
-    reads; a copy of it ends before the copy of the run before.
+    Their records below the offset that the runs before reached are all later than that capture. A copy of a replica
+    that lags, or an older copy, ends earlier too, but holds records from before the capture.
     """
-    if run is None:
-        return []
-    if knowledge.is_copy:
-        return [partition for partition in counted_until if until.get(partition, 0) >= counted_until[partition]]
-    read_before = {read.partition for read in knowledge.reads if read.run <= run}
+    if as_of is None or not counted_until:
+        return set()
+    return {row.partition for row in log.ask(made_anew_text(counted_until), as_of=as_of)}
+
+
+def _continued(knowledge: Knowledge, counted_until: Mapping[int, int], run: int | None) -> list[int]:
+    """Return the partitions of a live topic whose offsets go on where the run before ended.
+
+    If a topic was made anew, the run archives its partitions, with their reads.
+    """
+    read_before = set() if run is None else {read.partition for read in knowledge.reads if read.run <= run}
     return sorted(read_before & counted_until.keys())
 
 
@@ -112,10 +132,11 @@ def _condition(continued: Mapping[int, int], *, is_timed: bool) -> str:
 
 
 def _counted_until(
-    facts: LogFacts, counted_until: Mapping[int, int], until: Mapping[int, int], as_of: datetime | None
+    counted_until: Mapping[int, int], until: Mapping[int, int], continued: Collection[int]
 ) -> dict[int, int]:
-    """Return the offsets from which the next run counts; an older copy of the log than the last one changes none."""
-    captured = None if facts.inputs.captured_at is None else utc(facts.inputs.captured_at)
-    if as_of is not None and (captured is None or captured <= as_of):
-        until = {partition: max(end, counted_until.get(partition, 0)) for partition, end in until.items()}
-    return {**counted_until, **until}
+    """Return the offsets from which the next run counts; a copy that ends earlier than the last one changes none."""
+    ends = {
+        partition: max(end, counted_until[partition]) if partition in continued else end
+        for partition, end in until.items()
+    }
+    return {**counted_until, **ends}

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from kip848_records.pipeline.run_totals import counts_text
+from kip848_records.pipeline.run_totals import counts_text, made_anew_text
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.spark import SparkTables
 from kip848_records.report.page.contents import contents
@@ -95,3 +95,11 @@ def test_both_engines_count_the_same_rebalances(classic, audits):
     assert [tuple(row) for row in answers[0]] == [tuple(row) for row in answers[1]]
     assert answers[0][0].converged > 0
     assert answers[0][0].p95_ms > 0
+
+
+def test_both_engines_find_the_same_partitions_made_anew(classic, audits):
+    text = made_anew_text({0: 100, 1: 0, 2: 100})
+    as_of = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    for tables in (DuckTables(str(audits.out)), SparkTables(classic, str(audits.out))):
+        found = tables.newest(text, "log", cluster=CLUSTERS["kafka-4.3.1"], as_of=as_of)
+        assert {row.partition for row in found} == {0, 2}
