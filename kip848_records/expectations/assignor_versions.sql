@@ -2,7 +2,7 @@
 -- sentence = "An assignor has a name, and versions such that minimum >= -1, maximum >= 0 and minimum <= version <= maximum"
 -- severity = "error"
 
--- Only in the dialects before Kafka 3.8 do members have their own assignors.
+-- Members have assignors of their own in the dialects before Kafka 3.8, and in no later one.
 SELECT verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message
 FROM invariants
 WHERE rule = 'assignor_versions' AND :dialect <> 'kafka'

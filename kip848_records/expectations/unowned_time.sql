@@ -6,9 +6,9 @@
 -- unit = "seconds"
 -- reason = "Seconds in which no member consumed a partition. A dead member is replaced after its session of 45 s and a rebalance."
 
--- Only the time in which the partition was in some member's target counts: a group that is stopped at night misses
--- nothing. The time is a lower bound, because the log does not show how long a member was dead before its session
--- expired. It ends with the new owner, when the partition is in no target any more, or at the end of the log.
+-- The time counts while the partition is in some member's target: a group that is stopped at night misses nothing. It is
+-- a lower bound, because the log does not show how long a member was dead before its session expired. It ends with the
+-- new owner, when the partition is in no target any more, or at the end of the log.
 SELECT
     verdict(
         wanted_ms > max_seconds * 1000,

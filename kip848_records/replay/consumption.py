@@ -1,8 +1,8 @@
 """For how long a rebalance stopped the consumption of a partition, by the progress of its offset commits: an estimate.
 
-Only a commit of a higher offset than all before proves that the partition was consumed: clients also commit the
-position that they were given. So the stop lasted at most from the first commit of the highest offset before the
-rebalance to the first commit of a higher one behind it.
+A commit of a higher offset than all before proves that the partition was consumed. Other commits do not: clients also
+commit the position that they were given. So the stop lasted at most from the first commit of the highest offset before
+the rebalance to the first commit of a higher one behind it.
 
 There can be a thousand times as many commits as rebalances, hundreds of gigabytes. So they are neither replayed nor
 turned into Python objects: Spark decodes them in columns, keeps those of partitions that some rebalance stopped, and
@@ -12,8 +12,6 @@ Its memory is the state of one partition: the highest offset, and how often each
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -22,6 +20,7 @@ import pyarrow as pa
 
 from kip848_records.replay.arrow_rows import to_batch
 from kip848_records.replay.coverage import CENSORED, LEFT_CENSORED, OBSERVED, RIGHT_CENSORED
+from kip848_records.replay.partition_progress import Partition, Progress, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -41,8 +40,6 @@ STOP: Final = 4
 whose steps are the usual ones; and the round that stopped the partition. Rows of one offset are in this order: a
 generation may begin with the record that ends the one before."""
 
-FEWEST_STEPS: Final = 3
-"""Fewer steps between commits show no usual one."""
 BATCH_SIZE: Final = 10_000
 KEY: Final = ("offsets_partition", "group_id", "topic", "partition")
 """The columns of a partition of a group."""
@@ -73,40 +70,6 @@ class ConsumptionStop(NamedTuple):
     history: str
 
 
-class _Progress(NamedTuple):
-    """The first commit of the highest offset: the offset, and the place of its record. `step_ms`: see `_Partition`."""
-
-    committed: int
-    at: int
-    offset: int
-    step_ms: int | None = None
-
-
-@dataclass
-class _Stop:
-    mark: Mapping[str, Any]
-    last: _Progress
-    idle_before_ms: int
-    usual_ms: int | None
-
-
-@dataclass
-class _Partition:
-    """The commits of one partition in one group up to now.
-
-    `steps`: how often each time between two commits that moved on occurred in the generation before the rebalance;
-    None outside of it. `usual`: the same after its end. `_Progress.step_ms` is the step that ended with it there.
-    """
-
-    key: tuple[Any, ...]
-    highest: _Progress | None = None
-    last_at: int = 0
-    steps: Counter[int] | None = None
-    usual: Counter[int] = field(default_factory=Counter)
-    is_first_step: bool = True
-    pending: list[_Stop] = field(default_factory=list)
-
-
 def consumption_stops(
     coverage: Mapping[int, PartitionCoverage], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
@@ -126,7 +89,7 @@ class _Stops:
 
     def __init__(self, coverage: Mapping[int, PartitionCoverage]) -> None:
         self._ranges = {number: each.complete_ranges for number, each in coverage.items()}
-        self._partition: _Partition | None = None
+        self._partition: Partition | None = None
         self._rows: list[tuple[Any, ...]] = []
 
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -156,20 +119,19 @@ class _Stops:
         if self._rows:
             yield self._batch()
 
-    def _begin(self, key: tuple[Any, ...]) -> _Partition:
+    def _begin(self, key: tuple[Any, ...]) -> Partition:
         partition = self._partition
         if partition is None or partition.key != key:  # a batch may begin within a partition
             self._end()
-            partition = self._partition = _Partition(key)
+            partition = self._partition = Partition(key)
         return partition
 
     def _end(self) -> None:
         if self._partition is not None:
-            for stop in self._partition.pending:
-                self._emit(stop, None)
+            self._emit_pending(self._partition, None)
         self._partition = None
 
-    def _commit(self, partition: _Partition, offsets: Ints, committed: Ints, times: Ints) -> None:
+    def _commit(self, partition: Partition, offsets: Ints, committed: Ints, times: Ints) -> None:
         """Add consecutive commits."""
         before = partition.highest
         highest = np.maximum.accumulate(committed)
@@ -180,47 +142,30 @@ class _Stops:
             return
         if before is not None and partition.pending:
             place = int(places[0])
-            first = _Progress(int(committed[place]), int(times[place]), int(offsets[place]))
-            for stop in partition.pending:
-                self._emit(stop, first)
-            partition.pending.clear()
-        step_ms = self._count(partition, times[places])
+            first = Progress(int(committed[place]), int(times[place]), int(offsets[place]))
+            self._emit_pending(partition, first)
+        step_ms = partition.count_steps(times[places])
         last = int(places[-1])
-        partition.highest = _Progress(int(committed[last]), int(times[last]), int(offsets[last]), step_ms)
+        partition.highest = Progress(int(committed[last]), int(times[last]), int(offsets[last]), step_ms)
 
-    @staticmethod
-    def _count(partition: _Partition, times: Ints) -> int | None:
-        """Count the steps between commits that moved on, if they are usual ones; return the last of them."""
-        if partition.steps is None:
-            return None
-        if partition.highest is not None and not partition.is_first_step:
-            times = np.concatenate([[partition.highest.at], times])
-        partition.is_first_step = False
-        steps = np.diff(times)
-        steps = steps[steps >= 0]  # another coordinator's clock may be slower
-        for step, count in zip(*(each.tolist() for each in np.unique(steps, return_counts=True)), strict=True):
-            partition.steps[step] += count
-        return int(steps[-1]) if len(steps) else None
-
-    def _mark(self, partition: _Partition, what: int, batch: pa.RecordBatch, row: int) -> None:
+    def _mark(self, partition: Partition, what: int, batch: pa.RecordBatch, row: int) -> None:
         if what == TOMBSTONE:
-            for stop in partition.pending:
-                self._emit(stop, None)
-            partition.pending.clear()
+            self._emit_pending(partition, None)
             partition.highest = None
         elif what == USUAL_FROM:
-            partition.steps, partition.is_first_step = Counter(), True
+            partition.begin_generation()
         elif what == USUAL_UNTIL:
-            # Without steps, the same generation ended before another stop of the partition.
-            partition.usual = partition.usual if partition.steps is None else partition.steps
-            partition.steps = None
+            partition.end_generation()
         elif partition.highest is not None:
-            mark = {name: batch[name][row].as_py() for name in batch.schema.names}
-            idle_ms = max(0, partition.last_at - partition.highest.at)
-            usual_ms = None if mark["round_before"] < 0 else _usual(partition)
-            partition.pending.append(_Stop(mark, partition.highest, idle_ms, usual_ms))
+            partition.pending.append(_stop(partition, partition.highest, batch, row))
 
-    def _emit(self, stop: _Stop, first: _Progress | None) -> None:
+    def _emit_pending(self, partition: Partition, first: Progress | None) -> None:
+        """End the stops of a partition with the first progress behind them; None if there is none."""
+        for stop in partition.pending:
+            self._emit(stop, first)
+        partition.pending.clear()
+
+    def _emit(self, stop: Stop, first: Progress | None) -> None:
         mark, last, usual_ms = stop.mark, stop.last, stop.usual_ms
         stop_max_ms = stop_min_ms = None
         if first is not None:
@@ -238,7 +183,7 @@ class _Stops:
             )
         )
 
-    def _history(self, mark: Mapping[str, Any], last: _Progress, first: _Progress | None) -> str:
+    def _history(self, mark: Mapping[str, Any], last: Progress, first: Progress | None) -> str:
         """Return the history: both commits, and all between them, must lie where no commit was removed unseen."""
         end = mark["at_offset"] if first is None else first.offset
         is_seen = mark["history"] == OBSERVED and any(
@@ -253,19 +198,11 @@ class _Stops:
         return to_batch(ConsumptionStop, rows)
 
 
-def _usual(partition: _Partition) -> int | None:
-    """Return the median step in the generation before, without the step that ended with the last progress."""
-    steps = Counter(partition.usual)
-    last_ms = None if partition.highest is None else partition.highest.step_ms
-    if last_ms is not None:
-        steps[last_ms] -= 1
-    count = sum(steps.values())
-    if count < FEWEST_STEPS:
-        return None
-    distinct = sorted(steps)
-    ends = np.cumsum([steps[ms] for ms in distinct])
-    middle = (distinct[int(np.searchsorted(ends, place, side="right"))] for place in ((count - 1) // 2, count // 2))
-    return sum(middle) // 2
+def _stop(partition: Partition, last: Progress, batch: pa.RecordBatch, row: int) -> Stop:
+    """Return the stop of a rebalance after the last progress; the row has the columns of `rows.StoppedPartition`."""
+    mark = {name: batch[name][row].as_py() for name in batch.schema.names}
+    usual_ms = None if mark["round_before"] < 0 else partition.usual_ms()
+    return Stop(mark, last, max(0, partition.last_at - last.at), usual_ms)
 
 
 def _columns(batch: pa.RecordBatch) -> tuple[Ints, Ints, Ints, Ints]:

@@ -87,7 +87,7 @@ class Member:
     current_at: int | None = None
     """Offset and time of its last type 8, tombstones included."""
     process_id: str | None = None
-    """Only members of streams groups have it."""
+    """The process of a streams member; other members have none."""
     has_target: bool = False
     target: frozenset[int] = NOTHING
     highest_epoch: int = NO_EPOCH

@@ -32,7 +32,7 @@ def _with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
 OWNERSHIP: Final = TableSpec(
     "ownership",
     "Every interval in which a member of a share group had a partition, or one of a streams group a task in a role. "
-    "Only active tasks have one owner at a time",
+    "An active task has one owner at a time; partitions of share groups and other tasks may have several",
     (
         *("cluster", "group_id", "incarnation", "group_type", "member_id"),
         *("topic_id", "subtopology_id", "partition", "role", "from_offset"),

@@ -22,8 +22,8 @@ from kip848_records.tables.columns import (
 
 SHARE_PARTITION_STATE: Final = TableSpec(
     "share_partition_state",
-    "Every interval in which the same partitions of a topic were in one state for a share group. Only initialized "
-    "partitions are assigned. A topic may be in two states at once",
+    "Every interval in which the same partitions of a topic were in one state for a share group. The "
+    "group assigns initialized partitions, and no others. A topic may be in two states at once",
     ("cluster", "group_id", "incarnation", "topic_id", "state", "from_offset"),
     (
         *GROUP,
