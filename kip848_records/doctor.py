@@ -22,7 +22,7 @@ from kip848_records.spark_conf import SUBMIT_ARGS, default_settings, submitted_s
 from kip848_records.spark_jars import delta_jar, missing_jars
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
 
 OK: Final = "ok"
 NOTE: Final = "note"
@@ -48,8 +48,7 @@ def examine(out: str | None = None) -> Iterator[Found]:
     """Yield what there is for an audit that writes to the folder `out`."""
     yield Found(OK, "kip848-records", f"{__version__}, Python {sys.version.split()[0]}")
     yield _readers()
-    defaults = yield from _settings(default_settings)
-    settings = defaults | (yield from _settings(submitted_settings))
+    defaults, settings = yield from _settings()
     yield _spark(defaults)
     yield _java()
     yield _jars(settings)
@@ -76,13 +75,14 @@ def _readers() -> Found:
     return Found(OK, "readers", ", ".join(f"{name} {installed}" for name, installed in found.items()))
 
 
-def _settings(read: Callable[[], dict[str, str]]) -> Generator[Found, None, dict[str, str]]:
-    """Return the settings that a function reads; yield a finding if it cannot."""
+def _settings() -> Generator[Found, None, tuple[dict[str, str], dict[str, str]]]:
+    """Return Spark's settings without the command line's, and with them; yield a finding if they cannot be read."""
     try:
-        return read()
+        defaults = default_settings()
+        return defaults, defaults | submitted_settings()
     except SetupError as error:
         yield Found(LACKING, "settings", error.message, error.hint)
-        return {}
+        return {}, {}
 
 
 def _spark(defaults: Mapping[str, str]) -> Found:

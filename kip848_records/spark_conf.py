@@ -12,11 +12,13 @@ from kip848_records.properties import parse_properties
 from kip848_records.setup_errors import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 SUBMIT_ARGS: Final = "PYSPARK_SUBMIT_ARGS"
 _DEFAULTS: Final = "spark-defaults.conf"
 _CONF: Final = ("--conf", "-c")
+_PROPERTIES_FILE: Final = "--properties-file"
+_LOAD_DEFAULTS: Final = "--load-spark-defaults"
 _OPTIONS: Final = {
     "--driver-memory": "spark.driver.memory",
     "--jars": "spark.jars",
@@ -38,11 +40,20 @@ def spark_conf_dir() -> Path:
 def default_settings() -> dict[str, str]:
     """Return the settings of `spark-defaults.conf` in `spark_conf_dir`, which Spark reads as Java's properties.
 
-    Raises SetupError if the file cannot be read.
+    If PYSPARK_SUBMIT_ARGS has `--properties-file`, that file takes its place; with `--load-spark-defaults` the settings
+    of both count, and that file takes precedence. Raises SetupError if a file cannot be read.
     """
-    file = spark_conf_dir() / _DEFAULTS
+    arguments = _submit_arguments()
+    defaults = spark_conf_dir() / _DEFAULTS
+    named = dict(_option_values(arguments, (_PROPERTIES_FILE,))).get(_PROPERTIES_FILE)
+    if named is not None:
+        return (_read(defaults) if _LOAD_DEFAULTS in arguments else {}) | _read(Path(named), is_needed=True)
+    return _read(defaults)
+
+
+def _read(file: Path, *, is_needed: bool = False) -> dict[str, str]:
     try:
-        found = parse_properties(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        found = parse_properties(file.read_text(encoding="utf-8")) if is_needed or file.is_file() else {}
     except OSError as error:
         raise SetupError.settings_unreadable(str(file), error.strerror) from None
     except ValueError as error:  # it is not UTF-8, or has an escape that is none
@@ -55,12 +66,8 @@ def submitted_settings() -> dict[str, str]:
 
     Raises SetupError if a quote in it is not closed.
     """
-    try:
-        arguments = shlex.split(os.environ.get(SUBMIT_ARGS, ""))
-    except ValueError as error:
-        raise SetupError.settings_unreadable(SUBMIT_ARGS, str(error)) from None
     found = {}
-    for option, value in _option_values(arguments):
+    for option, value in _option_values(_submit_arguments(), (*_OPTIONS, *_CONF)):
         name, is_pair, setting = value.partition("=")
         if option in _OPTIONS:
             found[_OPTIONS[option]] = value.strip()
@@ -69,10 +76,17 @@ def submitted_settings() -> dict[str, str]:
     return found
 
 
-def _option_values(arguments: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield options of `_OPTIONS` and `_CONF` with their values, given as `--name value` or `--name=value`."""
+def _submit_arguments() -> list[str]:
+    try:
+        return shlex.split(os.environ.get(SUBMIT_ARGS, ""))
+    except ValueError as error:
+        raise SetupError.settings_unreadable(SUBMIT_ARGS, str(error)) from None
+
+
+def _option_values(arguments: list[str], options: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the values of some options, given as `--name value` or `--name=value`."""
     rest = iter(arguments)
     for argument in rest:
         option, is_whole, value = argument.partition("=")
-        if option in _OPTIONS or option in _CONF:
+        if option in options:
             yield option, value if is_whole else next(rest, "")

@@ -117,6 +117,28 @@ def test_settings_that_cannot_be_read(said, monkeypatch, tmp_path, content, reas
     assert reason in text
 
 
+@pytest.mark.parametrize(
+    ("options", "memory"),
+    [("", "100 GiB"), ("--load-spark-defaults ", "100 GiB"), ("--driver-memory 9g ", "9 GiB")],
+)
+def test_a_file_of_settings_that_spark_submit_would_read(said, monkeypatch, tmp_path, options, memory):
+    """It takes the place of `spark-defaults.conf`, unless both are to be read."""
+    (tmp_path / "spark-defaults.conf").write_text("spark.driver.memory 300g\nspark.jars /a.jar\n")
+    (tmp_path / "own.conf").write_text("spark.driver.memory=100g\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{options}--properties-file {tmp_path / 'own.conf'} pyspark-shell")
+    _, found = said()
+    assert found["memory"][1].endswith(f"spark.driver.memory is {memory}")
+    assert ("spark.jars" in found["jars"][1]) == ("--load" in options)
+
+
+def test_a_file_of_settings_that_is_not_there(said, monkeypatch, tmp_path):
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--properties-file={tmp_path / 'own.conf'} pyspark-shell")
+    code, found = said()
+    text = f"Spark's settings in {tmp_path / 'own.conf'} cannot be read: No such file or directory"
+    assert (code, found["settings"][:2]) == (1, ("lacking", text))
+
+
 def test_a_quote_that_is_not_closed(said, monkeypatch):
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf 'spark.a=b pyspark-shell")
     code, found = said()
