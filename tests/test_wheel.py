@@ -130,22 +130,23 @@ def test_records_are_decoded_without_spark(without_spark, captures, tmp_path):
     assert done.stderr.splitlines()[1] == "hint: audit with --offset-commits --record-tables, which writes the table"
 
 
-def test_segment_files_are_inspected_without_spark(without_spark, captures):
-    source = captures / "kafka-4.3.1" / "segments"
-    for place in (source, source / "__consumer_offsets-2"):
-        done = run(without_spark / "kip848", "inspect", place, "--group", "steady", "--dialect", "auto", "--json")
+def test_files_are_inspected_without_spark(without_spark, captures):
+    segments = captures / "kafka-4.3.1" / "segments" / "__consumer_offsets-2"
+    dump = captures / "kafka-4.3.1-all-types" / "kafka-source.parquet"
+    for place, group in ((segments, "steady"), (dump, "g-steady")):
+        done = run(without_spark / "kip848", "inspect", place, "--group", group, "--dialect", "auto", "--json")
         assert (done.returncode, done.stderr.partition(":")[0]) == (0, "dialect kafka")
         assert '"record": "ConsumerGroupMetadata"' in done.stdout
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["inspect", "dump.parquet"], ["query", "KINDS", "SELECT 1", "--engine", "spark"], ["check", "dump.parquet"]],
+    [["inspect", "dump.json"], ["query", "KINDS", "SELECT 1", "--engine", "spark"], ["check", "dump.json"]],
     ids=" ".join,
 )
 def test_what_needs_spark_says_how_to_get_it(without_spark, kinds, tmp_path, arguments):
-    (tmp_path / "dump.parquet").touch()
-    named = {"dump.parquet": tmp_path / "dump.parquet", "KINDS": kinds}
+    (tmp_path / "dump.json").touch()
+    named = {"dump.json": tmp_path / "dump.json", "KINDS": kinds}
     done = run(without_spark / "kip848", *(named.get(each, each) for each in arguments))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 2), done.stderr
     assert "pip install 'kip848-records[spark]'" in done.stderr

@@ -109,11 +109,15 @@ def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
 
 def _plain_records(arguments: Namespace) -> pa.Table | None:
     """Return the records of a source that needs no Spark; None if it needs Spark."""
-    from kip848_records.sources.formats import SEGMENTS
     from kip848_records.sources.plain import read_plain
+    from kip848_records.sources.plain_parquet import read_plain_parquet
 
-    is_alone = len(arguments.sources) == 1 and arguments.format in {None, SEGMENTS}
-    return read_plain(arguments.sources[0]) if is_alone else None
+    readers = {"segments": read_plain, "parquet": read_plain_parquet}
+    chosen = [reader for name, reader in readers.items() if arguments.format in {None, name}]
+    if len(arguments.sources) > 1:
+        return None
+    found = (reader(arguments.sources[0]) for reader in chosen)
+    return next((records for records in found if records is not None), None)
 
 
 def _plain_dialect(name: str, records: pa.Table) -> str:

@@ -43,12 +43,23 @@ def read_plain(path: str) -> pa.Table | None:
             return None
     log = pa.concat_tables(tables)
     records = log.filter(pc.and_(pc.is_null(log["control"]), pc.is_null(log["files"])))
-    return records.filter(pc.not_equal(records["transaction"], "aborted")) if _is_in_order(records) else None
+    return records.filter(pc.not_equal(records["transaction"], "aborted")) if is_in_order(records) else None
+
+
+def may_be_elsewhere(path: str) -> bool:
+    """Return whether Spark may look for a path on another file system than that of this machine."""
+    return URI.match(path) is not None or not os.environ.keys().isdisjoint(_NAME_FILE_SYSTEMS)
+
+
+def is_in_order(records: pa.Table) -> bool:
+    """Return whether records are in the order of partition and offset, and no offset occurs twice."""
+    partitions, offsets = (records[name].to_numpy() for name in ("partition", "offset"))
+    return bool(np.all((np.diff(partitions) > 0) | (np.diff(offsets) > 0)))
 
 
 def _files(path: str) -> Mapping[str, SegmentFile]:
     """Return each segment file in a broker's data folder or in that of a partition, or the one that the path names."""
-    if URI.match(path) or not os.environ.keys().isdisjoint(_NAME_FILE_SYSTEMS):
+    if may_be_elsewhere(path):
         return {}
     place = Path(os.path.abspath(path))  # noqa: PTH100 - as Spark does, which leaves links
     below = "" if place.name.startswith(f"{TOPIC}-") else f"{TOPIC}-*/"
@@ -61,8 +72,3 @@ def _files(path: str) -> Mapping[str, SegmentFile]:
 
 def _is_resolved(rows: pa.Table) -> bool:
     return not pc.any(pc.equal(rows["transaction"], "pending")).as_py()
-
-
-def _is_in_order(records: pa.Table) -> bool:
-    partitions, offsets = (records[name].to_numpy() for name in ("partition", "offset"))
-    return bool(np.all((np.diff(partitions) > 0) | (np.diff(offsets) > 0)))
