@@ -48,9 +48,11 @@ _SMALL_BYTES = 16 << 20
 def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSession:
     """Return the active session, or the one that spark-submit or Spark Connect offers, or a new local one with Delta.
 
-    `app_name` is the name of a new session. `reads`: the paths that it will read; for a few MB it gets settings that
-    answer sooner. A new session writes its log to a file, not to the terminal. The time zone of the session becomes
-    UTC, because the tables' times are read as UTC.
+    `app_name`: the name of a new session. `reads`: the paths that a new session will read; for a few MB it gets
+    settings that answer sooner.
+
+    A new session writes its log to a file, not to the terminal. The time zone of the session becomes UTC, because the
+    tables' times are read as UTC.
 
     Raises SetupError if Java, the installed versions, the jars or the session's settings do not allow Delta tables to
     be written.

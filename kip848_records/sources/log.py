@@ -63,6 +63,8 @@ LOG_SCHEMA = from_arrow_schema(LOG_COLUMNS)
 - the coverage of a file: `file` is not null, `partition` and `copies` name the partition and the copy, `offset` is
   `file.last_offset` (`file.base_offset` if that is null), and all other columns are null.
 
+The columns that need an explanation:
+
 `timestamp_type`: 0 if `timestamp` is the creation time of the record, 1 if it is the append time; null if unknown.
 `key_type`: the first two bytes of the key, signed; null without a key, or with a shorter one.
 `group_id`: only for key types that this version knows; null if the key does not hold a complete one in UTF-8.

@@ -80,10 +80,11 @@ def merged_rows(
 def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str | None = None) -> DataFrame:
     """Return the log rows (`sources.log.LOG_SCHEMA`) of the dumps and segment files at one path or several.
 
-    `source_format` is `segments`, `parquet`, `delta` or `json`; by default the file names decide. A path
-    may also be a folder of several brokers' data folders. Each path or broker's folder is a copy of the log: a record
-    in several copies becomes several rows. Offset commits and records of aborted transactions are included; the
-    coverage of dumps is not.
+    `paths`: files or folders of one format, a broker's data folder, or a folder of several brokers' data folders.
+    `source_format`: `segments`, `parquet`, `delta` or `json`; by default the file names decide.
+
+    Each path or broker's folder is a copy of the log: a record in several copies becomes several rows. Offset commits
+    and records of aborted transactions are included; the coverage of dumps is not.
 
     Raises InputError if nothing at a path could be a copy of `__consumer_offsets`.
     """
