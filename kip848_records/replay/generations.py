@@ -70,7 +70,7 @@ class Generations:
             before = None
         now = Generation(value, offset, at, leader_epoch)
         now.cause = cause_of(now, before, is_downgrade=is_downgrade)
-        self._emit(at, EMPTIED if now.cause.name == EMPTIED else NEXT_GENERATION)
+        self._emit(at, EMPTIED if now.cause.name == EMPTIED else NEXT_GENERATION, offset)
         moves: list[Move] | None = []
         if is_downgrade and now.members:
             self.owners.take_over(now, owners)
@@ -80,7 +80,8 @@ class Generations:
 
     def end(self, ended_by: str) -> None:
         """End the open generation with the operation: the group was deleted, or another type took its place."""
-        self._emit(self._context.operation.at, ended_by)
+        operation = self._context.operation
+        self._emit(operation.at, ended_by, operation.last)
         self._rebalances.end(ended_by)
         self._tasks.end()
         self.owners.forget()
@@ -166,7 +167,7 @@ class Generations:
         head = (kind, context.incarnation, offset, context.operation.at, member_id, generation, expected, seen)
         context.emit("Anomaly", offset, head)
 
-    def _emit(self, ended_at: int | None, ended_by: str | None) -> None:
+    def _emit(self, ended_at: int | None, ended_by: str | None, ended_offset: int | None = None) -> None:
         now, each, context = self._open, self._round, self._context
         if now is None or each is None:
             return
@@ -177,7 +178,7 @@ class Generations:
             *(tuple(now.replaced), units, moved, now.unassigned, ended_at, ended_by),
         )
         skew = (context.operation.is_skewed(each.begin, each.sync_ms),)
-        extra = (now.has_static_members, each.compared_from)
+        extra = (now.has_static_members, each.compared_from, now.last_offset, ended_offset)
         context.emit("ClassicGeneration", each.begin, row, end=now.last_offset, tail=skew, extra=extra)
 
     def _emit_moves(self, each: Round) -> None:

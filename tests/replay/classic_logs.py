@@ -7,7 +7,7 @@ cooperative and static groups, and a migration up and down; `connect`: two Conne
 
 import gzip
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,14 @@ def batch_of(name: str) -> pa.RecordBatch:
     return batch
 
 
-def tables_of(batch: pa.RecordBatch, complete_from: int = 0, captured_at: int = CAPTURED_AT) -> Tables:
-    """The rows of a log by table, in the order of the replay; times in ms."""
-    coverage = PartitionCoverage(((complete_from, END),), last_offset=END - 1)
+def tables_of(
+    batch: pa.RecordBatch,
+    complete_from: int = 0,
+    captured_at: int = CAPTURED_AT,
+    ranges: Sequence[tuple[int, int]] | None = None,
+) -> Tables:
+    """The rows of a log by table, in the order of the replay; times in ms. `ranges`: the complete ones, if several."""
+    coverage = PartitionCoverage(tuple(ranges or [(complete_from, END)]), last_offset=END - 1)
     inputs = ReplayInputs("kafka", captured_at, dict.fromkeys(range(50), coverage))
     names = {row_class: name for name, row_class in ROW_CLASSES.items()}
     found: Tables = {name: [] for name in ROW_CLASSES}

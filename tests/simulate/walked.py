@@ -34,9 +34,9 @@ def written(walk, steps):
     return rows, captured_at, walk.take()
 
 
-def replayed(rows, captured_at, complete_from=0):
+def replayed(rows, captured_at, ranges=None):
     """The tables of a log of one group."""
-    return tables_of(log_batch(rows, pa.schema(LOG_SCHEMA)), complete_from, captured_at)
+    return tables_of(log_batch(rows, pa.schema(LOG_SCHEMA)), captured_at=captured_at, ranges=ranges)
 
 
 def assert_same(found, true, columns, at_least=10):
