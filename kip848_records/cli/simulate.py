@@ -36,7 +36,9 @@ def add(commands: Commands) -> None:
         command.add_argument(
             f"--{kind}-groups", type=int, default=0, metavar="N", help=f"how many {groups} (%(default)s)"
         )
-    command.add_argument("--members", type=int, default=5, metavar="M", help="mean members per group (%(default)s)")
+    command.add_argument(
+        "--members", type=int, default=5, metavar="M", help="mean members per consumer group (%(default)s)"
+    )
     command.add_argument("--hours", type=float, default=1.0, metavar="H", help="simulated time in hours (%(default)s)")
     command.add_argument("--seed", type=int, default=0, metavar="S", help="one seed, one log (%(default)s)")
     command.add_argument("--release", choices=RELEASES, default="4.3", help="Kafka release to simulate (%(default)s)")

@@ -52,8 +52,8 @@ class Simulation:
     size, and is never at rest. `compacted`: run Kafka's cleaner over all but the newest part of each partition;
     `delete_retention_ms`: how long it keeps tombstones. `recreations_per_hour`: how often, on average, each topic is
     deleted, and created again with another id. `classic_groups`, `connect_groups`, `share_groups`, `streams_groups`:
-    how many groups of other kinds there are; `members` and later fields down to `recreations_per_hour` do not apply to
-    them, except `release`, `partitions`, `happening_s` and `compacted`.
+    how many groups of other kinds there are, with about four members each. The fields `members`, `commit_interval_ms`,
+    `largest` and `recreations_per_hour` are for consumer groups only.
 
     The same fields give the same log, and a group behaves the same with any other groups.
 

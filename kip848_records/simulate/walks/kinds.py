@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kip848_records.simulate.walks.walk import Walk
 
 _MOST_S: Final = 1e9
+"""The longest mean time between two events, in seconds."""
 
 
 class _Kind(NamedTuple):
