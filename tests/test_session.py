@@ -151,6 +151,7 @@ def test_a_start_leaves_the_terminal_and_the_temp_folder_clean(run, tmp_path):
     assert not list(tmp_path.glob("kip848-spark-*.log"))
 
 
+@pytest.mark.slow
 def test_a_few_mb_are_read_by_a_session_that_is_ready_soon(run, tmp_path):
     (tmp_path / "log").write_bytes(b"a log")
     start = _START.replace("get_session()", f"get_session(reads=[{str(tmp_path / 'log')!r}])")
@@ -243,6 +244,7 @@ def test_spark_submit_with_our_settings(run, script):
     assert (started.returncode, started.stdout) == (0, "4\n"), started.stderr
 
 
+@pytest.mark.slow
 def test_spark_submit_without_our_settings_says_how_to_pass_them(run, script):
     started = run("spark-submit", str(script))
     assert started.returncode != 0

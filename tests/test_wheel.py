@@ -187,6 +187,7 @@ def test_with_what_it_depends_on_the_command_runs_from_the_wheel(with_all):
     assert run(with_all / "python", "-c", where).stdout.strip() == str(site / "kip848_records" / "conf")
 
 
+@pytest.mark.slow
 def test_the_demo_needs_no_clone(with_all, tmp_path):
     done = run(with_all / "kip848", "demo", "--out", tmp_path / "demo", "--no-browser", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")

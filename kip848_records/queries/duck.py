@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 import warnings
 from functools import cache, cached_property
@@ -10,7 +11,6 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
-from weakref import finalize
 
 import duckdb
 import pyarrow as pa
@@ -82,15 +82,9 @@ class DuckTables(Tables):
         self._copies: set[str] = set()
 
     @cached_property
-    def _spilled(self) -> str:
-        """The folder for data that does not fit into memory."""
-        folder = mkdtemp(prefix="kip848-query-")
-        finalize(self, rmtree, folder, ignore_errors=True)
-        return folder
-
-    @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
-        return _connected(self._spilled)
+        """A connection of its own, because views are those of a connection."""
+        return _database().cursor()
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -116,43 +110,49 @@ class DuckTables(Tables):
             self._register(connection, name, parts)
         used = {found[1] for found in _NAMED.finditer(text)}
         named = {name: value for name, value in parameters.items() if name in used}
-        decoded: set[str] = set()
+        decoded: dict[str, Path] = {}
         try:
             return self._answer(_with_dollars(text), named, cluster, decoded)
         finally:
             # The next query may be about another cluster.
-            for record in decoded:
+            for record, file in decoded.items():
                 connection.execute(f'DROP VIEW "{record}"')
+                file.unlink()
 
-    def _answer(self, query: str, named: Mapping[str, Parameter], cluster: str | None, decoded: set[str]) -> pa.Table:
-        """Run a query; add to `decoded` the record types that it names, of which this makes views."""
+    def _answer(
+        self, query: str, named: Mapping[str, Parameter], cluster: str | None, decoded: dict[str, Path]
+    ) -> pa.Table:
+        """Run a query; add to `decoded` the record types that it names, of which this makes views, with their files."""
         while True:
             try:
                 return _with_bigints(self._connection.execute(query, named or None).to_arrow_table())
             except duckdb.CatalogException as error:  # noqa: PERF203 - once for each record type in the query
                 missing = _MISSING.search(str(error))
-                if missing is None or missing[1] in decoded or not self._decode(self._connection, missing[1], cluster):
+                file = None
+                if missing is not None and missing[1] not in decoded:
+                    file = self._decode(self._connection, missing[1], cluster)
+                if missing is None or file is None:
                     raise
-                decoded.add(missing[1])
+                decoded[missing[1]] = file
 
-    def _decode(self, connection: duckdb.DuckDBPyConnection, record: str, cluster: str | None) -> bool:
-        """Create a view of the decoded records of a type; return whether the type exists."""
+    def _decode(self, connection: duckdb.DuckDBPyConnection, record: str, cluster: str | None) -> Path | None:
+        """Create a view of the decoded records of a type; return its file, or None if there is no such type."""
         from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE  # noqa: PLC0415 - few queries need it
         from kip848_records.queries.records import DECODED, write_records  # noqa: PLC0415 - as above
 
         if record == OFFSET_COMMIT_TABLE:
             raise TablesError.no_offset_commits(self.location)
         if record not in DECODED:
-            return False
+            return None
         if "log" not in self._names:
             raise TablesError.not_audited(self.location, "log")
         self._register(connection, "log", self._parts("log", cluster)["log"])
         dialects = {run.cluster: run.dialect for run in self.runs() if cluster in {None, run.cluster}}
-        file = Path(self._spilled, f"{uuid4()}.parquet")
+        file = Path(_spilled(), f"{uuid4()}.parquet")
         write_records(connection, record, dialects, file)
         view = f'CREATE TEMP VIEW "{record}" AS SELECT * FROM read_parquet({_literals([str(file)])})'  # noqa: S608
         connection.execute(view)
-        return True
+        return file
 
     def _register(self, connection: duckdb.DuckDBPyConnection, name: str, parts: Sequence[Part]) -> None:
         """Make some parts of a table available to the next query.
@@ -207,24 +207,28 @@ class DuckTables(Tables):
 
 def filtered(table: str, batch: pa.RecordBatch, condition: str) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a batch that match a condition, in the SQL of both engines."""
-    connection = _filter().cursor()
+    connection = _database().cursor()
     connection.register(table, pa.Table.from_batches([batch]))
     yield from connection.sql(f"SELECT * FROM {table} WHERE {condition}").to_arrow_table().to_batches()  # noqa: S608 - ours
 
 
 @cache
-def _filter() -> duckdb.DuckDBPyConnection:
-    return _connected("")
-
-
-def _connected(spilled: str) -> duckdb.DuckDBPyConnection:
-    """Return a database in memory with Spark's names; `spilled`: the folder for data that exceeds memory, if any."""
-    connection = duckdb.connect(config={"temp_directory": spilled})
+def _database() -> duckdb.DuckDBPyConnection:
+    """Return this process's database in memory, with Spark's names for functions."""
+    connection = duckdb.connect(config={"temp_directory": _spilled()})
     for name, value in _SETTINGS.items():
-        connection.execute(f"SET {name} = '{value}'")
+        connection.execute(f"SET GLOBAL {name} = '{value}'")
     for macro in _MACROS:
         connection.execute(f"CREATE MACRO {macro}")
     return connection
+
+
+@cache
+def _spilled() -> str:
+    """Return a folder for data that does not fit into memory; it is removed when the process ends."""
+    folder = mkdtemp(prefix="kip848-query-")
+    atexit.register(rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _has_files(table: DeltaTable) -> bool:

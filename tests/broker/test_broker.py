@@ -9,14 +9,14 @@ import pytest
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
 
-from kip848_records.pipeline.names import read_topics_file
 from tests.broker import settings
 from tests.broker.clients import commit
 from tests.broker.offsets_topic import partition_of, read
 from tests.broker.process import Daemon
 from tests.broker.running import OFFSETS
 from tests.broker.waiting import wait_until
-from tests.docs.pages import block
+
+pytestmark = pytest.mark.slow  # tests of what other tests use
 
 WITH_PASSWORD = ["SASL_PLAINTEXT", "SASL_SSL"]
 
@@ -63,16 +63,6 @@ def test_a_tool_that_fails(broker):
     with pytest.raises(subprocess.CalledProcessError) as failed:
         broker.command("org.apache.kafka.tools.TopicCommand", "--describe", "--topic", "nowhere")
     assert "nowhere" in failed.value.stderr + failed.value.stdout
-
-
-def test_the_names_of_topics_as_the_tutorial_takes_them(broker, topic, tmp_path):
-    """The tool is a Java class here, not a script on the PATH: what it prints goes into the rest of the example."""
-    printed = broker.command("org.apache.kafka.tools.TopicCommand", "--describe")
-    _, _, takes_names = block("test: names of topics").partition("|")
-    subprocess.run(["bash", "-ec", takes_names], input=printed, text=True, cwd=tmp_path, check=True)
-    names = read_topics_file(str(tmp_path / "topics.json"))
-    assert {topic, OFFSETS} <= set(names.values())
-    assert {len(topic_id) for topic_id in names} == {22}
 
 
 @pytest.mark.parametrize("hard", [False, True])

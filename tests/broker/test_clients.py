@@ -6,6 +6,8 @@ from tests.broker.clients import commit, commit_in_transaction, committed, consu
 from tests.broker.offsets_topic import partition_of, read
 from tests.broker.requests import delete_group, group_states, wait_for_state
 
+pytestmark = pytest.mark.slow  # tests of what other tests use
+
 COMMAND = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 

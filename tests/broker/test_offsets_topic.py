@@ -1,10 +1,14 @@
 """What can happen to the offsets topic, happens on the tests' broker."""
 
+import pytest
+
 from tests.broker.clients import commit, committed, consumer
 from tests.broker.offsets_topic import add_partitions, compact, ends, group_in, lose, make_anew, partition_of, read
 from tests.broker.requests import delete_group
 from tests.broker.running import OFFSETS
 from tests.broker.settings import PARTITIONS
+
+pytestmark = pytest.mark.slow  # tests of what other tests use
 
 
 def test_compaction(broker, topic):

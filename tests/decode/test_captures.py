@@ -1,4 +1,4 @@
-"""The record tables of every capture, row by row, against what Kafka's own tool printed."""
+"""The records of every capture, row by row, against what Kafka's own tool printed."""
 
 import re
 from base64 import b64decode
@@ -6,26 +6,44 @@ from collections import defaultdict
 from datetime import datetime, timezone
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
+from kip848_records.queries.duck import DuckTables
+from kip848_records.queries.records import DECODED
 from kip848_records.tables.records import RECORD_TABLES
-from tests.audits import dumped
+from tests.audits import CLUSTERS, WITH_RECORD_TABLES, dumped
 
 _NO_ID = "A" * 22
 
 
-def test_every_record_table_holds_what_kafka_printed(audits, capture):
-    expected = defaultdict(list)
-    for record in dumped(capture):
-        expected[RECORDS[record["type"]].table].append(record)
+def test_every_record_table_holds_what_kafka_printed(audits, captures):
+    expected = printed(captures / WITH_RECORD_TABLES)
     for table in RECORD_TABLES:
-        rows = audits.rows(capture.name, table)
-        assert len(rows) == len(expected[table]), table
-        for row, record in zip(rows, expected[table], strict=True):
-            assert_same(row, record)
+        assert_all_same(audits.rows(WITH_RECORD_TABLES, table), expected[table])
+
+
+def test_a_query_decodes_what_kafka_printed(audits, capture):
+    tables, expected = DuckTables(str(audits.out)), printed(capture)
+    for table in sorted(DECODED):
+        query = f"SELECT * FROM {table} ORDER BY partition, offset"  # noqa: S608 - our own names
+        assert_all_same(tables.arrow(query, CLUSTERS[capture.name]).to_pylist(), expected[table])
 
 
 def test_no_row_is_left_undecoded(audits, capture):
     assert audits.rows(capture.name, "quarantine") == []
     assert audits.rows(capture.name, "unknown_record") == []
+
+
+def printed(capture):
+    """The records that Kafka's tool printed, by table."""
+    records = defaultdict(list)
+    for record in dumped(capture):
+        records[RECORDS[record["type"]].table].append(record)
+    return records
+
+
+def assert_all_same(rows, records):
+    assert len(rows) == len(records)
+    for row, record in zip(rows, records, strict=True):
+        assert_same(row, record)
 
 
 def assert_same(row, record):

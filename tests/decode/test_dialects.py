@@ -106,6 +106,7 @@ def test_records_of_another_dialect_are_quarantined_with_the_reason(spark):
     assert decoded.records["group_configuration"].count() == 1
 
 
+@pytest.mark.slow
 def test_an_audit_of_a_draft_log(classic, tmp_path):
     columns = "key", "value", "partition", "offset", "timestamp"
     log_of(classic, draft_rows()).select(*columns).write.parquet(str(tmp_path / "dump"))

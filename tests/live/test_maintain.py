@@ -216,6 +216,7 @@ def test_a_copy_s_cluster_is_left_alone(maintained):
     assert every_row(maintained.out, COPY) == maintained.copy
 
 
+@pytest.mark.slow
 def test_there_is_nothing_more_to_remove(spark, maintained):
     (ours,) = [each for each in plan(spark, str(maintained.out), DAY) if each.cluster == "default"]
     assert ours.rows == {}
@@ -237,6 +238,7 @@ def test_a_later_run_tells_what_all_of_the_kept_log_tells(log, maintained, tmp_p
         assert later[name] == anew[name], name
 
 
+@pytest.mark.slow
 def test_what_to_keep_counts_back_from_the_last_run(spark, maintained, tmp_path):
     """An earlier one was given a time far ahead."""
     shutil.copytree(maintained.out, tmp_path / "out")
@@ -246,6 +248,7 @@ def test_what_to_keep_counts_back_from_the_last_run(spark, maintained, tmp_path)
     assert plan(spark, str(tmp_path / "out"), DAY) == before
 
 
+@pytest.mark.slow
 def test_what_to_keep_counts_back_from_no_time_after_the_topic_was_read(spark, log, tmp_path):
     """Of a record that claims to be of a later time the broker's clock was wrong."""
     topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)

@@ -70,7 +70,7 @@ def test_interrupted_runs_write_what_one_would(spark, log, ends, once, tmp_path)
         assert written[name] == once[name], name
 
 
-@pytest.mark.parametrize("minutes", [15, 16])
+@pytest.mark.parametrize("minutes", [pytest.param(15, marks=pytest.mark.slow), 16])
 def test_a_slow_rebuild_of_a_topic_advises_retention(log, ends, tmp_path, monkeypatch, minutes):
     """By a clock that stands still but for the time that the writing takes."""
     now, progress = [1000.0], Watcher()

@@ -37,12 +37,12 @@ TEXTS = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def duck(audits):
     return DuckTables(str(audits.out))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def spark_tables(spark, audits):
     return SparkTables(spark, str(audits.out))
 

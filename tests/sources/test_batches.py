@@ -77,7 +77,7 @@ class TestSeveralSources:
         assert [row["transaction"] for row in in_log_order(batch.rows)] == ["pending", "aborted", "aborted"]
         assert [row["control"] for row in in_log_order(merged_rows(batch, as_they_are))] == ["abort"]
 
-    @pytest.mark.parametrize("offset_commits", [True, False])
+    @pytest.mark.parametrize("offset_commits", [pytest.param(True, marks=pytest.mark.slow), False])
     def test_aborted_records_are_counted_in_each_copy(self, spark, tmp_path, offset_commits):
         aborted = write_batch([offset_commit(0), offset_commit(1)], producer_id=5, transactional=True)
         parts = [aborted, write_marker(2, 5, "abort"), write_batch([Record(3, 1003, EPOCH, b"")])]
