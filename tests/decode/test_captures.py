@@ -23,7 +23,7 @@ def test_every_record_table_holds_what_kafka_printed(audits, captures):
 def test_a_query_decodes_what_kafka_printed(audits, capture):
     tables, expected = DuckTables(str(audits.out)), printed(capture)
     for table in sorted(DECODED):
-        query = f"SELECT * FROM {table} ORDER BY partition, offset"  # noqa: S608 - our own names
+        query = f"SELECT * FROM {table} ORDER BY {table}.partition, {table}.offset"  # noqa: S608 - our own names
         assert_all_same(tables.arrow(query, CLUSTERS[capture.name]).to_pylist(), expected[table])
 
 
