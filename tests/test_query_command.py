@@ -10,7 +10,7 @@ import pytest
 
 from kip848_records.cli import main
 from kip848_records.queries.questions import questions
-from tests.audits import CLUSTERS
+from tests.audits import CLUSTERS, WITH_RECORD_TABLES, dumped
 
 CAPTURE = "kafka-4.3.1"
 
@@ -59,15 +59,27 @@ def test_csv_and_json_say_the_same(query, audits):
     assert [row["since"] for row in rows] == [each["since"] for each in objects]
 
 
-def test_records_of_a_type_are_decoded_from_the_log(query, audits, monkeypatch):
+RECORDS = "SELECT partition, r.offset, timestamp, group_id, epoch, is_tombstone FROM consumer_group_metadata r"
+RECORDS += " ORDER BY partition, r.offset"
+
+
+def test_records_of_a_type_are_decoded_from_the_log(query, monkeypatch):
     """As they stand in the table that an audit writes on request."""
-    text = "SELECT partition, r.offset, timestamp, group_id, epoch, is_tombstone FROM {} r ORDER BY partition, r.offset"
-    _, written, _ = query(text.format("consumer_group_metadata"), "--json")
+    of_capture = "--cluster", CLUSTERS[WITH_RECORD_TABLES]
+    _, written, _ = query(RECORDS, "--json", *of_capture)
     names = "kip848_records.queries.duck.DuckTables.names"
     monkeypatch.setattr(names, lambda self: self._names - {"consumer_group_metadata"})
-    _, decoded, _ = query(text.format("consumer_group_metadata"), "--json")
-    assert decoded == written
-    assert len(decoded.splitlines()) == len(audits.rows(CAPTURE, "consumer_group_metadata")) > 0
+    _, decoded, _ = query(RECORDS, "--json", *of_capture)
+    assert decoded == written != ""
+
+
+def test_a_table_that_only_another_cluster_has_hides_no_records(query, captures):
+    printed = [record for record in dumped(captures / CAPTURE) if record["type"] == 3]
+    _, decoded, _ = query(RECORDS, "--json")
+    assert len(decoded.splitlines()) == len(printed) > 0
+    code, out, err = query("SELECT count(*) FROM offset_commit")
+    assert (code, out) == (2, "")
+    assert "has no table of the offset commits of cluster" in err
 
 
 @pytest.mark.parametrize(

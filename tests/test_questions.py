@@ -12,7 +12,7 @@ from kip848_records.queries.questions import questions
 from kip848_records.queries.spark import SparkTables
 from kip848_records.views import create_views
 from tests import made_tables
-from tests.audits import CLUSTERS, dumped
+from tests.audits import CLUSTERS, WITH_RECORD_TABLES, dumped
 from tests.docs.pages import block
 
 QUESTIONS = {name: each.sql for name, each in questions().items()}
@@ -196,10 +196,17 @@ def test_question_quarantine(ask, tmp_path):
     assert list(row.values()) == ["value_truncated", "value: too short", 1, 2, 7, 9]
 
 
-def test_question_commits(ask, rows):
-    counted = [row for row in rows("offset_commit") if not row["is_tombstone"]]
-    kept = Counter((row["group"], row["topic"]) for row in counted if row["transaction"] in {"none", "committed"})
-    assert {(row["group_id"], row["topic"]): row["commits"] for row in ask("commits")} == kept
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_question_commits(request, audits, engine):
+    cluster = CLUSTERS[WITH_RECORD_TABLES]
+    if engine == "duckdb":
+        tables = DuckTables(str(audits.out))
+    else:
+        tables = SparkTables(request.getfixturevalue("spark"), str(audits.out))
+    rows = [row for row in audits.rows(WITH_RECORD_TABLES, "offset_commit") if not row["is_tombstone"]]
+    kept = Counter((row["group"], row["topic"]) for row in rows if row["transaction"] in {"none", "committed"})
+    answer = tables.rows(QUESTIONS["commits"], cluster)
+    assert {(row.group_id, row.topic): row.commits for row in answer} == kept
     assert len(kept) > 3
 
 

@@ -141,7 +141,7 @@ class DuckTables(Tables):
         from kip848_records.queries.records import DECODED, write_records  # noqa: PLC0415 - as above
 
         if record == OFFSET_COMMIT_TABLE:
-            raise TablesError.no_offset_commits(self.location)
+            raise TablesError.no_offset_commits(self.location, cluster)
         if record not in DECODED:
             return None
         if "log" not in self._names:

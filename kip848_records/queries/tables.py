@@ -127,11 +127,19 @@ class Tables(ABC):
         return named_rows(self._newest(text, *names, **parameters))
 
     def _parts(self, text: str, cluster: str | None) -> dict[str, list[Part]]:
-        """Return the parts of each table that a query names."""
+        """Return the parts of each table that a query names.
+
+        A record type's table counts only if the run of each cluster wrote it: without the option it has no rows of
+        that cluster.
+        """
         names = self.names()
         asked = [name for name in dict.fromkeys(words(text)) if name in names]
         runs = [run for run in self.runs() if cluster is None or run.cluster == cluster]
-        return {name: _parts_of(name, runs, is_whole=cluster is None) for name in asked}
+        return {
+            name: _parts_of(name, runs, is_whole=cluster is None)
+            for name in asked
+            if all(name in run.table_versions for run in runs) or not _is_record_type(name)
+        }
 
     def _newest(self, text: str, *names: str, **parameters: Parameter) -> pa.Table:
         known = self.names()
@@ -156,6 +164,12 @@ def named_rows(answer: pa.Table) -> list[Row]:
 def words(text: str) -> Iterable[str]:
     """Return the words of a query, except those in literals and comments."""
     return (match[0].lower() for match in _WORD.finditer(_TEXTS.sub(" ", text)))
+
+
+def _is_record_type(name: str) -> bool:
+    from kip848_records.protocol.messages import DIALECTS  # noqa: PLC0415 - few queries name such a table
+
+    return any(record.table == name for dialect in DIALECTS.values() for record in dialect.records)
 
 
 def _parts_of(name: str, runs: Sequence[Run], *, is_whole: bool) -> list[Part]:

@@ -22,10 +22,11 @@ class TablesError(InputError):
         return cls(f"{out} has no table {table}", hint)
 
     @classmethod
-    def no_offset_commits(cls, out: str) -> Self:
+    def no_offset_commits(cls, out: str, cluster: str | None) -> Self:
         """Offset commits are decoded by an audit, not for a query."""
         hint = "audit with --offset-commits --record-tables, which writes the table"
-        return cls(f"{out} has no table offset_commit", hint)
+        of_one = "" if cluster is None else f" of cluster {cluster!r}"
+        return cls(f"{out} has no table of the offset commits{of_one}", hint)
 
     @classmethod
     def not_for_duckdb(cls, out: str, reason: str) -> Self:

@@ -122,12 +122,13 @@ def test_what_changed_since_the_last_run(printed):
     timeline = [
         was("new", "Stable", to_at=ago(60)),
         was("old", "Reconciling"),
+        was("late", "Assigning", to_at=ago(60)),
         was("well", "Reconciling", to_at=ago(60)),
         was("hidden", "unknown"),
         was("born", "Empty", from_at=ago(120), to_at=ago(60), history="observed"),
         was("compacted", "Empty", from_at=ago(120), to_at=ago(60), history="left_censored"),
     ]
-    rows = [stuck(name, 60) for name in ("new", "old", "hidden", "born", "compacted")]
+    rows = [stuck(name, 60) for name in ("new", "old", "late", "hidden", "born", "compacted")]
     shared = {"group_id": "share", "group_type": "share"}
     rows += [
         {"group_state": group("well")},
