@@ -113,7 +113,8 @@ def test_tables_of_a_folder_are_read_without_spark(without_spark, kinds, tmp_pat
     assert all((tmp_path / name).stat().st_size for name in ("page.html", "r.json", "m.prom"))
 
 
-def test_records_are_decoded_without_spark(without_spark, captures, tmp_path):
+def test_records_are_decoded_without_spark(without_spark, captures, tmp_path, monkeypatch):
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)  # of the tests' own session
     names = ["partition", "offset", "timestamp", "key", "value", "key_type", "group_id", "transaction"]
     records = read_plain(str(captures / "kafka-4.3.1" / "segments")).select(names).to_pylist()
     log = [row | {"run": 1, "content": "record"} for row in records]
