@@ -1,4 +1,4 @@
-"""Rows of the truth that are open for a while: intervals, and the epochs of a group that has not converged."""
+"""Rows of the truth that are open for a while: intervals, and the epochs and the rebalance of a group."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Intervals:
 
 
 class OpenEpochs:
-    """The epochs of a share or streams group that have not ended, and the rebalance that they are."""
+    """The epochs of a share or streams group that have not ended."""
 
     def __init__(self, walk: Walk, group_type: str) -> None:
         self._walk = walk
@@ -73,3 +73,37 @@ class OpenEpochs:
             row |= {"rebalance_lag_ms": minus(converged_at, row["bumped_at"])}
             self._walk.note("epoch_timeline", row)
         self._rows = []
+
+
+class OpenRebalance:
+    """The rebalance of a share or streams group that has not ended. `row`: None between two rebalances."""
+
+    def __init__(self, walk: Walk, group_type: str) -> None:
+        self._walk = walk
+        self._group_type = group_type
+        self.row: Row | None = None
+
+    def bump(self, epoch: int, cause: str, offset: At, members_before: int) -> Row:
+        """Add an epoch to the rebalance, which the first one begins, and return its row."""
+        row = self.row
+        if row is None:
+            row = {"incarnation": self._walk.incarnation, "group_type": self._group_type, "began_offset": offset}
+            row |= {"began_at": self._walk.now, "first_epoch": epoch, "epochs": 0, "causes": [], "assigning_ms": 0}
+            row |= {"members_before": members_before, "started_empty": not members_before, "clock_skew": False}
+            self.row = row
+        row["last_epoch"] = epoch
+        row["epochs"] += 1
+        row["causes"] = list(dict.fromkeys([*row["causes"], cause]))
+        return row
+
+    def end(self, outcome: str, members: int, captured_at: int | None = None) -> None:
+        """End the rebalance with the operation, or at the end of the log."""
+        row, self.row = self.row, None
+        if row is None:
+            return
+        is_open = captured_at is not None
+        now = self._walk.now if captured_at is None else captured_at
+        ended: Row = {"outcome": outcome, "duration_ms": now - row["began_at"], "members": members}
+        ended |= {"ended_at": None if is_open else now, "history": RIGHT_CENSORED if is_open else OBSERVED}
+        ended |= {"ended_offset": None if is_open else self._walk.end_of_operation()}
+        self._walk.note("rebalance", row | ended)

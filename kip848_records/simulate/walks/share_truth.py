@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED
-from kip848_records.simulate.walks.open_rows import Intervals, OpenEpochs
+from kip848_records.simulate.walks.open_rows import Intervals, OpenEpochs, OpenRebalance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +26,7 @@ class ShareTruth:
         self._owned = Intervals(walk, "ownership")
         self._partitions = Intervals(walk, "share_partition_state")
         self._epochs = OpenEpochs(walk, _SHARE)
-        self._rebalance: Row | None = None
+        self._rebalance = OpenRebalance(walk, _SHARE)
         self._stays: dict[str, Row] = {}
         self._members_before = 0
         self._last_moment = walk.now
@@ -49,14 +49,9 @@ class ShareTruth:
         self._pass_time(self._walk.now)
         facts = {"metadata_changed": metadata, "trigger_member_ids": list(triggers), "members": len(group.members)}
         self._epochs.bump(group.epoch, cause, offset, **facts)
-        if self._rebalance is None:
-            rebalance: Row = {"incarnation": self._walk.incarnation, "group_type": _SHARE, "began_offset": offset}
-            rebalance |= {"began_at": self._walk.now, "first_epoch": group.epoch, "epochs": 0, "causes": []}
-            rebalance |= {"members_before": self._members_before, "started_empty": not self._members_before}
-            self._rebalance = rebalance | {"unowned_ms": 0, "assigning_ms": 0, "late_ms": 0, "not_ready_ms": 0}
-        self._rebalance["last_epoch"] = group.epoch
-        self._rebalance["epochs"] += 1
-        self._rebalance["causes"] = list(dict.fromkeys([*self._rebalance["causes"], cause]))
+        row = self._rebalance.bump(group.epoch, cause, offset, self._members_before)
+        for column in ("unowned_ms", "late_ms", "not_ready_ms"):
+            row.setdefault(column, 0)
 
     def assign(self, group: ShareGroup) -> None:
         """Note an assignment."""
@@ -105,9 +100,10 @@ class ShareTruth:
     def _pass_time(self, now: int) -> None:
         """Add the time since the last operation, in which nothing changed, to the open rebalance."""
         passed, self._last_moment = now - self._last_moment, now
-        if self._rebalance is not None:
-            self._rebalance["unowned_ms"] += passed * self._without_member
-            self._rebalance["assigning_ms" if self._is_assigning else "late_ms"] += passed
+        row = self._rebalance.row
+        if row is not None:
+            row["unowned_ms"] += passed * self._without_member
+            row["assigning_ms" if self._is_assigning else "late_ms"] += passed
 
     def _follow_partitions(self, group: ShareGroup, offset: At) -> None:
         now = {}
@@ -127,12 +123,5 @@ class ShareTruth:
         """End the open epochs and their rebalance with the operation, or at the end of the log."""
         history = OBSERVED if captured_at is None else RIGHT_CENSORED
         self._epochs.end(outcome, group.epoch, history)
-        rebalance, self._rebalance = self._rebalance, None
-        if rebalance is None:
-            return
-        now, is_open = captured_at or self._walk.now, captured_at is not None
-        ended: Row = {"outcome": outcome, "duration_ms": now - rebalance["began_at"], "history": history}
-        ended |= {"ended_at": None if is_open else now}
-        ended |= {"ended_offset": None if is_open else self._walk.end_of_operation()}
-        ended |= {"members": self._members_before if outcome == "emptied" else len(group.members)}
-        self._walk.note("rebalance", rebalance | ended | {"clock_skew": False})
+        members = self._members_before if outcome == "emptied" else len(group.members)
+        self._rebalance.end(outcome, members, captured_at)

@@ -31,7 +31,7 @@ class StreamsWalk(Walk):
     """One streams group. Each step is one operation: a heartbeat, or an event."""
 
     LONGEST_STEP_MS = 0
-    TABLES = ("epoch_timeline", "group_state_timeline", "task_handover", "ownership")
+    TABLES = ("epoch_timeline", "rebalance", "group_state_timeline", "task_handover", "ownership")
 
     def __init__(self, seed: object, group_id: str = "g", partition: int = 0, event_ms: int = 30_000) -> None:
         super().__init__(seed, group_id, partition, event_ms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED
-from kip848_records.simulate.walks.open_rows import Intervals, OpenEpochs
+from kip848_records.simulate.walks.open_rows import Intervals, OpenEpochs, OpenRebalance
 from kip848_records.simulate.walks.streams_group import ACTIVE, NOTHING, SUBTOPOLOGY
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ class StreamsTruth:
         self._states = Intervals(walk, "group_state_timeline")
         self._owned = Intervals(walk, "ownership")
         self._epochs = OpenEpochs(walk, _STREAMS)
+        self._rebalance = OpenRebalance(walk, _STREAMS)
+        self._members_before = 0
+        self._assigning_since: int | None = None
         self._owners: dict[int, str] = {}
         self._free: dict[int, _Release] = {}
         self._warm: dict[tuple[int, str], bool] = {}
@@ -36,7 +39,9 @@ class StreamsTruth:
         self._targets: dict[int, str] | None = None
 
     def bump(self, group: StreamsGroup, cause: str, offset: At) -> None:
-        """Note a new epoch."""
+        """Note a new epoch, and the rebalance that it begins or continues."""
+        row = self._rebalance.bump(group.epoch, cause, offset, self._members_before)
+        row.setdefault("partitions_moved", 0)
         self._epochs.bump(group.epoch, cause, offset, members=len(group.threads), partitions_moved=None)
 
     def assign(self, group: StreamsGroup) -> None:
@@ -46,6 +51,7 @@ class StreamsTruth:
         before = self._targets
         moved = None if before is None else sum(owners[task] != before[task] for task in owners.keys() & before.keys())
         self._epochs.assign(partitions_moved=moved)
+        self._add_moved(moved)
         self._targets = owners
         self._warm = {
             (task, m): any(other.has(task) for other in threads.values() if other.process == threads[m].process)
@@ -71,8 +77,12 @@ class StreamsTruth:
         self._states.follow({state: row}, offset)
         if state == "Empty":
             self._targets = None
+        self._run_assigning(is_assigning=bool(group.threads) and group.epoch > group.assignment_epoch)
         if state in {"Stable", "Empty"}:
-            self._epochs.end("converged" if state == "Stable" else "emptied", group.epoch)
+            outcome = "converged" if state == "Stable" else "emptied"
+            self._epochs.end(outcome, group.epoch)
+            self._rebalance.end(outcome, len(group.threads) or self._members_before)
+        self._members_before = len(group.threads)
 
     def close(self, group: StreamsGroup, captured_at: int) -> None:
         """End all open rows."""
@@ -82,6 +92,22 @@ class StreamsTruth:
             row = self._handover(task, before) | {"status": "open", "unowned_ms": captured_at - at}
             self._walk.note("task_handover", row | {"released_at": at, "history": RIGHT_CENSORED})
         self._epochs.end("open", group.epoch, RIGHT_CENSORED)
+        self._run_assigning(is_assigning=False, now=captured_at)
+        self._rebalance.end("open", len(group.threads), captured_at)
+
+    def _add_moved(self, moved: int | None) -> None:
+        """Add the moves of an assignment; None until one can be compared with another."""
+        row = self._rebalance.row
+        if row is not None:
+            known = [each for each in (row.get("compared"), moved) if each is not None]
+            row["compared"] = row["partitions_moved"] = sum(known) if known else None
+
+    def _run_assigning(self, *, is_assigning: bool, now: int | None = None) -> None:
+        """Count the time in which the group epoch is above the assignment epoch."""
+        now, since, row = now or self._walk.now, self._assigning_since, self._rebalance.row
+        if since is not None and row is not None:
+            row["assigning_ms"] += now - since
+        self._assigning_since = now if is_assigning else None
 
     def _note_handovers(self, group: StreamsGroup) -> None:
         threads, now = group.threads, self._walk.now
