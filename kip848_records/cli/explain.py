@@ -28,7 +28,12 @@ def add(commands: Commands) -> None:
     )
     add_schema(command)
     command.add_argument("--group", required=True, metavar="G", help="group id")
-    command.add_argument("--epoch", type=int32("a group epoch"), metavar="E", help="only this group epoch")
+    command.add_argument(
+        "--epoch",
+        type=int32("a group epoch"),
+        metavar="E",
+        help="only this group epoch, or this generation of a classic group",
+    )
     command.add_argument("--cluster", metavar="NAME", help="the cluster, if several have such a group")
     command.add_argument("--engine", choices=ENGINES, help="engine that reads the tables (default: duckdb if it can)")
     add_debug(command)

@@ -89,7 +89,7 @@ def advise(
     duration_ms, epochs, blockers``; its blockers are dicts.
     `members`: the group's members at capture by their ids; a blocker that is not among them has left. Without them the
     blockers' `last_state` counts, and may be of a member that has left since.
-    `gone`: workers that left a Connect cluster, rows with ``worker, units``.
+    `gone`: workers that left a Connect cluster, rows with ``worker, units, is_back``.
     """
     current = current_blockers(rebalance.blockers or (), members)
     worst = current[0] if current else None
@@ -210,15 +210,19 @@ def _delayed(rebalance: Any, gone: Sequence[Any]) -> Advice:  # noqa: ANN401
     if gone:
         who = f"worker {printable(gone[0].worker)}" if len(gone) == 1 else count_text(len(gone), "worker")
         lost = f"{sum(each.units for each in gone):,} {TERMS[CONNECT].units}"
-        left, them = f"{who[0].upper()}{who[1:]} {'is' if len(gone) == 1 else 'are'} gone with {lost}", "them"
+        left, them = f"{who[0].upper()}{who[1:]} left {lost} behind", "them"
+    is_back = bool(gone) and all(each.is_back for each in gone)
+    back = f", and {'is' if len(gone) == 1 else 'are'} back" if is_back else ""
     until = time_text(rebalance.expected_ms)
     if _captured_ms(rebalance) > rebalance.expected_ms + TIMER_SLACK_MS:
-        sentence = f"{left}; the leader should have assigned {them} to others by {until}"
+        sentence = f"{left}{back}; the leader should have assigned {them} to a worker by {until}"
         then = "Look at the leader's log: it cannot read the config topic, or cannot complete a generation"
         return Advice(WORKER_DELAY, None, who, sentence, then)
-    sentence = f"{left}; the leader does not assign {them} to others{_for(rebalance.delay_ms)}"
+    sentence = f"{left}{back}; the leader does not assign {them} to a worker{_for(rebalance.delay_ms)}"
     again = "the workers" if len(gone) > 1 else "the worker"
     then = f"Start {again} again before {until}; otherwise the leader assigns the tasks to other workers"
+    if is_back:
+        then = f"Wait until {until}: then the leader assigns the tasks"
     return Advice(WORKER_DELAY, None, who, sentence, then)
 
 

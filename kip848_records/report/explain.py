@@ -11,7 +11,7 @@ from kip848_records.replay.coverage import CENSORED
 from kip848_records.replay.epochs import OPEN
 from kip848_records.replay.member import RECONCILED
 from kip848_records.report.advice import MemberNow, advise, client_text
-from kip848_records.report.kinds import kind_of_group, kind_of_incarnation
+from kip848_records.report.kinds import kind_of_group, kind_of_incarnation, one_generation
 from kip848_records.report.migration import before_and_after, conversions
 from kip848_records.report.terms import CONNECT, TERMS, kind_of
 from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, ranges_text, text_table, time_text
@@ -39,6 +39,7 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
     if epoch is not None:
         yield from _incarnations(group, incarnation, epoch)
         yield from _epoch(group, incarnation, epoch)
+        yield from one_generation(group, incarnation, epoch)
         return
     kind = kind_of_incarnation(group, incarnation)
     rebalances = group.rows("rebalances", incarnation)
@@ -256,6 +257,9 @@ def _held(owner: str | None, members: dict[str, Row]) -> str:
 
 
 def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterator[RenderableType]:
+    epochs = group.rows("epoch", incarnation, epoch=epoch)
+    if not epochs:
+        return
     yield Text("\nEpoch:")
     cells = [
         (
@@ -268,7 +272,7 @@ def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterato
             row.partitions_moved,
             row.status if row.superseded_by is None else f"{row.status} by {row.superseded_by}",
         )
-        for row in group.rows("epoch", incarnation, epoch=epoch)
+        for row in epochs
     ]
     titles = ("epoch", "bumped at", "cause", "assignment time", "total", "members", "moved", "status")
     yield text_table(*titles, rows=cells, right=("epoch", "assignment time", "total", "members", "moved"))

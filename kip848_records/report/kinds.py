@@ -34,7 +34,7 @@ def kind_of_incarnation(group: GroupHistory, incarnation: Incarnation) -> str:
 def kind_of_group(group: GroupHistory, incarnation: Incarnation, kind: str) -> Iterator[RenderableType]:
     """Yield what only groups of this kind have; nothing for a consumer group."""
     if kind in {CLASSIC, CONNECT}:
-        yield from _classic(group, incarnation, kind)
+        yield from _classic(group, incarnation)
     elif kind == SHARE:
         yield from _share(group, incarnation)
     elif kind == STREAMS:
@@ -43,22 +43,39 @@ def kind_of_group(group: GroupHistory, incarnation: Incarnation, kind: str) -> I
         yield Text(f"\n{limit}")
 
 
-def _classic(group: GroupHistory, incarnation: Incarnation, kind: str) -> Iterator[RenderableType]:
-    generations = group.rows("generations", incarnation)
-    if not generations:
+def one_generation(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterator[RenderableType]:
+    """Yield a generation, and what its members got; nothing if the group has no such generation."""
+    rows = group.rows("generation", incarnation, epoch=epoch)
+    if rows:
+        yield from _with_members(group, incarnation, rows, "Generation", "the generation")
+
+
+def _classic(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
+    rows = group.rows("generations", incarnation)
+    if not rows:
         return
-    yield from _generations(generations, TERMS[kind].member, "units" if kind == CONNECT else TERMS[kind].units)
-    last = generations[0]
-    if kind == CONNECT:
-        yield from _workers(group, incarnation, last)
+    yield from _with_members(group, incarnation, rows, "Generations", "the last generation")
+    if any(row.protocol_type == CONNECT for row in rows):
         yield from _without_worker(group, incarnation)
+
+
+def _with_members(
+    group: GroupHistory, incarnation: Incarnation, rows: Sequence[Row], title: str, of_which: str
+) -> Iterator[RenderableType]:
+    """Yield generations, the latest first, and the members or workers of the latest."""
+    is_connect = any(row.protocol_type == CONNECT for row in rows)
+    member, units = ("worker", "units") if is_connect else ("member", "partitions")
+    yield from _generations(rows, title, member, units)
+    if is_connect:
+        yield from _workers(group, incarnation, rows[0])
     else:
-        yield from _classic_members(group.rows("classic_members_now", incarnation, generation=last.generation))
+        members = group.rows("classic_members_now", incarnation, generation=rows[0].generation)
+        yield from _classic_members(members, of_which)
 
 
-def _generations(rows: Sequence[Row], member: str, units: str) -> Iterator[RenderableType]:
+def _generations(rows: Sequence[Row], title: str, member: str, units: str) -> Iterator[RenderableType]:
     total = rows[0].total
-    yield Text(f"\nGenerations{f', the last {len(rows)} of {total:,}' if total > len(rows) else ''}:")
+    yield Text(f"\n{title}{f', the last {len(rows)} of {total:,}' if total > len(rows) else ''}:")
     cells = [
         (
             row.generation,
@@ -90,11 +107,11 @@ def _generations(rows: Sequence[Row], member: str, units: str) -> Iterator[Rende
     yield text_table(*titles, rows=cells, right=right)
 
 
-def _classic_members(rows: Sequence[Row]) -> Iterator[RenderableType]:
+def _classic_members(rows: Sequence[Row], of_which: str) -> Iterator[RenderableType]:
     if not rows:
         return
     cut = f", the first {_SHOWN}" if len(rows) > _SHOWN else ""
-    yield Text(f"\nMembers of the last generation{cut}:")
+    yield Text(f"\nMembers of {of_which}{cut}:")
     cells = [
         (
             row.member_id,

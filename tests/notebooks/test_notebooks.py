@@ -134,7 +134,7 @@ class TestExploreRebalances:
         assert list(owned.units) == ["src1: connector, task 0", "src3: connector, task 0"]
         lost = {y for bar in unowned_figure.data for y in bar.y}
         assert lost == {"sink1: connector, tasks 0-1", "src2: connector, task 0"}
-        assert "Worker http://127.0.0.1:19603/ is gone with 5 connectors and tasks" in capsys.readouterr().out
+        assert "Worker http://127.0.0.1:19603/ left 5 connectors and tasks behind" in capsys.readouterr().out
 
     def test_a_cluster_that_is_not_there_is_named(self, run):
         with pytest.raises(InputError, match="has no tables of cluster 'nowhere'"):

@@ -39,6 +39,7 @@ STREAMS = {"group": "st", "partition": 0}
 MIGRATED = {"group": "mig"}
 OF_KINDS = {
     "generations": ("group-kinds", COOP),
+    "generation": ("group-kinds", COOP | {"epoch": 11}),
     "classic_members_now": ("group-kinds", COOP),
     "workers_now": ("connect", CONNECT),
     "units_without_worker": ("connect", CONNECT),

@@ -64,28 +64,40 @@ def test_other_kinds_of_groups_wait_for_a_topology_a_worker_or_the_next_round():
     assert advise(rebalance(group_type="streams", not_ready_ms=9_000, assigning_ms=2_000)).pattern == "not_ready"
     delayed = advise(rebalance(**DELAYED))
     assert (delayed.pattern, delayed.who) == ("worker_delay", None)
-    assert delayed.sentence.endswith("does not assign its connectors and tasks to others for 8 s")
+    assert delayed.sentence.endswith("does not assign its connectors and tasks to a worker for 8 s")
     assert delayed.next.startswith("Start the worker again before 1970-01-01 00:00:08.000 UTC;")
     assert advise(rebalance(group_type="classic")).pattern == "next_round"
 
 
+def worker(name, units, *, is_back=False):
+    return SimpleNamespace(worker=f"http://{name}/", units=units, is_back=is_back)
+
+
 def test_workers_that_left_are_named_with_what_they_ran():
-    one, other = (SimpleNamespace(worker=f"http://{name}/", units=units) for name, units in (("a", 3), ("b", 2)))
+    one, other = worker("a", 3), worker("b", 2)
     told = advise(rebalance(**DELAYED), {}, [one])
     assert told.who == "worker http://a/"
     assert told.sentence == (
-        "Worker http://a/ is gone with 3 connectors and tasks; the leader does not assign them to others for 8 s"
+        "Worker http://a/ left 3 connectors and tasks behind; the leader does not assign them to a worker for 8 s"
     )
     told = advise(rebalance(**DELAYED), {}, [one, other])
     assert told.who == "2 workers"
-    assert told.sentence.startswith("2 workers are gone with 5 connectors and tasks; ")
+    assert told.sentence.startswith("2 workers left 5 connectors and tasks behind; ")
+    assert told.next.startswith("Start the workers again before ")
+
+
+def test_nobody_is_told_to_start_a_worker_that_is_back():
+    told = advise(rebalance(**DELAYED), {}, [worker("a", 3, is_back=True)])
+    assert "connectors and tasks behind, and is back; " in told.sentence
+    assert told.next.startswith("Wait until 1970-01-01 00:00:08.000 UTC")
+    told = advise(rebalance(**DELAYED), {}, [worker("a", 3, is_back=True), worker("b", 1)])
     assert told.next.startswith("Start the workers again before ")
 
 
 def test_a_leader_that_waits_beyond_its_delay_is_the_trouble():
     told = advise(rebalance(**DELAYED | {"duration_ms": 8_000 + 10_001}))
     assert told.sentence.endswith(
-        "the leader should have assigned its connectors and tasks to others by 1970-01-01 00:00:08.000 UTC"
+        "the leader should have assigned its connectors and tasks to a worker by 1970-01-01 00:00:08.000 UTC"
     )
     assert told.next.startswith("Look at the leader's log")
     assert advise(rebalance(**DELAYED | {"duration_ms": 18_000})).next.startswith("Start the worker again")

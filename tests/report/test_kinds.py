@@ -2,9 +2,11 @@
 
 from datetime import datetime, timedelta, timezone
 
+import pytest
 from rich.console import Console
 
 from kip848_records.queries.duck import DuckTables
+from kip848_records.report.explain import explain
 from kip848_records.report.group_history import GroupHistory
 from kip848_records.report.kinds import kind_of_group, kind_of_incarnation
 from tests import made_tables
@@ -83,3 +85,22 @@ def test_shared_partitions_that_no_member_has_are_named(tmp_path):
     group = GroupHistory(DuckTables(str(tmp_path)), "g", "made")
     parts = [str(part) for part in kind_of_group(group, group.incarnations[-1], "share")]
     assert "\nNo member has orders 0, 2, for ≥ 4 min" in parts
+
+
+@pytest.mark.parametrize(
+    ("cluster", "name", "epoch", "title", "holder"),
+    [
+        ("group-kinds", "coop", 4, "Members of the generation:", "coop-2 @ 127.0.0.1"),
+        ("connect", "connect-cluster", 10, "Workers:", "http://127.0.0.1:19603/"),
+    ],
+)
+def test_one_generation_of_a_classic_group(kinds, cluster, name, epoch, title, holder):  # noqa: PLR0913, PLR0917
+    console = Console(width=250, highlight=False)
+    with console.capture() as captured:
+        for part in explain(GroupHistory(DuckTables(str(kinds)), name, cluster), epoch):
+            console.print(part)
+    text = captured.get()
+    (row,) = text[text.index("Generation:") : text.index(title)].strip().splitlines()[3:]
+    assert row.split()[0] == str(epoch)
+    assert holder in text[text.index(title) :]
+    assert "Epoch:" not in text

@@ -107,7 +107,7 @@ def blocker_text(blocker: Fields, *, lasting: bool = True) -> str:
     if blocker["who"] is None:
         return _WITHOUT_MEMBER.get(blocker["pattern"], _UNKNOWN_MEMBER)
     if blocker["state"] is None:
-        return f"{blocker['who']}, gone with {blocker['lost']:,} {TERMS[CONNECT].units}"
+        return f"{blocker['who']}, left {blocker['lost']:,} {TERMS[CONNECT].units}"
     lasted = duration_text(blocker["state_ms"]) if lasting else ""
     return f"{blocker['who']}, {_does(blocker['state'])}" + (f" for ≥ {lasted}" if lasted else "")
 

@@ -1,6 +1,7 @@
 -- The Connect workers that left connectors and tasks behind which no worker runs, those with most of them first.
+-- is_back: a worker of the last generation has the same URL; a restarted worker has a new member id.
 SELECT tasks.group_id, tasks.partition, tasks.incarnation, coalesce(workers.worker_url, tasks.from_member) AS worker,
-    stays.client_host, tasks.units, unix_millis(tasks.released_at) AS released_ms
+    stays.client_host, tasks.units, unix_millis(tasks.released_at) AS released_ms, present.worker_url IS NOT NULL AS is_back
 FROM (
     SELECT group_id, partition, incarnation, from_member, count(*) AS units, min(released_at) AS released_at
     FROM task_handover
@@ -14,6 +15,15 @@ LEFT JOIN (
 ) AS workers
     ON workers.group_id = tasks.group_id AND workers.partition = tasks.partition
     AND workers.incarnation = tasks.incarnation AND workers.member_id = tasks.from_member
+LEFT JOIN (
+    SELECT DISTINCT latest.group_id, latest.partition, latest.incarnation, latest.worker_url
+    FROM connect_assignment AS latest
+    JOIN group_state AS states
+        ON states.group_id = latest.group_id AND states.partition = latest.partition
+        AND states.incarnation = latest.incarnation AND states.generation = latest.generation
+) AS present
+    ON present.group_id = tasks.group_id AND present.partition = tasks.partition
+    AND present.incarnation = tasks.incarnation AND present.worker_url = workers.worker_url
 LEFT JOIN (
     SELECT group_id, partition, incarnation, member_id, max(client_host) AS client_host
     FROM membership

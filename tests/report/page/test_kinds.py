@@ -10,6 +10,7 @@ from kip848_records.report.page.page import page as page_of
 
 BARS = "#timeline .bar"
 GROUPS = ("connect-cluster", "coop", "static", "st", "share1", "mig")
+PAPER = 703
 GONE = "http://127.0.0.1:19603/"
 
 
@@ -56,7 +57,7 @@ def facts(page):
 def test_a_connect_cluster_shows_workers_and_what_runs_nowhere(group_page, table_of):
     page = group_page("connect-cluster")
     blocked = page.locator(".blocked").inner_text()
-    assert blocked.startswith(f"Worker {GONE} is gone with 5 connectors and tasks; the leader does not assign them")
+    assert blocked.startswith(f"Worker {GONE} left 5 connectors and tasks behind; the leader does not assign them")
     assert "sink1: connector, tasks 0-1; src2: connector, task 0" in blocked
     assert facts(page).startswith("Connect cluster: stuck for ≥ 0.004 s, since 2026-11-21 08:28:17.068 UTC; ")
     assert "state Stable since 2026-11-21 08:27:24.510 UTC; 1 worker; generation 11" in facts(page)
@@ -75,7 +76,7 @@ def test_a_connect_cluster_shows_workers_and_what_runs_nowhere(group_page, table
     assert [latest[title] for title in ("Generation", "Cause", "Workers", "Left", "Connectors and tasks moved")] == [
         *("11", "worker left, expired or fenced", "1", "1", "0")
     ]
-    assert (latest["Sync time"], latest["Ended by"]) == ("0.004 s", "ongoing at capture")
+    assert (latest["Sync time"], latest["Ended by"]) == ("0.004 s", "ongoing")
     assert table_of(page, "Rebalances")[0]["Generations"] == "11"
     assert "a failed or paused task looks like a running one" in page.locator("#group").inner_text()
 
@@ -84,7 +85,7 @@ def test_a_stuck_connect_cluster_is_named_on_the_first_screen(opened, html):
     page = opened(html)
     (row,) = [row for row in page.locator("section[aria-labelledby=stuck] tbody tr").all() if GONE in row.inner_text()]
     assert "Connect cluster" in row.inner_text()
-    assert f"worker {GONE}, gone with 5 connectors and tasks" in row.inner_text()
+    assert f"worker {GONE}, left 5 connectors and tasks" in row.inner_text()
     page.locator("#show").select_option("kind-connect")
     assert page.locator("#list tbody th a").all_inner_texts() == ["connect-cluster"]
     page.locator("#show").select_option("")
@@ -150,16 +151,22 @@ def test_a_converted_group_shows_its_changes(group_page, table_of):
     assert [row["Protocol"] for row in table_of(page, "Before and after")] == ["classic", "consumer", "classic"]
 
 
-def test_each_kind_fits_any_screen(opened, html):
+def test_each_kind_fits_any_screen_and_paper(opened, html):
     page = opened(html)
-    for width in (1280, 1000, 780, 360):
-        page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-    for group in GROUPS:
-        page.evaluate("(group) => { location.hash = new URLSearchParams({ group }).toString(); }", group)
-        page.wait_for_function("(id) => document.getElementById('group-title')?.textContent.includes(id)", arg=group)
-        page.wait_for_selector(BARS)
-        assert (group, page.evaluate("document.documentElement.scrollWidth")) == (group, 360)
+    for group in ("", *GROUPS):
+        page.emulate_media(media="screen")
+        page.evaluate("(group) => { location.hash = group && new URLSearchParams({ group }).toString(); }", group)
+        page.wait_for_selector(f"#group-title:has-text('{group}')" if group else "#overview:visible")
+        if group:
+            page.wait_for_selector(BARS)
+        for width in (1280, 1000, 780, 360):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert (group, page.evaluate("document.documentElement.scrollWidth")) == (group, width)
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": PAPER, "height": 1000})
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert (group, page.evaluate("document.documentElement.scrollWidth")) == (group, PAPER)
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
 
 
 @pytest.mark.parametrize(("group", "width", "dark"), [("connect-cluster", 1280, False), ("st", 360, True)])

@@ -19,14 +19,14 @@ const generationColumns = (group) => [
   { title: "Completed (UTC)", kind: "time", cell: (row) => clockText(row.completed_at_ms) },
   { title: "Cause", cell: (row) => causesText(row.cause, group) },
   { title: "Sync time", kind: "number", span: (row) => row.sync_ms },
-  { title: "Lasted", kind: "number minor", span: (row) => row.completed_at_ms === null ? null : row.ended_at_ms === null ? sinceCapture(group, row.completed_at_ms) : row.ended_at_ms - row.completed_at_ms, isMinimum: (row) => row.ended_at_ms === null },
+  { title: "Lasted", kind: "number minor lesser", span: (row) => row.completed_at_ms === null ? null : row.ended_at_ms === null ? sinceCapture(group, row.completed_at_ms) : row.ended_at_ms - row.completed_at_ms, isMinimum: (row) => row.ended_at_ms === null },
   { title: "Rounds", kind: "number", cell: (row) => number(row.rounds) },
   { title: `${titled(termsOf(group).member)}s`, kind: "number", cell: (row) => number(row.members) },
-  { title: "Joined", kind: "number minor", cell: (row) => number(row.joined) },
-  { title: "Left", kind: "number minor", cell: (row) => number(row.gone) },
+  { title: "Joined", kind: "number minor lesser", cell: (row) => number(row.joined) },
+  { title: "Left", kind: "number minor lesser", cell: (row) => number(row.gone) },
   { title: `${titled(termsOf(group).units)} moved`, kind: "number", cell: (row) => number(row.moved) },
-  { title: "Mode", cell: (row) => row.mode },
-  { title: "Ended by", cell: (row) => row.ended_at_ms === null && row.ended_by === null ? "ongoing at capture" : ENDINGS[row.ended_by] ?? "unknown" },
+  { title: "Mode", kind: "minor", cell: (row) => row.mode },
+  { title: "Ended by", cell: (row) => row.ended_at_ms === null && row.ended_by === null ? "ongoing" : ENDINGS[row.ended_by] ?? "unknown" },
 ];
 const FREE_COLUMNS = [
   { title: "Reason", cell: (row) => plainly(row.reason) },
@@ -57,7 +57,7 @@ const WORKER_COLUMNS = [
   { title: "Tasks", kind: "number", cell: (row) => row.has.tasks },
   { title: "Runs", kind: "text id", cell: (row) => row.has.words },
   { title: "Config offset", kind: "number", cell: (row) => row.config_offset },
-  { title: "Joined with", kind: "number minor", cell: (row) => row.worker_config_offset },
+  { title: "Joined with", kind: "number minor lesser", cell: (row) => row.worker_config_offset },
   { title: "Since (UTC)", kind: "time minor", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
 ];
 const topicColumns = (group) => [

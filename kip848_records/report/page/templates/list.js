@@ -14,17 +14,17 @@ const HEALTH = { away: "waiting for absent static members", unknown: "insufficie
 
 const GROUP_COLUMNS = [
   { title: "Group", isHead: true, kind: "id", key: (group) => group.group_id,
-    cell: (group) => element("span", {}, element("a", { href: groupLink(group) }, group.group_id), severalClusters && element("small", {}, ` ${group.cluster}`)) },
-  ...(new Set(data.groups.map((group) => group.kind)).size > 1 ? [{ title: "Kind", kind: "kind minor", key: (group) => group.kind, cell: (group) => KINDS[group.kind] ?? group.kind }] : []),
+    cell: (group) => element("span", {}, element("a", { href: groupLink(group) }, group.group_id), severalClusters && element("small", {}, ` ${group.cluster}`),
+      group.kind !== "consumer" && element("small", { class: "kind" }, termsOf(group).name)) },
   { title: "Status", key: (group) => group.health, cell: (group) => element("span", { class: `state ${group.health}`, title: group.state }, HEALTH[group.health] ?? group.health) },
   { title: "Blocked by", kind: "text", key: (group) => group.blocked_by, cell: (group) => group.blocked_by ?? "" },
   { title: "Stuck for", kind: "number", key: stuckFor, span: stuckFor, isMinimum: () => true },
   { title: "Since (UTC)", kind: "time minor", key: (group) => isStuck(group) ? group.since_ms : null, cell: (group) => isStuck(group) ? clockText(group.since_ms).slice(0, 19) : "" },
   { title: "Waiting", kind: "number", key: (group) => group.waiting, cell: (group) => group.waiting ? number(group.waiting) : "" },
   { title: "Members", kind: "number minor", key: (group) => group.members, cell: (group) => group.members === null ? "" : number(group.members) },
-  { title: "Rebalances", kind: "number minor", key: (group) => group.rebalances, cell: (group) => number(group.rebalances) },
+  { title: "Rebalances", kind: "number minor lesser", key: (group) => group.rebalances, cell: (group) => number(group.rebalances) },
   { title: "Slowest finished", kind: "number", key: (group) => group.slowest_ms, span: (group) => group.slowest_ms },
-  { title: "Idle (minimum)", kind: "number minor", key: (group) => group.idle_ms, span: (group) => group.idle_ms || null },
+  { title: "Idle (minimum)", kind: "number minor lesser", key: (group) => group.idle_ms, span: (group) => group.idle_ms || null },
   ...(data.hasFindings ? [{ title: "Failed checks", kind: "number", key: (group) => 1000 * group.errors + group.warnings,
     cell: (group) => [[group.errors, "error"], [group.warnings, "warning"]].filter(([count]) => count).map(([count, what]) => counted(count, what)).join(", ") }] : []),
 ];

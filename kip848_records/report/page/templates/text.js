@@ -116,7 +116,7 @@ function tableOf(columns, rows, { sorted, onSort, label, chosen } = {}) {
   const cell = (column, row, nth) => {
     const shown = spans.has(column) ? spans.get(column)[nth] && `${column.isMinimum?.(row) ? "\u2265 " : ""}${spans.get(column)[nth]}` : column.cell(row);
     const made = element(column.isHead ? "th" : "td", { "data-label": column.title, class: column.kind, scope: column.isHead ? "row" : null }, shown ?? "");
-    if (column.kind === "id" && made.textContent.length > 48) made.classList.add("long");
+    if (column.kind === "id" && made.textContent.length > 32) made.classList.add(made.textContent.length > 48 ? "long" : "wide");
     return made;
   };
   return element("table", { "aria-label": label }, element("thead", {}, element("tr", {}, heads)),
