@@ -145,6 +145,7 @@ class TestVersions:
         assert "io.delta:delta-spark_4.0_2.13:4.4.0" in _DEFAULTS.read_text()
 
 
+@pytest.mark.slow
 def test_a_start_leaves_the_terminal_and_the_temp_folder_clean(run, tmp_path):
     started = run(sys.executable, "-c", _START)
     assert (started.returncode, started.stdout, started.stderr) == (0, "4\n", "")
@@ -239,6 +240,7 @@ def test_a_jvm_that_does_not_start(run, script, tmp_path):
     assert "Invalid maximum heap size" in log.read_text()
 
 
+@pytest.mark.slow
 def test_spark_submit_with_our_settings(run, script):
     started = run("spark-submit", "--properties-file", str(_DEFAULTS), str(script))
     assert (started.returncode, started.stdout) == (0, "4\n"), started.stderr

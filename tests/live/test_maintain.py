@@ -222,6 +222,7 @@ def test_there_is_nothing_more_to_remove(spark, maintained):
     assert ours.rows == {}
 
 
+@pytest.mark.slow
 def test_a_later_run_tells_what_all_of_the_kept_log_tells(log, maintained, tmp_path):
     maintained.topic.until = log.ends
     maintained.topic.audit(maintained.out)

@@ -18,7 +18,7 @@ from tests.log.copies import LogCopy, is_commit, log_rows
 from tests.log.random_walk import Walk, data_records
 from tests.log_rows import coverage_of
 
-SCENARIOS = 400
+SCENARIOS = 200
 
 
 @dataclass

@@ -19,9 +19,9 @@ SMALL = Simulation(groups=24, members=3, hours=0.2, happening_s=10, partitions=3
 MEDIUM = replace(SMALL, groups=6, members=12, happening_s=6)
 LARGE = replace(SMALL, groups=2, members=40, hours=0.1, happening_s=3)
 SPECS = [
-    replace(spec, seed=seed, release=release)
+    pytest.param(replace(spec, seed=seed, release=release), marks=marks)
     for spec in (SMALL, MEDIUM, LARGE)
-    for seed in (10, 11)
+    for seed, marks in ((10, ()), (11, pytest.mark.slow))
     for release in ("4.0", "4.3")
 ]
 
