@@ -1,6 +1,7 @@
 """What `kip848 explain` says of a group's kind, by tables without a log."""
 
 from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -9,6 +10,8 @@ from kip848_records.queries.duck import DuckTables
 from kip848_records.report.explain import explain
 from kip848_records.report.group_history import GroupHistory
 from kip848_records.report.kinds import kind_of_group, kind_of_incarnation
+from kip848_records.report.sql import query
+from kip848_records.report.summary import summary
 from tests import made_tables
 
 CAPTURED = datetime(2026, 1, 2, tzinfo=timezone.utc)
@@ -95,12 +98,72 @@ def test_shared_partitions_that_no_member_has_are_named(tmp_path):
     ],
 )
 def test_one_generation_of_a_classic_group(kinds, cluster, name, epoch, title, holder):  # noqa: PLR0913, PLR0917
-    console = Console(width=250, highlight=False)
-    with console.capture() as captured:
-        for part in explain(GroupHistory(DuckTables(str(kinds)), name, cluster), epoch):
-            console.print(part)
-    text = captured.get()
+    text = explained(kinds, cluster, name, epoch)
     (row,) = text[text.index("Generation:") : text.index(title)].strip().splitlines()[3:]
     assert row.split()[0] == str(epoch)
     assert holder in text[text.index(title) :]
     assert "Epoch:" not in text
+
+
+def explained(kinds, cluster, name, epoch=None):
+    console = Console(width=250, highlight=False)
+    with console.capture() as captured:
+        for part in explain(GroupHistory(DuckTables(str(kinds)), name, cluster), epoch):
+            console.print(part)
+    return captured.get()
+
+
+def test_a_static_member_that_was_replaced_is_not_listed(kinds):
+    text = explained(kinds, "group-kinds", "static")
+    members = text[text.index("Members of the last generation:") :].splitlines()[3:5]
+    assert [row.split()[0][:6] for row in members] == ["inst-0", "inst-1"]
+    assert "inst-1-ce66bdfa" not in text
+
+
+def test_a_streams_group_is_stuck_since_its_rebalance_began_in_every_report(kinds):
+    """It was NotReady for nine seconds of it, and then Reconciling."""
+    assert "Reconciling, stuck for ≥ 16 s, since 2026-11-26 03:47:43.278 UTC" in explained(
+        kinds, "streams-not-ready", "ns-gone"
+    )
+    assert "  ns-gone        ≥ 16 s  0/1  nsg-A-StreamThread-1-consumer @ 127.0.0.1" in summarized(
+        kinds, "streams-not-ready"
+    )
+
+
+def test_the_summary_names_the_worker_that_left(kinds):
+    text = summarized(kinds, "connect")
+    assert text.startswith("CRITICAL  1 of 2 groups stuck")
+    assert "worker http://127.0.0.1:19603/" in text
+
+
+def summarized(kinds, cluster):
+    tables = DuckTables(str(kinds))
+    (run,) = tables.chosen_runs(cluster)
+    counts = {"records": {2: 1}, "quarantined": 0, "captured_at": run.captured_at, "reads": ()}
+    counts |= {"run": 1, "resumed": False, "skipped": 0, "dialect": "kafka"}
+    audit = SimpleNamespace(options=SimpleNamespace(cluster=cluster, out="out", dialect="kafka"), **counts)
+    console = Console(width=1000, highlight=False, color_system=None)
+    with console.capture() as captured:
+        for part in summary(tables, audit):
+            console.print(part)
+    return captured.get()
+
+
+def test_a_worker_that_restarted_is_back_under_its_url(tmp_path):
+    group = {"group_id": "c", "incarnation": 0}
+    lost = group | {"group_type": "classic", "task": 0, "status": "open", "reason": "worker_left"}
+    workers = [("old-a", "http://a/", 1), ("old-b", "http://b/", 1), ("new-a", "http://a/", 2)]
+    made_tables.write(
+        tmp_path,
+        "made",
+        audit_runs=[{"run": 1, "captured_at": CAPTURED}],
+        group_state=[group | {"group_type": "classic", "state": "Stable", "generation": 2}],
+        connect_assignment=[
+            group | {"member_id": member, "worker_url": url, "generation": generation}
+            for member, url, generation in workers
+        ],
+        membership=[group | {"member_id": member, "client_host": "/h"} for member, *_ in workers],
+        task_handover=[lost | {"connector": each, "from_member": f"old-{each}"} for each in "ab"],
+    )
+    rows = DuckTables(str(tmp_path)).rows(query("workers_gone"), "made", open="open")
+    assert [(row.worker, row.units, row.is_back) for row in rows] == [("http://a/", 1, True), ("http://b/", 1, False)]

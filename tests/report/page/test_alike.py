@@ -1,6 +1,9 @@
 """Stuck groups that share a blocker, a topic or a start minute are one cluster."""
 
+import pytest
+
 from kip848_records.report.page.alike import CLIENT, HOST, MINUTE, TOPIC, alike
+from kip848_records.report.page.phrases import alike_text
 
 MINUTE_MS = 60_000
 
@@ -42,3 +45,21 @@ def test_who_blocks_counts_before_what_is_waited_for_and_since_when():
 def test_what_is_unknown_is_not_shared():
     stuck = [group("a", None, None, (), None), group("b", None, None, (), None)]
     assert ids(alike(stuck)) == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "says"),
+    [
+        (("not_ready", "not_ready"), "no member: the topology is not validated"),
+        (("worker_delay", "worker_delay"), "a worker that left"),
+        (("next_round", "next_round"), "members that have not joined the next generation"),
+        (("not_ready", "worker_delay"), "the log does not show which member"),
+    ],
+)
+def test_groups_of_other_kinds_that_began_together_are_named_by_what_they_wait_for(patterns, says):
+    blockers = [
+        {"who": None, "pattern": each, "client_id": None, "client_host": None, "topics": []} for each in patterns
+    ]
+    groups = [{"since_ms": 0, "blocker": each | {"state": None, "state_ms": None}} for each in blockers]
+    (cluster,) = alike(groups)
+    assert alike_text(cluster).startswith(says)

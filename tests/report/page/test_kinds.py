@@ -191,3 +191,5 @@ def test_a_group_has_the_rows_of_its_kind_only(made):
     histories = {group_id: history for (_, _, group_id), history in made.histories.items()}
     assert {"generations", "workers", "topics"}.isdisjoint(histories["st"])
     assert {"topics", "units"} <= set(histories["share1"])
+    # Without the static member that was replaced.
+    assert sorted(row["units"] for row in histories["static"]["units"]) == ["ss 0-1", "ss 2"]
