@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records import __version__
 from kip848_records.java import check_java
-from kip848_records.paths import path_on_this_machine
+from kip848_records.paths import path_on_this_machine, with_page_paths
 from kip848_records.setup_errors import SetupError
 from kip848_records.spark_conf import SUBMIT_ARGS, default_settings, submitted_settings
 from kip848_records.spark_jars import delta_jar, missing_jars
@@ -113,8 +113,10 @@ def _jars(settings: Mapping[str, str]) -> Found:
         NOTE,
         "jars",
         f"{', '.join(missing)}: not in Ivy's folder yet",
-        "the first audit fetches them from a Maven repository; docs/install.md says how to bring them to a machine "
-        "without a network",
+        with_page_paths(
+            "the first audit fetches them from a Maven repository; docs/install.md says how to bring them to a machine "
+            "without a network"
+        ),
     )
 
 

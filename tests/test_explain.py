@@ -2,9 +2,11 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
@@ -98,8 +100,56 @@ def test_a_group_that_is_not_there(explain):
     code, out, err = explain("stuk")
     assert (code, out) == (2, "")
     assert re.fullmatch(r"error: there is no group 'stuk' in \S+\nhint: there is 'stuck'\n", err)
+
+
+def test_a_command_lists_the_groups_if_no_name_is_similar(explain, audits, capsys):
     code, _, err = explain("nobody at all")
-    assert (code, err.splitlines()[1]) == (2, "hint: the table group_state lists all groups")
+    assert code == 2
+    program, *arguments = shlex.split(err.splitlines()[1].removeprefix("hint: this lists the groups: "))
+    assert (program, cli.main(arguments)) == ("kip848", 0)
+    assert "stuck" in capsys.readouterr().out
+    assert str(audits.out) in arguments
+
+
+def test_the_group_is_the_second_argument_too(explain, audits, capsys):
+    _, named, _ = explain("stuck")
+    among = ["--cluster", CLUSTERS[STUCK]]
+    for arguments in (["stuck", *among], [*among, "stuck"], ["stuck", *among, "--group", "stuck"]):
+        assert cli.main(["explain", str(audits.out), *arguments]) == 0
+        assert capsys.readouterr().out == named
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        (
+            ["o u t"],
+            "no group is given",
+            "use kip848 explain 'o u t' --group G; this lists the groups: kip848 query 'o u t' ",
+        ),
+        (["out", "a", "--group", "b"], "two groups are given", "pass the group once, as GROUP or as --group G"),
+        (
+            ["--catalog", "c", "--schema", "s"],
+            "no group is given",
+            "use kip848 explain --catalog c --schema s --group G; this lists the groups: kip848 query --catalog c ",
+        ),
+    ],
+)
+def test_no_group_or_two(capsys, arguments, error, hint):
+    assert cli.main(["explain", *arguments]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == f"error: {error}"
+    assert second.startswith(f"hint: {hint}")
+
+
+def test_a_page_that_is_named_exists_wherever_the_command_runs(explain, tmp_path, monkeypatch):
+    """In a clone its name is a path already; elsewhere the command prints the full path."""
+    assert "  runbook  docs/runbook.md#slow_revocation\n" in explain("stuck")[1]
+    monkeypatch.chdir(tmp_path)
+    runbook = re.search(r"^  runbook  (/.*)#slow_revocation$", explain("stuck")[1], re.MULTILINE)[1]
+    assert "### `slow_revocation`" in Path(runbook).read_text()
+    limit = re.search(r"See (/.*/groups/classic\.md)\n$", explain("classic")[1])[1]
+    assert Path(limit).read_text().startswith("# Classic")
 
 
 def test_an_epoch_that_is_not_there(explain):
@@ -225,7 +275,7 @@ def test_a_group_of_another_cluster(explain, made):
     code, out, err = explain("lonely", cluster="made", out=made)
     assert (code, out, err) == (2, "", "error: cluster 'made' has no group 'lonely'\nhint: pass --cluster: other\n")
     assert explain("lonly", cluster="other", out=made)[2].endswith("hint: there is 'lonely'\n")
-    assert explain("lonly", cluster="made", out=made)[2].endswith("hint: the table group_state lists all groups\n")
+    assert "hint: this lists the groups: kip848 query " in explain("lonly", cluster="made", out=made)[2]
 
 
 def test_an_epoch_of_no_life(explain, made):

@@ -93,7 +93,7 @@ def test_tables_of_a_folder_are_read_without_spark(without_spark, kinds, tmp_pat
     commands = (
         ["query", kinds, "slowest", "--cluster", "group-kinds"],
         ["query", kinds, "SELECT count(*) AS n FROM rebalance"],
-        ["explain", kinds, "--group", GROUP, "--cluster", "group-kinds"],
+        ["explain", kinds, GROUP, "--cluster", "group-kinds"],
         ["report", kinds, "--cluster", "group-kinds", "--out", tmp_path / "page.html"],
         [
             "check",

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from kip848_records.cli.arguments import add_debug, add_schema, given_path, int32, place
 from kip848_records.cli.output import print_note, print_parts
+from kip848_records.errors import InputError
 from kip848_records.queries.engines import ENGINES, open_tables
+from kip848_records.tables.location import groups_command, place_arguments
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -27,7 +29,8 @@ def add(commands: Commands) -> None:
         "out", nargs="?", type=given_path, metavar="DIR", help="folder of the Delta tables, as given to audit --out"
     )
     add_schema(command)
-    command.add_argument("--group", required=True, metavar="G", help="group id")
+    command.add_argument("named", nargs="?", metavar="GROUP", help="group id, in place of --group")
+    command.add_argument("--group", metavar="G", help="group id")
     command.add_argument(
         "--epoch",
         type=int32("a group epoch"),
@@ -37,11 +40,15 @@ def add(commands: Commands) -> None:
     command.add_argument("--cluster", metavar="NAME", help="the cluster, if several have such a group")
     command.add_argument("--engine", choices=ENGINES, help="engine that reads the tables (default: duckdb if it can)")
     add_debug(command)
+    command.late_argument = "named"
     command.set_defaults(run=_run)
 
 
 def _run(arguments: Namespace) -> int:
+    if arguments.catalog is not None and arguments.named is None and arguments.group is None:
+        arguments.out, arguments.named = None, arguments.out  # the only argument is the group
     location = place(arguments, arguments.out, "DIR")
+    group = _group(arguments, location)
 
     def session() -> SparkSession:
         from kip848_records.cli import before_spark
@@ -54,5 +61,16 @@ def _run(arguments: Namespace) -> int:
     from kip848_records.report.group_history import GroupHistory
 
     tables = open_tables(location, arguments.engine, session=session, note=print_note)
-    print_parts(explain(GroupHistory(tables, arguments.group, arguments.cluster), arguments.epoch))
+    print_parts(explain(GroupHistory(tables, group, arguments.cluster), arguments.epoch))
     return 0
+
+
+def _group(arguments: Namespace, location: str) -> str:
+    """Return the group id, by either of its two arguments. Raises InputError for none, or for two different ones."""
+    given = {each for each in (arguments.named, arguments.group) if each is not None}
+    if len(given) == 1:
+        return str(given.pop())
+    if given:
+        raise InputError("two groups are given", "pass the group once, as GROUP or as --group G")
+    explained = f"kip848 explain {place_arguments(location)} --group G"
+    raise InputError("no group is given", f"use {explained}; this lists the groups: {groups_command(location)}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from kip848_records.errors import InputError
+from kip848_records.paths import with_page_paths
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def print_note(text: str) -> None:
 
 def print_error(error: Kip848Error) -> None:
     """Print an error and its hint to stderr."""
-    print(f"error: {error.message}\nhint: {error.hint}", file=sys.stderr)
+    print(f"error: {error.message}\nhint: {with_page_paths(error.hint)}", file=sys.stderr)
 
 
 @contextmanager

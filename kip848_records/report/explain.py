@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
+from kip848_records.paths import with_page_paths
 from kip848_records.replay.coverage import CENSORED
 from kip848_records.replay.epochs import OPEN
 from kip848_records.replay.member import RECONCILED
@@ -140,7 +141,7 @@ def _answer(
     if advice.member_id is not None:
         yield Text(f"  member   {printable(advice.member_id)}")
     yield Text(f"  next     {advice.next}")
-    yield Text(f"  runbook  {advice.link}")
+    yield Text(f"  runbook  {with_page_paths(advice.link)}")
 
 
 def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> Iterator[RenderableType]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kip848_records.report.sql import query
 from kip848_records.tables.errors import TablesError
+from kip848_records.tables.location import groups_command
 
 if TYPE_CHECKING:
     from kip848_records.queries.tables import Parameter, Row, Tables
@@ -36,7 +37,8 @@ class GroupHistory:
         clusters = sorted({row.cluster for row in found})
         if not clusters:
             groups = [row.group_id for row in tables.rows(query("groups"), cluster)]
-            raise TablesError.no_such_group(group_id, tables.location, get_close_matches(group_id, groups))
+            similar = get_close_matches(group_id, groups)
+            raise TablesError.no_such_group(group_id, tables.location, similar, groups_command(tables.location))
         if cluster is None and len(clusters) > 1:
             raise TablesError.several_clusters(group_id, clusters)
         if cluster is not None and cluster not in clusters:

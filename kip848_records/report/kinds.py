@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.text import Text
 
+from kip848_records.paths import with_page_paths
 from kip848_records.replay.epochs import OPEN
 from kip848_records.report.advice import client_text
 from kip848_records.report.terms import CLASSIC, CONNECT, CONNECTOR, SHARE, STREAMS, TERMS, kind_of, units_text
@@ -40,7 +41,7 @@ def kind_of_group(group: GroupHistory, incarnation: Incarnation, kind: str) -> I
     elif kind == STREAMS:
         yield from _streams(group, incarnation)
     if limit := TERMS[kind].limit:
-        yield Text(f"\n{limit}")
+        yield Text(f"\n{with_page_paths(limit)}")
 
 
 def one_generation(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterator[RenderableType]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from kip848_records.paths import with_page_paths
 from kip848_records.terminal import duration_text, ms_text, text_table, time_text
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
     )
     yield text_table(*titles, rows=cells, right=titles[2:])
     yield from _stops(rows)
-    yield Text(f"\n{COMPARISON_LIMIT}")
+    yield Text(f"\n{with_page_paths(COMPARISON_LIMIT)}")
 
 
 def _counted(row: Row, count: int | None) -> str:

@@ -59,9 +59,9 @@ class TablesError(InputError):
         return cls(f"{out} has no tables {what}", hint)
 
     @classmethod
-    def no_such_group(cls, group_id: str, out: str, similar: Sequence[str]) -> Self:
-        """The tables have no rows of a group."""
-        hint = f"there is {', '.join(map(repr, similar))}" if similar else "the table group_state lists all groups"
+    def no_such_group(cls, group_id: str, out: str, similar: Sequence[str], command: str) -> Self:
+        """The tables have no rows of a group; `command` lists all groups."""
+        hint = f"there is {', '.join(map(repr, similar))}" if similar else f"this lists the groups: {command}"
         return cls(f"there is no group {group_id!r} in {out}", hint)
 
     @classmethod

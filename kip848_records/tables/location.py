@@ -14,6 +14,7 @@ from kip848_records.paths import URI
 from kip848_records.tables.errors import TablesError
 
 _CATALOG: Final = "catalog:"
+_GROUPS: Final = "SELECT group_id, group_type, state FROM group_state"
 
 
 def schema_place(catalog: str, schema: str) -> str:
@@ -43,6 +44,11 @@ def place_arguments(place: str) -> str:
     names = re.findall(r"`(?:[^`]|``)*`|\w+", schema_name(place))
     catalog, schema = (name[1:-1].replace("``", "`") if name[0] == "`" else name for name in names)
     return f"--catalog {shlex.quote(catalog)} --schema {shlex.quote(schema)}"
+
+
+def groups_command(place: str) -> str:
+    """Return a command that lists the groups in the tables at a location."""
+    return f'kip848 query {place_arguments(place)} "{_GROUPS}"'
 
 
 def work_folder(place: str, scratch: str | None) -> str:

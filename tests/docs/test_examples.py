@@ -18,6 +18,11 @@ from pyspark.sql import functions as F
 
 from kip848_records.cli import main
 from kip848_records.config import load_settings
+from kip848_records.decode import decode
+from kip848_records.queries.duck import DuckTables
+from kip848_records.report.changes import changes_of_clusters
+from kip848_records.report.news import news
+from kip848_records.sources.read import read_log
 from tests.audits import table_rows
 from tests.conftest import QUICK_JAVA
 from tests.docs.pages import ROOT, block, commands, examples
@@ -175,6 +180,23 @@ def test_limits_of_ones_own_can_be_read(tmp_path):
     stable = load_settings(str(tmp_path / "mine.toml"))["group_stable"]
     assert (stable.limits, stable.groups["batch-*"].limits) == ({"max_seconds": 300}, {"max_seconds": 3600})
     assert stable.groups["sandbox-*"].severity == "off"
+
+
+def test_the_limit_in_the_runbook_is_read(tmp_path):
+    (tmp_path / "mine.toml").write_text(block("test: limit of the runbook"))
+    assert load_settings(str(tmp_path / "mine.toml"))["operation_size"].limits["max_bytes"] == 10_485_760
+
+
+def test_the_message_is_what_a_webhook_gets(out):
+    tables, limits = DuckTables(str(out)), load_settings("conf/audit-demo.toml")
+    said = news(tables, changes_of_clusters(tables, ["demo"], limits))
+    assert f"{said.title}\n{said.text}\n".replace(str(out), "out") == block("test: message")
+
+
+def test_a_line_of_a_dump_is_read(spark, tmp_path):
+    (tmp_path / "dump.json").write_text(block("test: line of a dump"))
+    (record,) = decode(read_log(spark, str(tmp_path / "dump.json"))).records["consumer_group_metadata"].collect()
+    assert (record.group_id, record.epoch, record.offset) == ("stuck", 2, 11)
 
 
 def test_retention_says_what_it_would_remove(out):
