@@ -15,6 +15,7 @@ from tests import dumped_tables
 
 STRIDE = 100
 SHAPE = Simulation(groups=6, members=4, hours=0.3, happening_s=20, partitions=1, commit_interval_ms=60_000)
+KINDS = replace(SHAPE, groups=1, classic_groups=3, connect_groups=3, share_groups=3, streams_groups=3)
 SHAPES = [
     replace(SHAPE, seed=21),
     replace(SHAPE, seed=22, release="4.0"),
@@ -23,12 +24,15 @@ SHAPES = [
     replace(SHAPE, seed=25, compacted=True, delete_retention_ms=0),
     replace(SHAPE, seed=26, largest=16),
     replace(SHAPE, seed=27, largest=16, release="4.0", compacted=True, delete_retention_ms=0),
+    replace(KINDS, seed=28),
+    replace(KINDS, seed=29, compacted=True),
+    replace(KINDS, seed=30, compacted=True, delete_retention_ms=0),
 ]
 INVARIANTS = {
     *("one_owner", "epoch_order", "epochs_grow", "target_covers_topics", "names_or_regex", "assignor_versions"),
-    *("operation_size", "loadable_records", "revocation_time"),
+    *("operation_size", "loadable_records", "revocation_time", "connect_balance", "streams_topology_epoch"),
 }
-"""The fencing of members that are too slow is one too, of the simulator's coordinator."""
+"""The fencing of members that are too slow is one too, of the simulator's coordinator; so is the leader's balance."""
 
 
 @pytest.fixture(scope="module")
