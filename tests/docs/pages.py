@@ -4,7 +4,7 @@ An example is a code block. The comment above it says how a test runs it:
 
 - `<!-- test: NAME -->`: the test that asks for `block("test: NAME")`.
 - `<!-- output: NAME -->`: a console session. Each command runs on the tables of `make audit`, and prints what follows.
-  A second word names a cluster of the fixture `kinds`, whose tables take the place of those.
+  A second word names a cluster of the fixture `kinds`, whose tables take the place of those: the folder `kinds`.
 - `<!-- not run: REASON -->`: nothing runs it. Its commands are parsed.
 """
 

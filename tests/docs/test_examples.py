@@ -66,10 +66,11 @@ def _at_the_root():
 
 
 def run(command, out, code=0):
-    """Run a `kip848` command line in this process; return what it prints. Its folder `out` is another one."""
+    """Run a `kip848` command line in this process; return what it prints. Another folder is its `out` or `kinds`."""
     program, *words = shlex.split(command)
     assert Path(program).name == "kip848"
-    words = [re.sub(r"^out(?=/|$)|^(?=kip848\.\w+$)", lambda at: str(out) + "/" * (not at[0]), word) for word in words]
+    folder = re.compile(r"^(?:out|kinds)(?=/|$)|^(?=kip848\.\w+$)")
+    words = [folder.sub(lambda at: str(out) + "/" * (not at[0]), word) for word in words]
     with redirect_stdout(StringIO()) as printed:
         assert main(words) == code
     return printed.getvalue().replace(str(out), "out")
