@@ -113,6 +113,15 @@ def test_tables_of_a_folder_are_read_without_spark(without_spark, kinds, tmp_pat
     assert all((tmp_path / name).stat().st_size for name in ("page.html", "r.json", "m.prom"))
 
 
+def test_pages_are_named_by_their_path_in_the_package(without_spark, kinds):
+    """The package is not beside a clone: `docs/groups/classic.md` alone would lead nowhere."""
+    done = run(without_spark / "kip848", "explain", kinds, "coop", "--cluster", "group-kinds")
+    page = Path(done.stdout.split()[-1])
+    assert page.parts[-4:] == ("kip848_records", "docs", "groups", "classic.md")
+    assert page.is_file()
+    assert without_spark.parent in page.parents
+
+
 def test_records_are_decoded_without_spark(without_spark, captures, tmp_path, monkeypatch):
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)  # of the tests' own session
     names = ["partition", "offset", "timestamp", "key", "value", "key_type", "group_id", "transaction"]

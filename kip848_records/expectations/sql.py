@@ -55,6 +55,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., str]]] = {
     ),
     "at_least": lambda ms: f"CASE WHEN {ms} >= 0 THEN concat('≥ ', duration({ms})) ELSE 'an unknown time' END",
     "lasting": lambda ms: f"CASE WHEN {ms} >= 0 THEN concat(' for ', duration({ms})) ELSE '' END",
+    "so_far": lambda ms: f"CASE WHEN {ms} >= 0 THEN concat(' for ≥ ', duration({ms})) ELSE '' END",
     "counted": lambda count, what: (
         f"concat(CASE WHEN {count} < 1000 THEN CAST({count} AS string) ELSE "
         f"concat({_whole(count, 1000)}, ',', lpad(CAST({count} % 1000 AS string), 3, '0')) END, "

@@ -156,7 +156,7 @@ def _of_member(blocker: dict[str, Any], now: MemberNow, units: str) -> Advice:
 
 def _doing(blocker: dict[str, Any], now: MemberNow, units: str) -> tuple[str, str, str]:
     """Return the pattern of a blocker, what it does, and what to do next. `units`: what members have."""
-    for_long = _for(now.state_ms if now.state_ms is not None else blocker["late_ms"])
+    for_long = _so_far(now.state_ms if now.state_ms is not None else blocker["late_ms"])
     if now.is_classic and now.state in {BEHIND, REVOKING, UNKNOWN}:
         doing = f"uses the classic protocol and has not rejoined with its new assignment{for_long}"
         then = "Check that its poll loop runs, or finish the roll to group.protocol=consumer and restart it"
@@ -164,8 +164,8 @@ def _doing(blocker: dict[str, Any], now: MemberNow, units: str) -> tuple[str, st
     if now.state == REVOKING:
         return _revoking(blocker, now, units)
     if now.state == AWAY_STATE:
-        long_away = _for(now.state_ms or blocker["away_ms"])
-        doing = f"is a static member that left{long_away} and keeps its partitions until its session expires"
+        long_away = _so_far(now.state_ms or blocker["away_ms"])
+        doing = f"is a static member that has been away{long_away} and keeps its partitions until its session expires"
         return ABSENT_STATIC_MEMBER, doing, "Start the instance again with the same group.instance.id"
     if now.state == WAITING:
         doing = f"may take its awaited {units}, which are free, and has not done so{for_long}"
@@ -178,7 +178,7 @@ def _doing(blocker: dict[str, Any], now: MemberNow, units: str) -> tuple[str, st
 
 def _revoking(blocker: dict[str, Any], now: MemberNow, units: str) -> tuple[str, str, str]:
     revoked_ms = now.state_ms if now.state_ms is not None else blocker["revoke_ms"]
-    doing = f"has been asked to give up {units}{_for(revoked_ms)}"
+    doing = f"has been asked to give up {units}{_so_far(revoked_ms)}"
     timeout_ms = now.rebalance_timeout_ms
     limit = duration_text(timeout_ms)
     if timeout_ms and revoked_ms and revoked_ms > timeout_ms + TIMER_SLACK_MS:
@@ -237,6 +237,12 @@ def _storm(rebalance: Any) -> Advice:  # noqa: ANN401
     sentence = f"{rebalance.epochs:,} epochs followed each other before the group was stable{why}"
     then = "Find out why its members restart: a crash loop, an autoscaler, or polls beyond max.poll.interval.ms"
     return Advice(JOIN_LEAVE_STORM, None, None, sentence, then)
+
+
+def _so_far(millis: int | None) -> str:
+    """Return for how long a state lasts that has not ended."""
+    lasted = duration_text(millis)
+    return f" for ≥ {lasted}" if lasted else ""
 
 
 def _for(millis: int | None) -> str:

@@ -122,7 +122,7 @@ CASES = [
         (
             (
                 "3 ann @12 error: expected Stable within 30 s, Reconciling for ≥ 1 min: client @ 127.0.0.1 has been "
-                "asked to give up partitions for 55 s; 1 member waits for it"
+                "asked to give up partitions for ≥ 55 s; 1 member waits for it"
             ),
         ),
     ),
@@ -137,7 +137,7 @@ CASES = [
         (
             (
                 "3 ann @13 error: expected Stable within 30 s, Reconciling for ≥ 20 s: client @ 127.0.0.1 has been "
-                "asked to give up partitions for 15 s; 1 member waits for it"
+                "asked to give up partitions for ≥ 15 s; 1 member waits for it"
             ),
         ),
     ),
@@ -149,7 +149,7 @@ CASES = [
         (
             (
                 "3 ann @13 error: expected Stable within 30 s, Reconciling for ≥ 1 min: client @ 127.0.0.1 has been "
-                "asked to give up partitions for 55 s; 1 member waits for it"
+                "asked to give up partitions for ≥ 55 s; 1 member waits for it"
             ),
         ),
     ),
@@ -175,7 +175,7 @@ CASES = [
         (
             (
                 "3 ann @6 warn: expected to converge within 30 s, ongoing for ≥ 50 s (member_joined): client @ "
-                "127.0.0.1 has been asked to give up partitions for 45 s; 1 member waits for it"
+                "127.0.0.1 has been asked to give up partitions for ≥ 45 s; 1 member waits for it"
             ),
         ),
     ),
@@ -214,7 +214,7 @@ CASES = [
         (
             (
                 "3 ann @6 warn: expected to converge within 30 s, ongoing for ≥ 50 s (member_joined): client @ "
-                "127.0.0.1 has been asked to give up partitions for 45 s; 1 member waits for it"
+                "127.0.0.1 has been asked to give up partitions for ≥ 45 s; 1 member waits for it"
             ),
         ),
     ),
@@ -226,7 +226,7 @@ CASES = [
         (
             (
                 "3 ann @6 warn: expected to converge within 30 s, ongoing for ≥ 40 s (4 epochs, member_joined): "
-                "client @ 127.0.0.1 has been asked to give up partitions for 35 s; 4 members wait for it"
+                "client @ 127.0.0.1 has been asked to give up partitions for ≥ 35 s; 4 members wait for it"
             ),
         ),
     ),

@@ -91,7 +91,7 @@ class TestExploreRebalances:
         assert members_figure.layout.title.text == "Group stuck, epochs 3-4: what its members did"
         said = capsys.readouterr().out
         assert "as of 2026-11-21 08:19:14.385 UTC" in said
-        assert "stuck-app @ 127.0.0.1 has been asked to give up partitions for 27 s; 1 member waits for it" in said
+        assert "stuck-app @ 127.0.0.1 has been asked to give up partitions for ≥ 27 s; 1 member waits for it" in said
         assert "left no partition or task without an owner" in said
 
     def test_another_group_is_looked_at_by_its_name(self, run, audits):

@@ -31,7 +31,7 @@ def test_a_slow_revocation_names_the_client_and_who_waits():
     told = advise(row, {"m1": MemberNow("revoking", 23 * MINUTE + 44_000, 86_400_000)})
     assert told.pattern == "slow_revocation"
     assert told.sentence == (
-        "stuck-app @ 10.0.1.232 has been asked to give up partitions for 23 min 44 s; 9 members wait for it"
+        "stuck-app @ 10.0.1.232 has been asked to give up partitions for ≥ 23 min 44 s; 9 members wait for it"
     )
     assert told.next.endswith("the broker fences it only after its rebalance timeout of 1 d")
     assert told.link == "docs/runbook.md#slow_revocation"

@@ -50,23 +50,23 @@ SELECT
             END,
             CASE
                 WHEN is_classic AND state IN ('behind', 'revoking', 'unknown') THEN concat(
-                    ' uses the classic protocol and has not rejoined with its new assignment', lasting(lasts_ms)
+                    ' uses the classic protocol and has not rejoined with its new assignment', so_far(lasts_ms)
                 )
                 WHEN state = 'revoking' THEN concat(
-                    ' has been asked to give up partitions', lasting(lasts_ms),
+                    ' has been asked to give up partitions', so_far(lasts_ms),
                     CASE WHEN rebalance_timeout_ms > 0 AND lasts_ms > rebalance_timeout_ms + 10000
                         THEN concat(', beyond its rebalance timeout of ', duration(rebalance_timeout_ms))
                         ELSE ''
                     END
                 )
                 WHEN state = 'away' THEN concat(
-                    ' is a static member that left', lasting(lasts_ms),
+                    ' is a static member that has been away', so_far(lasts_ms),
                     ' and keeps its partitions until its session expires'
                 )
                 WHEN state = 'waiting' THEN concat(
-                    ' may take its awaited partitions, which are free, and has not done so', lasting(lasts_ms)
+                    ' may take its awaited partitions, which are free, and has not done so', so_far(lasts_ms)
                 )
-                ELSE concat(' has not picked its new assignment up', lasting(lasts_ms))
+                ELSE concat(' has not picked its new assignment up', so_far(lasts_ms))
             END,
             CASE
                 WHEN held_up = 1 THEN '; 1 member waits for it'

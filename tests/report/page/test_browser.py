@@ -60,7 +60,7 @@ def test_a_stuck_group_begins_with_who_blocks_it_and_what_to_do(opened, html):
     blocked = page.locator(".blocked")
     assert blocked.locator(".sentence").inner_text().startswith("stuck-client @ 10.0.0.")
     assert blocked.locator(".sentence").inner_text().endswith("; 2 members wait for it.")
-    assert "for 23 min 52 s, beyond its rebalance timeout of 5 min" in blocked.inner_text()
+    assert "for ≥ 23 min 52 s, beyond its rebalance timeout of 5 min" in blocked.inner_text()
     points = dict(zip(blocked.locator("> dl > dt").all_inner_texts(), blocked.locator("> dl > dd").all(), strict=True))
     blocker = page.locator("table[aria-label=Members] tbody th").first.inner_text()
     assert points["Blocking member"].inner_text() == blocker
