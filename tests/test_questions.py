@@ -268,16 +268,22 @@ def test_question_shared_partitions(ask_of):
 
 def test_a_shared_partition_that_no_member_has_is_counted(tmp_path):
     topic = {"group_id": "g", "topic_id": "T", "topic": "orders", "state": "initialized", "partitions": [0, 1]}
+    unread = topic | {"topic_id": "U", "topic": "unread"}
+    stay = {"group_id": "g", "group_type": "share", "topics": ["orders"]}
     owned = {"group_id": "g", "group_type": "share", "topic_id": "T", "topic": "orders"}
     made_tables.write(
         tmp_path,
         "c",
         audit_runs=[{"run": 1, "dialect": "kafka", "version": __version__}],
-        share_partition_state=[topic],
+        share_partition_state=[topic, unread],
+        membership=[
+            *(stay | {"member_id": member} for member in ("a", "b")),
+            stay | {"member_id": "gone", "topics": ["unread"], "left_offset": 5},
+        ],
         ownership=[owned | {"member_id": member, "partition": 1} for member in ("a", "b")],
     )
     answer = DuckTables(str(tmp_path)).arrow(QUESTIONS["shared_partitions"], "c").to_pylist()
-    assert [(row["partition"], row["members"]) for row in answer] == [(0, 0), (1, 2)]
+    assert [tuple(row.values()) for row in answer] == [("g", "orders", 0, 0), ("g", "orders", 1, 2)]
 
 
 def test_question_migrations(ask_of):

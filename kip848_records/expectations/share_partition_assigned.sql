@@ -17,36 +17,9 @@ SELECT
     ) AS message
 FROM (
     SELECT
-        initialized.*, max_seconds_text,
-        age_ms(greatest(initialized.from_at, owners.ended_at, subscribed.since)) AS lasted,
-        age_ms(greatest(initialized.from_at, owners.ended_at, subscribed.since)) > max_seconds * 1000 AS is_late
-    FROM (
-        SELECT partition, group_id, incarnation, topic, from_at, from_offset, history, explode(partitions) AS number
-        FROM share_partition_state
-        WHERE state = 'initialized' AND to_at IS NULL
-    ) AS initialized
-    JOIN (
-        SELECT partition, group_id, incarnation, topic, min(joined_at) AS since
-        FROM (
-            SELECT partition, group_id, incarnation, joined_at, explode(topics) AS topic
-            FROM membership
-            WHERE group_type = 'share' AND left_offset IS NULL
-        ) AS subscriptions
-        GROUP BY partition, group_id, incarnation, topic
-    ) AS subscribed
-        ON subscribed.partition = initialized.partition AND subscribed.group_id = initialized.group_id
-        AND subscribed.incarnation = initialized.incarnation AND subscribed.topic = initialized.topic
-    LEFT JOIN (
-        SELECT
-            offsets_partition, group_id, incarnation, topic, partition AS number, max(to_at) AS ended_at,
-            count(*) - count(to_at) AS present
-        FROM ownership
-        WHERE group_type = 'share'
-        GROUP BY offsets_partition, group_id, incarnation, topic, partition
-    ) AS owners
-        ON owners.offsets_partition = initialized.partition AND owners.group_id = initialized.group_id
-        AND owners.incarnation = initialized.incarnation AND owners.topic = initialized.topic
-        AND owners.number = initialized.number
-    JOIN limits ON limits.group_id = initialized.group_id
-    WHERE coalesce(owners.present, 0) = 0
+        subscribed_shares.*, max_seconds_text, age_ms(free_since) AS lasted,
+        age_ms(free_since) > max_seconds * 1000 AS is_late
+    FROM subscribed_shares
+    JOIN limits ON limits.group_id = subscribed_shares.group_id
+    WHERE owners = 0
 ) AS late

@@ -10,9 +10,11 @@ from kip848_records.queries.duck import DuckTables
 from kip848_records.report.explain import explain
 from kip848_records.report.group_history import GroupHistory
 from kip848_records.report.kinds import kind_of_group, kind_of_incarnation
+from kip848_records.report.page.contents import contents
 from kip848_records.report.sql import query
 from kip848_records.report.summary import summary
 from tests import made_tables
+from tests.report.page.made_contents import write_groups
 
 CAPTURED = datetime(2026, 1, 2, tzinfo=timezone.utc)
 STREAMS = {"group_id": "app", "group_type": "streams", "subtopology_id": "s", "role": "active"}
@@ -65,18 +67,26 @@ def test_tasks_without_an_owner_are_named(tmp_path):
     assert row.split() == ["s:", "7", "b", "2026-01-01", "23:55:00.000", "UTC", "≥", "5", "min"]
 
 
-def test_shared_partitions_that_no_member_has_are_named(tmp_path):
-    shared = {"group_id": "g", "group_type": "share", "state": "Stable"}
+def write_shared(out, members=("a", "b")):
+    """Write a share group of two topics; its present members subscribe to one, and nobody subscribes to the other."""
+    shared = {"group_id": "g", "group_type": "share"}
     minutes_ago = [CAPTURED - timedelta(minutes=number) for number in range(10)]
-    topic = {"group_id": "g", "topic_id": "T", "topic": "orders", "state": "initialized", "partitions": [0, 1, 2, 3]}
-    owned = {"group_id": "g", "group_type": "share", "topic_id": "T", "topic": "orders"}
+    topic = {"group_id": "g", "state": "initialized", "from_at": minutes_ago[9]}
+    stay = shared | {"joined_at": minutes_ago[8]}
+    owned = shared | {"topic_id": "T", "topic": "orders"}
     made_tables.write(
-        tmp_path,
+        out,
         "made",
-        audit_runs=[{"run": 1, "captured_at": CAPTURED}],
-        group_state_timeline=[shared | {"from_at": minutes_ago[9]}],
-        classic_generation=[],
-        share_partition_state=[topic | {"from_at": minutes_ago[9]}],
+        group_state_timeline=[shared | {"state": "Stable", "from_at": minutes_ago[9]}],
+        group_state=[shared | {"state": "Stable", "since": minutes_ago[9]}],
+        share_partition_state=[
+            topic | {"topic_id": "T", "topic": "orders", "partitions": [0, 1, 2, 3]},
+            topic | {"topic_id": "U", "topic": "unread", "partitions": [0, 1]},
+        ],
+        membership=[
+            *(stay | {"member_id": member, "topics": ["orders"]} for member in members),
+            stay | {"member_id": "gone", "topics": ["unread"], "left_offset": 5},
+        ],
         ownership=[
             owned | {"member_id": "a", "partition": 0, "from_at": minutes_ago[8], "to_at": minutes_ago[4]},
             owned | {"member_id": "a", "partition": 1, "from_at": minutes_ago[8], "to_at": minutes_ago[2]},
@@ -85,9 +95,30 @@ def test_shared_partitions_that_no_member_has_are_named(tmp_path):
             owned | {"member_id": "b", "partition": 3, "from_at": minutes_ago[3]},
         ],
     )
+
+
+def test_shared_partitions_that_no_member_has_are_named(tmp_path):
+    write_shared(tmp_path)
+    made_tables.write(tmp_path, "made", audit_runs=[{"run": 1, "captured_at": CAPTURED}], classic_generation=[])
     group = GroupHistory(DuckTables(str(tmp_path)), "g", "made")
     parts = [str(part) for part in kind_of_group(group, group.incarnations[-1], "share")]
-    assert "\nNo member has orders 0, 2, for ≥ 4 min" in parts
+    assert [part for part in parts if "No member" in part] == ["\nNo member has orders 0, 2, for ≥ 2 min"]
+
+
+def test_the_page_names_shared_partitions_that_no_member_has(tmp_path):
+    write_groups(tmp_path, {}, cluster="made")
+    write_shared(tmp_path)
+    orders, unread = contents(DuckTables(str(tmp_path))).histories["made", 0, "g"]["topics"]
+    free_since_ms = int((CAPTURED - timedelta(minutes=2)).timestamp() * 1000)
+    assert (orders["free"], orders["free_since_ms"], orders["is_subscribed"]) == ("0, 2", free_since_ms, True)
+    assert (unread["free"], unread["free_since_ms"], unread["is_subscribed"]) == ("", None, False)
+
+
+def test_no_member_is_missed_in_an_empty_share_group(tmp_path):
+    write_shared(tmp_path, members=())
+    made_tables.write(tmp_path, "made", audit_runs=[{"run": 1, "captured_at": CAPTURED}], classic_generation=[])
+    group = GroupHistory(DuckTables(str(tmp_path)), "g", "made")
+    assert group.rows("share_partitions_free", group.incarnations[-1]) == []
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from typing import Final
 
 from kip848_records.expectations.sql import relation
+
+_RELATIONS: Final = ("stuck_now", "subscribed_shares")
 
 
 def query(name: str) -> str:
@@ -13,5 +16,7 @@ def query(name: str) -> str:
 
 
 def with_relations(text: str) -> str:
-    """Return a text with the relation that it names in braces: expectations and reports share it."""
-    return text.replace("{stuck_now}", relation("stuck_now"))
+    """Return a text with the relations that it names in braces: expectations and reports share them."""
+    for name in _RELATIONS:
+        text = text.replace(f"{{{name}}}", relation(name))
+    return text

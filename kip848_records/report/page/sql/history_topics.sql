@@ -1,4 +1,5 @@
--- The topics of a share group by the state of their partitions. Of initialized ones: those that no member has.
+-- The topics of a share group by the state of their partitions. free: initialized partitions that no member has, although
+-- a present member subscribes to their topic; free_since_ms: since when no member has any of them.
 WITH {chosen},
 topics AS (
   SELECT shares.partition, shares.group_id, incarnation, topic_id, coalesce(topic, topic_id) AS place, state, partitions,
@@ -7,30 +8,17 @@ topics AS (
   JOIN chosen ON shares.partition = chosen.partition AND shares.group_id = chosen.group_id
   WHERE to_at IS NULL
 ),
-initialized AS (
-  SELECT partition, group_id, incarnation, topic_id, from_at, explode(partitions) AS number
-  FROM topics WHERE state = 'initialized'
-),
-owners AS (
-  SELECT offsets_partition, group_id, incarnation, topic_id, partition AS number, max(to_at) AS ended_at,
-    count(*) - count(to_at) AS present
-  FROM ownership WHERE group_type = 'share'
-  GROUP BY offsets_partition, group_id, incarnation, topic_id, partition
-),
 free AS (
-  SELECT initialized.partition, initialized.group_id, initialized.incarnation, initialized.topic_id,
-    array_join(array_sort(collect_list(initialized.number)), ' ') AS free,
-    unix_millis(min(greatest(from_at, ended_at))) AS free_since_ms
-  FROM initialized
-  LEFT JOIN owners ON initialized.partition = owners.offsets_partition AND initialized.group_id = owners.group_id
-    AND initialized.incarnation = owners.incarnation AND initialized.topic_id = owners.topic_id
-    AND initialized.number = owners.number
-  WHERE coalesce(present, 0) = 0
-  GROUP BY initialized.partition, initialized.group_id, initialized.incarnation, initialized.topic_id
+  SELECT partition, group_id, incarnation, topic_id,
+    array_join(array_sort(collect_list(CASE WHEN owners = 0 THEN number END)), ' ') AS free,
+    unix_millis(max(CASE WHEN owners = 0 THEN free_since END)) AS free_since_ms
+  FROM ({subscribed_shares}) AS shares
+  GROUP BY partition, group_id, incarnation, topic_id
 ),
 found AS (
   SELECT topics.partition, topics.group_id, topics.incarnation, place, state, unix_millis(from_at) AS from_ms, at_offset,
-    history, array_join(array_sort(partitions), ' ') AS numbers, CASE WHEN state = 'initialized' THEN free END AS free,
+    history, array_join(array_sort(partitions), ' ') AS numbers, free.topic_id IS NOT NULL AS is_subscribed,
+    CASE WHEN state = 'initialized' THEN free END AS free,
     CASE WHEN state = 'initialized' THEN free_since_ms END AS free_since_ms
   FROM topics
   LEFT JOIN free ON topics.partition = free.partition AND topics.group_id = free.group_id

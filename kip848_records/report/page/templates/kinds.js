@@ -65,7 +65,7 @@ const topicColumns = (group) => [
   { title: "State", cell: (row) => row.state },
   { title: "Since (UTC)", kind: "time", cell: (row) => clockText(row.from_ms) },
   { title: "For", kind: "number", span: (row) => sinceCapture(group, row.from_ms), isMinimum: () => true },
-  { title: "Without a member", kind: "id", cell: (row) => row.state === "initialized" ? row.free || "none" : "" },
+  { title: "Without a member", kind: "id", cell: (row) => row.state !== "initialized" ? "" : row.is_subscribed ? row.free || "none" : "no member subscribes" },
   { title: "Without for", kind: "number", span: (row) => sinceCapture(group, row.free_since_ms), isMinimum: () => true },
 ];
 const ROLES = { active: "Active tasks", standby: "Standby tasks", warmup: "Warm-up tasks" };
