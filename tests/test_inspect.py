@@ -2,11 +2,16 @@
 
 import json
 from base64 import b64encode
+from datetime import datetime, timezone
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
+from kip848_records.cli import main
 from kip848_records.decode.inspect import inspect_log
 from kip848_records.inspection import is_unread, json_line, text_line
+from kip848_records.sources import plain
 from kip848_records.sources.read import read_log
 from tests.audits import dumped
 from tests.log_rows import log_of
@@ -145,6 +150,21 @@ def test_the_log_is_read_once_for_its_records_and_for_what_could_not_be_read(cla
     assert len(found.collect()) == 4
     plan, _ = found._jdf.queryExecution().executedPlan().toString().split("== Initial Plan ==")
     assert plan.count("FileScan ") == 1
+
+
+@pytest.mark.usefixtures("classic")
+@pytest.mark.parametrize("given", [(), ("--format", "delta")])
+def test_rows_that_delta_deleted_are_not_printed(tmp_path, monkeypatch, capsys, given):
+    """The files of an older version stay in the table's folder, and look like a small dump."""
+    for name in plain._NAME_FILE_SYSTEMS:  # so that small dumps are read without Spark
+        monkeypatch.delenv(name, raising=False)
+    at = {"timestamp": datetime(2026, 1, 1, tzinfo=timezone.utc)}
+    for offset in (1, 2):
+        row = {"key": EPOCH, "value": EPOCH_1, "partition": 0, "offset": offset} | at
+        write_deltalake(tmp_path, pa.Table.from_pylist([row]), mode="overwrite")
+    assert len([*tmp_path.glob("*.parquet")]) == 2
+    assert main(["inspect", str(tmp_path), "--json", *given]) == 0
+    assert [json.loads(line)["offset"] for line in capsys.readouterr().out.splitlines()] == [2]
 
 
 def test_text_is_one_line_a_record(rows):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from kip848_records.sources.listing import Copy
+
 # If one of these variables is set, a path without a scheme may be on another file system.
 _NAME_FILE_SYSTEMS = (
     *("HADOOP_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR"),
@@ -106,6 +108,16 @@ def known_path(path: str) -> Path | None:
     return path_on_this_machine(path) if os.environ.keys().isdisjoint(_NAME_FILE_SYSTEMS) else None
 
 
+def known_copies(paths: Sequence[str], source_format: str | None) -> list[Copy]:
+    """Return the copies of the log at those of the paths that are known to be on this machine, with their formats.
+
+    Raises InputError for the first path that does not exist, or has nothing of that format.
+    """
+    from kip848_records.sources.listing import find_copies_in
+
+    return find_copies_in(_KnownFiles(), [path for path in paths if known_path(path) is not None], source_format)
+
+
 def _active_session() -> SparkSession | None:
     if "pyspark.sql" not in sys.modules:  # loading it takes a quarter of a second
         return None
@@ -121,10 +133,7 @@ def _check_captured_at(captured_at: datetime) -> None:
 
 
 def _check_copies(paths: Sequence[str], source_format: str | None) -> None:
-    from kip848_records.sources.listing import find_copies_in
-
-    known = [path for path in paths if known_path(path) is not None]
-    for copy in find_copies_in(_KnownFiles(), known, source_format):
+    for copy in known_copies(paths, source_format):
         for file in map(path_on_this_machine, copy.files):
             if file is not None and not os.access(file, os.R_OK):
                 raise InputError.not_opened(str(file), "Permission denied")

@@ -112,12 +112,12 @@ def _plain_records(arguments: Namespace) -> pa.Table | None:
     from kip848_records.sources.plain import read_plain
     from kip848_records.sources.plain_parquet import read_plain_parquet
 
-    readers = {"segments": read_plain, "parquet": read_plain_parquet}
-    chosen = [reader for name, reader in readers.items() if arguments.format in {None, name}]
-    if len(arguments.sources) > 1:
+    if len(arguments.sources) > 1 or is_topic(arguments.sources[0]):
         return None
-    found = (reader(arguments.sources[0]) for reader in chosen)
-    return next((records for records in found if records is not None), None)
+    # The format decides, as it does for Spark: the folder of a Delta table may also have files of its older versions.
+    copies = before_spark.known_copies(arguments.sources, arguments.format)
+    reader = {"segments": read_plain, "parquet": read_plain_parquet}.get(copies[0].format) if len(copies) == 1 else None
+    return None if reader is None else reader(arguments.sources[0])
 
 
 def _plain_dialect(name: str, records: pa.Table) -> str:
