@@ -32,8 +32,8 @@ class Changes:
     """The changes of a cluster's groups between the captures of two runs.
 
     `is_first`: no run came before, so that nothing could change. `newly_stuck`: the group was not stuck then.
-    `unknown`: it is stuck now, but its state at that time is not in the log. `recovered`: it was stuck then, and has
-    left that state.
+    `unknown`: it is stuck now, but its state at that time is not in the log. `recovered`: it was stuck then, has left
+    that state, and is not stuck now.
     """
 
     is_first: bool
@@ -82,15 +82,16 @@ class _Compared:
 
     def change(self, row: Row) -> str | None:
         """Return what changed about a group, a row of `since_last_run.sql`: the name of a field of `Changes`."""
+        was_stuck = self._is_stuck(row.expectation_before, row, row.since_before_ms, self.earlier_ms)
         if not self._is_stuck(row.expectation, row, row.since_ms, self.captured_ms):
-            was_stuck = self._is_stuck(row.expectation_before, row, row.since_before_ms, self.earlier_ms)
-            return "recovered" if was_stuck and row.is_released else None
+            # Without an expectation the log may not show whether the group left its state.
+            is_in_other_state = row.expectation not in {None, row.expectation_before}
+            return "recovered" if was_stuck and (row.is_released or is_in_other_state) else None
         if self.earlier_ms is None or not row.is_known_before:
             return "unknown"
-        since = [row.since_ms, row.since_before_ms if row.expectation_before and not row.is_released else None]
-        started = min((each for each in since if each is not None), default=None)
-        was_stuck = self._is_stuck(row.expectation, row, started, self.earlier_ms)
-        return None if was_stuck else "newly_stuck"
+        # The present state may be older than the run before; the states of classic and share groups do not show that.
+        was_stuck_so = self._is_stuck(row.expectation, row, row.since_ms, self.earlier_ms)
+        return None if was_stuck_so or (was_stuck and not row.is_released) else "newly_stuck"
 
     def stuck_ms(self, row: Row) -> int | None:
         return None if row.since_ms is None else max(0, self.captured_ms - row.since_ms)

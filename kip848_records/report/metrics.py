@@ -49,7 +49,8 @@ METRICS: Final[Mapping[str, MetricSpec]] = {
     "kip848_stuck_group_seconds": MetricSpec(
         "gauge",
         ("cluster", "group"),
-        f"For how long a group has been stuck at the capture, at least; for the {GROUPS_SHOWN} stuck for longest.",
+        "For how long a group has been stuck at the capture, at least, since its rebalance began; "
+        f"for the {GROUPS_SHOWN} stuck for longest.",
     ),
     "kip848_newly_stuck_groups": MetricSpec(
         "gauge", ("cluster",), "Groups that violate group_stable or streams_ready, and did not at the audit before."

@@ -211,6 +211,33 @@ def test_a_group_that_recovered_and_is_stuck_again_is_news_again(checked, server
     assert lines(server) == ["Newly stuck: again (≥ 15 min)"]
 
 
+@pytest.mark.parametrize(
+    ("since", "news"),
+    [
+        # Stuck at both audits, each time by the limit of its state: 300 s for NotReady, 600 s for the others.
+        ({"NotReady": 67, "Reconciling": 12}, []),
+        ({"Reconciling": 75, "NotReady": 7}, []),
+        # It exceeded the limit of the state that it left.
+        ({"NotReady": 67, "Reconciling": 1}, ["Recovered: s"]),
+        ({"Reconciling": 75, "NotReady": 2}, ["Recovered: s"]),
+        # At the audit before it did not exceed a limit.
+        ({"NotReady": 64, "Reconciling": 12}, ["Newly stuck: s (≥ 12 min)"]),
+        ({"Reconciling": 67, "NotReady": 7}, ["Newly stuck: s (≥ 7 min)"]),
+        ({"NotReady": 64, "Reconciling": 1}, []),
+    ],
+    ids=lambda each: "-".join(f"{name}{minutes}" for name, minutes in each.items()) if isinstance(each, dict) else "",
+)
+def test_a_streams_group_has_the_limit_of_each_state(checked, server, since, news):
+    checked(with_states("s", Empty=600, **since), webhooks=[server.url])
+    assert (lines(server) if server.got else []) == news
+
+
+def test_a_group_that_now_waits_only_for_absent_members_has_not_recovered(checked, server):
+    now, timeline = with_states("away", Stable=600, Reconciling=90)
+    checked((now | {"waits_for_away_only": True}, timeline), webhooks=[server.url])
+    assert server.got == []
+
+
 def test_a_group_has_the_limit_of_its_pattern(checked, server):
     """The limit of a streams group whose topology is not ready is that of another expectation."""
     limits = """
