@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from kip848_records.cli import main
+from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
 from tests.audits import CLUSTERS, WITH_RECORD_TABLES, dumped
 
@@ -79,7 +80,17 @@ def test_a_table_that_only_another_cluster_has_hides_no_records(query, captures)
     assert len(decoded.splitlines()) == len(printed) > 0
     code, out, err = query("SELECT count(*) FROM offset_commit")
     assert (code, out) == (2, "")
-    assert "has no table of the offset commits of cluster" in err
+    assert f"has no table of the offset commits of {CLUSTERS[CAPTURE]}" in err
+
+
+def test_the_table_of_one_cluster_is_not_there_for_the_next_query(audits, captures):
+    """As in a check, which asks about cluster after cluster."""
+    tables, of_both = DuckTables(str(audits.out)), []
+    for capture in (WITH_RECORD_TABLES, CAPTURE):
+        of_both.append([record for record in dumped(captures / capture) if record["type"] == 3])
+        found = tables.rows(RECORDS, CLUSTERS[capture])
+        assert len(found) == len(of_both[-1])
+    assert len(tables.rows(RECORDS)) > sum(map(len, of_both))
 
 
 @pytest.mark.parametrize(
@@ -93,6 +104,7 @@ def test_a_table_that_only_another_cluster_has_hides_no_records(query, captures)
             "docs/reference/tables.md",
         ),
         ([], "no question is given", "slowest"),
+        (["-- SELECT 1"], "the query is empty", "slowest"),
     ],
 )
 def test_what_is_typed_wrong_is_said_in_one_line(query, arguments, message, hint):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kip848_records.cli.arguments import add_debug, add_engine, add_schema, given_path, place
 from kip848_records.errors import InputError
 from kip848_records.queries.engines import open_tables
+from kip848_records.queries.tables import words
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -77,8 +78,9 @@ def _run(arguments: Namespace) -> int:
 
 def _text(question: str, named: Mapping[str, Question]) -> str:
     """Return the SQL of a question: a single word is a question's name."""
-    words = question.split()
-    if len(words) != 1:
+    if not list(words(question)):
+        raise InputError("the query is empty", f"pass SQL, or one of these names: {', '.join(named)}")
+    if len(question.split()) != 1:
         return question
     if question not in named:
         raise InputError(f"there is no question {question!r}", f"use one of {', '.join(named)}")

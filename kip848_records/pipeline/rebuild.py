@@ -188,8 +188,9 @@ def _write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts) -> None:
     if counted["total_rebalances"] is None and not facts.is_archived:
         counted = run_totals(log, knowledge, facts, known)
     finished = {row["run"] for row in known}
-    # Without them the tables of record types may be other clusters' alone.
-    written = ("log", *DERIVED, *(RECORD_TABLES if last.record_tables else ()))
+    # A run names only the tables of record types that it wrote: others may be other clusters' alone.
+    wrote = [name for name in RECORD_TABLES if name != OFFSET_COMMIT_TABLE or last.offset_commits]
+    written = ("log", *DERIVED, *(wrote if last.record_tables else ()))
     versions = {name: version for name in written if (version := log.version(name)) is not None}
     reads: dict[int, list[PartitionRead]] = {}
     for read in knowledge.reads:

@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from kip848_records.paths import path_on_this_machine
-from kip848_records.queries.tables import Tables
+from kip848_records.queries.tables import Tables, words
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import table_path
 
@@ -106,6 +106,11 @@ class DuckTables(Tables):
         self, text: str, cluster: str | None, tables: Mapping[str, Sequence[Part]], parameters: Mapping[str, Parameter]
     ) -> pa.Table:
         connection = self._connection
+        # A record type's table may be one of the cluster of an earlier query alone.
+        for name in self._views.keys() & set(words(text)) - tables.keys():
+            connection.execute(f'DROP VIEW "{name}"')
+            del self._views[name]
+            self._copies.discard(name)
         for name, parts in tables.items():
             self._register(connection, name, parts)
         used = {found[1] for found in _NAMED.finditer(text)}
@@ -116,8 +121,8 @@ class DuckTables(Tables):
         finally:
             # The next query may be about another cluster.
             for record, file in decoded.items():
-                connection.execute(f'DROP VIEW "{record}"')
-                file.unlink()
+                connection.execute(f'DROP VIEW IF EXISTS "{record}"')
+                file.unlink(missing_ok=True)
 
     def _answer(
         self, query: str, named: Mapping[str, Parameter], cluster: str | None, decoded: dict[str, Path]
@@ -128,31 +133,33 @@ class DuckTables(Tables):
                 return _with_bigints(self._connection.execute(query, named or None).to_arrow_table())
             except duckdb.CatalogException as error:  # noqa: PERF203 - once for each record type in the query
                 missing = _MISSING.search(str(error))
-                file = None
-                if missing is not None and missing[1] not in decoded:
-                    file = self._decode(self._connection, missing[1], cluster)
-                if missing is None or file is None:
+                if missing is None or missing[1] in decoded or not self._can_decode(missing[1], cluster):
                     raise
-                decoded[missing[1]] = file
+                decoded[missing[1]] = Path(_spilled(), f"{uuid4()}.parquet")
+                self._decode(missing[1], cluster, decoded[missing[1]])
 
-    def _decode(self, connection: duckdb.DuckDBPyConnection, record: str, cluster: str | None) -> Path | None:
-        """Create a view of the decoded records of a type; return its file, or None if there is no such type."""
+    def _can_decode(self, record: str, cluster: str | None) -> bool:
+        """Return whether a name is that of a record type whose records can be decoded from the log."""
         from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE  # noqa: PLC0415 - few queries need it
-        from kip848_records.queries.records import DECODED, write_records  # noqa: PLC0415 - as above
+        from kip848_records.queries.records import DECODED  # noqa: PLC0415 - as above
 
         if record == OFFSET_COMMIT_TABLE:
-            raise TablesError.no_offset_commits(self.location, cluster)
-        if record not in DECODED:
-            return None
-        if "log" not in self._names:
+            lacking = [run.cluster for run in self.runs() if record not in run.table_versions]
+            raise TablesError.no_offset_commits(self.location, [each for each in lacking if cluster in {None, each}])
+        if record in DECODED and "log" not in self._names:
             raise TablesError.not_audited(self.location, "log")
+        return record in DECODED
+
+    def _decode(self, record: str, cluster: str | None, file: Path) -> None:
+        """Decode the records of a type into a Parquet file, and create a view of it."""
+        from kip848_records.queries.records import write_records  # noqa: PLC0415 - few queries need it
+
+        connection = self._connection
         self._register(connection, "log", self._parts("log", cluster)["log"])
         dialects = {run.cluster: run.dialect for run in self.runs() if cluster in {None, run.cluster}}
-        file = Path(_spilled(), f"{uuid4()}.parquet")
         write_records(connection, record, dialects, file)
         view = f'CREATE TEMP VIEW "{record}" AS SELECT * FROM read_parquet({_literals([str(file)])})'  # noqa: S608
         connection.execute(view)
-        return file
 
     def _register(self, connection: duckdb.DuckDBPyConnection, name: str, parts: Sequence[Part]) -> None:
         """Make some parts of a table available to the next query.

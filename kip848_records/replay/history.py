@@ -174,9 +174,9 @@ def _finish_generation(
     offsets of the generation's last record, and of the record that ended it.
     """
     has_static_members, compared_from, last_offset, ended_offset = extra
+    if ended_offset is not None and not history.is_seen(last_offset, ended_offset):
+        row = row._replace(ended_at=None, ended_by=None)  # others may have followed it, unseen
     if row.history == OBSERVED:
-        if ended_offset is not None and not history.is_seen(last_offset, ended_offset):
-            row = row._replace(ended_at=None, ended_by=None)  # others may have followed it, unseen
         is_compared = history.is_seen(compared_from, row.offset)
         return row if is_compared else row._replace(moved=None)
     changes: dict[str, Any] = dict.fromkeys(("rounds", "join_ms", "joined", "left", "moved"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.generation_cause import FIRST_GENERATION
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class Move(NamedTuple):
 class LastOwners:
     """The owners by partition. `is_known`: the payloads of the last generation could be parsed.
 
-    `since`: the offset from which on no owner was missed. `has_new`: the last generation has a partition without an
-    earlier owner since then.
+    `since`: the offset from which on no owner was missed; `NEVER`: one may have been missed. `has_new`: the last
+    generation has a partition without an earlier owner since then.
     """
 
     def __init__(self) -> None:
@@ -70,7 +71,9 @@ class LastOwners:
         """Let a generation have its partitions, and return the moves; None if they are unknown."""
         units = generation.units
         was_known, self.is_known = self.is_known, units is not None
-        if not generation.members or generation.value.generation == FIRST_GENERATION:
+        if units is None and generation.members:
+            self.since = NEVER  # the owners before it are forgotten
+        elif not generation.members or generation.value.generation == FIRST_GENERATION:
             self.since = generation.offset
         self.has_new = False
         if units is None or not generation.members:

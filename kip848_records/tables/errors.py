@@ -22,11 +22,10 @@ class TablesError(InputError):
         return cls(f"{out} has no table {table}", hint)
 
     @classmethod
-    def no_offset_commits(cls, out: str, cluster: str | None) -> Self:
+    def no_offset_commits(cls, out: str, clusters: Sequence[str]) -> Self:
         """Offset commits are decoded by an audit, not for a query."""
         hint = "audit with --offset-commits --record-tables, which writes the table"
-        of_one = "" if cluster is None else f" of cluster {cluster!r}"
-        return cls(f"{out} has no table of the offset commits{of_one}", hint)
+        return cls(f"{out} has no table of the offset commits of {', '.join(clusters)}", hint)
 
     @classmethod
     def not_for_duckdb(cls, out: str, reason: str) -> Self:

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.replay.classic_logs import admin_answers, batch_of, chosen, rows_of, tables, tables_of
+from tests.replay.classic_logs import END, admin_answers, batch_of, chosen, rows_of, tables, tables_of
 from tests.replay.stories import Story
 
 NUMBERS = ("incarnation", "generation", "offset", "cause", "mode", "rounds", "join_ms", "sync_ms", "moved", "units")
@@ -120,6 +120,19 @@ def test_what_compaction_left_is_right_and_compares_with_nothing() -> None:
         (0, 3, 87, "unknown", "unknown", None, None, 4, None, 12, "left_censored")
     ]
     assert chosen(found["group_state"], "classic", "state", "members") == [("Stable", 3)]
+
+
+def test_a_generation_whose_successor_may_be_gone_has_no_end() -> None:
+    batch = batch_of("group-kinds")
+    kept = [row for row in batch.to_pylist() if row["group_id"] == "coop" and row["offset"] >= 245]
+    without_generation_4 = [row for row in kept if row["offset"] != 499]
+    left = pa.RecordBatch.from_pylist(without_generation_4, batch.schema)
+    found = tables_of(left, ranges=[(245, 246), (801, END)])
+    assert chosen(found["classic_generation"], "coop", "generation", "history", "ended_at", "ended_by")[:3] == [
+        (3, "left_censored", None, None),
+        (5, "left_censored", None, None),
+        (6, "left_censored", 1_795_663_899_998, "next_generation"),
+    ]
 
 
 def test_handovers_of_an_eager_group() -> None:

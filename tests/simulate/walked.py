@@ -19,11 +19,12 @@ def walked(walk, steps):
     return replayed(rows, captured_at), truth
 
 
-def written(walk, steps):
-    """Run a walk; the rows of its log, when it was captured, and its truth by table."""
+def written(walk, steps, damage=lambda _: None):
+    """Run a walk; the rows of its log, when it was captured, and its truth by table. `damage` may change records."""
     walk.run(steps)
-    rows = []
-    for operation in walk.take_operations():
+    rows, operations = [], list(walk.take_operations())
+    damage([record for operation in operations for record in operation.records])
+    for operation in operations:
         operation.base_offset = len(rows)
         for record in operation.records:
             key, value = encode(record, KAFKA_4_3)

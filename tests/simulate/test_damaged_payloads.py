@@ -1,0 +1,27 @@
+"""Connect clusters with a generation whose payloads do not parse: what is told of later ones is still true."""
+
+from random import Random
+
+import pytest
+
+from kip848_records.simulate.walks.connect import ConnectWalk
+from tests.simulate.walked import replayed, written
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_moved_is_true_or_unknown(seed):
+    rng, damaged = Random(seed), []  # noqa: S311 - a log, not a secret
+
+    def damage(records):
+        with_members = [n for n, record in enumerate(records) if record.value and record.value.get("members")]
+        damaged.append(rng.choice(with_members[2:-5]))
+        for member in records[damaged[0]].value["members"]:
+            member["assignment"] = b"\xff"
+
+    rows, captured_at, truth = written(ConnectWalk(seed), 80, damage)
+    found = replayed(rows, captured_at)
+    true, ours = ({row["offset"]: row["moved"] for row in tables["classic_generation"]} for tables in (truth, found))
+    assert ours.keys() == true.keys()
+    assert ours[damaged[0]] is None
+    assert {offset: moved for offset, moved in ours.items() if moved not in {None, true[offset]}} == {}
+    assert any(moved is not None for offset, moved in ours.items() if offset > damaged[0])
