@@ -104,7 +104,7 @@ def test_the_table_of_one_cluster_is_not_there_for_the_next_query(audits, captur
             "docs/reference/tables.md",
         ),
         ([], "no question is given", "slowest"),
-        (["-- SELECT 1"], "the query is empty", "slowest"),
+        (["\n-- SELECT 1"], "the query is empty", "slowest"),
     ],
 )
 def test_what_is_typed_wrong_is_said_in_one_line(query, arguments, message, hint):

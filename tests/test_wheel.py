@@ -123,7 +123,8 @@ def test_pages_are_named_by_their_path_in_the_package(without_spark, kinds):
 
 
 def test_records_are_decoded_without_spark(without_spark, captures, tmp_path, monkeypatch):
-    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)  # of the tests' own session
+    for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_REMOTE"):  # of the tests' own session
+        monkeypatch.delenv(name, raising=False)
     names = ["partition", "offset", "timestamp", "key", "value", "key_type", "group_id", "transaction"]
     records = read_plain(str(captures / "kafka-4.3.1" / "segments")).select(names).to_pylist()
     log = [row | {"run": 1, "content": "record"} for row in records]
