@@ -40,8 +40,9 @@ def kind_of_group(group: GroupHistory, incarnation: Incarnation, kind: str) -> I
         yield from _share(group, incarnation)
     elif kind == STREAMS:
         yield from _streams(group, incarnation)
-    if limit := TERMS[kind].limit:
-        yield Text(f"\n{with_page_paths(limit)}")
+    terms = TERMS[kind]
+    if terms.limit is not None and terms.page is not None:
+        yield Text(f"\n{terms.limit}. See {with_page_paths(terms.page)}")
 
 
 def one_generation(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterator[RenderableType]:
@@ -88,7 +89,7 @@ def _generations(rows: Sequence[Row], title: str, member: str, units: str) -> It
             row.members,
             row.units,
             row.moved,
-            (row.ended_by or "ongoing").replace("_", " "),
+            (row.ended_by or ("ongoing" if row.is_present else "not seen")).replace("_", " "),
         )
         for row in reversed(rows)
     ]

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kip848_records.report.group_history import GroupHistory
 
 COMPARISON_LIMIT: Final = (
-    "Do not compare the time without an owner between protocols: a classic group hides its join phase. "
-    "See docs/groups/migration.md"
+    "Do not compare the time without an owner between protocols: a classic group hides its join phase"
 )
+_PAGE: Final = "docs/groups/migration.md"
 
 
 def conversions(group: GroupHistory) -> Iterator[RenderableType]:
@@ -86,7 +86,7 @@ def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
     )
     yield text_table(*titles, rows=cells, right=titles[2:])
     yield from _stops(rows)
-    yield Text(f"\n{with_page_paths(COMPARISON_LIMIT)}")
+    yield Text(f"\n{COMPARISON_LIMIT}. See {with_page_paths(_PAGE)}")
 
 
 def _counted(row: Row, count: int | None) -> str:

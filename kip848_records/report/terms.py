@@ -22,8 +22,8 @@ CONNECTOR: Final = -1
 class Terms(NamedTuple):
     """What a kind of group is called, and what its members, a unit of an assignment and a numbered step are called.
 
-    `limit`: what the log does not show of such a group, and the page of the documentation about it; None: a consumer
-    group has no limit of its own.
+    `limit`: what the log does not show of such a group, and `page`: the page of the documentation about it. None: a
+    consumer group has no limit of its own.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Terms(NamedTuple):
     units: str
     step: str
     limit: str | None = None
+    page: str | None = None
 
 
 TERMS: Final = {
@@ -42,8 +43,8 @@ TERMS: Final = {
         "partition",
         "partitions",
         "generation",
-        "The log does not show when members begin to join: a rebalance took at least its sync time. "
-        "See docs/groups/classic.md",
+        "The log does not show when members begin to join: a rebalance took at least its sync time",
+        "docs/groups/classic.md",
     ),
     CONNECT: Terms(
         "Connect cluster",
@@ -51,8 +52,8 @@ TERMS: Final = {
         "connector or task",
         "connectors and tasks",
         "generation",
-        "The log shows what the leader decided: a failed or paused task looks like a running one. "
-        "See docs/groups/connect.md",
+        "The log shows what the leader decided: a failed or paused task looks like a running one",
+        "docs/groups/connect.md",
     ),
     SHARE: Terms(
         "share group",
@@ -60,8 +61,8 @@ TERMS: Final = {
         "partition",
         "partitions",
         "epoch",
-        "A share group is Stable also while members are late, and the log does not show deliveries. "
-        "See docs/groups/share.md",
+        "A share group is Stable also while members are late, and the log does not show deliveries",
+        "docs/groups/share.md",
     ),
     STREAMS: Terms(
         "streams group",
@@ -69,7 +70,8 @@ TERMS: Final = {
         "task",
         "tasks",
         "epoch",
-        "The log does not show how long tasks restore their state. See docs/groups/streams.md",
+        "The log does not show how long tasks restore their state",
+        "docs/groups/streams.md",
     ),
 }
 

@@ -121,6 +121,33 @@ def test_no_member_is_missed_in_an_empty_share_group(tmp_path):
     assert group.rows("share_partitions_free", group.incarnations[-1]) == []
 
 
+def test_only_the_present_generation_of_a_group_is_ongoing(tmp_path):
+    classic = {"group_id": "g", "group_type": "classic", "state": "Stable", "incarnation": 1}
+    made_tables.write(
+        tmp_path,
+        "made",
+        audit_runs=[{"run": 1, "captured_at": CAPTURED}],
+        group_state=[classic | {"generation": 3}],
+        group_state_timeline=[classic | {"from_at": CAPTURED}],
+        classic_generation=[
+            {"group_id": "g", "incarnation": 1, "generation": 1, "ended_by": "next_generation", "history": "observed"},
+            {"group_id": "g", "incarnation": 1, "generation": 2, "history": "observed"},
+            {"group_id": "g", "incarnation": 1, "generation": 3, "history": "right_censored"},
+            {"group_id": "g", "incarnation": 0, "generation": 3, "history": "observed"},
+        ],
+        classic_member=[],
+    )
+    group = GroupHistory(DuckTables(str(tmp_path)), "g", "made")
+    rows = group.rows("generations", group.incarnations[-1])
+    assert [(row.generation, row.is_present) for row in rows] == [(3, True), (2, False), (1, False)]
+    console = Console(width=250, highlight=False)
+    with console.capture() as captured:
+        console.print(*kind_of_group(group, group.incarnations[-1], "classic"))
+    lines = [line.rstrip() for line in captured.get().splitlines() if line[:10].strip().isdigit()]
+    ends = [line.split("  ")[-1].strip() for line in lines]
+    assert ends == ["next generation", "not seen", "ongoing"]
+
+
 @pytest.mark.parametrize(
     ("cluster", "name", "epoch", "title", "holder"),
     [

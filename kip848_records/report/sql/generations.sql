@@ -1,6 +1,11 @@
-SELECT generation, unix_millis(completed_at) AS completed_ms, cause, mode, rounds, members, units, moved, sync_ms,
-    ended_by, protocol_type, leader, count(*) OVER () AS total
-FROM classic_generation
-WHERE group_id = :group AND partition = :partition AND incarnation = :incarnation
-ORDER BY generation DESC
+-- is_present: the group has this generation at capture; any other one has ended.
+SELECT generations.generation, unix_millis(completed_at) AS completed_ms, cause, mode, rounds, generations.members, units,
+    moved, sync_ms, ended_by, generations.protocol_type, generations.leader, states.generation IS NOT NULL AS is_present,
+    count(*) OVER () AS total
+FROM classic_generation AS generations
+LEFT JOIN group_state AS states
+    ON states.partition = generations.partition AND states.group_id = generations.group_id
+    AND states.incarnation = generations.incarnation AND states.generation = generations.generation
+WHERE generations.group_id = :group AND generations.partition = :partition AND generations.incarnation = :incarnation
+ORDER BY generations.generation DESC
 LIMIT 20

@@ -1,5 +1,7 @@
 """A group of each kind on the page, in its own words: tables of real brokers, without Spark."""
 
+from datetime import timedelta
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
@@ -7,6 +9,8 @@ from kip848_records.queries.duck import DuckTables
 from kip848_records.report.page import contents as bounds
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page as page_of
+from tests.made_tables import write
+from tests.report.page.made_contents import CAPTURED, write_groups
 
 BARS = "#timeline .bar"
 GROUPS = ("connect-cluster", "coop", "static", "st", "share1", "mig")
@@ -108,6 +112,35 @@ def test_a_classic_group_shows_generations_and_who_has_what(group_page, table_of
     assert "epoch" not in page.locator("#group thead").all_inner_texts()[0].lower()
     # Four members, each from the generation with it to the one without it.
     assert page.locator(".plot .bar.member").count() == 4
+
+
+def test_only_the_present_generation_is_ongoing(tmp_path, opened, table_of):
+    write_groups(tmp_path, {}, cluster="made")
+    group = {"group_id": "g"}
+    classic = group | {"group_type": "classic", "state": "Stable", "from_at": CAPTURED - timedelta(minutes=9)}
+    row = group | {"history": "observed", "completed_at": CAPTURED - timedelta(minutes=5)}
+    ended = {"ended_by": "next_generation", "ended_at": CAPTURED - timedelta(minutes=4)}
+    write(
+        tmp_path,
+        "made",
+        group_state_timeline=[classic],
+        group_state=[group | {"group_type": "classic", "state": "Stable", "generation": 3}],
+        classic_generation=[row | {"generation": 1} | ended, row | {"generation": 2}, row | {"generation": 3}],
+    )
+    page = opened(page_of(contents(DuckTables(str(tmp_path)))).html, "#group=g")
+    page.wait_for_selector("#group table")
+    assert [
+        [each[title] for title in ("Generation", "Lasted", "Ended by")] for each in table_of(page, "Generations")
+    ] == [
+        ["3", "≥ 5 min", "ongoing"],
+        ["2", "", "not seen"],
+        ["1", "1 min", ""],
+    ]
+
+
+def test_the_page_names_no_file_that_is_not_with_it(group_page):
+    for group in GROUPS:
+        assert "See docs/" not in group_page(group).locator("#group").text_content()
 
 
 def test_a_static_member_that_was_replaced_is_not_there(group_page, table_of):

@@ -14,19 +14,23 @@ function statesOf(group) {
   return { reconciled, behind, revoking, waiting: `waiting for ${termsOf(group).units}`, ...(group.kind === "streams" ? {} : { away }), unknown };
 }
 
+// A generation without an end may have ended unseen: only the group's present one is ongoing.
+const isOngoing = (row) => row.is_present && row.ended_by === null;
+const lastedMs = (row, group) =>
+  isOngoing(row) ? sinceCapture(group, row.completed_at_ms) : row.completed_at_ms === null || row.ended_at_ms === null ? null : row.ended_at_ms - row.completed_at_ms;
 const generationColumns = (group) => [
   { title: "Generation", isHead: true, kind: "number", cell: (row) => number(row.generation) },
   { title: "Completed (UTC)", kind: "time", cell: (row) => clockText(row.completed_at_ms) },
   { title: "Cause", cell: (row) => causesText(row.cause, group) },
   { title: "Sync time", kind: "number", span: (row) => row.sync_ms },
-  { title: "Lasted", kind: "number minor lesser", span: (row) => row.completed_at_ms === null ? null : row.ended_at_ms === null ? sinceCapture(group, row.completed_at_ms) : row.ended_at_ms - row.completed_at_ms, isMinimum: (row) => row.ended_at_ms === null },
+  { title: "Lasted", kind: "number minor lesser", span: (row) => lastedMs(row, group), isMinimum: isOngoing },
   { title: "Rounds", kind: "number", cell: (row) => number(row.rounds) },
   { title: `${titled(termsOf(group).member)}s`, kind: "number", cell: (row) => number(row.members) },
   { title: "Joined", kind: "number minor lesser", cell: (row) => number(row.joined) },
   { title: "Left", kind: "number minor lesser", cell: (row) => number(row.gone) },
   { title: `${titled(termsOf(group).units)} moved`, kind: "number", cell: (row) => number(row.moved) },
   { title: "Mode", kind: "minor", cell: (row) => row.mode },
-  { title: "Ended by", cell: (row) => row.ended_at_ms === null && row.ended_by === null ? "ongoing" : ENDINGS[row.ended_by] ?? "unknown" },
+  { title: "Ended by", cell: (row) => isOngoing(row) ? "ongoing" : row.ended_by === null ? "not seen" : ENDINGS[row.ended_by] ?? plainly(row.ended_by) },
 ];
 const FREE_COLUMNS = [
   { title: "Reason", cell: (row) => plainly(row.reason) },
