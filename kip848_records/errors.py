@@ -245,9 +245,9 @@ class InputError(Kip848Error):
         return cls(f"Kafka {name} cannot be simulated", f"choose one of {', '.join(releases)}")
 
     @classmethod
-    def not_in_release(cls, name: str, release: str) -> Self:
-        """Groups of that kind are simulated as a newer Kafka release writes them."""
-        return cls(f"{name} cannot be simulated with an older release", f"choose release {release}, or {name} = 0")
+    def not_in_release(cls, groups: str, options: str, release: str, newest: str) -> Self:
+        """Groups of these kinds are simulated as a newer Kafka release writes them."""
+        return cls(f"{groups} cannot be simulated with release {release}", f"use --release {newest}, or omit {options}")
 
     @classmethod
     def simulated_before(cls, out: str) -> Self:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+import sys
+from typing import TYPE_CHECKING
 
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_debug, given_path
 from kip848_records.errors import InputError
 from kip848_records.simulate import RELEASES, Simulation, simulate
-from kip848_records.simulate.spec import MOST_MEMBERS
+from kip848_records.simulate.spec import MOST_MEMBERS, OTHER_KINDS
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from kip848_records.cli.arguments import Commands
-
-_OTHER_KINDS: Final = {
-    "classic": "classic groups",
-    "connect": "Connect clusters",
-    "share": "share groups",
-    "streams": "streams groups",
-}
 
 
 def add(commands: Commands) -> None:
@@ -32,14 +26,18 @@ def add(commands: Commands) -> None:
         description="Writes the log of simulated groups as Parquet files, and the ground truth about it.",
     )
     command.add_argument("--groups", type=int, default=20, metavar="N", help="how many consumer groups (%(default)s)")
-    for kind, groups in _OTHER_KINDS.items():
-        command.add_argument(
-            f"--{kind}-groups", type=int, default=0, metavar="N", help=f"how many {groups} (%(default)s)"
-        )
+    for kind in OTHER_KINDS:
+        command.add_argument(kind.option, type=int, default=0, metavar="N", help=f"how many {kind.words} (%(default)s)")
     command.add_argument(
         "--members", type=int, default=5, metavar="M", help="mean members per consumer group (%(default)s)"
     )
-    command.add_argument("--hours", type=float, default=1.0, metavar="H", help="simulated time in hours (%(default)s)")
+    command.add_argument(
+        "--hours",
+        type=float,
+        default=1.0,
+        metavar="H",
+        help="simulated time in hours (%(default)s); with other kinds than consumer groups, at least 0.04",
+    )
     command.add_argument("--seed", type=int, default=0, metavar="S", help="one seed, one log (%(default)s)")
     command.add_argument("--release", choices=RELEASES, default="4.3", help="Kafka release to simulate (%(default)s)")
     command.add_argument(
@@ -61,9 +59,11 @@ def _run(arguments: Namespace) -> int:
     if arguments.largest == 0:  # Simulation reads 0 as "not given"
         raise InputError.not_simulated("largest", 0, 1, MOST_MEMBERS)
     names = ["groups", "members", "hours", "seed", "release", "largest", "compacted"]
-    names += [f"{kind}_groups" for kind in _OTHER_KINDS]
+    names += [kind.field for kind in OTHER_KINDS]
     spec = Simulation(**{name: given for name in names if (given := getattr(arguments, name)) is not None})
     simulated = simulate(spec, arguments.out, processes=os.cpu_count() or 1)
     print(f"{simulated.rows:,} log rows in {simulated.log}; the ground truth is in {simulated.truth}")
+    if simulated.rows == 1:  # the offset commit at the end of a log without consumer groups
+        print("note: no group did anything in this time; pass more --hours", file=sys.stderr)
     print(f"to audit them: kip848 audit {simulated.log} --topics {simulated.topics} --out TABLES")
     return 0

@@ -26,10 +26,12 @@ MOST_MEMBERS: Final = 10_000
 """The largest number of members of a group."""
 
 _MOST_GROUPS: Final = 1_000_000
-_OTHER_KINDS: Final = ("classic_groups", "connect_groups", "share_groups", "streams_groups")
 
 _HOUR_MS: Final = 3_600_000
 _MAX_HOURS: Final = 24 * 366
+_MIN_HOURS: Final = 0.001
+_MIN_HOURS_OF_OTHERS: Final = 0.04
+"""A rebalance of a classic group takes up to a minute, and none begins that may not end before the log does."""
 _TOPICS: Final = 20
 _WIDEST_NARROW: Final = 8
 """Larger groups need a topic with a partition for each member."""
@@ -39,6 +41,34 @@ _WITHOUT_TOPIC_MS: Final = (1, 60_000)
 
 _HOURS_PER_GROWTH: Final = 8
 """The mean time until a topic gets more partitions."""
+
+
+class OtherKind(NamedTuple):
+    """A kind of groups other than consumer groups. `words`: its plural. `prefix`: the start of its group ids."""
+
+    name: str
+    words: str
+    prefix: str
+    needs_newest_release: bool
+
+    @property
+    def field(self) -> str:
+        """The field of `Simulation` that has their number."""
+        return f"{self.name}_groups"
+
+    @property
+    def option(self) -> str:
+        """The option of the command line that has their number."""
+        return f"--{self.name}-groups"
+
+
+OTHER_KINDS: Final = (
+    OtherKind("classic", "classic groups", "classic-group", needs_newest_release=False),
+    OtherKind("connect", "Connect clusters", "connect-cluster", needs_newest_release=False),
+    OtherKind("share", "share groups", "share-group", needs_newest_release=True),
+    OtherKind("streams", "streams groups", "streams-group", needs_newest_release=True),
+)
+"""The kinds of groups other than consumer groups."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +82,8 @@ class Simulation:
     size, and is never at rest. `compacted`: run Kafka's cleaner over all but the newest part of each partition;
     `delete_retention_ms`: how long it keeps tombstones. `recreations_per_hour`: how often, on average, each topic is
     deleted, and created again with another id. `classic_groups`, `connect_groups`, `share_groups`, `streams_groups`:
-    how many groups of other kinds there are, with about four members each. The fields `members`, `commit_interval_ms`,
-    `largest` and `recreations_per_hour` are for consumer groups only.
+    how many groups of other kinds there are, with about four members each; they need `hours` of at least 0.04. The
+    fields `members`, `commit_interval_ms`, `largest` and `recreations_per_hour` are for consumer groups only.
 
     The same fields give the same log, and a group behaves the same with any other groups.
 
@@ -79,12 +109,12 @@ class Simulation:
 
     def __post_init__(self) -> None:
         """Reject values that cannot be simulated."""
-        others = {name: getattr(self, name) for name in _OTHER_KINDS}
+        others = {kind.field: getattr(self, kind.field) for kind in OTHER_KINDS}
         limits: dict[str, tuple[float, float]] = {
             "groups": (0 if any(others.values()) else 1, _MOST_GROUPS),
             **dict.fromkeys(others, (0, _MOST_GROUPS)),
             "members": (1, MOST_MEMBERS),
-            "hours": (1e-3, _MAX_HOURS),
+            "hours": (_MIN_HOURS_OF_OTHERS if any(others.values()) else _MIN_HOURS, _MAX_HOURS),
             "partitions": (1, 10_000),
             "happening_s": (1, math.inf),
             "commit_interval_ms": (0, math.inf),
@@ -97,8 +127,11 @@ class Simulation:
                 raise InputError.not_simulated(name, getattr(self, name), low, high)
         if self.release not in RELEASES:
             raise InputError.unknown_release(self.release, RELEASES)
-        if self.release != NEWEST and (self.share_groups or self.streams_groups):
-            raise InputError.not_in_release("share_groups" if self.share_groups else "streams_groups", NEWEST)
+        newest_only = [kind for kind in OTHER_KINDS if kind.needs_newest_release]
+        if self.release != NEWEST and any(others[kind.field] for kind in newest_only):
+            words = " and ".join(kind.words for kind in newest_only)
+            options = " and ".join(kind.option for kind in newest_only)
+            raise InputError.not_in_release(words, options, self.release, NEWEST)
 
     @property
     def kafka(self) -> Release:

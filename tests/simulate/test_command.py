@@ -51,17 +51,36 @@ def test_every_kind_of_groups_can_be_asked_for(tmp_path, capsys):
     assert found == {"classic-group-00000", "connect-cluster-00000", "share-group-00000", "streams-group-00000"}
 
 
+@pytest.mark.parametrize(("hours", "notes"), [("0.04", 1), ("0.2", 0)])
+def test_a_log_without_an_event_of_a_group_is_noted(tmp_path, capsys, hours, notes):
+    asked = ["--groups", "0", "--classic-groups", "1", "--hours", hours]
+    assert main(["simulate", *asked, "--out", str(tmp_path / "out")]) == 0
+    expected = "note: no group did anything in this time; pass more --hours\n"
+    assert capsys.readouterr().err == expected * notes
+
+
 def group_ids(out, table):
     return pq.read_table(out / "truth" / f"{table}.parquet")["group_id"].to_pylist()
 
 
-def test_a_release_without_streams_groups_is_refused(tmp_path, capsys):
-    asked = ["--groups", "0", "--streams-groups", "1", "--release", "4.0"]
+@pytest.mark.parametrize("kind", ["share", "streams"])
+def test_a_release_without_these_groups_is_refused(tmp_path, capsys, kind):
+    asked = ["--groups", "0", f"--{kind}-groups", "1", "--release", "4.0"]
     assert main(["simulate", *asked, "--out", str(tmp_path / "out")]) == 2
     message = (
-        "streams_groups cannot be simulated with an older release\nhint: choose release 4.3, or streams_groups = 0"
+        "share groups and streams groups cannot be simulated with release 4.0\n"
+        "hint: use --release 4.3, or omit --share-groups and --streams-groups"
     )
     assert capsys.readouterr().err == f"error: {message}\n"
+
+
+@pytest.mark.parametrize("kind", ["classic", "connect", "share", "streams"])
+def test_a_log_that_may_have_no_group_is_refused(tmp_path, capsys, kind):
+    asked = ["--groups", "0", f"--{kind}-groups", "3", "--hours", "0.01"]
+    assert main(["simulate", *asked, "--out", str(tmp_path / "out")]) == 2
+    expected = "error: cannot simulate hours = 0.01\nhint: choose hours between 0.04 and 8,784\n"
+    assert capsys.readouterr().err == expected
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.simulate.broker.cluster import offsets_partition
+from kip848_records.simulate.spec import OTHER_KINDS
 from kip848_records.simulate.walks.classic import ClassicWalk
 from kip848_records.simulate.walks.connect import ConnectWalk
 from kip848_records.simulate.walks.share import ShareWalk
@@ -21,20 +22,13 @@ _MOST_S: Final = 1e9
 """The longest mean time between two events, in seconds."""
 
 
-class _Kind(NamedTuple):
-    """A kind of walks: the field of `Simulation` that has their number, and the prefix of their group ids."""
-
-    field: str
-    prefix: str
-    walk: type[Walk]
-
-
-_KINDS: Final = (
-    _Kind("classic_groups", "classic-group", ClassicWalk),
-    _Kind("connect_groups", "connect-cluster", ConnectWalk),
-    _Kind("share_groups", "share-group", ShareWalk),
-    _Kind("streams_groups", "streams-group", StreamsWalk),
-)
+_WALKS: Final[Mapping[str, type[Walk]]] = {
+    "classic": ClassicWalk,
+    "connect": ConnectWalk,
+    "share": ShareWalk,
+    "streams": StreamsWalk,
+}
+"""The walks by the names of `OTHER_KINDS`."""
 
 
 class WalkedGroup(NamedTuple):
@@ -52,9 +46,9 @@ class WalkedGroup(NamedTuple):
 
 def walked_groups(spec: Simulation) -> Iterator[WalkedGroup]:
     """Yield the groups of all kinds but consumer groups."""
-    for kind in _KINDS:
+    for kind in OTHER_KINDS:
         for number in range(getattr(spec, kind.field)):
-            yield WalkedGroup(f"{kind.prefix}-{number:05}", kind.walk)
+            yield WalkedGroup(f"{kind.prefix}-{number:05}", _WALKS[kind.name])
 
 
 def walked_topics(spec: Simulation) -> Mapping[str, str]:
