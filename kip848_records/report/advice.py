@@ -49,6 +49,8 @@ STORM_EPOCHS: Final = 10
 TIMER_SLACK_MS: Final = 10_000
 """How late a broker's timer may fire before it counts as beyond the timeout; as `revocation_time` has it."""
 _LONG_TIMEOUT_MS: Final = 10 * 60 * 1000
+_WORKERS_NAMED: Final = 3
+_LEADER: Final = "Look at the leader's log: it cannot read the config topic, or cannot complete a generation"
 
 
 class MemberNow(NamedTuple):
@@ -206,24 +208,47 @@ def _not_ready(not_ready_ms: int) -> Advice:
 
 def _delayed(rebalance: Any, gone: Sequence[Any]) -> Advice:  # noqa: ANN401
     """Return the advice for a Connect cluster whose leader waits for workers that left, or waits no longer."""
-    who, left, them = None, "A worker is gone", f"its {TERMS[CONNECT].units}"
-    if gone:
-        who = f"worker {printable(gone[0].worker)}" if len(gone) == 1 else count_text(len(gone), "worker")
-        lost = f"{sum(each.units for each in gone):,} {TERMS[CONNECT].units}"
-        left, them = f"{who[0].upper()}{who[1:]} left {lost} behind", "them"
-    is_back = bool(gone) and all(each.is_back for each in gone)
-    back = f", and {'is' if len(gone) == 1 else 'are'} back" if is_back else ""
     until = time_text(rebalance.expected_ms)
-    if _captured_ms(rebalance) > rebalance.expected_ms + TIMER_SLACK_MS:
-        sentence = f"{left}{back}; the leader should have assigned {them} to a worker by {until}"
-        then = "Look at the leader's log: it cannot read the config topic, or cannot complete a generation"
-        return Advice(WORKER_DELAY, None, who, sentence, then)
-    sentence = f"{left}{back}; the leader does not assign {them} to a worker{_for(rebalance.delay_ms)}"
-    again = "the workers" if len(gone) > 1 else "the worker"
-    then = f"Start {again} again before {until}; otherwise the leader assigns the tasks to other workers"
-    if is_back:
-        then = f"Wait until {until}: then the leader assigns the tasks"
-    return Advice(WORKER_DELAY, None, who, sentence, then)
+    is_over = _captured_ms(rebalance) > rebalance.expected_ms + TIMER_SLACK_MS
+    if not gone:
+        return _delayed_without_loss(until, is_over=is_over)
+    who = f"worker {printable(gone[0].worker)}" if len(gone) == 1 else count_text(len(gone), "worker")
+    lost = f"{sum(each.units for each in gone):,} {TERMS[CONNECT].units}"
+    left = f"{who[0].upper()}{who[1:]} left {lost} behind{_back(gone)}"
+    if is_over:
+        sentence = f"{left}; the leader should have assigned them to a worker by {until}"
+        return Advice(WORKER_DELAY, None, who, sentence, _LEADER)
+    sentence = f"{left}; the leader does not assign them to a worker{_for(rebalance.delay_ms)}"
+    return Advice(WORKER_DELAY, None, who, sentence, _start_again(gone, until))
+
+
+def _delayed_without_loss(until: str, *, is_over: bool) -> Advice:
+    """Return the advice for a delay alone: the leader also sets it if workers that left ran nothing."""
+    none = "the log shows no connector or task that they left behind"
+    if is_over:
+        sentence = f"The leader should have ended its wait for workers that left by {until}; {none}"
+        return Advice(WORKER_DELAY, None, None, sentence, _LEADER)
+    sentence = f"The leader waits until {until} for workers that left; {none}"
+    return Advice(WORKER_DELAY, None, None, sentence, f"Wait until {until}: then the workers form another generation")
+
+
+def _back(gone: Sequence[Any]) -> str:
+    """Say which of the workers that left are back."""
+    count = sum(each.is_back for each in gone)
+    if not count:
+        return ""
+    if count == len(gone):
+        return f", and {'is' if count == 1 else 'are'} back"
+    return f"; {count_text(count, 'worker')} {'is' if count == 1 else 'are'} back"
+
+
+def _start_again(gone: Sequence[Any], until: str) -> str:
+    missing = [printable(each.worker) for each in gone if not each.is_back]
+    if not missing:
+        return f"Wait until {until}: then the leader assigns the tasks"
+    again = "the worker" if len(gone) == 1 else ", ".join(missing[:_WORKERS_NAMED])
+    more = f" and {count_text(len(missing) - _WORKERS_NAMED, 'more worker')}" if len(missing) > _WORKERS_NAMED else ""
+    return f"Start {again}{more} again before {until}; otherwise the leader assigns the tasks to other workers"
 
 
 def _captured_ms(rebalance: Any) -> int:  # noqa: ANN401

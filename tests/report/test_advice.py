@@ -64,8 +64,11 @@ def test_other_kinds_of_groups_wait_for_a_topology_a_worker_or_the_next_round():
     assert advise(rebalance(group_type="streams", not_ready_ms=9_000, assigning_ms=2_000)).pattern == "not_ready"
     delayed = advise(rebalance(**DELAYED))
     assert (delayed.pattern, delayed.who) == ("worker_delay", None)
-    assert delayed.sentence.endswith("does not assign its connectors and tasks to a worker for 8 s")
-    assert delayed.next.startswith("Start the worker again before 1970-01-01 00:00:08.000 UTC;")
+    assert delayed.sentence == (
+        "The leader waits until 1970-01-01 00:00:08.000 UTC for workers that left; "
+        "the log shows no connector or task that they left behind"
+    )
+    assert delayed.next.startswith("Wait until 1970-01-01 00:00:08.000 UTC")
     assert advise(rebalance(group_type="classic")).pattern == "next_round"
 
 
@@ -83,7 +86,7 @@ def test_workers_that_left_are_named_with_what_they_ran():
     told = advise(rebalance(**DELAYED), {}, [one, other])
     assert told.who == "2 workers"
     assert told.sentence.startswith("2 workers left 5 connectors and tasks behind; ")
-    assert told.next.startswith("Start the workers again before ")
+    assert told.next.startswith("Start http://a/, http://b/ again before ")
 
 
 def test_nobody_is_told_to_start_a_worker_that_is_back():
@@ -91,16 +94,25 @@ def test_nobody_is_told_to_start_a_worker_that_is_back():
     assert "connectors and tasks behind, and is back; " in told.sentence
     assert told.next.startswith("Wait until 1970-01-01 00:00:08.000 UTC")
     told = advise(rebalance(**DELAYED), {}, [worker("a", 3, is_back=True), worker("b", 1)])
-    assert told.next.startswith("Start the workers again before ")
+    assert told.sentence.startswith("2 workers left 4 connectors and tasks behind; 1 worker is back; the leader ")
+    assert told.next.startswith("Start http://b/ again before ")
+    many = [worker(name, 1, is_back=name == "b") for name in "abcdef"]
+    told = advise(rebalance(**DELAYED), {}, many)
+    assert told.next.startswith("Start http://a/, http://c/, http://d/ and 2 more workers again before ")
 
 
 def test_a_leader_that_waits_beyond_its_delay_is_the_trouble():
-    told = advise(rebalance(**DELAYED | {"duration_ms": 8_000 + 10_001}))
-    assert told.sentence.endswith(
-        "the leader should have assigned its connectors and tasks to a worker by 1970-01-01 00:00:08.000 UTC"
+    late, in_time = (
+        rebalance(**DELAYED | {"duration_ms": 8_000 + 10_001}),
+        rebalance(**DELAYED | {"duration_ms": 18_000}),
     )
+    told = advise(late, {}, [worker("a", 3)])
+    assert told.sentence.endswith("the leader should have assigned them to a worker by 1970-01-01 00:00:08.000 UTC")
     assert told.next.startswith("Look at the leader's log")
-    assert advise(rebalance(**DELAYED | {"duration_ms": 18_000})).next.startswith("Start the worker again")
+    assert advise(in_time, {}, [worker("a", 3)]).next.startswith("Start the worker again")
+    assert advise(late).sentence.startswith("The leader should have ended its wait for workers that left by 1970-")
+    assert advise(late).next == told.next
+    assert advise(in_time).next.startswith("Wait until ")
 
 
 def test_members_of_a_streams_group_have_tasks():
