@@ -38,6 +38,8 @@ def inspect_plain(
     """
     left = len(records) if limit is None else limit
     for batch in records.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        if not left:
+            return
         decoded = pa.Table.from_batches(json_records(dialect, [batch]))
         if types:
             decoded = decoded.filter(pc.is_in(decoded["key_type"], pa.array(types, pa.int32())))

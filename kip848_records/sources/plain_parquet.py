@@ -42,9 +42,9 @@ def read_plain_parquet(path: str) -> pa.Table | None:
     files = [] if may_be_elsewhere(path) else _files(Path(path))
     try:
         found = _read(files)
-    except (pa.ArrowInvalid, OSError):
+        return _records(found) if found and all(_are_records(rows) for rows in found) else None
+    except (pa.ArrowException, OSError):
         return None
-    return _records(found) if found and all(_are_records(rows) for rows in found) else None
 
 
 def _files(place: Path) -> list[str]:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from kip848_records import inspection
 from kip848_records.decode.inspect import inspect_log
 from kip848_records.errors import InputError
 from kip848_records.inspection import inspect_plain, json_line, text_line
+from kip848_records.protocol.decoded_rows import json_records
 from kip848_records.sources import plain, segment_rows
 from kip848_records.sources.plain import read_plain
 from kip848_records.sources.read import read_log
@@ -55,6 +57,19 @@ def test_every_line_is_what_spark_would_print(spark, capture):
         assert [line for line, _ in lines(source, **selected)] == expected
         assert [line for line, _ in lines(source, **selected, limit=2)] == expected[:2]
     assert [line for line, _ in lines(source, limit=0)] == []
+
+
+def test_nothing_is_decoded_after_the_limit(captures, monkeypatch):
+    decoded = []
+
+    def counting(dialect, batches):
+        decoded.append(sum(map(len, batches)))
+        return json_records(dialect, batches)
+
+    monkeypatch.setattr(inspection, "json_records", counting)
+    monkeypatch.setattr(inspection, "_ROWS_AT_ONCE", 4)
+    assert len(lines(captures / "kafka-4.3.1" / "segments", limit=6)) == 6
+    assert decoded == [4, 4]
 
 
 def test_the_command_needs_no_java(captures, tmp_path):

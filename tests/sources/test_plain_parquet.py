@@ -64,6 +64,7 @@ def test_times_as_spark_writes_them_by_default(tmp_path):
         (),
         (row(1), row(1)),
         (row(1), row(2, topic="orders")),
+        (row(1, topic=["__consumer_offsets"]),),
         (row(1, key=None),),
         (row(1, key=b"\0\2\0\5abc"),),
         (row(1, key="text"),),
@@ -71,7 +72,7 @@ def test_times_as_spark_writes_them_by_default(tmp_path):
         (row(1, partition=1 << 40),),
         (row(1, timestamp=1_767_225_600_000),),
     ],
-    ids=["none", "twice", "topic", "no key", "no group", "type", "no offset", "partition", "number as time"],
+    ids=["none", "twice", "topic", "topics", "no key", "no group", "type", "no offset", "partition", "number as time"],
 )
 def test_other_rows_are_left_to_spark(tmp_path, rows):
     schema = None if rows else pa.Table.from_pylist([row(1)]).schema
