@@ -11,6 +11,7 @@ import pytest
 from kip848_records.cli import main
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
+from tests import made_tables
 from tests.audits import CLUSTERS, WITH_RECORD_TABLES, dumped
 
 CAPTURE = "kafka-4.3.1"
@@ -91,6 +92,23 @@ def test_the_table_of_one_cluster_is_not_there_for_the_next_query(audits, captur
         found = tables.rows(RECORDS, CLUSTERS[capture])
         assert len(found) == len(of_both[-1])
     assert len(tables.rows(RECORDS)) > sum(map(len, of_both))
+
+
+def test_a_named_question_is_about_one_cluster(tmp_path, capsys):
+    eager, cooperative = ({"group_id": "g", "mode": mode} for mode in ("eager", "cooperative"))
+    made_tables.write(tmp_path, "a", audit_runs=[{"run": 1}], classic_generation=[eager])
+    assert main(["query", str(tmp_path), "generations"]) == 0
+    made_tables.write(tmp_path, "b", audit_runs=[{"run": 1}], classic_generation=[cooperative])
+    capsys.readouterr()
+    for name in questions():
+        assert main(["query", str(tmp_path), name]) == 2
+        first, second = capsys.readouterr().err.splitlines()
+        assert first == f"error: {name} is a question about one cluster, and {tmp_path} has 2"
+        assert second == "hint: pass --cluster: a, b"
+    assert main(["query", str(tmp_path), "generations", "--cluster", "b", "--csv"]) == 0
+    assert [row["mode"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))] == ["cooperative"]
+    assert main(["query", str(tmp_path), "SELECT cluster FROM classic_generation ORDER BY cluster", "--csv"]) == 0
+    assert capsys.readouterr().out.split() == ["cluster", "a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from kip848_records.cli.arguments import add_debug, add_engine, add_schema, give
 from kip848_records.errors import InputError
 from kip848_records.queries.engines import open_tables
 from kip848_records.queries.tables import words
+from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -35,7 +36,11 @@ def add(commands: Commands) -> None:
     command.add_argument("question", nargs="?", metavar="SQL|NAME", help="a query, or a name from --list")
     command.add_argument("--list", action="store_true", help="list the named questions")
     add_schema(command)
-    command.add_argument("--cluster", metavar="NAME", help="only the rows of this cluster")
+    command.add_argument(
+        "--cluster",
+        metavar="NAME",
+        help="only the rows of this cluster; a named question needs it if there are several clusters",
+    )
     form = command.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="print comma-separated values")
     form.add_argument("--json", action="store_true", help="print one JSON object per row")
@@ -60,9 +65,15 @@ def _run(arguments: Namespace) -> int:
     if arguments.question is None:
         raise InputError("no question is given", f"pass SQL, or one of these names: {', '.join(named)}")
     tables = open_tables(location, arguments.engine, session=_session, note=lambda text: print(text, file=sys.stderr))
+    text = _text(arguments.question, named)
     if arguments.cluster is not None:
         tables.chosen_runs(arguments.cluster)
-    answer = _answer(tables, _text(arguments.question, named), arguments.cluster)
+    elif arguments.question in named and len(tables.runs()) > 1:
+        # Groups of two clusters may have one id, and the rows of an answer do not name their cluster.
+        raise TablesError.question_of_several_clusters(
+            location, arguments.question, [run.cluster for run in tables.runs()]
+        )
+    answer = _answer(tables, text, arguments.cluster)
     names, rows = answer.schema.names, zip(*(column.to_pylist() for column in answer.columns), strict=True)
     if arguments.json:
         for row in rows:

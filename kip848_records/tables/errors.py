@@ -69,6 +69,12 @@ class TablesError(InputError):
         return cls(f"{len(clusters)} clusters have a group {group_id!r}", f"pass --cluster: {', '.join(clusters)}")
 
     @classmethod
+    def question_of_several_clusters(cls, place: str, question: str, clusters: Sequence[str]) -> Self:
+        """A named question is about one cluster."""
+        message = f"{question} is a question about one cluster, and {place} has {len(clusters)}"
+        return cls(message, f"pass --cluster: {', '.join(clusters)}")
+
+    @classmethod
     def group_of_other_cluster(cls, group_id: str, cluster: str, clusters: Sequence[str]) -> Self:
         """A cluster has no such group, but others do."""
         return cls(f"cluster {cluster!r} has no group {group_id!r}", f"pass --cluster: {', '.join(clusters)}")

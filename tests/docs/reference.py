@@ -219,9 +219,9 @@ def _questions() -> str:
     )
     return f"""# Questions
 
-`kip848 query DIR NAME` answers these {len(asked)} questions; `--csv` and `--json` are for programs. The SQL also runs
-in a notebook, on the [views of one cluster](../python.md#questions-in-sql). The page [Tables](tables.md) has the
-columns.
+`kip848 query DIR NAME` answers these {len(asked)} questions; `--csv` and `--json` are for programs. Each is about one
+cluster: if the tables have several, add `--cluster`. The SQL also runs in a notebook, on the
+[views of one cluster](../python.md#questions-in-sql). The page [Tables](tables.md) has the columns.
 
 {listed}
 
