@@ -54,9 +54,10 @@ if TYPE_CHECKING:
 def run_audit(spark: SparkSession, options: AuditOptions, progress: Progress) -> Audit:
     """Audit copies of the log, or a live topic, and write the tables at `options.out`; return what was read.
 
-    `progress` receives the progress; `progress.Progress` ignores it. Raises
-    InputError if options do not fit together, if a source cannot be read, or if another run is writing to the same
-    tables.
+    `progress` receives the progress; `progress.Progress` ignores it.
+
+    Raises InputError if options do not fit together, if a source cannot be read, or if another run is writing to the
+    same tables.
     """
     if not options.cluster:
         raise TablesError.empty_cluster()

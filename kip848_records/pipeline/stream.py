@@ -15,7 +15,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from kip848_records.pipeline.scratch import Scratch
-from kip848_records.pipeline.topic import FinishedRun, StagedRows, TopicRun, commit_run, read_new_records, stage_rows
+from kip848_records.pipeline.topic import FinishedRun, TopicRun, commit_run, read_new_records
+from kip848_records.pipeline.topic_rows import TopicRows, stage_rows
 from kip848_records.sources.files import escape_glob
 from kip848_records.tables.errors import TablesError
 
@@ -55,7 +56,7 @@ def stream_new_records(run: TopicRun, topic: LiveTopic, scratch: Scratch, checkp
         if failures:
             raise failures[0] from None
         raise
-    return reduce(_joined, finished) if finished else commit_run(_ending(run, starting, {}), StagedRows(), scratch)
+    return reduce(_joined, finished) if finished else commit_run(_ending(run, starting, {}), TopicRows(), scratch)
 
 
 def _append_batch(run: TopicRun, scratch: Scratch, batch: DataFrame, planned: Mapping[int, int]) -> list[FinishedRun]:

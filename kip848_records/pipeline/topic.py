@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from dataclasses import dataclass, field
-from functools import reduce
-from operator import or_
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from kip848_records import __version__
@@ -25,10 +20,11 @@ from kip848_records.log.deletions import (
 from kip848_records.log.runs import PartitionRead, RunInfo, last_reads
 from kip848_records.pipeline.captured import check_captured
 from kip848_records.pipeline.names import LIVE, TOPICS_FILE
+from kip848_records.pipeline.topic_rows import TopicRows, stage_rows
 from kip848_records.protocol.dialects import DISPUTED_TYPES
-from kip848_records.protocol.messages import AUTO, KAFKA, OFFSET_COMMIT_TYPES
+from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.sources.known_keys import check_rows_are_log
-from kip848_records.sources.log import group_id, key_of_types, newest_ms, without_offset_commits
+from kip848_records.sources.log import key_of_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,9 +35,6 @@ if TYPE_CHECKING:
     from kip848_records.pipeline.scratch import Scratch
     from kip848_records.sources.topic.ends import Ends
     from kip848_records.sources.topic.live_log import LiveLog
-
-_SPARK_READERS: Final = ("spark-kafka-source-", "spark-kafka-relation-")
-"""Prefixes of the groups that Spark's own readers create: a new one each time, which no client uses again."""
 
 
 @dataclass(frozen=True)
@@ -110,24 +103,6 @@ class FinishedRun:
     knowledge: Knowledge
 
 
-@dataclass(frozen=True)
-class StagedRows:
-    """The rows of a topic that were staged, and the counts of that pass.
-
-    `rows`: those to keep (`sources.log.LOG_SCHEMA`), None if there was nothing to read. `seen`: the number of rows of
-    each partition. `last_ms`: the time of the record at the last offset, for partitions that have one there.
-    `newest_ms`: the highest timestamp. `offset_commits`: those that are not among the rows, by type. `skipped`: records
-    of groups of Spark's readers.
-    """
-
-    rows: DataFrame | None = None
-    seen: Mapping[int, int] = field(default_factory=dict)
-    last_ms: Mapping[int, int] = field(default_factory=dict)
-    newest_ms: int | None = None
-    offset_commits: Mapping[int | None, int] = field(default_factory=dict)
-    skipped: int = 0
-
-
 def check_topic_is_log(run: TopicRun) -> None:
     """Raise InputError for a topic other than `__consumer_offsets` at its first read.
 
@@ -145,14 +120,14 @@ def read_new_records(run: TopicRun, scratch: Scratch) -> FinishedRun:
     Raises InputError if expected rows are missing: Spark skips internal topics by default.
     """
     filled = {partition: offsets for partition, offsets in run.new_ranges().items() if offsets[0] < offsets[1]}
-    staged = StagedRows()
+    staged = TopicRows()
     if filled:
         with run.live.reading():
             staged = stage_rows(run.live.read(filled), filled, scratch, offset_commits=run.options.offset_commits)
     return commit_run(run, staged, scratch)
 
 
-def commit_run(run: TopicRun, staged: StagedRows, scratch: Scratch) -> FinishedRun:
+def commit_run(run: TopicRun, staged: TopicRows, scratch: Scratch) -> FinishedRun:
     """Append the staged rows, all that are new up to `ends`, to the log in one commit.
 
     Raises InputError if expected rows are missing, or the topic was not read at the user's time.
@@ -220,7 +195,7 @@ def _with_deletions(
     return reads, deleted if rows is None else rows.unionByName(deleted, allowMissingColumns=True)
 
 
-def _run_info(run: TopicRun, staged: StagedRows) -> RunInfo:
+def _run_info(run: TopicRun, staged: TopicRows) -> RunInfo:
     last, options = run.last_run, run.options
     newest = _newest([staged.newest_ms, last.captured_ms if last else None])
     known = {name for each in run.knowledge.runs for name in each.names}
@@ -261,41 +236,3 @@ def _dialect(run: TopicRun, rows: DataFrame | None) -> str:
 
 def _newest(times: Iterable[int | None]) -> int | None:
     return max((ms for ms in times if ms is not None), default=None)
-
-
-def stage_rows(
-    rows: DataFrame, ranges: Mapping[int, tuple[int, int]], scratch: Scratch, *, offset_commits: bool
-) -> StagedRows:
-    """Copy the rows to keep in one pass, and count the others. `ranges`: the offsets of the rows in each partition.
-
-    A topic's rows may be read only once: compaction may remove some between two reads.
-    """
-    is_reader = F.coalesce(reduce(or_, (group_id().startswith(prefix) for prefix in _SPARK_READERS)), F.lit(False))  # noqa: FBT003
-    untils = F.array(*(F.lit(ranges.get(partition, (0, 0))[1]) for partition in range(max(ranges) + 1)))
-    is_last = F.col("offset") == F.get(untils, F.col("partition")) - 1
-    last = F.struct("partition", F.unix_millis("timestamp").alias("ms"))
-    counts = {f"type_{commit}": F.count_if(key_of_types([commit]) & ~is_reader) for commit in OFFSET_COMMIT_TYPES}
-    counts |= {
-        # With a bin for each partition it counts exactly. Separate counters would cost more per row than all else here.
-        "seen": F.to_json(F.histogram_numeric("partition", F.lit(max(2, len(ranges))))),
-        "last": F.to_json(F.collect_list(F.when(is_last, last))),
-        "newest_ms": newest_ms(),
-        "skipped": F.count_if(is_reader),
-    }
-    observed = Observation("topic")
-    passing = rows.observe(observed, *(count.alias(name) for name, count in counts.items()))
-    wanted = passing if offset_commits else without_offset_commits(passing)
-    staged = scratch.materialize(wanted.filter(~is_reader), "rows")
-    found = observed.get
-    passed = {} if offset_commits else {commit: found[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
-    seen: Counter[int] = Counter()
-    for each in json.loads(found["seen"] or "[]"):  # each task may have its own bin
-        seen[round(each["x"])] += round(each["y"])
-    return StagedRows(
-        staged,
-        seen,
-        {each["partition"]: each["ms"] for each in json.loads(found["last"])},
-        found["newest_ms"],
-        {commit: count for commit, count in passed.items() if count},
-        found["skipped"],
-    )

@@ -1,0 +1,82 @@
+"""The new rows of a live topic, staged in one pass that also counts them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
+
+from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.sources.log import group_id, key_of_types, newest_ms, without_offset_commits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+    from kip848_records.pipeline.scratch import Scratch
+
+_SPARK_READERS: Final = ("spark-kafka-source-", "spark-kafka-relation-")
+"""Prefixes of the groups that Spark's own readers create: a new one each time, which no client uses again."""
+
+
+@dataclass(frozen=True)
+class TopicRows:
+    """The rows of a topic that were staged, and the counts of that pass.
+
+    `rows`: those to keep (`sources.log.LOG_SCHEMA`), None if there was nothing to read. `seen`: the number of rows of
+    each partition. `last_ms`: the time of the record at the last offset, for partitions that have one there.
+    `newest_ms`: the highest timestamp. `offset_commits`: those that are not among the rows, by type. `skipped`: records
+    of groups of Spark's readers.
+    """
+
+    rows: DataFrame | None = None
+    seen: Mapping[int, int] = field(default_factory=dict)
+    last_ms: Mapping[int, int] = field(default_factory=dict)
+    newest_ms: int | None = None
+    offset_commits: Mapping[int | None, int] = field(default_factory=dict)
+    skipped: int = 0
+
+
+def stage_rows(
+    rows: DataFrame, ranges: Mapping[int, tuple[int, int]], scratch: Scratch, *, offset_commits: bool
+) -> TopicRows:
+    """Copy the rows to keep in one pass, and count the others. `ranges`: the offsets of the rows in each partition.
+
+    A topic's rows may be read only once: compaction may remove some between two reads.
+    """
+    is_reader = F.coalesce(reduce(or_, (group_id().startswith(prefix) for prefix in _SPARK_READERS)), F.lit(False))  # noqa: FBT003
+    untils = F.array(*(F.lit(ranges.get(partition, (0, 0))[1]) for partition in range(max(ranges) + 1)))
+    is_last = F.col("offset") == F.get(untils, F.col("partition")) - 1
+    last = F.struct("partition", F.unix_millis("timestamp").alias("ms"))
+    counts = {f"type_{commit}": F.count_if(key_of_types([commit]) & ~is_reader) for commit in OFFSET_COMMIT_TYPES}
+    counts |= {
+        # With a bin for each partition it counts exactly. Separate counters would cost more per row than all else here.
+        "seen": F.to_json(F.histogram_numeric("partition", F.lit(max(2, len(ranges))))),
+        "last": F.to_json(F.collect_list(F.when(is_last, last))),
+        "newest_ms": newest_ms(),
+        "skipped": F.count_if(is_reader),
+    }
+    observed = Observation("topic")
+    passing = rows.observe(observed, *(count.alias(name) for name, count in counts.items()))
+    wanted = passing if offset_commits else without_offset_commits(passing)
+    staged = scratch.materialize(wanted.filter(~is_reader), "rows")
+    found = observed.get
+    passed = {} if offset_commits else {commit: found[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
+    seen: Counter[int] = Counter()
+    for each in json.loads(found["seen"] or "[]"):  # each task may have its own bin
+        seen[round(each["x"])] += round(each["y"])
+    return TopicRows(
+        staged,
+        seen,
+        {each["partition"]: each["ms"] for each in json.loads(found["last"])},
+        found["newest_ms"],
+        {commit: count for commit, count in passed.items() if count},
+        found["skipped"],
+    )
