@@ -246,6 +246,27 @@ def test_question_workers(ask_of):
     ]
 
 
+@pytest.mark.parametrize("running", [[], None])
+def test_a_worker_that_runs_nothing_is_shown(tmp_path, running):
+    worker = {"group_id": "c", "generation": 2}
+    made_tables.write(
+        tmp_path,
+        "made",
+        audit_runs=[{"run": 1}],
+        group_state=[worker | {"leader": "a"}],
+        connect_assignment=[
+            worker | {"member_id": "a", "worker_url": "http://a/", "running": [{"connector": "s", "tasks": [0]}]},
+            worker | {"member_id": "b", "worker_url": "http://b/", "running": running},
+            {"group_id": "c", "generation": 1, "member_id": "old", "worker_url": "http://old/"},
+        ],
+    )
+    answer = DuckTables(str(tmp_path)).arrow(QUESTIONS["workers"], "made").to_pylist()
+    assert [tuple(row.values()) for row in answer] == [
+        ("c", "http://a/", True, "s", [0]),
+        ("c", "http://b/", False, None, None),
+    ]
+
+
 def test_question_task_owners(ask_of):
     found = [row[1:] for row in ask_of("task_owners", "group-kinds") if row[0] == "st"]
     assert [(row[1:]) for row in found] == [

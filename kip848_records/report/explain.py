@@ -103,8 +103,9 @@ def _since(group: GroupHistory, now: Row) -> str:
     """Return since when a group is in its state, and since when it is stuck: the states of one rebalance alternate."""
     since, stuck = _time_and_age(group, now.since_ms, now), _time_and_age(group, now.stuck_since_ms, now)
     if now.is_hidden:
-        # The states of its kind do not show a rebalance.
-        return f"{_lasting(since)}; stuck{_at_least(stuck)}, ongoing at capture"
+        began, lasted = stuck
+        rebalance = f"a rebalance is ongoing{f' {began}' if began else ''}{f', for ≥ {lasted}' if lasted else ''}"
+        return f"{_lasting(since)} (its state does not show rebalances); {rebalance}"
     if now.waits_for_away_only:
         return f", waiting for absent static members{_at_least(since)}"
     return f", stuck{_at_least(stuck)}, ongoing at capture" if now.is_stuck else _lasting(since)

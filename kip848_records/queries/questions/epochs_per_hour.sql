@@ -1,5 +1,5 @@
 -- How often does each group rebalance, by hour?
--- Of classic groups and Connect clusters the generations count.
+-- For classic groups and Connect clusters, generations are counted.
 SELECT group_id, date_trunc('HOUR', bumped_at) AS hour, count(*) AS epochs, count_if(cause = 'member_left') AS by_leaving
 FROM (
   SELECT group_id, bumped_at, cause FROM epoch_timeline

@@ -1,6 +1,6 @@
 -- Which groups are stuck now, since when, and who blocks them?
--- A classic group, a Connect cluster or a share group reads Stable: its ongoing rebalance shows that it is stuck. Of a
--- Connect cluster the member is a worker that left; its connectors and tasks run nowhere since behind_since.
+-- A classic group, a Connect cluster or a share group reads Stable: its ongoing rebalance shows that it is stuck. For a
+-- Connect cluster, member_id is a worker that left; its connectors and tasks run nowhere since behind_since.
 SELECT g.group_id, g.group_type, g.state, coalesce(r.began_at, g.since) AS since,
        coalesce(m.member_id, w.member_id) AS member_id, coalesce(m.client_id, w.client_id) AS client_id,
        coalesce(m.client_host, w.client_host) AS client_host, coalesce(m.behind_since, w.released_at) AS behind_since,

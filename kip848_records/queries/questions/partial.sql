@@ -1,5 +1,5 @@
 -- For which groups is the history incomplete?
--- Of classic groups and Connect clusters the generations count.
+-- For classic groups and Connect clusters, generations are counted.
 SELECT group_id, count(*) AS epochs, count_if(history IN ('left_censored', 'censored')) AS without_beginning,
        count_if(history IN ('right_censored', 'censored')) AS without_end
 FROM (

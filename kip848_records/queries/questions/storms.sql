@@ -1,5 +1,5 @@
 -- When did many groups rebalance at once, as after the restart of a broker or a deployment?
--- Of classic groups and Connect clusters the generations count.
+-- For classic groups and Connect clusters, generations are counted.
 SELECT date_trunc('MINUTE', bumped_at) AS minute, count(DISTINCT group_id) AS groups, count(*) AS epochs
 FROM (
   SELECT group_id, bumped_at FROM epoch_timeline

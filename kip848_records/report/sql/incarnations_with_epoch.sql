@@ -1,4 +1,4 @@
--- Of a classic group the epoch is a generation.
+-- For a classic group, the epoch is a generation.
 SELECT DISTINCT partition, incarnation
 FROM (
     SELECT partition, incarnation FROM epoch_timeline WHERE group_id = :group AND group_epoch = :epoch

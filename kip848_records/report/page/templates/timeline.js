@@ -28,7 +28,7 @@ function timelineRows(group, history, end) {
     if (!members.has(key)) members.set(key, { label: member, member, client: clientText(who.get(key) ?? {}), isBlocker: blockers.includes(member), bars: [], unsettled: 0 });
     return members.get(key);
   };
-  // Of a classic group the log shows who is a member of which generations, not what a member does.
+  // For a classic group, the log shows who is a member of which generations, not what a member does.
   for (const each of history.members.filter((row) => row.group_type === "classic")) {
     const from = each.joined_at_ms ?? Math.min(...history.states.map((state) => state.from_ms));
     rowOf(each).bars.push({ from, until: each.left_at_ms ?? lives.get(each.incarnation) ?? end, isOpen: each.left_at_ms === null, kind: "member",
