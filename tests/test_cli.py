@@ -17,6 +17,7 @@ from pyspark.logger import PySparkLogger
 from kip848_records.cli import inspect, main
 from kip848_records.cli.arguments import int32, zoned_time
 from kip848_records.errors import UnexpectedError
+from kip848_records.sources import plain
 from tests.audits import dumped, table_rows
 from tests.protocol.segment_writer import Record, write_batch
 
@@ -65,6 +66,12 @@ def in_tokyo(tmp_path):
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield run
     signal.signal(signal.SIGINT, handler)
+
+
+def without_settings_of_spark(monkeypatch):
+    """As in a process without a session: paths are on this machine, and small sources are read without Spark."""
+    for name in plain._NAME_FILE_SYSTEMS:
+        monkeypatch.delenv(name, raising=False)
 
 
 def interrupted(source, sign):
@@ -261,13 +268,13 @@ class TestInspect:
         ],
     )
     def test_a_selection_that_nothing_is_of_is_noted(self, kip848, captures, monkeypatch, selected, says):
-        monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")  # without Spark
+        without_settings_of_spark(monkeypatch)
         assert kip848("inspect", captures / _SMALL / "segments", *selected, "--json") == (0, [], says)
 
     @pytest.mark.parametrize("beside", [(), ("--group", "g"), ("--type", "5", "--type", "99"), ("--limit", "1")])
     @pytest.mark.parametrize("below", ["", "__consumer_offsets-0"])
     def test_what_could_not_be_read_is_noted_whatever_is_selected(self, kip848, tmp_path, monkeypatch, below, beside):
-        monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")  # so that a broker's data folder is first looked at without Spark
+        without_settings_of_spark(monkeypatch)  # so that a broker's data folder is first looked at without Spark
         folder = tmp_path / "__consumer_offsets-0"
         folder.mkdir()
         batches = [write_batch([Record(at, 1000, b"\x00\x05\x00\x01g\x00\x01m", _MEMBER)]) for at in range(2)]
