@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from kip848_records.tables.registry import TABLES
-from tests.audits import table_rows
+from tests.audits import WITH_RECORD_TABLES, table_rows
 from tests.conftest import QUICK_JAVA
 
 ROOT = Path(__file__).parents[1]
-CAPTURE = "kafka-4.3.1"
 TELLS_OF_THE_RUN = {"audit_runs", "partition_history"}
 """Tables that name the paths that were read."""
 
@@ -49,8 +48,15 @@ def submit(captures, tmp_path):
             "spark.eventLog.rolling.enabled": "false",
         }
         command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
-        command += [ROOT / "jobs" / "nightly_audit.py", captures / CAPTURE / "segments"]
-        command += ["--topics", captures / CAPTURE / "topics.json", "--offset-commits", "--record-tables", "--out", out]
+        command += [ROOT / "jobs" / "nightly_audit.py", captures / WITH_RECORD_TABLES / "segments"]
+        command += [
+            "--topics",
+            captures / WITH_RECORD_TABLES / "topics.json",
+            "--offset-commits",
+            "--record-tables",
+            "--out",
+            out,
+        ]
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_", "PYTHON"))}
         environment |= {"JDK_JAVA_OPTIONS": QUICK_JAVA, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
         # The script looks for its Spark with the `python3` that is first on the path.
@@ -69,7 +75,7 @@ def test_the_wheel_is_all_that_executors_get_of_the_package(submit, wheel, audit
     assert done.returncode == 0, done.stdout + done.stderr
     for name in TABLES.keys() - {"log"} - TELLS_OF_THE_RUN:
         ours = Counter(map(repr, table_rows(out, name, "default")))
-        theirs = [{**row, "cluster": "default"} for row in audits.rows(CAPTURE, name)]
+        theirs = [{**row, "cluster": "default"} for row in audits.rows(WITH_RECORD_TABLES, name)]
         assert ours == Counter(map(repr, theirs)), name
     (log,) = (path for path in (tmp_path / "events").iterdir() if path.suffix != ".crc")
     tasks = re.findall(r'"Executor ID":"(\w+)","Host":"[^"]*","Locality"', log.read_text(encoding="utf-8"))
