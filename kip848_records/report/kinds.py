@@ -47,13 +47,13 @@ def kind_of_group(group: GroupHistory, incarnation: Incarnation, kind: str) -> I
 
 def one_generation(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterator[RenderableType]:
     """Yield a generation, and what its members got; nothing if the group has no such generation."""
-    rows = group.rows("generation", incarnation, epoch=epoch)
+    rows = group.rows("generations", incarnation, epoch=epoch)
     if rows:
         yield from _with_members(group, incarnation, rows, "Generation", "the generation")
 
 
 def _classic(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
-    rows = group.rows("generations", incarnation)
+    rows = group.rows("generations", incarnation, epoch=None)
     if not rows:
         return
     yield from _with_members(group, incarnation, rows, "Generations", "the last generation")

@@ -68,7 +68,7 @@ def test_tasks_without_an_owner_are_named(tmp_path):
 
 
 def write_shared(out, members=("a", "b")):
-    """Write a share group of two topics; its present members subscribe to one, and nobody subscribes to the other."""
+    """Write a share group of two topics; its present members subscribe to one of them."""
     shared = {"group_id": "g", "group_type": "share"}
     minutes_ago = [CAPTURED - timedelta(minutes=number) for number in range(10)]
     topic = {"group_id": "g", "state": "initialized", "from_at": minutes_ago[9]}
@@ -138,7 +138,7 @@ def test_only_the_present_generation_of_a_group_is_ongoing(tmp_path):
         classic_member=[],
     )
     group = GroupHistory(DuckTables(str(tmp_path)), "g", "made")
-    rows = group.rows("generations", group.incarnations[-1])
+    rows = group.rows("generations", group.incarnations[-1], epoch=None)
     assert [(row.generation, row.is_present) for row in rows] == [(3, True), (2, False), (1, False)]
     console = Console(width=250, highlight=False)
     with console.capture() as captured:

@@ -7,7 +7,7 @@ from typing import Final
 
 from kip848_records.expectations.sql import relation
 
-_RELATIONS: Final = ("stuck_now", "subscribed_shares")
+_RELATIONS: Final = ("stuck_now", "subscribed_shares", "worker_urls")
 
 
 def query(name: str) -> str:

@@ -1,10 +1,8 @@
 -- Connectors and tasks that changed their owner, or have none: those first. A Connect worker is named by its URL.
 WITH {chosen},
 urls AS (
-  SELECT workers.partition, workers.group_id, incarnation, member_id, max(worker_url) AS worker_url
-  FROM connect_assignment AS workers
-  JOIN chosen ON workers.partition = chosen.partition AND workers.group_id = chosen.group_id
-  GROUP BY workers.partition, workers.group_id, incarnation, member_id
+  SELECT urls.* FROM ({worker_urls}) AS urls
+  JOIN chosen ON urls.partition = chosen.partition AND urls.group_id = chosen.group_id
 ),
 named AS (
   SELECT tasks.*, coalesce(tasks.connector, tasks.subtopology_id) AS place,
