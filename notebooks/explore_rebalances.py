@@ -291,8 +291,8 @@ if not intervals.empty:
 # MAGIC ## Which partitions or tasks had no owner?
 # MAGIC
 # MAGIC A partition, or a task of a streams group or a Connect cluster, has no owner from its release to the record of
-# MAGIC its next owner. Only time in which some member was meant to have it counts. It is a lower bound: how long a
-# MAGIC member was dead before its session expired is not in the log.
+# MAGIC its next owner. The plot counts the time in which a member was meant to have it. That is a lower bound: the
+# MAGIC log does not show how long a member was dead before its session expired.
 # MAGIC
 # MAGIC **What to see:** wide bars are consumer lag that piles up on that partition, or a connector that stands still.
 

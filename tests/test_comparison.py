@@ -53,7 +53,7 @@ def test_a_group_that_comes_back_to_the_classic_protocol(tmp_path):
 
 
 def test_stops_of_consumption_are_those_of_the_rebalances_that_count(tmp_path):
-    """Of the consumer period: three stops that are known, and others that are not."""
+    """The consumer period has three stops that are known, and others that are not."""
     stop = {"group_id": "g-upgrade", "offsets_partition": 2, "group_type": "consumer", "topic": "t", "kind": "moved"}
     known = {**stop, "rebalance_offset": 2639, "history": "observed", "is_idle": False}
     stopped = [{**known, "offset": nth, "stop_max_ms": ms} for nth, ms in enumerate((1000, 2000, 9000))]

@@ -10,7 +10,7 @@ from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_debug, given_path
 from kip848_records.errors import InputError
 from kip848_records.simulate import RELEASES, Simulation, simulate
-from kip848_records.simulate.spec import MOST_MEMBERS, OTHER_KINDS
+from kip848_records.simulate.spec import MIN_HOURS_OF_OTHERS, MOST_MEMBERS, OTHER_KINDS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -36,7 +36,8 @@ def add(commands: Commands) -> None:
         type=float,
         default=1.0,
         metavar="H",
-        help="simulated time in hours (%(default)s); with other kinds than consumer groups, at least 0.04",
+        help="simulated time in hours (%(default)s); with other kinds than consumer groups, at least "
+        f"{MIN_HOURS_OF_OTHERS}",
     )
     command.add_argument("--seed", type=int, default=0, metavar="S", help="one seed, one log (%(default)s)")
     command.add_argument("--release", choices=RELEASES, default="4.3", help="Kafka release to simulate (%(default)s)")

@@ -20,7 +20,7 @@ CONNECTOR: Final = -1
 
 
 class Terms(NamedTuple):
-    """What a kind of group is called, and what its members, a unit of an assignment and a numbered step are called.
+    """The words for a kind of group: its name, and those of a member, a unit of an assignment and a numbered step.
 
     `limit`: what the log does not show of such a group, and `page`: the page of the documentation about it. None: a
     consumer group has no limit of its own.

@@ -30,7 +30,7 @@ _MOST_GROUPS: Final = 1_000_000
 _HOUR_MS: Final = 3_600_000
 _MAX_HOURS: Final = 24 * 366
 _MIN_HOURS: Final = 0.001
-_MIN_HOURS_OF_OTHERS: Final = 0.04
+MIN_HOURS_OF_OTHERS: Final = 0.04
 """A rebalance of a classic group takes up to a minute, and none begins that may not end before the log does."""
 _TOPICS: Final = 20
 _WIDEST_NARROW: Final = 8
@@ -114,7 +114,7 @@ class Simulation:
             "groups": (0 if any(others.values()) else 1, _MOST_GROUPS),
             **dict.fromkeys(others, (0, _MOST_GROUPS)),
             "members": (1, MOST_MEMBERS),
-            "hours": (_MIN_HOURS_OF_OTHERS if any(others.values()) else _MIN_HOURS, _MAX_HOURS),
+            "hours": (MIN_HOURS_OF_OTHERS if any(others.values()) else _MIN_HOURS, _MAX_HOURS),
             "partitions": (1, 10_000),
             "happening_s": (1, math.inf),
             "commit_interval_ms": (0, math.inf),

@@ -26,7 +26,7 @@ TABLES = {
 """By the class of a row, the tables of which the truth has all columns."""
 
 NOT_IN_TRUTH = {rows.PartitionHandover: ("unowned_max_ms",)}
-"""Columns that the truth leaves out: it knows how long a partition had no owner."""
+"""The truth has no such columns: it knows how long a partition had no owner."""
 
 NESTED = {"awaited": rows.AwaitedPartition, "blockers": rows.Blocker}
 

@@ -54,7 +54,7 @@ def cleaned(rows, begin, end, *, keeps_tombstones):
 
 
 def compacted(rows, rng):
-    """What one pass of the cleaner leaves, and its complete range: from the first key that is there twice."""
+    """Return the rows that one pass of the cleaner leaves, and their complete range: from the first repeated key on."""
     left = cleaned(rows, 0, rng.choice(begins(rows)), keeps_tombstones=rng.random() < 0.5)
     seen = set()
     repeated = (row["offset"] for row in left if row["key"] in seen or seen.add(row["key"]))
@@ -62,7 +62,7 @@ def compacted(rows, rng):
 
 
 def read_twice(rows, rng):
-    """What two reads find, and their complete ranges: the cleaner was at work in between."""
+    """Return the rows that two reads find, and their complete ranges: the cleaner ran between the reads."""
     begin, end = sorted(rng.sample(begins(rows), 2))
     return cleaned(rows, begin, end, keeps_tombstones=True), [(0, begin), (end, END)]
 

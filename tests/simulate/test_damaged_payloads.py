@@ -1,4 +1,4 @@
-"""Connect clusters with a generation whose payloads do not parse: what is told of later ones is still true."""
+"""Connect clusters with a generation whose payloads do not parse: rows of later generations are still true."""
 
 from random import Random
 

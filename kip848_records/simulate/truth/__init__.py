@@ -37,7 +37,7 @@ _TABLES: Final = (
 
 
 class HasRows(Protocol):
-    """What has the rows of a group."""
+    """A source of the rows of a group."""
 
     def take(self) -> dict[str, list[Row]]:
         """Return and remove the rows that have ended, from operations that the log has."""
