@@ -17,7 +17,7 @@ from tests.downloads import UnavailableError
 from tests.sessions import CLASSIC, CONNECT, ON_BOTH, QUICK_ON_BOTH, connected, kind_of, mode
 
 _HERE = Path(__file__).parent
-_CAPTURES = sorted(path for path in (_HERE / "captures").iterdir() if path.is_dir())
+_CAPTURES = sorted(oracle.parent for oracle in (_HERE / "captures").glob("*/oracle"))
 
 # The quick compiler alone: many small jobs spend a third of their CPU time on code that the thorough one will not pay
 # for in a few minutes. Its code takes more room than Java gives it by default, and without room nothing is compiled.

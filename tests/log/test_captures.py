@@ -23,7 +23,7 @@ The copies of each are partitions of their own, these numbers apart; and 100 fur
 
 def capture_logs(captures):
     """The logs of all captures' partitions, cut into segments of a record a batch."""
-    for file in sorted(captures.glob("*/segments/*/*.log")):
+    for file in sorted(file for oracle in captures.glob("*/oracle") for file in oracle.parent.glob("segments/*/*.log")):
         batches = read_file(memoryview(file.read_bytes()), "", SegmentFile(0, 0, 0))
         rows = [row for batch in batches for row in batch.to_pylist() if row["files"] is None]
         log = Log()

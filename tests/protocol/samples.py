@@ -36,7 +36,7 @@ def read_capture(capture: Path) -> Iterator[dict]:
 @cache
 def captured_records() -> dict[str, list[tuple[bytes, bytes | None]]]:
     """Keys and values of each capture."""
-    captures = sorted(path for path in (TESTS / "captures").iterdir() if path.is_dir())
+    captures = sorted(oracle.parent for oracle in (TESTS / "captures").glob("*/oracle"))
     return {capture.name: [(row["key"], row["value"]) for row in read_capture(capture)] for capture in captures}
 
 

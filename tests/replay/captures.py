@@ -8,7 +8,7 @@ from tests.dump_log import read_dump_logs
 from tests.replay.logs import Rows, inputs_of, replayed
 
 FOLDER = Path(__file__).parents[1] / "captures"
-NAMES = tuple(sorted(path.name for path in FOLDER.iterdir() if path.is_dir()))
+NAMES = tuple(sorted(oracle.parent.name for oracle in FOLDER.glob("*/oracle")))
 CAPTURED_AT = 1_795_249_300_000
 """After every record of the captures, in ms since 1970."""
 _FIRST_OF_GROUPS = 2

@@ -11,7 +11,7 @@ from kip848_records.replay.records import Record
 
 Row = dict[str, Any]
 
-CAPTURES = sorted(path for path in (Path(__file__).parent.parent / "captures").iterdir() if path.is_dir())
+CAPTURES = sorted(oracle.parent for oracle in (Path(__file__).parent.parent / "captures").glob("*/oracle"))
 
 
 class Ignored:
