@@ -28,7 +28,8 @@ def group_batch(copy: Path) -> pa.RecordBatch:
     records = read_plain(str(copy / "segments"))
     assert records is not None, f"{copy}: a row is unreadable, or a transaction is open"
     rows = records.filter(pc.greater_equal(records["key_type"], _FIRST_OF_GROUPS)).select(LOG_SCHEMA.names)
-    (batch,) = rows.sort_by([(name, "ascending") for name in ("partition", "group_id", "offset")]).combine_chunks().to_batches()
+    in_order = rows.sort_by([(name, "ascending") for name in ("partition", "group_id", "offset")])
+    (batch,) = in_order.combine_chunks().to_batches()
     return batch
 
 
