@@ -116,7 +116,7 @@ CLASSIC_MEMBER: Final = TableSpec(
         _GENERATION,
         MEMBER_ID,
         *CLIENT,
-        Column("session_timeout_ms", INT, "The member's session timeout in ms"),
+        Column("session_timeout_ms", BIGINT, "The member's session timeout in ms"),
         REBALANCE_TIMEOUT,
         Column("is_leader", BOOLEAN, "Whether it led the generation", required=True),
         Column("topics", STRINGS, "Topics that it subscribes to; null for other protocol types than consumer"),

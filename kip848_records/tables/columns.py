@@ -87,7 +87,7 @@ CLIENT = (
     Column("client_host", STRING, "Host of the client"),
 )
 REBALANCE_TIMEOUT = Column(
-    "rebalance_timeout_ms", INT, "The member's rebalance timeout: how long it may take to revoke partitions, in ms"
+    "rebalance_timeout_ms", BIGINT, "The member's rebalance timeout: how long it may take to revoke partitions, in ms"
 )
 STATE = Column(
     "state",

@@ -80,7 +80,7 @@ _COLUMNS: Final = {
         ("awaited", pa.list_(_AWAITED)),
         ("instance_id", TEXT),
         *_CLIENT,
-        ("rebalance_timeout_ms", INT),
+        ("rebalance_timeout_ms", LONG),
         *HISTORY,
     ],
     "partition_handover": [
@@ -167,7 +167,7 @@ _COLUMNS: Final = {
         *_CLIENT,
         ("rack_id", TEXT),
         ("server_assignor", TEXT),
-        ("rebalance_timeout_ms", INT),
+        ("rebalance_timeout_ms", LONG),
         ("topics", _TEXTS),
         ("regex", TEXT),
         ("process_id", TEXT),
