@@ -37,7 +37,6 @@ class ClassicGroup:
         self.value: ClassicGroupValue | None = None
         self.offset = NEVER
         self.generation_before: int | None = None
-        self._leader_epoch: int | None = None
         self._owners: dict[int, Owner] | None = None
         self.is_lost = self.is_written = False
         self.generations = Generations(context)
@@ -49,7 +48,6 @@ class ClassicGroup:
         self.generation_before = None if self.value is None else self.value.generation
         self.value = cast("ClassicGroupValue | None", record.value)
         self.offset = record.offset
-        self._leader_epoch = record.leader_epoch
         self.is_lost = False
         self.is_written = True
 
@@ -113,9 +111,7 @@ class ClassicGroup:
         """
         self.is_written = False
         if self.value is not None:
-            self.generations.replay(
-                self.value, self.offset, self._leader_epoch, self._owners, is_downgrade=downgraded is not None
-            )
+            self.generations.replay(self.value, self.offset, self._owners, is_downgrade=downgraded is not None)
             self._owners = None
         else:
             self.generations.end(ended_by)

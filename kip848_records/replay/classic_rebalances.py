@@ -20,7 +20,6 @@ from kip848_records.replay.stopped_partitions import StoppedPartitions
 if TYPE_CHECKING:
     from kip848_records.replay.classic_round import Round
     from kip848_records.replay.context import Context
-    from kip848_records.replay.generation import Generation
 
 
 @dataclass(slots=True)
@@ -102,8 +101,9 @@ class ClassicRebalances:
         causes_before = tuple(dict.fromkeys((cause, *(each.now.cause.name for each in rounds[1:]))))
         is_replacement = first.now.has_static_members
         extra = (min(each.compared_from for each in rounds), last.offset, causes_before, (), is_replacement)
+        operation = context.operation
         tail = (
-            *(context.operation.is_skewed(first.begin, duration_ms), _leader_changed(first.now, last)),
+            *(operation.is_skewed(first.begin, duration_ms), operation.is_led_by_another(first.now.leader_epoch)),
             *(_total([each.rounds for each in rounds]), True, *_of_connect(rounds)),
             _total([each.stopped for each in rounds]),
         )
@@ -123,9 +123,3 @@ def _of_connect(rounds: list[Round]) -> tuple[int | None, int | None, int | None
 
 def _total(numbers: list[Any]) -> int | None:
     return None if None in numbers else sum(numbers)
-
-
-def _leader_changed(first: Generation, last: Generation) -> bool | None:
-    if first.leader_epoch is None or last.leader_epoch is None:
-        return None
-    return first.leader_epoch != last.leader_epoch

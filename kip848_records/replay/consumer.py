@@ -70,9 +70,7 @@ class ConsumerGroup(ConsumerState):
         self.group_epoch = epoch
         sign = self.causes.bump(value.metadata_hash)
         if self.end.epochs.is_new(epoch):
-            self.end.bumps.append(
-                (epoch, record.timestamp, record.offset, self.member_count, record.leader_epoch, sign)
-            )
+            self.end.bumps.append((epoch, record.timestamp, record.offset, self.member_count, sign))
 
     def replay_member(self, record: Record) -> None:
         """Replay a type 5."""

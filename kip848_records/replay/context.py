@@ -16,19 +16,21 @@ _NEVER = -1
 class Operation:
     """A run of contiguous offsets of one group with one timestamp: one heartbeat, one fencing, one deletion.
 
-    `first`, `last`: offsets of its first record and of its latest one. `at`: its timestamp in ms. `elapsed`: ms since
-    the group's first operation; a timestamp below the previous one adds no time. `went_back`: the first offset of the
-    last operation with a timestamp below that of the operation before it, -1 if there was none.
+    `first`, `last`: offsets of its first record and of its latest one. `at`: its timestamp in ms. `leader_epoch`: the
+    partition leader epoch of its first record, None if the source does not show it. `elapsed`: ms since the group's
+    first operation; a timestamp below the previous one adds no time. `went_back`: the first offset of the last
+    operation with a timestamp below that of the operation before it, -1 if there was none.
     """
 
     def __init__(self) -> None:
         self.first = self.last = self.went_back = _NEVER
         self.at: int | None = None
+        self.leader_epoch: int | None = None
         self.elapsed = 0
         self._highest: int | None = None
 
-    def begin(self, offset: int, timestamp: int | None) -> None:
-        """Begin the operation of a record at this offset with this timestamp."""
+    def begin(self, offset: int, timestamp: int | None, leader_epoch: int | None) -> None:
+        """Begin the operation of a record at this offset with this timestamp and partition leader epoch."""
         if timestamp is not None:
             before = self._highest
             if before is not None:
@@ -39,12 +41,17 @@ class Operation:
             self._highest = timestamp
         self.first = self.last = offset
         self.at = timestamp
+        self.leader_epoch = leader_epoch
 
     def elapsed_at(self, captured_at: int | None) -> int | None:
         """Return `elapsed` at the time when the log was captured; None if unknown."""
         if captured_at is None or self._highest is None:
             return None
         return self.elapsed + max(0, captured_at - self._highest)
+
+    def is_led_by_another(self, leader_epoch: int | None) -> bool | None:
+        """Return whether another leader than that of this epoch wrote the operation; None if an epoch is unknown."""
+        return None if leader_epoch is None or self.leader_epoch is None else leader_epoch != self.leader_epoch
 
     def is_skewed(self, since: int, ms: int | None) -> bool:
         """Return the value of `clock_skew`: the clock went back after an offset, or makes a time negative."""

@@ -49,7 +49,6 @@ class Generations:
         self,
         value: ClassicGroupValue,
         offset: int,
-        leader_epoch: int | None,
         owners: dict[int, Owner] | None,
         *,
         is_downgrade: bool,
@@ -68,7 +67,7 @@ class Generations:
             expected = f"a generation of at least {before.value.generation}"
             self._anomaly(EPOCH_WENT_BACK, offset, None, value.generation, expected, str(value.generation))
             before = None
-        now = Generation(value, offset, at, leader_epoch)
+        now = Generation(value, offset, at, self._context.operation.leader_epoch)
         now.cause = cause_of(now, before, is_downgrade=is_downgrade)
         self._emit(at, EMPTIED if now.cause.name == EMPTIED else NEXT_GENERATION, offset)
         moves: list[Move] | None = []

@@ -67,15 +67,14 @@ class GroupReplay:
         self._part = NEVER
         self._before: tuple[int | None, int] = None, NEVER
         self._classic_members: int | None = None
-        self._leader_epoch: int | None = None
 
     def replay(self, record: Record) -> None:
         """Replay a record; offsets never decrease."""
-        offset, timestamp, kind, role, _, _, value, size, _, self._leader_epoch = record
+        offset, timestamp, kind, role, _, _, value, size, _, leader_epoch = record
         operation, work = self._operation, self._work
         last = operation.last
         if timestamp != operation.at or timestamp is None or not last <= offset <= last + 1:
-            self._begin_operation(offset, timestamp)
+            self._begin_operation(offset, timestamp, leader_epoch)
         else:
             operation.last = offset
         work.records += 1
@@ -138,7 +137,7 @@ class GroupReplay:
             )
         context.close()
 
-    def _begin_operation(self, offset: int, timestamp: int | None) -> None:
+    def _begin_operation(self, offset: int, timestamp: int | None, leader_epoch: int | None) -> None:
         operation, coverage = self._operation, self._coverage
         if operation.last != NEVER:
             self._end_operation()
@@ -151,7 +150,7 @@ class GroupReplay:
         if self._is_evaluated and self._is_unevaluated:
             self._end_survivors(is_complete=True)
         self._before = operation.at, operation.last
-        operation.begin(offset, timestamp)
+        operation.begin(offset, timestamp, leader_epoch)
         self._part = offset
         if self._classic.value is None:
             self._classic_members = None
@@ -195,7 +194,7 @@ class GroupReplay:
         work, operation = self._work, self._operation
         work.bytes -= record.size
         operation.last = max(operation.first, record.offset - 1)
-        self._begin_operation(record.offset, record.timestamp)
+        self._begin_operation(record.offset, record.timestamp, record.leader_epoch)
         work.bytes += record.size
         if self._is_new_incarnation:
             self._is_new_incarnation = False
@@ -204,7 +203,7 @@ class GroupReplay:
     def _lose_to_any(self) -> None:
         """Note a loss that may concern any group: after the last one the group's state is unknown."""
         operation, coverage = self._operation, self._coverage
-        operation.begin(self._pending_loss, operation.at)
+        operation.begin(self._pending_loss, operation.at, operation.leader_epoch)
         coverage.lose(self._pending_loss)
         self._is_evaluated = False
         self._pending_loss = NEVER
@@ -258,8 +257,6 @@ class GroupReplay:
             )
         elif self._migrations.is_mixed and (consumer is None or (not consumer.classic_members)):
             self._migrations.end_mixed()
-        if consumer is not None:
-            consumer.end.rebalances.leader_epoch = self._leader_epoch
         if is_evaluated:
             self._evaluate()
         else:
@@ -291,7 +288,6 @@ class GroupReplay:
         classic_ids = classic.value.member_ids if classic.value is not None and classic.is_written else None
         for consumer, incarnation, is_evaluated, _ in self._deleted:
             context.incarnation = incarnation
-            consumer.end.rebalances.leader_epoch = self._leader_epoch
             if is_evaluated:
                 consumer.end.end_operation(is_deleted=True, classic_ids=classic_ids)
             else:

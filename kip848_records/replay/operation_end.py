@@ -49,7 +49,7 @@ class OperationEnd:
         self.rebalances = Rebalances(context, group.kind)
         self.ownership = group.new_ownership(context, group.targets, self.waits, self.rebalances)
         self.memberships = Memberships(context, group.kind)
-        self.bumps: list[tuple[int, int | None, int, int, int | None, Trigger]] = []
+        self.bumps: list[tuple[int, int | None, int, int, Trigger]] = []
         self.assignments: list[Assignment] = []
         self.is_eventful = self.deletes_classic = False
         # Assignments that have no rows of `rebalance_lag` yet, each with the oldest bump that it answers.
@@ -202,12 +202,12 @@ class OperationEnd:
     def _bump(self, *, is_complete: bool) -> None:
         """Begin the epochs of the operation, and let its assignments answer them."""
         causes, epochs, rebalances = self.group.causes, self.epochs, self.rebalances
-        for epoch, at, offset, members, leader_epoch, trigger in self.bumps:
+        for epoch, at, offset, members, trigger in self.bumps:
             bump = Bump(epoch, at, offset, *causes.resolve(trigger, is_complete=is_complete), members)
             epochs.bump(bump)
             with_unbumped = trigger.unbumped if bump.cause == REGEX_RESOLVED else bump.triggers
             is_known = is_complete and self._state != UNKNOWN and not self._is_doubtful
-            rebalances.bump(bump, with_unbumped, leader_epoch, is_known=is_known)
+            rebalances.bump(bump, with_unbumped, is_known=is_known)
             self.context.round_offset = offset
         self.bumps.clear()
         for assignment in self.assignments:

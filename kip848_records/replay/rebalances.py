@@ -30,8 +30,8 @@ _BEFORE_END: Final = (EMPTIED, DELETED, DOWNGRADED)
 class Rebalances:
     """The rebalances of an incarnation. `open`: the one that has not ended.
 
-    `members_before`: members before the operation, None if unknown. `leader_epoch`: of the last record.
-    `assignment_epoch`: at the operation's end.
+    `members_before`: members before the operation, None if unknown. `assignment_epoch`: at the
+    operation's end.
     """
 
     def __init__(self, context: Context, group_type: str) -> None:
@@ -40,20 +40,19 @@ class Rebalances:
         self.open: OpenRebalance | None = None
         self._number = 0
         self.members_before: int | None = None
-        self.leader_epoch: int | None = None
         self.assignment_epoch: int | None = None
 
-    def bump(self, bump: Bump, triggers: Iterable[str], leader_epoch: int | None, *, is_known: bool) -> None:
+    def bump(self, bump: Bump, triggers: Iterable[str], *, is_known: bool) -> None:
         """Add an epoch; the first one begins a rebalance. `is_known`: the previous state was."""
         rebalance = self.open
         if rebalance is None:
-            rebalance = self._begin(bump.at, bump.offset, leader_epoch, is_known=is_known)
+            rebalance = self._begin(bump.at, bump.offset, is_known=is_known)
         rebalance.add(bump, triggers)
 
     def reopen(self, last: Bump) -> None:
         """Begin a rebalance with the last epoch again: the group leaves Empty without a new epoch."""
         operation = self._context.operation
-        rebalance = self._begin(operation.at, operation.first, self.leader_epoch, is_known=True)
+        rebalance = self._begin(operation.at, operation.first, is_known=True)
         rebalance.add(last, last.triggers)
 
     def jump(self) -> None:
@@ -130,11 +129,14 @@ class Rebalances:
         until = self._context.operation.elapsed if elapsed is None else elapsed
         self._end("open", members, until, self._context.captured_at, has_end=False)
 
-    def _begin(self, at: int | None, offset: int, leader_epoch: int | None, *, is_known: bool) -> OpenRebalance:
+    def _begin(self, at: int | None, offset: int, *, is_known: bool) -> OpenRebalance:
         self._number += 1
-        began = self._context.operation.elapsed
+        operation = self._context.operation
         rebalance = OpenRebalance(
-            self._number, began, at, offset, self.members_before, leader_epoch, is_known, rests_on=offset
+            *(self._number, operation.elapsed, at, offset, self.members_before),
+            leader_epoch=operation.leader_epoch,
+            is_known=is_known,
+            rests_on=offset,
         )
         rebalance.round_before = self._context.round_offset
         self.open = rebalance
@@ -179,9 +181,7 @@ class Rebalances:
             *(None if before is None else before == 0, before, at_end, rebalance.waited.count, moved, *spent),
             *rebalance.worst(),
         )
-        leader_changed = None
-        if rebalance.leader_epoch is not None and self.leader_epoch is not None:
-            leader_changed = rebalance.leader_epoch != self.leader_epoch
+        leader_changed = operation.is_led_by_another(rebalance.leader_epoch)
         begin = rebalance.rests_on if rebalance.is_known else NEVER
         tail = (operation.is_skewed(rebalance.began_offset, duration_ms), leader_changed, None, False, *_CLASSIC_ONLY)
         before_causes = tuple(rebalance.causes_before), tuple(rebalance.triggers_before)

@@ -589,6 +589,33 @@ STORIES = (
         ),
     ),
     Story(
+        "another broker leads the partition after the rebalance",
+        """
+        10: 5 a ^3, 3 1 ^3, 7 a ^3, 6 1 ^3, 8 a 1 ^3
+        30: 3 2 ^4, 7 a ^4, 6 2 ^4, 8 a 2 ^4
+        40: 5 a x ^5, 3 3 ^5
+        """,
+        rebalances=(
+            "1 member_joined by a, 10 to 10 converged, 0 to 1 members, - moved",
+            "2 unknown, 30 to 30 converged, 1 to 1 members, 0 moved",
+            "3 member_left by a, 40 to 40 emptied, 1 to 1 members, 0 moved",
+        ),
+    ),
+    Story(
+        "another broker writes a type 2 with the timestamp of the downgrade before it",
+        """
+        10: 5 a ^3, 3 1 ^3, 7 a ^3, 6 1 ^3
+        20: 5 a x ^3, 6 x ^3, 3 x ^3, 2 1/b ^3, 2 2/b ^4
+        """,
+        rebalances=(
+            (
+                "1 member_joined by a, 10 to 20 downgraded, 0 to 1 members, 0 assigning + 10 late = 10, - moved, "
+                "a unknown: 10 late"
+            ),
+            "classic 1-2 downgraded+follow_up, - to 20 converged, 0 to 1 members, - moved, leader changed",
+        ),
+    ),
+    Story(
         "another broker leads the partition in between",
         """
         10: 5 a ^3, 3 1 ^3, 7 a ^3, 6 1 ^3, 8 a 1 2 ^3
