@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from kip848_records.replay.causes import MEMBER_JOINED, MEMBER_LEFT, TOPIC_METADATA_CHANGED, UNKNOWN, Causes, Trigger
 
 if TYPE_CHECKING:
-    from kip848_records.replay.records import AnyMemberValue, StreamsGroupEpochValue
+    from kip848_records.replay.records import AnyMemberValue, StreamsGroupEpochValue, StreamsMemberValue
 
 TOPOLOGY_INITIALIZED: Final = "topology_initialized"
 MEMBER_CHANGED: Final = "member_changed"
@@ -16,7 +16,6 @@ TOPOLOGY_VALIDATED: Final = "topology_validated"
 TOPOLOGY_INVALIDATED: Final = "topology_invalidated"
 ASSIGNMENT_CONFIGS_CHANGED: Final = "assignment_configs_changed"
 
-_IDENTITY: Final = ("process_id", "topology_epoch", "endpoint", "tags")
 _NO_TOPOLOGY: Final = -1
 
 
@@ -25,7 +24,7 @@ class StreamsTrigger(Trigger):
     """The records of an operation between its previous type 17 and a type 17."""
 
     changed: list[str] = field(default_factory=list)
-    """Members with another process, topology epoch, endpoint or tags."""
+    """Members whose type 19 differs from the previous one in a field that bumps the epoch."""
     has_topology: bool = False
     before: StreamsGroupEpochValue | None = None
     now: StreamsGroupEpochValue | None = None
@@ -71,7 +70,7 @@ class StreamsCauses(Causes):
                 self._written.joined.append(member_id)
                 return None
             replaced, before = gone
-        if _identity(before) != _identity(value):
+        if _bumping(before) != _bumping(value):
             self._streams.changed.append(member_id)
         return replaced
 
@@ -129,5 +128,13 @@ def _compared(trigger: StreamsTrigger) -> str:
     return UNKNOWN
 
 
-def _identity(value: AnyMemberValue) -> tuple[Any, ...]:
-    return tuple(getattr(value, name) for name in _IDENTITY)
+def _bumping(value: AnyMemberValue) -> tuple[Any, ...]:
+    """Return the fields of a type 19 whose change bumps the group epoch.
+
+    Any field of a dynamic member does, in every release; of a static member, which exist from Kafka 4.4 on, four do.
+    `GroupMetadataManager` in Kafka compares them.
+    """
+    streams = cast("StreamsMemberValue", value)
+    if streams.instance_id is None:
+        return (*streams[:-1], frozenset(streams.tags))
+    return streams.topology_epoch, streams.rack_id, streams.process_id, frozenset(streams.tags)

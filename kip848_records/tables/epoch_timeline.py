@@ -38,10 +38,10 @@ EPOCH_TIMELINE: Final = TableSpec(
             STRING,
             "The trigger, from the records that the same operation wrote before the bump: upgraded, member_joined, "
             "subscription_changed, member_left (left, expired or fenced), regex_resolved, topic_metadata_changed, "
-            "static_member_replaced, unknown. Streams groups also: topology_initialized; member_changed: process, "
-            "endpoint, tags or topology epoch; topology_validated, topology_invalidated: all its topics exist, or one "
-            "is missing; assignment_configs_changed. Share groups also: partitions_initialized, if "
-            "these are not the partitions of the targets",
+            "static_member_replaced, unknown. Streams groups also: topology_initialized; member_changed: any "
+            "field of a dynamic member, or process, topology epoch, rack or tags of a static one; topology_validated, "
+            "topology_invalidated: all its topics exist, or one is missing; assignment_configs_changed. Share groups "
+            "also: partitions_initialized, if these are not the partitions of the targets",
             required=True,
         ),
         Column(

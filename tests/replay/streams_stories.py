@@ -278,6 +278,46 @@ STORIES = (
         anomalies=(),
     ),
     Story(
+        "any difference of a dynamic member bumps the epoch",
+        """
+        10: 19 a, 23 0, 17 2 ?0, 21 a +0, 20 2, 22 a 2 +0
+        20: 19 a /rackId=r, 17 3 ?0, 20 3, 22 a 3 +0
+        30: 19 a /rackId=r /clientHost=h, 17 4 ?0, 20 4, 22 a 4 +0
+        40: 19 a /rackId=r /clientHost=h /clientId=c, 17 5 ?0, 20 5, 22 a 5 +0
+        50: 19 a /rackId=r /clientHost=h /clientId=c /rebalanceTimeoutMs=9, 17 6 ?0, 20 6, 22 a 6 +0
+        60: 19 a /rackId=r /clientHost=h /clientId=c /rebalanceTimeoutMs=9 /endpoint=e, 17 7 ?0, 20 7, 22 a 7 +0
+        """,
+        causes=(
+            "2 topology_initialized, - moved",
+            *(f"{epoch} member_changed by a, 0 moved" for epoch in range(3, 8)),
+        ),
+    ),
+    Story(
+        "four fields of a static member bump the epoch",
+        """
+        10: 19 a @i, 23 0, 17 2 ?0, 21 a +0, 20 2, 22 a 2 +0
+        20: 19 a @i /endpoint=e, 17 3 ?0 #7, 20 3, 22 a 3 +0
+        30: 19 a @i /rackId=r, 17 4 ?0 #7, 20 4, 22 a 4 +0
+        40: 19 a @i /rackId=r /tags=t, 17 5 ?0 #7, 20 5, 22 a 5 +0
+        50: 19 a @i /tags=t ~1, 17 6 ?0 #7, 20 6, 22 a 6 +0
+        60: 22 a -2 +0
+        70: 22 a x, 21 a x, 19 a x, 19 b @i $a /tags=t ~1, 21 b +0, 22 b 6 +0, 19 b @i $a /tags=t /endpoint=f ~1
+        80: 22 b -2 +0
+        90: 22 b x, 21 b x, 19 b x, 19 c @i $a /tags=t ~1, 19 c @i $q /tags=t ~1, 17 7 ?0 #7, 20 7, 22 c 7 +0
+        """,
+        causes=(
+            "2 topology_initialized, - moved",
+            "3 topic_metadata_changed, metadata changed 0 moved",
+            *(f"{epoch} member_changed by a, 0 moved" for epoch in range(4, 7)),
+            "7 member_changed by c, 0 moved",
+        ),
+        stays=(
+            "0 streams a @i joined at 10 (2), replaced at 70 (6), 10 away",
+            "0 streams b @i replaced at 70 (6), replaced at 90 (7), 10 away",
+            "0 streams c @i replaced at 90 (7), right_censored",
+        ),
+    ),
+    Story(
         "causes of streams groups",
         """
         10: 19 a, 23 0, 17 2 ?0, 21 a +0, 20 2, 22 a 2 +0

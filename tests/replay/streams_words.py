@@ -1,7 +1,9 @@
 """Records of streams groups in the words of a story.
 
-``19 a`` is member a of the process a, ``19 a $p`` of the process p. ``17 2`` is group epoch 2 without a validated
-topology, ``17 2 ?0`` with the validated topology epoch 0, ``17 2 ?-`` of Kafka before 4.2, which does not write it.
+``19 a`` is member a of the process a, ``19 a $p`` of the process p. ``@i`` is its instance id, ``~1`` its topology
+epoch, ``/clientHost=h`` any field of text, ``/endpoint=h`` the host of its endpoint, ``/tags=v`` the value of a tag.
+``17 2`` is group epoch 2 without a validated topology, ``17 2 ?0`` with the validated topology epoch 0,
+``17 2 ?-`` of Kafka before 4.2, which does not write it.
 ``23 0`` is a topology of the subtopology s0. ``21 a +0+1 &2`` are a's active tasks 0 and 1, and its standby 2.
 ``22 a 2 1 +0 &2 !1`` has the states of a type 8, and the active task 1 that it must revoke.
 """
@@ -20,7 +22,9 @@ def value_of(kind: str, words: list[str]) -> dict[str, Any]:
             return {"epoch": numbers[0], "metadataHash": int(signs.get("#", "#0")[1:]), **_validated(signs)}
         case "19":
             topology_epoch = int(signs.get("~", "~0")[1:])
-            return {"clientId": "app", "processId": signs.get("$", "$")[1:], "topologyEpoch": topology_epoch}
+            instance_id = signs.get("@", "@")[1:] or None
+            given = {"clientId": "app", "instanceId": instance_id, "topologyEpoch": topology_epoch}
+            return {**given, "processId": signs.get("$", "$")[1:], **_fields(words)}
         case "20":
             return {"assignmentEpoch": numbers[0]}
         case "21":
@@ -40,6 +44,15 @@ def _validated(signs: dict[str, str]) -> dict[str, Any]:
     if text == "-":
         return {}
     return {"lastAssignmentConfigs": configs, **({"validatedTopologyEpoch": int(text)} if text else {})}
+
+
+def _fields(words: list[str]) -> dict[str, Any]:
+    fields: dict[str, Any] = dict(word[1:].split("=") for word in words if word[0] == "/")
+    if "endpoint" in fields:
+        fields["userEndpoint"] = {"host": fields.pop("endpoint"), "port": 80}
+    if "tags" in fields:
+        fields["clientTags"] = [{"key": "zone", "value": fields.pop("tags")}]
+    return fields
 
 
 def _tasks(signs: dict[str, str]) -> dict[str, Any]:
