@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
 from kip848_records.replay.conversion import owners_of
 from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.generations import Generations
 from kip848_records.replay.member import Stay
 from kip848_records.replay.memberships import DOWNGRADED, GROUP_DELETED, JOINED, LEFT, REPLACED, UPGRADED, Stays
-from kip848_records.replay.records import CLASSIC, ConsumerAssignment, Role
+from kip848_records.replay.records import CLASSIC, Role
 from kip848_records.replay.states import EMPTY, STABLE
 
 if TYPE_CHECKING:
@@ -71,21 +70,6 @@ class ClassicGroup:
     def state(self) -> str:
         """Empty, or Stable: the log shows outcomes, not PreparingRebalance."""
         return STABLE if self.members else EMPTY
-
-    @property
-    def is_upgradable(self) -> bool | None:
-        """Whether a consumer member may join and convert the group, as far as its record shows it.
-
-        `GroupMetadataManager.validateOnlineUpgrade` in Kafka; a group without members is replaced. None: unknown.
-        """
-        if self.value is None or not self.value.members:
-            return None if self.value is None else True
-        if self.value.protocol_type != CONSUMER_PROTOCOL_TYPE:
-            return False
-        assignments = [member.assignment for member in self.value.members]
-        if any(isinstance(each, ConsumerAssignment) and each.has_user_data for each in assignments):
-            return False
-        return None if None in assignments else True
 
     def leave(self, consumer: ConsumerState, record: Record) -> None:
         """Note a record of a consumer group while the group is a classic one."""

@@ -71,6 +71,8 @@ class ClassicMember(NamedTuple):
     assigned: tuple[TopicPartitions, ...] | None
     subscription: bytes | None
     assignment: bytes | None
+    subscription_error: str | None
+    assignment_error: str | None
 
 
 class ConnectorTasks(NamedTuple):

@@ -27,10 +27,10 @@ class Generation:
     """A generation.
 
     `offset`, `at`, `leader_epoch`, `first_value`: of its first record. `last_offset`, `value`: of its last one, which
-    replaced a static member. `members`: by identity. `units`: each assigned partition with its
-    member; None if payloads do not parse. `unassigned`: the number of partitions that members still had when they
-    joined, and that no member has now. `replaced`: the static members that were replaced, by identity, both member ids
-    and time.
+    replaced a static member. `members`: by identity. `units`: each assigned partition with its member; None if payloads
+    do not parse. `has_owned`: whether a member still had partitions when it joined; None if a payload is cut there.
+    `unassigned`: the number of those partitions that no member has now. `replaced`: the static members that were
+    replaced, by identity, both member ids and time.
     """
 
     def __init__(self, value: ClassicGroupValue, offset: int, at: int | None, leader_epoch: int | None) -> None:
@@ -42,8 +42,9 @@ class Generation:
         self.cause = Cause("")
         self._read(value, offset)
         owned: set[int] = set().union(*(member.owned or () for member in value.members))
-        self.has_owned = bool(owned)
-        self.unassigned = None if self.units is None else len(owned - self.units.keys())
+        cut = any(member.subscription_error is not None and member.owned is None for member in value.members)
+        self.has_owned = True if owned else None if cut else False
+        self.unassigned = None if self.units is None or cut else len(owned - self.units.keys())
 
     def _read(self, value: ClassicGroupValue, offset: int) -> None:
         self.value = value

@@ -77,7 +77,8 @@ def _of_consumers(now: Generation, before: Generation) -> Cause:
         return Cause(SUBSCRIPTION_CHANGED, now.ids_of(sorted(changed)))
     if before.unassigned:
         return Cause(FOLLOW_UP)
-    if now.units is not None and before.units is not None and now.units.keys() != before.units.keys():
+    is_compared = before.unassigned is not None
+    if is_compared and now.units is not None and before.units is not None and now.units.keys() != before.units.keys():
         return Cause(TOPIC_METADATA_CHANGED)
     return Cause(UNKNOWN)
 
@@ -110,6 +111,8 @@ def mode_of(now: Generation, before: Generation | None) -> str | None:
         return UNKNOWN_MODE if found is None else EAGER if found == EAGER_VERSION else COOPERATIVE
     if now.has_owned:
         return COOPERATIVE
+    if now.has_owned is None:
+        return UNKNOWN_MODE
     ids = set(now.value.member_ids)
     members = () if before is None else before.members.values()
     return EAGER if any(member.units and member.member_id in ids for member in members) else UNKNOWN_MODE

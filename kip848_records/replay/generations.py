@@ -208,7 +208,7 @@ class Generations:
         for member in members:
             subscription, assignment = member.subscription, member.assignment
             owned = assigned = None
-            if isinstance(subscription, ConsumerSubscription):
+            if isinstance(subscription, ConsumerSubscription) and subscription.owned is not None:
                 owned = self._named(subscription.owned)
             if isinstance(assignment, ConsumerAssignment):
                 assigned = self._named(assignment.assigned)
@@ -220,6 +220,7 @@ class Generations:
                     *(member.client_host, member.session_timeout_ms, member.rebalance_timeout_ms),
                     *(member.member_id == value.leader, member.topics, owned, assigned),
                     *(member.subscription_bytes, member.assignment_bytes),
+                    *(member.subscription_error, member.assignment_error),
                 ),
             )
 

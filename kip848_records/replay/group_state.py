@@ -8,6 +8,7 @@ from kip848_records.replay.coverage import CENSORED, NEVER, RIGHT_CENSORED
 from kip848_records.replay.records import CLASSIC
 from kip848_records.replay.rows import GroupState
 from kip848_records.replay.states import RECONCILING, UNKNOWN, group_id_hash
+from kip848_records.replay.upgrade import is_upgradable, upgrade_reasons
 
 if TYPE_CHECKING:
     from kip848_records.replay.classic import ClassicGroup
@@ -49,13 +50,14 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
     epochs: tuple[int | None, int | None] = (None, None)
     topology: tuple[int | None, int | None, int | None] = (None, None, None)
     generation = members = converged = away = None
-    protocol_type = protocol = leader = is_upgradable = None
+    protocol_type = protocol = leader = upgradable = upgradable_reason = None
     if states.group_type == CLASSIC:
         if classic.value is not None:
             generation, members, away = classic.value.generation, classic.members, 0
             value = classic.value
             protocol_type, protocol, leader = value.protocol_type or None, value.protocol, value.leader
-            is_upgradable = classic.is_upgradable
+            reasons = upgrade_reasons(value)
+            upgradable, upgradable_reason = is_upgradable(value, reasons), ", ".join(reasons) or None
     elif consumer is not None and is_lost:
         epochs = consumer.group_epoch, consumer.assignment_epoch
     elif consumer is not None:
@@ -80,7 +82,7 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         *(topology[0], topology[1], topology[2], members, converged, away),
         states.state == RECONCILING and waits_for_away_only,
         *(protocol_type, protocol, leader),
-        is_upgradable,
+        *(upgradable, upgradable_reason),
         group_id_hash(context.group_id),
         *(work.records, work.operations, work.largest),
         *(work.largest_offset, complete_from),

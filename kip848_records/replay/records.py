@@ -67,11 +67,11 @@ class ConsumerSubscription(NamedTuple):
     """The subscription of a member of protocol type `consumer`, by `ConsumerProtocolSubscription` in kafka-clients.
 
     `topics` are sorted. `owned`: the partitions that the member still had when it joined; empty for members that revoke
-    all partitions first. Partitions are numbers of `PartitionNumbers.of_names`.
+    all partitions first, None if the payload is cut there. Partitions are numbers of `PartitionNumbers.of_names`.
     """
 
     topics: tuple[str, ...]
-    owned: frozenset[int]
+    owned: frozenset[int] | None
 
 
 class ConsumerAssignment(NamedTuple):
@@ -87,8 +87,9 @@ class ConsumerAssignment(NamedTuple):
 class ClassicMemberValue(NamedTuple):
     """A member in the value of a type 2.
 
-    `subscription` and `assignment` are None if their bytes do not parse, or belong to a protocol type that the replay
-    does not know. `subscription_bytes` and `assignment_bytes` have the bytes then.
+    `subscription` and `assignment` are None if nothing was read of their bytes, or if these belong to a protocol type
+    that the replay does not know. `subscription_error`, `assignment_error`: why Kafka cannot parse the payload of a
+    consumer; None if it can. In both cases `subscription_bytes` and `assignment_bytes` have the bytes.
     """
 
     member_id: str
@@ -101,6 +102,8 @@ class ClassicMemberValue(NamedTuple):
     assignment: ConsumerAssignment | WorkerAssignment | None = None
     subscription_bytes: bytes | None = None
     assignment_bytes: bytes | None = None
+    subscription_error: str | None = None
+    assignment_error: str | None = None
 
     @property
     def identity(self) -> str:
@@ -130,7 +133,9 @@ class ClassicMemberValue(NamedTuple):
             return frozenset() if is_left_out else None
         if not isinstance(assignment, WorkerAssignment) or assignment.version == EAGER_VERSION:
             return assignment.assigned
-        return None if subscription is None else (subscription.owned - assignment.revoked) | assignment.assigned
+        if not isinstance(subscription, WorkerSubscription):
+            return None
+        return (subscription.owned - assignment.revoked) | assignment.assigned
 
     @property
     def owner(self) -> str:

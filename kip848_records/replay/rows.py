@@ -222,6 +222,7 @@ class GroupState(NamedTuple):
     protocol: str | None
     leader: str | None
     upgradable: bool | None
+    upgradable_reason: str | None
     group_id_hash: int
     records: int
     operations: int

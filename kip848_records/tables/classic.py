@@ -120,10 +120,17 @@ CLASSIC_MEMBER: Final = TableSpec(
         REBALANCE_TIMEOUT,
         Column("is_leader", BOOLEAN, "Whether it led the generation", required=True),
         Column("topics", STRINGS, "Topics that it subscribes to; null for other protocol types than consumer"),
-        Column("owned", _PARTITIONS, "Partitions that it still had when it joined"),
+        Column("owned", _PARTITIONS, "Partitions that it still had when it joined; null: its bytes are cut there"),
         Column("assigned", _PARTITIONS, "Partitions that it has from this generation on"),
-        Column("subscription", BINARY, "Bytes of its subscription, if they do not parse"),
-        Column("assignment", BINARY, "Bytes of its assignment, if they do not parse"),
+        Column("subscription", BINARY, "Bytes of its subscription, if they are malformed or of another protocol type"),
+        Column("assignment", BINARY, "Bytes of its assignment, if they are malformed or of another protocol type"),
+        Column(
+            "subscription_error",
+            STRING,
+            "Consumer: why its subscription is malformed, such as 'version 1 ends before ownedPartitions'; the columns "
+            "before have what it contains. Null: it is not",
+        ),
+        Column("assignment_error", STRING, "Consumer: why its assignment is malformed; null: it is not"),
     ),
     row=ClassicMember,
 )

@@ -90,8 +90,17 @@ GROUP_STATE: Final = TableSpec(
         Column(
             "upgradable",
             BOOLEAN,
-            "Classic: whether the record allows an online upgrade: its protocol type is consumer, and no custom "
-            "assignor added user data; or the group is Empty. Limits of the broker's configuration are not in the log",
+            "Classic: whether a consumer member can join: the broker then converts the group, or replaces it if it is "
+            "Empty. Null: its record is lost, or unreadable. The broker's migration policy and largest group size are "
+            "not in the log",
+        ),
+        Column(
+            "upgradable_reason",
+            STRING,
+            "Why not, all that hold, separated by a comma and a space: duplicate_instance (no broker can load the "
+            "record); protocol_type (it is not consumer); malformed_assignment, malformed_subscription (a member's "
+            "bytes lack a field of their version: classic_member); assignor_user_data (an assignment has data of a "
+            "custom assignor); no_protocol (members, but no assignor); streams_application (Kafka Streams)",
         ),
         Column(
             "group_id_hash",
