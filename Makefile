@@ -59,8 +59,8 @@ clean: ## Remove the environment, outputs and caches
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(READY): pyproject.toml conf/constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
-		{ echo "error: '$(PYTHON)' is not Python 3.10 or newer; install one and name it: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: '$(PYTHON)' is not Python 3.11 or newer; install one and name it: make PYTHON=python3.12" >&2; exit 2; }
 	@$(PYTHON) -m kip848_records.java
 	@echo "Setting up .venv from conf/constraints.txt: about a minute, once" >&2
 	@$(PYTHON) -m venv --clear .venv

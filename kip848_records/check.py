@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.errors import InputError, Kip848Error
@@ -37,7 +37,7 @@ def check(
     """
     wanted = [each for each in expectations if _is_on(settings[each.name])]
     runs = tables.chosen_runs(cluster)
-    now = now or datetime.now(timezone.utc)
+    now = now or datetime.now(UTC)
     results = []
     for each in wanted:
         rows = {run.cluster: _evaluate(tables, run, each, settings[each.name], now) for run in runs}

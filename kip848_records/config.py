@@ -5,7 +5,7 @@ The headers of the expectations' SQL files hold the defaults. A user's TOML file
 
 from __future__ import annotations
 
-import sys
+import tomllib
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,11 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from kip848_records.errors import InputError
 from kip848_records.expectations import EXPECTATIONS, load_expectations
 from kip848_records.expectations.files import LARGEST, SEVERITIES, Setting
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,7 +7,7 @@ Named constructors build the errors, so that each message is written in one plac
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from kip848_records.text import printable
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from typing_extensions import Self
 
 _SOURCES = (
     "a broker's data folder, a __consumer_offsets-<partition> folder, a segment file in one, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from kip848_records.errors import Kip848Error
 
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from typing_extensions import Self
 
 _JAVA_HINT = (
     "install Java 17 or 21 (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; "
@@ -35,7 +34,7 @@ class SetupError(Kip848Error):
     def of_missing_module(cls, error: BaseException) -> Self | None:
         """Return the error for an import that failed because PySpark or Delta is missing; None for other errors."""
         name = error.name if isinstance(error, ModuleNotFoundError) else None
-        return cls.no_spark(name) if name and name.split(".")[0] in {"delta", "pyspark"} else None
+        return cls.no_spark(name) if name and name.split(".")[0] in {"delta", "py4j", "pyspark"} else None
 
     @classmethod
     def java_missing(cls, java: str) -> Self:

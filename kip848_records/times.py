@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ def can_be_shown(millis: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def utc(millis: int) -> datetime:
     """Return a time in ms since 1970 with its zone, UTC."""
-    return datetime.fromtimestamp(millis / 1000, timezone.utc)
+    return datetime.fromtimestamp(millis / 1000, UTC)
 
 
 def utc_text(at: datetime) -> str:
     """Return a time as text with ms, such as `2026-01-01 12:00:00.000 UTC`; `at` needs a time zone."""
-    at = at.astimezone(timezone.utc)
+    at = at.astimezone(UTC)
     return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03} UTC"

@@ -22,7 +22,7 @@
 # COMMAND ----------
 
 import os
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -52,10 +52,10 @@ if (tables_before, cluster_before, since) == (tables, cluster, ""):
     raise ValueError(
         "both nights are the same audit: name another one, or the time `since` when the later night begins"
     )
-FIRST, LAST = datetime(1970, 1, 1, tzinfo=timezone.utc), datetime(2200, 1, 1, tzinfo=timezone.utc)
+FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 later_begins = datetime.fromisoformat(since) if since else None
 if later_begins is not None and later_begins.tzinfo is None:
-    later_begins = later_begins.replace(tzinfo=timezone.utc)
+    later_begins = later_begins.replace(tzinfo=UTC)
 NIGHTS = {"before": (tables_before, cluster_before), "after": (tables, cluster)}
 
 

@@ -5,7 +5,7 @@ The rows are one copy. Offset commits are left out.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,7 +78,7 @@ def write_file(out: Path, file: Path) -> None:
     rows = pq.read_table(file)
     micros = rows["timestamp"].cast("int64").to_pylist()
     timed = [{**row, "timestamp": at, "topic": TOPIC} for row, at in zip(rows.to_pylist(), micros, strict=True)]
-    write(out, file.stem, timed, datetime.fromtimestamp(max(micros) / 1_000_000, timezone.utc))
+    write(out, file.stem, timed, datetime.fromtimestamp(max(micros) / 1_000_000, UTC))
 
 
 def _error(row: Row) -> Row:

@@ -4,7 +4,7 @@ import json
 import shutil
 from collections import Counter, defaultdict
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 from deltalake import DeltaTable
@@ -297,7 +297,7 @@ def test_tables_are_not_written_among_the_files_of_a_dump(spark, captures, tmp_p
 
 def test_a_log_was_not_copied_before_its_newest_record(spark, captures, tmp_path):
     source = str(captures / "kafka-4.0.0-zstd" / "segments")
-    before = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    before = datetime(2020, 1, 1, tzinfo=UTC)
     with pytest.raises(InputError, match=r"not copied at 2020-01-01.* newest record is from 20"):
         run_audit(spark, AuditOptions((source,), str(tmp_path / "out"), captured_at=before), Watcher())
     assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())

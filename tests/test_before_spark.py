@@ -4,7 +4,7 @@ import fcntl
 import os
 import subprocess
 import sys
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
@@ -244,13 +244,13 @@ class TestOptions:
 
     @pytest.mark.parametrize("command", [["audit", "--out", "o"], ["check"]])
     def test_a_time_that_is_yet_to_come(self, refused, dump, command):
-        at = datetime.now(timezone.utc) + timedelta(hours=1)
+        at = datetime.now(UTC) + timedelta(hours=1)
         error, _ = refused(command[0], dump, *command[1:], "--captured-at", at.isoformat())
         assert error.startswith(f"the log was not read at {at.isoformat()}: it is 20")
 
     def test_clocks_may_differ_a_little(self, dump, monkeypatch):
         monkeypatch.setattr(session, "get_session", lambda **_: sys.exit(9))
-        at = datetime.now(timezone.utc) + timedelta(minutes=5)
+        at = datetime.now(UTC) + timedelta(minutes=5)
         with pytest.raises(SystemExit, match="9"):
             main(["check", str(dump), "--captured-at", at.isoformat()])
 

@@ -1,7 +1,7 @@
 """`check.check`: what it makes of what the rules say. What they say is in `tests/quality`."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -15,7 +15,7 @@ from kip848_records.expectations.results import ERROR, OFF, WARN, Result
 from kip848_records.queries.duck import DuckTables
 from tests.made_tables import write
 
-CAPTURED_AT = datetime(2026, 1, 1, tzinfo=timezone.utc)
+CAPTURED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 GROUPS = ["batch-1", "batch-2", "100%", "1000", "a_b", "axb", "c\\d", "c\\\\d", "[x]", "x", "", "*", "two\nlines"]
 (GROUP_STABLE,) = (each for each in EXPECTATIONS if each.name == "group_stable")
 

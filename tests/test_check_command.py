@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -240,7 +240,7 @@ class TestFilesThatCannotBeWritten:
         """A folder is full, or vanishes, while the check runs: here /dev/full is the file."""
         tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
         states = [{"group_id": "g", "group_type": "consumer", "has_full_history": True, "state": "Reconciling"}]
-        captured = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+        captured = datetime(2026, 1, 1, 12, tzinfo=UTC)
         states[0] |= {"since": captured - timedelta(hours=5), "members": 1, "converged_members": 0}
         made_tables.write(
             tmp_path / "out",

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from argparse import ArgumentTypeError
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -290,7 +290,7 @@ class TestInspect:
         run = in_tokyo(f"kip848 inspect {source} | head -1")
         assert (run.returncode, run.stderr) == (0, "")
         first = dumped(captures / _SMALL)[0]
-        at = datetime.fromtimestamp(first["timestamp"] / 1000, timezone.utc)
+        at = datetime.fromtimestamp(first["timestamp"] / 1000, UTC)
         assert run.stdout.startswith(f"0:{first['offset']} {at:%Y-%m-%d %H:%M:%S}.{first['timestamp'] % 1000:03} UTC ")
 
 

@@ -5,7 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -170,7 +170,7 @@ def test_a_folder_without_tables(explain, tmp_path):
 
 
 def at(second):
-    return datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=second)
+    return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=second)
 
 
 def story(group, **columns):

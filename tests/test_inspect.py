@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64encode
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
@@ -158,7 +158,7 @@ def test_rows_that_delta_deleted_are_not_printed(tmp_path, monkeypatch, capsys, 
     """The files of an older version stay in the table's folder, and look like a small dump."""
     for name in plain._NAME_FILE_SYSTEMS:  # so that small dumps are read without Spark
         monkeypatch.delenv(name, raising=False)
-    at = {"timestamp": datetime(2026, 1, 1, tzinfo=timezone.utc)}
+    at = {"timestamp": datetime(2026, 1, 1, tzinfo=UTC)}
     for offset in (1, 2):
         row = {"key": EPOCH, "value": EPOCH_1, "partition": 0, "offset": offset} | at
         write_deltalake(tmp_path, pa.Table.from_pylist([row]), mode="overwrite")

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -43,7 +43,7 @@ def test_every_alert_has_its_line():
 def test_the_counts_of_audits_are_in_sql(tmp_path, capsys):
     durations = {"count": 7, "sum_ms": 9_000, "p95_ms": 5_000}
     counts = {"new_rebalances": [("converged", 7), ("emptied", 1)], "new_durations": durations}
-    captured = {"captured_at": datetime(2026, 1, 1, tzinfo=timezone.utc)}
+    captured = {"captured_at": datetime(2026, 1, 1, tzinfo=UTC)}
     made_tables.write(tmp_path, "c", audit_runs=[{"run": 1, **captured, **counts}, {"run": 2, **captured}])
     (command,) = commands(block("test: counts of audits"))
     assert main([str(tmp_path) if word == "out" else word for word in shlex.split(command)[1:]]) == 0

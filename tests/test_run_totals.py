@@ -1,7 +1,7 @@
 """Sums over the audits of copies: of a newer copy, an older one, a replica that lags, and a topic made anew."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +12,7 @@ from kip848_records.pipeline.run_totals import OUTCOMES, run_totals
 from kip848_records.queries.duck import DuckTables
 from tests import made_tables
 
-START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def at(minute):

@@ -7,9 +7,9 @@ import pytest
 
 from kip848_records.cli import main
 from kip848_records.cli.arguments import audit_options
-from kip848_records.sources.topic.address import open_topic
 from kip848_records.sources.topic.admin import READ_UNCOMMITTED
 from kip848_records.sources.topic.ends import look_up
+from kip848_records.sources.topic.jvm import open_topic
 from kip848_records.sources.topic.rows import read_range
 from tests.broker import settings
 from tests.broker.clients import commit, commit_in_transaction, make_topic

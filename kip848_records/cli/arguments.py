@@ -7,7 +7,7 @@ import itertools
 import re
 import shlex
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from kip848_records.tables.errors import TablesError
@@ -227,7 +227,7 @@ def zoned_time(text: str) -> datetime:
     except ValueError:
         message = f"{text!r} is not a time such as 2026-11-21T08:00:00Z"
         raise argparse.ArgumentTypeError(message) from None
-    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def key_type(text: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,7 +129,7 @@ def _active_session() -> SparkSession | None:
 def _check_captured_at(captured_at: datetime) -> None:
     now_ms = time.time_ns() // 1_000_000
     if captured_at > utc(now_ms + CLOCKS_DIFFER_BY_MS):
-        raise InputError.captured_in_future(captured_at, datetime.now(timezone.utc))
+        raise InputError.captured_in_future(captured_at, datetime.now(UTC))
 
 
 def _check_copies(paths: Sequence[str], source_format: str | None) -> None:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
+import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.errors import InputError
 from kip848_records.expectations.results import ERROR, OFF, WARN
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

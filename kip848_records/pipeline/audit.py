@@ -28,9 +28,10 @@ from kip848_records.sources.files import check_apart, local_path, reading
 from kip848_records.sources.finding import find_copies
 from kip848_records.sources.known_keys import check_is_log
 from kip848_records.sources.read import merged_rows, read_sources
-from kip848_records.sources.topic.address import is_topic, open_topic
+from kip848_records.sources.topic.address import is_topic
 from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED
 from kip848_records.sources.topic.errors import TopicError
+from kip848_records.sources.topic.jvm import open_topic
 from kip848_records.sources.topic.live import LiveTopic
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.existing import prepare_tables

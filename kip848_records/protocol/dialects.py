@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from kip848_records.protocol.decoded_rows import decoded_counts
 from kip848_records.protocol.messages import DIALECTS, KAFKA
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import pyarrow as pa
-    from typing_extensions import Self
 
 DISPUTED_TYPES: Final = [
     key_type

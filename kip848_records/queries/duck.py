@@ -131,7 +131,7 @@ class DuckTables(Tables):
         while True:
             try:
                 return _with_bigints(self._connection.execute(query, named or None).to_arrow_table())
-            except duckdb.CatalogException as error:  # noqa: PERF203 - once for each record type in the query
+            except duckdb.CatalogException as error:
                 missing = _MISSING.search(str(error))
                 if missing is None or missing[1] in decoded or not self._can_decode(missing[1], cluster):
                     raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kip848_records import __version__
@@ -38,7 +38,7 @@ def check_line(verdict: Verdict, exit_code: int) -> str:
     """
     document = {
         "event": "kip848_check",
-        "at": _time(datetime.now(timezone.utc)),
+        "at": _time(datetime.now(UTC)),
         "version": __version__,
         "tables": verdict.tables,
         "captured_at": {cluster: _time(at) for cluster, at in verdict.captured_at.items()},
@@ -57,7 +57,7 @@ def check_line(verdict: Verdict, exit_code: int) -> str:
 
 
 def _time(at: datetime | None) -> str | None:
-    return None if at is None else at.astimezone(timezone.utc).isoformat(timespec="milliseconds")
+    return None if at is None else at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def _expectation(result: Result) -> dict[str, object]:

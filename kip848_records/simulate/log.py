@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from numpy.typing import NDArray
-    from typing_extensions import Self
 
     from kip848_records.simulate.broker.operation import Operation
     from kip848_records.simulate.broker.releases import Release

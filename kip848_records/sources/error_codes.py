@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 from kip848_records.protocol.segments.faults import Fault
 
 
-class ErrorCode(str, Enum):
+class ErrorCode(StrEnum):
     """The column `error_code` of a log row; the column `error` has the same as text, with location and value."""
 
     OTHER_TOPIC = "other_topic"

@@ -4,7 +4,7 @@ import json
 import os
 import platform
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def machine() -> dict[str, str | int]:
     """Return what the numbers depend on."""
     packages = {name: version(name) for name in ("pyspark", "delta-spark", "pyarrow", "numpy")}
     return {
-        "date": datetime.now(timezone.utc).date().isoformat(),
+        "date": datetime.now(UTC).date().isoformat(),
         "cores": os.cpu_count() or 1,
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "processor": _processor(),

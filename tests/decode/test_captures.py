@@ -3,7 +3,7 @@
 import re
 from base64 import b64decode
 from collections import defaultdict
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.queries.duck import DuckTables
@@ -47,7 +47,7 @@ def assert_all_same(rows, records):
 
 
 def assert_same(row, record):
-    time = datetime.fromtimestamp(record["timestamp"] / 1000, timezone.utc)
+    time = datetime.fromtimestamp(record["timestamp"] / 1000, UTC)
     assert (row["partition"], row["offset"], row["timestamp"]) == (record["partition"], record["offset"], time)
     assert row["is_tombstone"] is (record["value"] is None)
     if record["type"] in OFFSET_COMMIT_TYPES:

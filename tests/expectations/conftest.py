@@ -1,7 +1,7 @@
 """All logs of the cases: one dump, one replay, one check."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 
@@ -24,7 +24,7 @@ from tests.expectations.logs import END, PASS, VIOLATION, dump
 
 CASES = [*convergence_cases.CASES, *members_cases.CASES, *invariants_cases.CASES, *records_cases.CASES]
 CLUSTER, EARLY, KINDS = "cases", "early", "kinds"
-CAPTURED_AT = datetime.fromtimestamp(END / 1000, timezone.utc)
+CAPTURED_AT = datetime.fromtimestamp(END / 1000, UTC)
 TOPICS = {uuid_of("topic", 0, name): name for name in ("orders", "payments")}
 CONFIG = """
 [expectations]

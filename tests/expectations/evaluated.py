@@ -1,11 +1,11 @@
 """The rows of one expectation, of a cluster, before they are counted."""
 
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from kip848_records.expectations.sql import DETAIL, query
 
-NOW = datetime(2026, 1, 2, tzinfo=timezone.utc)
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def evaluated(tables, expectation, setting, kept=100_000, cluster=None):

@@ -2,14 +2,14 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.expectations.logs import END, PASS, UNKNOWN, VIOLATION
 
 Tables = dict[str, list[dict[str, Any]]]
 
-_END = datetime.fromtimestamp(END / 1000, timezone.utc)
+_END = datetime.fromtimestamp(END / 1000, UTC)
 
 
 @dataclass(frozen=True)

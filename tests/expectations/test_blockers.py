@@ -1,6 +1,6 @@
 """What a finding says of the member that holds a rebalance up is what all reports say of it."""
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from types import SimpleNamespace
 
@@ -13,7 +13,7 @@ from kip848_records.terminal import duration_text
 from tests.expectations.evaluated import evaluated
 from tests.made_tables import write
 
-START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+START = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 (RULE,) = (each for each in EXPECTATIONS if each.name == "rebalance_time")
 OPEN = {

@@ -1,6 +1,6 @@
 """What rules make of rows that no audit found: operations that change several members at once, and censored rows."""
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.expectations.evaluated import evaluated
 from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
 from tests.made_tables import write
 
-START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+START = datetime(2026, 1, 1, tzinfo=UTC)
 RULES = {each.name: each for each in EXPECTATIONS}
 LIMITS = {"max_seconds": 60.0, "max_seconds_over": 5.0, "max_flaps": 1.0, "max_bytes": 1000.0, "warn_percent": 80.0}
 

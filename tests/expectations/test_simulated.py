@@ -1,7 +1,7 @@
 """Logs of the simulator, whole and compacted: of a log that is right no invariant is said to be violated."""
 
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pyarrow.parquet as pq
 import pytest
@@ -42,7 +42,7 @@ def results(tmp_path_factory):
     for nth, shape in enumerate(SHAPES):
         log = simulate(shape, folder / str(nth)).log
         rows += moved(pq.read_table(log), nth)
-    captured_at = datetime.fromtimestamp(max(row["timestamp"] for row in rows) / 1_000_000, timezone.utc)
+    captured_at = datetime.fromtimestamp(max(row["timestamp"] for row in rows) / 1_000_000, UTC)
     dumped_tables.write(folder / "out", "c", rows, captured_at)
     wanted = [each for each in EXPECTATIONS if each.name in INVARIANTS]
     found = check(DuckTables(str(folder / "out")), load_settings(), expectations=wanted)

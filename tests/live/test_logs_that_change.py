@@ -1,7 +1,7 @@
 """A log of which something is no longer as it was read, or never was of this log."""
 
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -152,7 +152,7 @@ def test_a_record_of_a_year_that_cannot_be_shown_does_not_say_when_the_log_was_r
 
 def test_a_topic_cannot_have_been_read_at_a_time_that_is_yet_to_come(spark, log, tmp_path):
     topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
-    later = datetime.fromtimestamp((topic.now_ms + DAY_MS) / 1000, timezone.utc)
+    later = datetime.fromtimestamp((topic.now_ms + DAY_MS) / 1000, UTC)
     with pytest.raises(InputError, match=r"the log was not read at 2027-\S+: it is 2027-\S+ now; omit"):
         topic.audit(tmp_path, captured_at=later)
     assert not (tmp_path / "log").exists()

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -29,7 +29,7 @@ COPY = "of a copy"
 COPY_RUN = {"version": __version__, "dialect": "kafka", "is_copy": True}
 COPY_INFO = {"is_copy": True, "sources": ["a dump"], "version": __version__, "dialect": "kafka", "names": []}
 COPY_INFO |= {"offset_commits": False, "is_archived": False, "read_ms": 0}
-LONG_AGO = datetime(2020, 1, 1, tzinfo=timezone.utc)
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 ENDS = {
     "epoch_timeline": lambda row: has_end(row) and (row["converged_at"] or row["assigned_at"] or row["bumped_at"]),
@@ -142,7 +142,7 @@ def first(spark, log, tmp_path_factory):
                 "dialect": "kafka",
                 "is_copy": True,
                 "is_archived": False,
-                "captured_at": datetime.now(timezone.utc),
+                "captured_at": datetime.now(UTC),
             }
         ],
         "log": [{"run": 1, "content": "knowledge", "run_info": COPY_INFO}],

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from socket import socket
 from urllib.error import URLError
@@ -31,7 +31,7 @@ ALERTS = ROOT / "conf" / "prometheus"
 DASHBOARD = json.loads((ROOT / "conf" / "grafana" / "kip848.json").read_text(encoding="utf-8"))
 PROGRAMS = ("prometheus", "prometheus-node-exporter", "promtool")
 CLUSTER = 'pro"d\\ 1'
-CAPTURED = datetime.now(timezone.utc).replace(microsecond=0)
+CAPTURED = datetime.now(UTC).replace(microsecond=0)
 DEADLINE_S = 15
 EVALUATED = ("group_stable", "rebalance_time", "group_in_its_partition")
 

@@ -4,7 +4,7 @@ import json
 import logging
 import sys
 from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
@@ -17,7 +17,7 @@ from kip848_records.report.webhook import open_webhook
 from kip848_records.tables.registry import DEFAULT
 from tests import made_tables
 
-CAPTURED = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+CAPTURED = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECRET = "s3cret-token"  # noqa: S105 - of no one
 NEWS = News("a title", "a text")
 OTHERS = [each.name for each in EXPECTATIONS if each.name not in {"group_stable", "streams_ready"}]

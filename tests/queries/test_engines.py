@@ -1,7 +1,7 @@
 """Both engines give the same answers to one text, and see the versions that belong together."""
 
 import errno
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 from deltalake import DeltaTable
@@ -111,7 +111,7 @@ def test_words_of_texts_and_comments_are_no_tables():
 
 
 def test_parameters_of_every_kind(duck):
-    now = datetime(2026, 11, 21, 8, 18, 50, tzinfo=timezone.utc)
+    now = datetime(2026, 11, 21, 8, 18, 50, tzinfo=UTC)
     (row,) = duck.rows(
         "SELECT :a AS a, :b AS b, count_if(began_at < :now) AS n FROM rebalance", DEMO, a="'", b=2, now=now
     )

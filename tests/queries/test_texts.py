@@ -1,6 +1,6 @@
 """Every question of the reports has one answer, whichever engine is asked."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.resources import files
 
 import pytest
@@ -30,7 +30,7 @@ PARAMETERS = {
     "unknown": "unknown",
     "disputed": "0008",
     "run": 99,
-    "captured": datetime(2100, 1, 1, tzinfo=timezone.utc),
+    "captured": datetime(2100, 1, 1, tzinfo=UTC),
 }
 COOP = {"group": "coop", "partition": 1, "generation": 11}
 CONNECT = {"group": "connect-cluster", "partition": 1, "generation": 11}
@@ -89,7 +89,7 @@ def test_both_engines_give_the_same_page(classic, kinds):
 def test_both_engines_count_the_same_rebalances(classic, audits):
     """Of a run over tables in a schema of a catalog, Spark counts what ended."""
     text = counts_text("(partition = 0 AND ended_offset >= 10) OR ended_at > CAST(:as_of AS timestamp)")
-    as_of = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    as_of = datetime(2020, 1, 1, tzinfo=UTC)
     answers = [
         tables.newest(text, "rebalance", cluster=CLUSTERS["kafka-4.3.1"], as_of=as_of)
         for tables in (DuckTables(str(audits.out)), SparkTables(classic, str(audits.out)))
@@ -101,7 +101,7 @@ def test_both_engines_count_the_same_rebalances(classic, audits):
 
 def test_both_engines_find_the_same_partitions_made_anew(classic, audits):
     text = made_anew_text({0: 100, 1: 0, 2: 100})
-    as_of = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    as_of = datetime(2020, 1, 1, tzinfo=UTC)
     for tables in (DuckTables(str(audits.out)), SparkTables(classic, str(audits.out))):
         found = tables.newest(text, "log", cluster=CLUSTERS["kafka-4.3.1"], as_of=as_of)
         assert {row.partition for row in found} == {0, 2}

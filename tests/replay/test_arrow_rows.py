@@ -1,6 +1,6 @@
 """Rows of every class become Arrow batches and come back as they were."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -114,7 +114,7 @@ def test_times_that_cannot_be_shown_are_null():
 
 
 def utc(millis):
-    return datetime.fromtimestamp(millis / 1000, timezone.utc)
+    return datetime.fromtimestamp(millis / 1000, UTC)
 
 
 def sample(kind):

@@ -1,6 +1,6 @@
 """What `kip848 explain` says of a group's kind, by tables without a log."""
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +16,7 @@ from kip848_records.report.summary import summary
 from tests import made_tables
 from tests.report.page.made_contents import write_groups
 
-CAPTURED = datetime(2026, 1, 2, tzinfo=timezone.utc)
+CAPTURED = datetime(2026, 1, 2, tzinfo=UTC)
 STREAMS = {"group_id": "app", "group_type": "streams", "subtopology_id": "s", "role": "active"}
 
 

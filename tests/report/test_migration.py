@@ -1,6 +1,6 @@
 """What `kip848 explain` says of a group before and after its conversion, by tables without a log."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from rich.console import Console
 
@@ -9,7 +9,7 @@ from kip848_records.report.group_history import GroupHistory
 from kip848_records.report.migration import before_and_after
 from tests import made_tables
 
-EARLY, LATE, CAPTURED = (datetime(2026, 1, 2, hour, tzinfo=timezone.utc) for hour in (1, 2, 3))
+EARLY, LATE, CAPTURED = (datetime(2026, 1, 2, hour, tzinfo=UTC) for hour in (1, 2, 3))
 CLASSIC = {"group_id": "g", "protocol": "classic", "from_at": EARLY, "observed_ms": 3_600_000, "rebalances": 7}
 CONSUMER = {"group_id": "g", "protocol": "consumer", "from_at": LATE, "from_offset": 9, "rebalances": 2}
 

@@ -1,7 +1,7 @@
 """The summary of made-up tables: thirty lines, the worst first, whatever the size of the cluster."""
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +12,7 @@ from kip848_records.queries.duck import DuckTables
 from kip848_records.report.summary import _notes, summary
 from tests import made_tables
 
-CAPTURED = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+CAPTURED = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def ago(seconds):

@@ -1,13 +1,13 @@
 """Made-up verdicts: small ones that a test can read, and hostile ones."""
 
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
 from kip848_records.expectations.results import Finding, Result, Verdict
 
-CAPTURED = datetime(2026, 11, 21, 8, 18, 46, 358_000, timezone.utc)
+CAPTURED = datetime(2026, 11, 21, 8, 18, 46, 358_000, UTC)
 MEMBER = "AO+GgHMxReaKGwL+kgwOyw"
 STUCK = "expected Stable within 15 s, has been Reconciling for 28.006 s"
 

@@ -1,6 +1,6 @@
 """Dumps in Parquet that need no Spark: their lines are those that Spark would print; Spark reads all other dumps."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +13,7 @@ from kip848_records.sources.plain_parquet import read_plain_parquet
 from kip848_records.sources.read import read_log
 from tests.sources.test_segments import offset_commit
 
-AT = datetime(2026, 1, 1, tzinfo=timezone.utc)
+AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from kip848_records.errors import InputError
-from kip848_records.sources.topic.address import Topic, is_topic, open_topic, parse_url
+from kip848_records.sources.topic.address import Topic, is_topic, parse_url
 from kip848_records.sources.topic.client_properties import ClientSettings
+from kip848_records.sources.topic.jvm import open_topic
 
 _EXPECTED = "expected kafka://host:port[,host:port...]/topic, as in kafka://broker-1:9092/__consumer_offsets"
 

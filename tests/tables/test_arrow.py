@@ -1,6 +1,6 @@
 """Tables that delta-rs writes: one cluster's rows change, and what cannot be written so is left to Spark."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
@@ -90,7 +90,7 @@ def test_names_of_topics_and_ids_without_one():
 
 
 def test_awaited_partitions_have_the_names_of_their_topics():
-    at = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    at = datetime(2026, 1, 1, tzinfo=UTC)
     no_task, task = {"subtopology_id": None, "role": None}, {"subtopology_id": "0", "role": "standby"}
     awaited = [
         [{"topic_id": "1", "partition": 3, "owner": "m", "released_at": None, **no_task}],

@@ -1,6 +1,6 @@
 """What had ended before a time: both engines leave out the same rows, of every table that retention prunes."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 from deltalake import DeltaTable
@@ -11,7 +11,7 @@ from kip848_records.tables.registry import TABLES
 from tests import made_tables
 
 PRUNED = [name for name, spec in TABLES.items() if spec.ended_at is not None]
-EARLY, LATE = (datetime(2026, 1, day, tzinfo=timezone.utc) for day in (1, 3))
+EARLY, LATE = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 3))
 SINCE_MS = 1_767_312_000_000  # 2 January 2026
 
 

@@ -1,7 +1,7 @@
 """Tables that another version of this package wrote: an older one's are brought up to date, a newer one's refused."""
 
 import shutil
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 from delta.tables import DeltaTable
@@ -19,7 +19,7 @@ from tests.made_tables import rows_of
 
 OTHER = "it's \\ other"
 OLD = "0.0.9"
-RUN = {"version": OLD, "run": 3, "dialect": "kafka", "captured_at": datetime(2026, 11, 1, tzinfo=timezone.utc)}
+RUN = {"version": OLD, "run": 3, "dialect": "kafka", "captured_at": datetime(2026, 11, 1, tzinfo=UTC)}
 LACKING = {"audit_runs": ["table_versions"], "log": ["leader_epoch", "run_info"], "topic_name": ["source"]}
 ROWS = {
     "audit_runs": RUN,

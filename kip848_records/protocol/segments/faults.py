@@ -1,10 +1,10 @@
 """The possible faults of a segment file, or of one of its batches."""
 
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
 
-class Fault(str, Enum):
+class Fault(StrEnum):
     """Why bytes of a segment file cannot be read as records."""
 
     NOT_A_SEGMENT = "not_a_segment"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from typing_extensions import Self
 
 LOG_PARTITION: Final = pa.schema(
     [("partition", pa.int32()), *((name, pa.int64()) for name in ("rows", "end_offset", "cleaned_to"))]

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from kip848_records.sources.topic.client_properties import ClientSettings, read_client_settings
+from kip848_records.sources.topic.client_properties import ClientSettings
 from kip848_records.sources.topic.errors import TopicError
-from kip848_records.sources.topic.jvm import kafka_jvm
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _SCHEME = "kafka://"
 _SERVER = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+(%\w+)?\]|[\w.-]+):(?P<port>[0-9]{1,5})", re.ASCII)
@@ -32,18 +27,6 @@ class Topic:
 def is_topic(source: str) -> bool:
     """Return whether a source is the URL of a live topic, not a path."""
     return source.startswith(_SCHEME)
-
-
-def open_topic(spark: SparkSession, url: str, config: str | None) -> Topic:
-    """Return the topic at `kafka://host:port[,host:port...]/name`, with its client's settings from the file `config`.
-
-    It does not contact the cluster. Raises TopicError for a bad URL, settings that cannot be used, or a session that
-    cannot reach a cluster: one without a JVM, or without the Kafka connector.
-    """
-    servers, name = parse_url(url)
-    kafka_jvm(spark)
-    settings = ClientSettings() if config is None else read_client_settings(config)
-    return Topic(url=url, bootstrap_servers=servers, name=name, settings=settings)
 
 
 def parse_url(url: str) -> tuple[str, str]:

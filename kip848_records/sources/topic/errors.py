@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from kip848_records.errors import InputError
 from kip848_records.references import HINT as REFERENCE_HINT
@@ -10,7 +10,6 @@ from kip848_records.references import HINT as REFERENCE_HINT
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from typing_extensions import Self
 
 _URL = "expected kafka://host:port[,host:port...]/topic, as in kafka://broker-1:9092/__consumer_offsets"
 _SETTINGS = "expected a client.properties as Kafka's own tools take with --command-config"

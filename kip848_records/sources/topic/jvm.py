@@ -1,4 +1,4 @@
-"""The driver's JVM, which runs Kafka's own client: Spark's Kafka connector contains it."""
+"""The driver's JVM, which runs Kafka's own client: Spark's Kafka connector contains it. Only a session has one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.java_gateway import JavaPackage
 
+from kip848_records.sources.topic.address import Topic, parse_url
+from kip848_records.sources.topic.client_properties import ClientSettings, read_client_settings
 from kip848_records.sources.topic.errors import TopicError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pyspark.sql import SparkSession
+
+
+def open_topic(spark: SparkSession, url: str, config: str | None) -> Topic:
+    """Return the topic at `kafka://host:port[,host:port...]/name`, with its client's settings from the file `config`.
+
+    It does not contact the cluster. Raises TopicError for a bad URL, settings that cannot be used, or a session that
+    cannot reach a cluster: one without a JVM, or without the Kafka connector.
+    """
+    servers, name = parse_url(url)
+    kafka_jvm(spark)
+    settings = ClientSettings() if config is None else read_client_settings(config)
+    return Topic(url=url, bootstrap_servers=servers, name=name, settings=settings)
 
 
 def kafka_jvm(spark: SparkSession) -> Any:  # noqa: ANN401 - Py4J's objects have no types

@@ -2,13 +2,13 @@
 
 import random
 from base64 import urlsafe_b64encode
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 from kip848_records.expectations.results import Finding, Result, Verdict
 from kip848_records.tables.registry import TABLES
 from tests.made_tables import OF_KINDS, write
 
-CAPTURED = datetime(2026, 11, 21, 8, 20, tzinfo=timezone.utc)
+CAPTURED = datetime(2026, 11, 21, 8, 20, tzinfo=UTC)
 _EPOCH_MS = 60_000
 
 

@@ -1,6 +1,6 @@
 """What `kip848 report` makes of its arguments, and says of those that it cannot use."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_expectations_of_ones_own_are_on_the_page(tmp_path, is_named_by):
     config.write_text('expectation_files = "mine"\n')
     states = [{"group_id": "g", "state": "Stable"}]
     tables = {name: [] for name in DEFAULT if name != "log"} | {"group_state": states}
-    run = {"run": 1, "dialect": "kafka", "captured_at": datetime(2026, 1, 1, tzinfo=timezone.utc)}
+    run = {"run": 1, "dialect": "kafka", "captured_at": datetime(2026, 1, 1, tzinfo=UTC)}
     made_tables.write(tmp_path / "out", "c", **tables | {"audit_runs": [run]})
     option = ["--expectations", mine] if is_named_by == "option" else ["--config", config]
     assert main(["report", *map(str, [tmp_path / "out", "--out", page, *option])]) == 0
