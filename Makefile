@@ -1,8 +1,11 @@
 # Each target sets up what it needs. Another interpreter: make PYTHON=python3.12 test
 PYTHON ?= python3
 BIN := .venv/bin
-# The stamp carries the interpreter's name: choosing another one builds .venv anew.
+# Stamps: .venv has what audits need, or all tools as well. They carry the interpreter's name: choosing another one builds
+# .venv anew.
+AUDITS := .venv/audits-$(notdir $(PYTHON))
 READY := .venv/ready-$(notdir $(PYTHON))
+PIP_INSTALL := $(BIN)/pip install -q --disable-pip-version-check --use-pep517 -c conf/constraints.txt
 
 .DEFAULT_GOAL := help
 
@@ -11,7 +14,7 @@ help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 .PHONY: audit
-audit: $(READY) ## Audit a real broker's log (bundled) into Delta tables under out/, and report on it: out/report.html
+audit: $(AUDITS) ## Audit a real broker's log (bundled) into Delta tables under out/, and report on it: out/report.html
 	@$(BIN)/kip848 audit tests/captures/kafka-4.3.1/segments \
 		--topics tests/captures/kafka-4.3.1/topics.json --cluster demo --out out
 	@$(BIN)/kip848 report out --config conf/audit-demo.toml --out out/report.html
@@ -58,11 +61,16 @@ clean: ## Remove the environment, outputs and caches
 	rm -rf .venv out site spark-warehouse metastore_db derby.log dist
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
-$(READY): pyproject.toml conf/constraints.txt
+$(READY): $(AUDITS)
+	@echo "Adding the tools of the tests to .venv: about a minute, once" >&2
+	@$(PIP_INSTALL) -e '.[dev]'
+	@touch $@
+
+$(AUDITS): pyproject.toml conf/constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "error: '$(PYTHON)' is not Python 3.11 or newer; install one and name it: make PYTHON=python3.12" >&2; exit 2; }
 	@$(PYTHON) -m kip848_records.java
 	@echo "Setting up .venv from conf/constraints.txt: about a minute, once" >&2
 	@$(PYTHON) -m venv --clear .venv
-	@$(BIN)/pip install -q --disable-pip-version-check --use-pep517 -c conf/constraints.txt -e '.[dev]'
+	@$(PIP_INSTALL) -e '.[spark]'
 	@touch $@

@@ -47,6 +47,10 @@ class Found(NamedTuple):
 def examine(out: str | None = None) -> Iterator[Found]:
     """Yield what there is for an audit that writes to the folder `out`."""
     yield Found(OK, "kip848-records", f"{__version__}, Python {sys.version.split()[0]}")
+    if sys.platform == "win32":
+        error = SetupError.other_system("Windows")
+        yield Found(LACKING, "system", error.message, error.hint)
+        return  # the rest would be of no use, and is found in other ways there
     yield _readers()
     defaults, settings = yield from _settings()
     yield _spark(defaults)

@@ -37,6 +37,11 @@ class SetupError(Kip848Error):
         return cls.no_spark(name) if name and name.split(".")[0] in {"delta", "py4j", "pyspark"} else None
 
     @classmethod
+    def other_system(cls, system: str) -> Self:
+        """Spark's workers, locks and signals are used as they are on Linux and macOS."""
+        return cls(f"kip848 runs on Linux and macOS, not on {system}", "use WSL 2, or a container with Linux")
+
+    @classmethod
     def java_missing(cls, java: str) -> Self:
         """The command `java`, which Spark would run, does not run."""
         return cls(f"Spark needs Java, but '{java}' does not run", _JAVA_HINT)

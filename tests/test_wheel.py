@@ -1,39 +1,47 @@
-"""The wheel is complete: installed where nothing of the project is, it runs, and knows its settings."""
+"""The wheel is complete: installed where nothing of the project is, it runs, and knows its settings.
 
-import os
-import subprocess
-import sys
-import sysconfig
-import venv
+test_install.py lets pip resolve what the wheel asks for; here are the same environments, made within a second.
+"""
+
+import re
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
+from kip848_records.cli import _COMMANDS
 from kip848_records.sources.plain import read_plain
+from kip848_records.spark_conf import default_settings
+from kip848_records.spark_jars import delta_jar
 from tests import made_tables
+from tests.docs.pages import DOCS
+from tests.environments import EXTRAS, Environment, requirements
 
 ROOT = Path(__file__).parents[1]
 QUIET = ("report", "check")
 GROUP = "static"
+NO_SPARK = [
+    "error: Spark is not installed: there is no module pyspark",
+    "hint: pip install 'kip848-records[spark]'",
+]
 
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """The folder of programs of an environment that has the wheel and nothing else."""
-    home = tmp_path_factory.mktemp("venv")
-    venv.create(home, with_pip=False)
-    programs = home / ("Scripts" if os.name == "nt" else "bin")
-    pip = [sys.executable, "-m", "pip", "--python", programs / "python"]
-    subprocess.run([*pip, "install", "-q", "--no-deps", "--no-index", wheel], check=True)
-    return programs
+    return Environment(tmp_path_factory.mktemp("venv"), wheel)
 
 
-def run(program, *arguments):
-    """Run a program of the environment, in its folder: Python would take modules from where it is started."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "SPARK_", "PYSPARK_"))}
-    command = [program, *arguments]
-    return subprocess.run(command, env=environment, cwd=program.parent, capture_output=True, text=True, check=False)
+@pytest.fixture
+def without_spark(installed):
+    """The wheel with what it depends on, and no extra."""
+    installed.bring()
+    return installed
+
+
+@pytest.fixture
+def with_spark(installed):
+    installed.bring("spark")
+    return installed
 
 
 def test_it_carries_the_settings_and_not_what_is_to_be_copied(wheel):
@@ -49,43 +57,43 @@ def test_it_carries_the_settings_and_not_what_is_to_be_copied(wheel):
 
 
 def test_it_asks_for_no_spark_unless_told(wheel):
-    with ZipFile(wheel) as files:
-        (metadata,) = [name for name in files.namelist() if name.endswith("METADATA")]
-        wanted = [line for line in files.read(metadata).decode().splitlines() if line.startswith("Requires-Dist:")]
-    assert {line for line in wanted if "spark" in line.split(";")[0]} == {
-        "Requires-Dist: delta-spark==4.4.*; extra == 'spark'",
-        "Requires-Dist: pyspark==4.0.*; extra == 'spark'",
-        "Requires-Dist: delta-spark==4.4.*; extra == 'dev'",
-        "Requires-Dist: pyspark==4.0.*; extra == 'dev'",
-        "Requires-Dist: pyspark[connect]; extra == 'dev'",
+    """And then for the release of Delta whose jar the settings name: another one would be refused."""
+    found = [each for each in requirements(wheel) if "spark" in each.name]
+    wanted = {(each.name, str(each.specifier), str(each.marker)) for each in found}
+    delta, pyspark = f"=={delta_jar(default_settings()).delta}", "<4.1,>=4.0.1"
+    assert wanted == {
+        ("delta-spark", delta, 'extra == "spark"'),
+        ("pyspark", pyspark, 'extra == "spark"'),
+        ("delta-spark", delta, 'extra == "dev"'),
+        ("pyspark", pyspark, 'extra == "dev"'),
+        ("pyspark", "", 'extra == "dev"'),
     }
 
 
-@pytest.fixture
-def without_spark(installed, tmp_path):
-    """The same with all that it depends on, but neither PySpark nor Delta."""
-    (site,) = installed.parent.glob("lib/python*/site-packages")
-    for package in Path(sysconfig.get_path("purelib")).iterdir():
-        if not package.name.startswith(("pyspark", "delta_spark", "kip848", "_kip848")) and package.name != "delta":
-            (tmp_path / package.name).symlink_to(package)
-    (site / "others.pth").write_text(str(tmp_path))
-    yield installed
-    (site / "others.pth").unlink()
-
-
-def test_without_spark_the_command_says_how_to_get_it(without_spark, tmp_path):
-    done = run(without_spark / "kip848", "audit", "nowhere", "--out", tmp_path / "out")
-    assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    assert done.stderr.splitlines() == [
-        "error: Spark is not installed: there is no module pyspark",
-        "hint: pip install 'kip848-records[spark]'",
-    ]
-
-
-def test_help_needs_no_spark(without_spark):
-    done = run(without_spark / "kip848", "--help")
+@pytest.mark.parametrize("words", [(), *((command,) for command in _COMMANDS)], ids=" ".join)
+def test_help_needs_no_extra(without_spark, words):
+    done = without_spark.run("kip848", *words, "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "audit" in done.stdout
+    assert done.stdout.startswith(" ".join(["usage: kip848", *words]))
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_an_extra_needs_no_other(installed, extra):
+    """The help of all commands takes the modules of all."""
+    installed.bring(extra)
+    for option, expected in (("--help", "usage: kip848"), ("--version", "kip848-records ")):
+        done = installed.run("kip848", option)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(expected)
+
+
+def test_a_webhook_without_its_extra_says_how_to_get_it(without_spark, kinds):
+    done = without_spark.run("kip848", "check", kinds, "--webhook", "https://127.0.0.1/")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        "error: --webhook needs Apprise, which is not installed",
+        "hint: pip install 'kip848-records[notify]'",
+    ]
 
 
 def test_tables_of_a_folder_are_read_without_spark(without_spark, kinds, tmp_path):
@@ -107,7 +115,7 @@ def test_tables_of_a_folder_are_read_without_spark(without_spark, kinds, tmp_pat
         ],
     )
     for arguments in commands:
-        done = run(without_spark / "kip848", *arguments, *(["--quiet"] if arguments[0] in QUIET else []))
+        done = without_spark.run("kip848", *arguments, *(["--quiet"] if arguments[0] in QUIET else []))
         assert (done.returncode in {0, 1}, done.stderr) == (True, ""), arguments
         assert done.stdout
     assert all((tmp_path / name).stat().st_size for name in ("page.html", "r.json", "m.prom"))
@@ -115,11 +123,11 @@ def test_tables_of_a_folder_are_read_without_spark(without_spark, kinds, tmp_pat
 
 def test_pages_are_named_by_their_path_in_the_package(without_spark, kinds):
     """The package is not beside a clone: `docs/groups/classic.md` alone would lead nowhere."""
-    done = run(without_spark / "kip848", "explain", kinds, "coop", "--cluster", "group-kinds")
+    done = without_spark.run("kip848", "explain", kinds, "coop", "--cluster", "group-kinds")
     page = Path(done.stdout.split()[-1])
     assert page.parts[-4:] == ("kip848_records", "docs", "groups", "classic.md")
     assert page.is_file()
-    assert without_spark.parent in page.parents
+    assert without_spark.site in page.parents
 
 
 def test_records_are_decoded_without_spark(without_spark, captures, tmp_path, monkeypatch):
@@ -131,7 +139,7 @@ def test_records_are_decoded_without_spark(without_spark, captures, tmp_path, mo
     made_tables.write(tmp_path / "tables", "c", log=log, audit_runs=[{"run": 1, "dialect": "kafka"}])
 
     def asked(query):
-        return run(without_spark / "kip848", "query", tmp_path / "tables", query, "--csv")
+        return without_spark.run("kip848", "query", tmp_path / "tables", query, "--csv")
 
     done = asked("SELECT max(epoch) AS n FROM consumer_group_metadata")
     assert (done.returncode, done.stderr) == (0, "")
@@ -145,26 +153,62 @@ def test_files_are_inspected_without_spark(without_spark, captures):
     segments = captures / "kafka-4.3.1" / "segments" / "__consumer_offsets-2"
     dump = captures / "kafka-4.3.1-all-types" / "kafka-source.parquet"
     for place, group in ((segments, "steady"), (dump, "g-steady")):
-        done = run(without_spark / "kip848", "inspect", place, "--group", group, "--dialect", "auto", "--json")
+        done = without_spark.run("kip848", "inspect", place, "--group", group, "--dialect", "auto", "--json")
         assert (done.returncode, done.stderr.partition(":")[0]) == (0, "dialect kafka")
         assert '"record": "ConsumerGroupMetadata"' in done.stdout
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["inspect", "dump.json"], ["query", "KINDS", "SELECT 1", "--engine", "spark"], ["check", "dump.json"]],
-    ids=" ".join,
+TOPIC = "kafka://127.0.0.1:1/__consumer_offsets"
+NEED_SPARK = (
+    "audit SEGMENTS --out out",
+    f"audit {TOPIC} --out out",
+    "audit nowhere --out out",
+    "check SEGMENTS",
+    "check SEGMENTS --topics TOPICS",
+    "check --catalog main --schema kafka",
+    "demo",
+    "explain KINDS --group static --engine spark",
+    "inspect DUMP",
+    f"inspect {TOPIC}",
+    "inspect SEGMENTS SEGMENTS",
+    "inspect DAMAGED",
+    "maintain KINDS --keep 90d",
+    "query KINDS slowest --cluster connect --engine spark",
+    "report KINDS --out page.html --engine spark",
 )
-def test_what_needs_spark_says_how_to_get_it(without_spark, kinds, tmp_path, arguments):
+
+
+@pytest.mark.parametrize("line", NEED_SPARK)
+def test_what_needs_spark_says_how_to_get_it(without_spark, captures, kinds, tmp_path, line):
+    capture = captures / "kafka-4.3.1"
     (tmp_path / "dump.json").touch()
-    named = {"dump.json": tmp_path / "dump.json", "KINDS": kinds}
-    done = run(without_spark / "kip848", *(named.get(each, each) for each in arguments))
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 2), done.stderr
-    assert "pip install 'kip848-records[spark]'" in done.stderr
+    (segment,) = (capture / "segments" / "__consumer_offsets-1").iterdir()
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / segment.name).write_bytes(b"\0" * 100 + segment.read_bytes()[:100_000])
+    named = {
+        "SEGMENTS": capture / "segments",
+        "TOPICS": capture / "topics.json",
+        "DUMP": tmp_path / "dump.json",
+        "DAMAGED": tmp_path / "damaged",
+        "KINDS": kinds,
+    }
+    before = {*tmp_path.iterdir()}
+    done = without_spark.run("kip848", *(named.get(each, each) for each in line.split()), cwd=tmp_path)
+    progress = re.compile(r"\[ *[0-9.]+ s\] .*\n")  # a command that finds out while it reads the tables
+    assert (done.returncode, done.stdout, progress.sub("", done.stderr).splitlines()) == (2, "", NO_SPARK)
+    assert {*tmp_path.iterdir()} == before
+
+
+def test_the_page_lists_what_needs_spark_and_what_does_not():
+    _, _, part = (DOCS / "install.md").read_text(encoding="utf-8").partition("## What works without Spark")
+    needless, needy = re.findall(r"(?:^\|.*\n)+", part, re.MULTILINE)[:2]
+    commands = {*re.findall(r"`(\w+)`", needless + needy)} & {*_COMMANDS}
+    assert commands == {*_COMMANDS}
+    assert {line.split()[0] for line in NEED_SPARK} >= {*re.findall(r"^\| `(\w+)`", needy, re.MULTILINE)}
 
 
 def test_without_spark_doctor_says_what_lacks(without_spark, tmp_path):
-    done = run(without_spark / "kip848", "doctor", "--out", tmp_path)
+    done = without_spark.run("kip848", "doctor", "--out", tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
     lacking = [line for line in done.stdout.splitlines() if line.startswith("lacking")]
     assert lacking == ["lacking  Spark            Spark is not installed: there is no module pyspark"]
@@ -180,27 +224,15 @@ def test_the_questions_and_expectations_come_with_it(wheel):
         assert ours
 
 
-@pytest.fixture
-def with_all(installed):
-    """The same with all that it depends on. Behind its own folder: the wheel comes before this checkout."""
-    (site,) = installed.parent.glob("lib/python*/site-packages")
-    (site / "others.pth").write_text(sysconfig.get_path("purelib"))
-    yield installed
-    (site / "others.pth").unlink()
-
-
-def test_with_what_it_depends_on_the_command_runs_from_the_wheel(with_all):
-    done = run(with_all / "kip848", "--help")
-    assert done.returncode == 0, done.stderr
-    assert "audit" in done.stdout
+def test_it_knows_its_settings(without_spark):
     where = "from kip848_records.spark_conf import conf_dir; print(conf_dir())"
-    (site,) = with_all.parent.glob("lib/python*/site-packages")
-    assert run(with_all / "python", "-c", where).stdout.strip() == str(site / "kip848_records" / "conf")
+    found = without_spark.run("python", "-c", where).stdout.strip()
+    assert found == str(without_spark.site / "kip848_records" / "conf")
 
 
 @pytest.mark.slow
-def test_the_demo_needs_no_clone(with_all, tmp_path):
-    done = run(with_all / "kip848", "demo", "--out", tmp_path / "demo", "--no-browser", "--quiet")
+def test_the_demo_needs_no_clone(with_spark, tmp_path):
+    done = with_spark.run("kip848", "demo", "--out", tmp_path / "demo", "--no-browser", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0].startswith("CRITICAL  1 of ")

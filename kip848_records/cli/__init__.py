@@ -27,6 +27,7 @@ INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells use it."""
 
 _COMMANDS = ("audit", "check", "inspect", "explain", "report", "query", "maintain", "simulate", "demo", "doctor")
+_ON_ANY_SYSTEM = ("doctor",)
 # The root logger prints records without a handler. Py4J logs each exception that it also raises.
 _SILENT = logging.NullHandler()
 
@@ -37,6 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises SystemExit for invalid arguments, and for `--help` and `--version`.
     """
     arguments = _parser(sys.argv[1:] if argv is None else argv).parse_args(argv)
+    if sys.platform == "win32" and arguments.command not in _ON_ANY_SYSTEM:
+        print_error(error := SetupError.other_system("Windows"))
+        return error.exit_code
     logging.getLogger().addHandler(_SILENT)
     code: int = 0
     try:
@@ -64,7 +68,7 @@ def _parser(argv: Sequence[str]) -> Parser:
     """Return the parser of all commands, or of the named one only: importing the others' modules takes a second."""
     parser = Parser(prog="kip848", description="Explains consumer group rebalances from __consumer_offsets.")
     parser.add_argument("--version", action="version", version=f"kip848-records {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in argv[:1] if argv and argv[0] in _COMMANDS else _COMMANDS:
         import_module(f"kip848_records.cli.{command}").add(commands)
     return parser

@@ -223,7 +223,7 @@ def given_path(text: str) -> str:
 def zoned_time(text: str) -> datetime:
     """Return an ISO 8601 time with its zone, UTC by default."""
     try:
-        time = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text))
+        time = datetime.fromisoformat(re.sub("z$", "Z", text))
     except ValueError:
         message = f"{text!r} is not a time such as 2026-11-21T08:00:00Z"
         raise argparse.ArgumentTypeError(message) from None

@@ -19,7 +19,6 @@ from kip848_records.sources.outputs import check_output
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.sources.topic.client_properties import read_client_settings
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.locks import is_locked
 from kip848_records.times import CLOCKS_DIFFER_BY_MS, utc
 
 if TYPE_CHECKING:
@@ -81,6 +80,8 @@ def check_folder(out: str, option: str = "--out") -> None:
         raise InputError.not_writable(out, f"{there} is a file", option)
     if not os.access(there, os.R_OK | os.W_OK | os.X_OK):
         raise InputError.not_writable(out, f"no permission to write to {there}", option)
+    from kip848_records.tables.locks import is_locked  # --help works on Windows, which has no such locks
+
     if there == folder.absolute() and is_locked(folder):
         raise TablesError.other_writer(out)
 

@@ -51,7 +51,7 @@ def failures(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Rec
             rows = batch.take(pa.array(failed))
             sides = zip(decoded.errors[failed].tolist(), decoded.in_key[failed].tolist(), strict=True)
             codes = pa.array([Error(error).code(in_key=in_key) for error, in_key in sides])
-            reasons = pa.array([reason(decoded, row) for row in failed])
+            reasons = pa.array([reason(decoded, row) for row in failed.tolist()])
             columns = [*rows.columns, codes, reasons, pa.array(decoded.positions[failed])]
             yield pa.RecordBatch.from_arrays(columns, FAILURE_COLUMNS.names)
 

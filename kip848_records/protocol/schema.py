@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 
@@ -45,9 +46,9 @@ class Fixed:
     arrow: pa.DataType
 
     @cached_property
-    def native(self) -> Any:  # noqa: ANN401 - NumPy's own type
+    def native(self) -> np.dtype[np.generic]:
         """The NumPy type of an integer in memory."""
-        return self.arrow.to_pandas_dtype()
+        return np.dtype(str(self.arrow))  # `to_pandas_dtype` would import pandas
 
 
 @dataclass(frozen=True)

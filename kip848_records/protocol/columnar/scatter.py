@@ -37,7 +37,7 @@ def _spread(values: pa.Array, at: Offsets, null: Mask) -> pa.Array:
         if pa.types.is_list(kind):
             return pa.Array.from_buffers(kind, len(null), [bitmap, offsets], children=[values.values])
         return pa.Array.from_buffers(kind, len(null), [bitmap, offsets, *contents])
-    numbers = np.zeros(len(null), kind.to_pandas_dtype())
+    numbers = np.zeros(len(null), str(kind))
     numbers[at] = np.frombuffer(values.buffers()[1], numbers.dtype, len(values))
     return pa.Array.from_buffers(kind, len(null), [bitmap, pa.py_buffer(numbers)])
 
