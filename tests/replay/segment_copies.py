@@ -1,7 +1,7 @@
 """Segment files of a broker, replayed in process: the rows of each table by its class's name."""
 
 from collections import defaultdict
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ _FIRST_OF_GROUPS = 2
 def captured_at(copy: Path) -> int:
     """The time of a copy in ms since 1970."""
     text = (copy / "captured-at").read_text(encoding="utf-8").strip().replace("Z", "+00:00")
-    return round(datetime.fromisoformat(text).astimezone(timezone.utc).timestamp() * 1000)
+    return round(datetime.fromisoformat(text).astimezone(UTC).timestamp() * 1000)
 
 
 def group_batch(copy: Path) -> pa.RecordBatch:
