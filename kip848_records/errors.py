@@ -191,27 +191,6 @@ class InputError(Kip848Error):
         return cls(f"{path} is not an expectation: {reason}", "see the section Expectations of CONTRIBUTING.md")
 
     @classmethod
-    def no_file(cls, path: str, reason: str | None) -> Self:
-        """Results cannot be written to a file."""
-        return cls(
-            f"results cannot be written to {path}: {reason}", "pass a file in an existing folder, one file per format"
-        )
-
-    @classmethod
-    def not_writable(cls, out: str, reason: str | None, option: str = "--out") -> Self:
-        """The folder `out`, which an option names, cannot be written."""
-        hint = f"pass a folder that you can write to with {option}; it need not exist"
-        return cls(f"nothing can be written to {out}: {reason}", hint)
-
-    @classmethod
-    def disk_full(cls, out: str) -> Self:
-        """The disk of the tables, or of Spark's sort files, is full."""
-        return cls(
-            f"there is no space left on the disk of {out}, or of Spark's sort files (spark.local.dir)",
-            "free some space and run the command again: a table is changed completely or not at all",
-        )
-
-    @classmethod
     def checkpoint_of_copy(cls) -> Self:
         """`--checkpoint` was passed for a copy: only a stream has a checkpoint."""
         return cls("--checkpoint is for a live topic", "omit it for a copy of the log")

@@ -25,15 +25,19 @@ from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 from kip848_records import spark_logs
+from kip848_records.disk_errors import FULL, DiskError
 from kip848_records.interrupts import deferred_interrupts
 from kip848_records.java import check_java
 from kip848_records.setup_errors import SetupError
 from kip848_records.spark_conf import SUBMIT_ARGS, conf_dir, default_settings, spark_conf_dir
 from kip848_records.spark_jars import delta_jar
+from kip848_records.spark_scratch import check_scratch_disks, scratch_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from subprocess import Popen
+
+    from kip848_records.errors import Kip848Error
 
 _TIME_ZONE = "spark.sql.session.timeZone"
 _PY_FILES = "spark.submit.pyFiles"
@@ -128,6 +132,7 @@ def _small_input() -> dict[str, str]:
 def _start_spark(app_name: str, settings: Mapping[str, str]) -> None:
     """Start a JVM and its context, which the session builder then finds."""
     check_java()
+    check_scratch_disks()
     os.environ["SPARK_CONF_DIR"] = str(spark_conf_dir())
     _check_versions()
     spark_logs.remove_ended()
@@ -152,8 +157,11 @@ def _discard_log(log: Path, jvm: Popen[bytes]) -> None:
         log.unlink(missing_ok=True)
 
 
-def _why_not_started(log: Path) -> SetupError:
-    jars = re.findall(r"(?:unresolved dependency|download failed): ([^\s:!\]]+)", log.read_text())
+def _why_not_started(log: Path) -> Kip848Error:
+    said = log.read_text()
+    if FULL in said:
+        return DiskError.full(scratch_places() | {str(Path.home()): Path.home()})  # Ivy's folder is there
+    jars = re.findall(r"(?:unresolved dependency|download failed): ([^\s:!\]]+)", said)
     if jars:
         return SetupError.jars_not_fetched(dict.fromkeys(jars), log)
     return SetupError.spark_did_not_start(log)

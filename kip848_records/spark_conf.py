@@ -20,6 +20,7 @@ _CONF: Final = ("--conf", "-c")
 _PROPERTIES_FILE: Final = "--properties-file"
 _LOAD_DEFAULTS: Final = "--load-spark-defaults"
 _OPTIONS: Final = {
+    "--driver-java-options": "spark.driver.extraJavaOptions",
     "--driver-memory": "spark.driver.memory",
     "--jars": "spark.jars",
     "--packages": "spark.jars.packages",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kip848_records.cli import main
-from kip848_records.cli.output import check_file
+from kip848_records.cli.replaced_file import check_file
 from kip848_records.errors import InputError
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.tables.registry import DEFAULT
@@ -166,7 +166,7 @@ class TestWithoutSpark:
 import sys
 from kip848_records import check
 from kip848_records.cli import main
-from kip848_records.cli.output import check_file
+from kip848_records.cli.replaced_file import check_file
 from kip848_records.errors import InputError
 from kip848_records.queries import engines
 from tests.report import verdicts

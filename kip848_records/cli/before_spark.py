@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kip848_records.disk_errors import DiskError
 from kip848_records.errors import InputError
 from kip848_records.paths import path_on_this_machine
 from kip848_records.sources.local_files import list_files
@@ -77,9 +78,9 @@ def check_folder(out: str, option: str = "--out") -> None:
         return
     there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
     if not there.is_dir():
-        raise InputError.not_writable(out, f"{there} is a file", option)
+        raise DiskError.not_writable(out, f"{there} is a file", option)
     if not os.access(there, os.R_OK | os.W_OK | os.X_OK):
-        raise InputError.not_writable(out, f"no permission to write to {there}", option)
+        raise DiskError.not_writable(out, f"no permission to write to {there}", option)
     from kip848_records.tables.locks import is_locked  # --help works on Windows, which has no such locks
 
     if there == folder.absolute() and is_locked(folder):

@@ -1,4 +1,4 @@
-"""How commands print answers to stdout and notes to stderr, and how they write files."""
+"""How commands print answers to stdout and notes to stderr."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from kip848_records.errors import InputError
+from kip848_records.disk_errors import AnswerError
 from kip848_records.paths import with_page_paths
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from rich.console import RenderableType
 
@@ -45,6 +44,14 @@ def print_error(error: Kip848Error) -> None:
     print(f"error: {error.message}\nhint: {with_page_paths(error.hint)}", file=sys.stderr)
 
 
+def lost_answer(error: Exception) -> AnswerError | None:
+    """Return the error if what was printed cannot be written, and drop the rest of it; None for other errors."""
+    lost = AnswerError.of(error)
+    if lost is not None:
+        _drop_answer()
+    return lost
+
+
 @contextmanager
 def until_nobody_reads() -> Iterator[None]:
     """End the block without an error when the reader of stdout closes it, as `head` does."""
@@ -52,31 +59,9 @@ def until_nobody_reads() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_answer()
 
 
-def check_file(path: Path, *, is_replaced: bool = False) -> None:
-    """Raise InputError if a file cannot be written; commands call this before any work.
-
-    A file that `is_replaced` is written beside the old one first, which takes the right to write to the folder.
-    """
-    reason = None
-    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises an error below a folder without permission
-        reason = "it is a folder"
-    elif not os.path.isdir(path.parent):  # noqa: PTH112
-        reason = f"there is no folder {path.parent}"
-    elif is_replaced or not os.path.exists(path):  # noqa: PTH110
-        if not os.access(path.parent, os.W_OK | os.X_OK):
-            reason = f"no permission to write to {path.parent}"
-    elif not os.access(path, os.W_OK):
-        reason = "no permission to write to it"
-    if reason is not None:
-        raise InputError.no_file(str(path), reason)
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file; raise InputError if that fails."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError.no_file(str(path), error.strerror) from None
+def _drop_answer() -> None:
+    """Send what is still to be written to nowhere: Python tries again when it ends, and would report the failure."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from kip848_records.cli.arguments import add_debug, add_engine, add_schema, given_path, place
+from kip848_records.disk_errors import FULL
 from kip848_records.errors import InputError
 from kip848_records.queries.engines import open_tables
 from kip848_records.queries.tables import words
@@ -114,6 +115,8 @@ def _answer(tables: Any, text: str, cluster: str | None) -> Any:  # noqa: ANN401
 
 def _reason(error: Exception) -> str | None:
     """Return in one line what is wrong with a query; None for any other failure."""
+    if FULL in str(error):  # of the folder into which DuckDB spills
+        return None
     module = type(error).__module__.partition(".")[0]
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return " ".join(lines[:2]) if module in {"duckdb", "_duckdb", "pyspark"} and lines else None

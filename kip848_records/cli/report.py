@@ -15,8 +15,8 @@ from kip848_records.cli.arguments import (
     given_path,
     place,
 )
-from kip848_records.cli.output import check_file, write_file
 from kip848_records.cli.progress import shown_progress
+from kip848_records.cli.replaced_file import check_file, write_file
 from kip848_records.queries.engines import open_tables
 
 if TYPE_CHECKING:

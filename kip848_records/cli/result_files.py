@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.cli.arguments import given_path
-from kip848_records.cli.output import check_file, write_file
+from kip848_records.cli.replaced_file import check_file, write_file
+from kip848_records.disk_errors import DiskError
 from kip848_records.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def checked_files(arguments: Namespace) -> dict[str, Path]:
             if name == METRICS and path.suffix != _COLLECTED:
                 raise InputError(f"--{name} {text} does not end in {_COLLECTED}", "the collector reads no other files")
             if path in files.values():
-                raise InputError.no_file(text, "two kinds of results name the same file")
+                raise DiskError.no_file(text, "two kinds of results name the same file", "name one file per format")
             check_file(path, is_replaced=name == METRICS)
             files[name] = path
     return files
@@ -89,9 +90,9 @@ def _write(name: str, path: Path, tables: Tables, verdict: Verdict, changes: Map
     from kip848_records.report.sarif import sarif
 
     if name == METRICS:
-        from kip848_records.report.metrics import write_metrics
+        from kip848_records.report.metrics import metrics
 
-        write_metrics(path, tables, verdict, changes)
+        write_file(path, metrics(tables, verdict, changes), is_replaced=True)
         return
     form = {"junit": junit, "sarif": sarif, "json": check_json, "markdown": markdown}[name]
     write_file(path, form(verdict))

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kip848_records.errors import InputError
+from kip848_records.disk_errors import DiskError
 from kip848_records.pipeline.staged import StagedRows
 from kip848_records.sources.files import local_path
 
@@ -47,7 +47,7 @@ def scratch_folder(spark: SparkSession, out: str) -> Iterator[Scratch]:
         try:
             folder.mkdir(parents=True)
         except OSError as error:
-            raise InputError.not_writable(out, error.strerror) from None
+            raise DiskError.of_folder(out, error) from None
     try:
         yield Scratch(path)
     finally:

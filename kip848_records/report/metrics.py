@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from prometheus_client import CollectorRegistry, write_to_textfile
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 
-from kip848_records.errors import InputError
 from kip848_records.report.changes import STATES
 from kip848_records.report.sql import query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from kip848_records.expectations.results import Verdict
     from kip848_records.queries.tables import Run, Tables
@@ -79,17 +77,11 @@ METRICS: Final[Mapping[str, MetricSpec]] = {
 """Every metric by its name; that of a counter's samples ends in `_total`."""
 
 
-def write_metrics(path: Path, tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]) -> None:
-    """Write the metrics of a check into a file, which is replaced at once: a scrape never reads half of it.
-
-    `changes`: since the run before, by cluster. Raises InputError if the file cannot be written.
-    """
+def metrics(tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]) -> str:
+    """Return the metrics of a check in Prometheus' text format. `changes`: since the run before, by cluster."""
     registry = CollectorRegistry()
     registry.register(_Collected(list(_metrics(tables, verdict, changes))))
-    try:
-        write_to_textfile(str(path), registry)
-    except OSError as error:
-        raise InputError.no_file(str(path), error.strerror) from None
+    return generate_latest(registry).decode()
 
 
 class _Collected:

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kip848_records.simulate.parquet import Writer
+
 if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
@@ -29,7 +31,7 @@ def clean(path: Path, random: Random, delete_retention_ms: int) -> int:
         oldest_tombstone = pa.scalar(now - delete_retention_ms * 1000, pa.int64())
         cleaned_to = 0
         part = path.with_suffix(".cleaned")
-        with pq.ParquetWriter(part, file.schema_arrow, compression="zstd") as writer:
+        with Writer(part, file.schema_arrow, compression="zstd") as writer:
             for number in range(segments):
                 segment = file.read_row_group(number)
                 if number < dirty:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kip848_records.simulate.commits import HIDDEN, Commits, commit_keys, commit_values, topic_ids
 from kip848_records.simulate.encoding import TOPIC, encode
+from kip848_records.simulate.parquet import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ class PartitionLog:
         self._release = release
         self._keys = keys
         self._encoded_keys: list[bytes] = []
-        self._writer = pq.ParquetWriter(path, KAFKA_ROWS, compression="zstd", use_dictionary=["key", "topic"])
+        self._writer = Writer(path, KAFKA_ROWS, compression="zstd", use_dictionary=["key", "topic"])
 
     def __enter__(self) -> Self:
         """Return the log itself."""

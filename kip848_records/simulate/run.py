@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kip848_records.disk_errors import DiskError
 from kip848_records.errors import InputError
 from kip848_records.simulate.behaviour import GroupScenario, group_id
 from kip848_records.simulate.broker.cluster import offsets_partition, uuid_of
@@ -86,13 +88,23 @@ def simulate(spec: Simulation, out: str | Path, processes: int = 1) -> Simulated
     """
     folder = Path(out)
     try:
-        (folder / "truth").mkdir(parents=True, exist_ok=True)
-        (folder / "log").mkdir(exist_ok=True)
-        if any((folder / "log").iterdir()):
+        folder.mkdir(parents=True, exist_ok=True)
+        if any((folder / "log").glob("*")):
             raise InputError.simulated_before(f"{out}/log")
-        _write_topics(spec, folder)
+        with TemporaryDirectory(prefix=".simulation-", dir=folder) as work:
+            rows = _write_all(spec, Path(work), processes)
+            for name in ("topics.json", "truth", "log"):
+                _move(Path(work) / name, folder / name)
     except OSError as error:
-        raise InputError.not_writable(str(out), error.strerror) from None
+        raise DiskError.of_folder(str(out), error) from None
+    return Simulated(folder, rows, spec.end_ms)
+
+
+def _write_all(spec: Simulation, folder: Path, processes: int) -> int:
+    """Write everything into an empty folder; return the number of the log's rows."""
+    (folder / "truth").mkdir()
+    (folder / "log").mkdir()
+    _write_topics(spec, folder)
     partitions = _groups_by_partition(spec)
     written = sorted(
         _run_all(spec, partitions, folder, min(len(partitions), processes)), key=lambda log: log["partition"]
@@ -100,7 +112,17 @@ def simulate(spec: Simulation, out: str | Path, processes: int = 1) -> Simulated
     pq.write_table(pa.Table.from_pylist(written, LOG_PARTITION), folder / "truth" / "log_partition.parquet")
     with TruthFiles(folder / "truth") as truth:
         truth.join({name: _part(path, p) for name, path in truth.paths.items()} for p in sorted(partitions))
-    return Simulated(folder, sum(log["rows"] for log in written), spec.end_ms)
+    return sum(log["rows"] for log in written)
+
+
+def _move(written: Path, place: Path) -> None:
+    """Give what is complete its name; a folder of that name may have other files."""
+    if written.is_file():
+        written.replace(place)
+        return
+    place.mkdir(exist_ok=True)
+    for file in written.iterdir():
+        file.replace(place / file.name)
 
 
 def simulate_partition(spec: Simulation, partition: int, groups: PartitionGroups, folder: Path) -> dict[str, int]:

@@ -10,7 +10,7 @@ import deltalake
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 
-from kip848_records.errors import InputError
+from kip848_records.disk_errors import DiskError
 from kip848_records.sources.files import local_path
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import is_schema, place_text, schema_name, sql_name, sql_string, table_path
@@ -111,7 +111,7 @@ def _create_locally(folder: Path, spec: TableSpec) -> bool:
         )
         _write_checksum(folder / "_delta_log")
     except PermissionError as error:
-        raise InputError.not_writable(str(folder), error.strerror) from None
+        raise DiskError.of_folder(str(folder), error) from None
     except (OSError, deltalake.exceptions.DeltaError):
         return False
     return True
@@ -128,8 +128,14 @@ def _write_checksum(log: Path) -> None:
     known = {"metadata": actions["metaData"], "protocol": actions["protocol"]}
     counts = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
     none_yet: dict[str, list[object]] = {"setTransactions": [], "domainMetadata": [], "allFiles": []}
-    with suppress(FileExistsError), (log / f"{0:020}.crc").open("x", encoding="utf-8") as file:
-        json.dump(counts | none_yet | known, file)
+    checksum = log / f"{0:020}.crc"
+    with suppress(FileExistsError), checksum.open("x", encoding="utf-8") as file:
+        try:
+            json.dump(counts | none_yet | known, file)
+            file.flush()
+        except OSError:  # half of it would be worse than none
+            checksum.unlink()
+            raise
 
 
 def version(spark: SparkSession, place: str, table: str) -> int | None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from delta import exceptions as delta
 
-from kip848_records.errors import InputError
+from kip848_records.disk_errors import FULL, DiskError
 from kip848_records.sources.files import local_path
+from kip848_records.spark_scratch import scratch_places
 from kip848_records.tables import locks
 from kip848_records.tables.errors import TablesError
 
@@ -31,7 +32,6 @@ _CONFLICTS = (
     delta.MetadataChangedException,
     delta.ProtocolChangedException,
 )
-_FULL = "No space left on device"
 
 
 @contextmanager
@@ -52,8 +52,9 @@ def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
     except _CONFLICTS as error:
         raise TablesError.other_writer(out) from error
     except Exception as error:
-        if _FULL in str(error):
-            raise InputError.disk_full(out) from error
+        if FULL in str(error):
+            places = {} if folder is None else {out: folder}
+            raise DiskError.full(places | scratch_places()) from error
         raise
 
 
@@ -70,7 +71,7 @@ def _locked(folder: Path, out: str) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder, os.O_RDONLY)
     except OSError as error:
-        raise InputError.not_writable(out, error.strerror) from None
+        raise DiskError.of_folder(out, error) from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -12,11 +12,13 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
+from kip848_records.disk_errors import DiskError
 from kip848_records.errors import InputError
 from kip848_records.tables.delta import ClusterTables
 from kip848_records.tables.places import create
 from kip848_records.tables.registry import TABLES
 from kip848_records.tables.writers import _CONFLICTS, is_locked, only_writer
+from tests.small_disks import small_disk
 
 HOLDER = """
 import sys
@@ -102,24 +104,15 @@ class TestLock:
             assert not is_locked(None, f"file:{tmp_path}")
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder], check=False, stderr=-1)
-    if mounted.returncode:
-        pytest.skip(f"no disk can be mounted here: {mounted.stderr.decode().strip()}")
-    yield folder
-    subprocess.run(["umount", "--lazy", folder], check=True)  # Spark may have a file of it open still
-
-
 class TestFullDisk:
-    def test_spark_finds_no_space(self, spark, small_disk):
+    def test_spark_finds_no_space(self, spark, tmp_path):
         rows = spark.range(200_000, numPartitions=1).select(F.expr("uuid()").alias("noise"))
-        out = str(small_disk / "out")
-        with pytest.raises(InputError) as full, only_writer(spark, out):
-            rows.write.format("delta").save(f"{out}/noise")
-        assert str(full.value).startswith(f"there is no space left on the disk of {out}, or of Spark's sort files")
+        with small_disk(tmp_path / "disk") as disk:
+            out = str(disk / "out")
+            with pytest.raises(DiskError) as full, only_writer(spark, out):
+                rows.write.format("delta").save(f"{out}/noise")
+        assert full.value.message.startswith("there is no space left on a disk (")
+        assert f"is free on the disk of {out}" in full.value.message
 
 
 @contextmanager

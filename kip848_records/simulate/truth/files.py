@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kip848_records.simulate.parquet import Writer
 from kip848_records.simulate.truth.schemas import SCHEMAS, TIME
 from kip848_records.simulate.truth.walk_schemas import WALK_SCHEMAS
 
@@ -33,7 +35,7 @@ class TruthFiles:
     def __init__(self, folder: Path, suffix: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.paths = {name: folder / f"{name}{suffix}.parquet" for name in FILES}
-        self._writers = {name: pq.ParquetWriter(path, FILES[name]) for name, path in self.paths.items()}
+        self._writers = {name: Writer(path, FILES[name]) for name, path in self.paths.items()}
         self._rows: dict[str, list[Mapping[str, Any]]] = {name: [] for name in FILES}
 
     def __enter__(self) -> Self:
@@ -43,10 +45,13 @@ class TruthFiles:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Finish the files."""
-        for name, writer in self._writers.items():
-            self._flush(name)
-            writer.close()
+        """Finish the files, or drop them after an error."""
+        with ExitStack() as closing:
+            for writer in self._writers.values():
+                closing.callback(writer.close)
+            if kind is None:
+                for name in self._writers:
+                    self._flush(name)
 
     def write(self, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
         """Append rows, whose times are in ms, by the name of their table."""

@@ -1,0 +1,109 @@
+"""The folders that a session of our own fills on this machine, and whether their disks have space for it to start."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kip848_records.disk_errors import DiskError, existing, free_bytes
+from kip848_records.setup_errors import SetupError
+from kip848_records.spark_conf import default_settings, submitted_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_LOCAL: Final = "spark.local.dir"
+_JAVA: Final = "java.io.tmpdir"
+_JAVA_OPTION: Final = f"-D{_JAVA}="
+# In the order in which a JVM reads them: the last one counts.
+_JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS", "_JAVA_OPTIONS")
+_DRIVER_OPTIONS: Final = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
+
+_JARS_BYTES: Final = 32 << 20
+"""A session copies its jars there: with them an audit of 0.2 MB takes 23 MB."""
+
+_LIBRARIES_BYTES: Final = 4 << 20
+"""Java unpacks the native libraries of the codecs."""
+
+
+class ScratchFolder(NamedTuple):
+    """A folder: the setting that names it, and how much of it the start of a session takes, in bytes."""
+
+    setting: str
+    folder: Path
+    needed: int
+
+    @property
+    def name(self) -> str:
+        """The folder as errors name it."""
+        return f"{self.folder} ({self.setting})"
+
+
+def check_scratch_disks() -> None:
+    """Raise DiskError if a session could not start because a disk is full, or may not be written to."""
+    for each in scratch_folders(default_settings() | submitted_settings()):
+        there = existing(each.folder)
+        if there is None:
+            continue
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise DiskError.no_scratch(each.name, f"no permission to write to {there}", each.setting)
+        free = free_bytes(there)
+        if free is not None and free < each.needed:
+            raise DiskError.scratch_full(each.name, free, each.needed, each.setting)
+
+
+def scratch_places() -> dict[str, Path]:
+    """Return the same folders by their names, as `DiskError.full` takes them."""
+    try:
+        settings = default_settings() | submitted_settings()
+    except SetupError:
+        settings = {}
+    return {each.name: each.folder for each in scratch_folders(settings)}
+
+
+def scratch_folders(settings: Mapping[str, str]) -> list[ScratchFolder]:
+    """Return the folders of Spark, of Java and of Python for temporary files, by Spark's settings."""
+    java = _java_folder(settings)
+    local = os.environ.get("SPARK_LOCAL_DIRS")
+    setting, names = ("SPARK_LOCAL_DIRS", local) if local else (_LOCAL, settings.get(_LOCAL) or str(java))
+    folders = [ScratchFolder(setting, Path(name.strip()), _JARS_BYTES) for name in names.split(",") if name.strip()]
+    folders.append(ScratchFolder(_JAVA, java, _LIBRARIES_BYTES))
+    folders.append(ScratchFolder("TMPDIR", _python_folder(), _LIBRARIES_BYTES))
+    return folders
+
+
+def _java_folder(settings: Mapping[str, str]) -> Path:
+    """Return Java's folder for temporary files, which does not follow TMPDIR on Linux."""
+    found = Path("/tmp") if sys.platform == "linux" else _python_folder()  # noqa: S108 - Java's own default
+    for options in _java_options(settings):
+        for option in _split(options):
+            if option.startswith(_JAVA_OPTION):
+                found = Path(option.removeprefix(_JAVA_OPTION))
+    return found
+
+
+def _java_options(settings: Mapping[str, str]) -> Iterator[str]:
+    *before, last = _JAVA_OPTIONS
+    for name in before:
+        yield os.environ.get(name, "")
+    for name in _DRIVER_OPTIONS:
+        yield settings.get(name, "")
+    yield os.environ.get(last, "")
+
+
+def _split(options: str) -> list[str]:
+    try:
+        return shlex.split(options)
+    except ValueError:  # Java will say so
+        return []
+
+
+def _python_folder() -> Path:
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:  # a full disk: Python tried to write to each folder that it knows
+        return Path(os.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - Python's default

@@ -1,0 +1,182 @@
+"""A disk becomes full: what was there stays, nothing is left beside it, and one line says which disk."""
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from kip848_records.cli import main
+from kip848_records.disk_errors import DiskError
+from kip848_records.java import check_java
+from kip848_records.setup_errors import SetupError
+from kip848_records.simulate import Simulation, simulate
+from kip848_records.spark_scratch import check_scratch_disks
+from kip848_records.tables.registry import DEFAULT
+from tests import made_tables
+from tests.small_disks import fill, small_disk
+
+ROOM = str(Path(__file__).parent)
+PROGRAM = "import sys; from kip848_records.command import main; sys.exit(main())"
+OPTIONS = {"json": "json", "junit": "xml", "sarif": "sarif", "markdown": "md", "openmetrics": "prom"}
+_SETTINGS = ("SPARK_", "PYSPARK_", "JAVA_TOOL", "JDK_JAVA", "_JAVA")
+
+
+def command(*arguments, stdout=subprocess.PIPE, **variables):
+    """Run a command in a process of its own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}
+    given = [sys.executable, "-c", PROGRAM, *map(str, arguments)]
+    environment = kept | {name: str(value) for name, value in variables.items()}
+    return subprocess.run(given, env=environment, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Tables with one group."""
+    rows = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
+    rows |= {"group_state": [{"group_id": "g", "group_type": "consumer", "has_full_history": True, "state": "Stable"}]}
+    captured = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    made_tables.write(
+        tmp_path / "tables", "c", audit_runs=[{"run": 1, "dialect": "kafka", "captured_at": captured}], **rows
+    )
+    return tmp_path / "tables"
+
+
+@pytest.fixture
+def disk(tmp_path):
+    with small_disk(tmp_path / "disk", "256k") as disk:
+        yield disk
+
+
+def test_results_of_a_check(tables, disk, capsys):
+    files = {name: disk / f"results.{ending}" for name, ending in OPTIONS.items()}
+    for file in files.values():
+        file.write_text("good")
+    fill(disk)
+    options = [text for name, file in files.items() for text in (f"--{name}", str(file))]
+    code = main(["check", str(tables), "--quiet", *options])
+    said = capsys.readouterr()
+    errors = [line for line in said.err.splitlines() if line.startswith("error: ")]
+    assert code == 1
+    assert said.out.startswith("Cluster ")
+    assert len(errors) == len(OPTIONS)
+    for file in files.values():
+        assert file.read_text() == "good"
+        assert any(f"to {file}: No space left on device: it takes " in error for error in errors)
+    assert len([*disk.iterdir()]) == len(OPTIONS) + 1
+
+
+def test_the_page(tables, disk, capsys):
+    page = disk / "page.html"
+    page.write_text("good")
+    fill(disk, leave=40_000)
+    assert main(["report", str(tables), "--out", str(page), "--quiet"]) == 2
+    assert f"to {page}: No space left on device: it takes " in capsys.readouterr().err
+    assert page.read_text() == "good"
+    assert len([*disk.iterdir()]) == 2
+
+
+@pytest.mark.parametrize("free", [0, 60_000])
+def test_a_simulation_leaves_nothing_and_can_be_repeated(disk, free):
+    """Python also says if a writer failed that it collects later: then the test fails."""
+    fill(disk, leave=free)
+    for _ in range(2):
+        with pytest.raises(DiskError) as caught:
+            simulate(Simulation(groups=20, hours=0.5), disk / "out")
+        told = f"nothing can be written to {disk / 'out'}: No space left on device, "
+        assert caught.value.message.startswith(told)
+        assert not [*(disk / "out").iterdir()]
+    (disk / "filler").unlink()
+    simulate(Simulation(groups=1, hours=0.1), disk / "out")
+    assert {each.name for each in (disk / "out").iterdir()} == {"log", "truth", "topics.json"}
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_answer_that_is_redirected(unbuffered):
+    with Path("/dev/full").open("w") as full:
+        done = command("query", "--list", stdout=full, PYTHONUNBUFFERED=unbuffered)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "error: the answer cannot be written: No space left on device",
+        "hint: redirect it to a file on a disk with enough space",
+    ]
+
+
+def test_an_answer_in_a_file(disk):
+    fill(disk)
+    with (disk / "out").open("w") as out:
+        done = command("query", "--list", stdout=out)
+    told = f"error: the answer cannot be written to {disk / 'out'}: No space left on device"
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, told)
+
+
+class TestBeforeSparkStarts:
+    @pytest.fixture(autouse=True)
+    def _no_settings(self, monkeypatch):
+        for name in [name for name in os.environ if name.startswith(_SETTINGS)]:
+            monkeypatch.delenv(name)
+
+    def test_an_audit_says_which_disk(self, disk, captures, tmp_path):
+        try:
+            check_java()
+        except SetupError as error:
+            pytest.skip(str(error))
+        started = monotonic()
+        capture = captures / "kafka-4.0.0-zstd" / "segments"
+        done = command("audit", capture, "--out", tmp_path / "out", "--quiet", SPARK_LOCAL_DIRS=disk / "spark")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.splitlines()[0] == (
+            f"error: Spark cannot start: 262.1 kB is free on the disk of {disk / 'spark'} (SPARK_LOCAL_DIRS), "
+            "it takes 33.6 MB"
+        )
+        assert monotonic() - started < 30
+        assert not (tmp_path / "out").exists()
+
+    @pytest.mark.parametrize(
+        ("variable", "value", "setting"),
+        [
+            ("SPARK_LOCAL_DIRS", f"{ROOM},{{}}", "SPARK_LOCAL_DIRS"),
+            ("PYSPARK_SUBMIT_ARGS", "--conf spark.local.dir={} pyspark-shell", "spark.local.dir"),
+            (
+                "PYSPARK_SUBMIT_ARGS",
+                "--driver-java-options '-Xmx1g -Djava.io.tmpdir={}' pyspark-shell",
+                "java.io.tmpdir",
+            ),
+            ("PYSPARK_SUBMIT_ARGS", "--conf spark.driver.extraJavaOptions=-Djava.io.tmpdir={} shell", "java.io.tmpdir"),
+            ("JAVA_TOOL_OPTIONS", "-Djava.io.tmpdir={}", "java.io.tmpdir"),
+        ],
+    )
+    def test_every_setting_that_names_one(self, disk, monkeypatch, variable, value, setting):
+        monkeypatch.setenv(variable, value.format(disk))
+        if setting == "java.io.tmpdir":  # by default Spark's folder is Java's
+            monkeypatch.setenv("SPARK_LOCAL_DIRS", ROOM)
+        with pytest.raises(DiskError, match=rf"is free on the disk of {disk} \({setting}\), it takes") as caught:
+            check_scratch_disks()
+        assert f"or set {setting} to a folder on a larger disk" in caught.value.hint
+
+    def test_python_s_own_folder(self, disk, monkeypatch):
+        monkeypatch.setattr("tempfile.tempdir", str(disk))
+        with pytest.raises(DiskError, match=rf"is free on the disk of {disk} \(TMPDIR\), it takes 4\.2 MB"):
+            check_scratch_disks()
+
+    def test_a_disk_without_space_for_a_single_file(self, disk, monkeypatch):
+        """Then Python finds no folder at all."""
+        fill(disk)
+        monkeypatch.setattr("tempfile.tempdir", None)
+        monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: [str(disk)])
+        monkeypatch.setenv("TMPDIR", str(disk))
+        with pytest.raises(DiskError, match=rf"0 B is free on the disk of {disk} \(TMPDIR\)"):
+            check_scratch_disks()
+
+    def test_a_disk_without_inodes(self, tmp_path, monkeypatch):
+        with small_disk(tmp_path / "disk", "100m", ",nr_inodes=2") as disk:
+            (disk / "file").touch()
+            monkeypatch.setenv("SPARK_LOCAL_DIRS", str(disk))
+            with pytest.raises(DiskError, match="0 B is free on the disk of"):
+                check_scratch_disks()
+
+    def test_large_disks_are_taken(self):
+        check_scratch_disks()
