@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +36,9 @@ class BlockerTimes:
     away_ms: int = 0
     last_state: str | None = None
     waiters: IdSet | None = None
+    late_now: bool | None = None
+    waiting_now: int | None = None
+    """At the end of the log: whether it is late, and how many members wait for it; None if the rebalance has ended."""
 
     def identify(self, member: Member) -> None:
         """Take the member's identity from its last type 5."""
@@ -61,15 +65,15 @@ class BlockerTimes:
             self.waiters = IdSet()
         self.waiters.add(waiter.member_id)
 
-    def rank(self) -> tuple[int, int, str]:
-        """Return a sort key with the worst blockers first."""
-        return -self.late.ms, -self.blocking.ms, self.member_id
+    def rank(self) -> tuple[bool, int, int, str]:
+        """Return a sort key with the worst blockers first; while the rebalance is open, those that block it now."""
+        return not (self.late_now or self.waiting_now), -self.late.ms, -self.blocking.ms, self.member_id
 
     def row(self) -> tuple[Any, ...]:
         """Return the fields of `rows.Blocker`."""
         held_up = 0 if self.waiters is None else self.waiters.count
         spent = (self.late.ms, self.blocking.ms, held_up, self.revoke_ms, self.away_ms)
-        return (self.member_id, *self.identity, *spent, self.last_state)
+        return (self.member_id, *self.identity, *spent, self.last_state, self.late_now, self.waiting_now)
 
 
 @dataclass(slots=True, eq=False)
@@ -209,6 +213,16 @@ class OpenRebalance:
         self.departed += 1
         if self.departed > MANY:
             self._drop_departed()
+
+    def observe(self, pairs: Iterable[tuple[Member, Member]], assignment_epoch: int | None) -> None:
+        """Note which members block the rebalance at the end of the log; `pairs`: holders with members that wait."""
+        waiting: dict[str, set[str]] = defaultdict(set)
+        for holder, waiter in pairs:
+            waiting[holder.member_id].add(waiter.member_id)
+        for member_id, times in self.blockers.items():
+            member = times.member
+            times.late_now = member is not None and member.is_late(assignment_epoch)
+            times.waiting_now = 0 if member is None else len(waiting.get(member_id, ()))
 
     def worst(self) -> tuple[tuple[tuple[Any, ...], ...], int]:
         """Return the fields of the worst blockers, and their total number."""

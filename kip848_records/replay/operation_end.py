@@ -196,7 +196,8 @@ class OperationEnd:
             self.member_states.finish(member)
         self.ownership.finish(elapsed if is_known else self.lags.known_until)
         self.epochs.finish(group.group_epoch)
-        self.rebalances.finish(group.member_count if is_known else None, elapsed)
+        count = group.member_count if is_known else None
+        self.rebalances.finish(count, elapsed, self.waits, is_known=is_known)
         self.memberships.finish(members, elapsed)
 
     def _bump(self, *, is_complete: bool) -> None:

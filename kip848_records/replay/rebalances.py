@@ -124,8 +124,13 @@ class Rebalances:
         operation = self._context.operation
         self._end(outcome, members, operation.elapsed, operation.at, has_end=outcome != UNKNOWN_OUTCOME)
 
-    def finish(self, members: int | None, elapsed: int | None) -> None:
-        """Write the rebalance that is open at the end of the log; `elapsed`: when it was captured."""
+    def finish(self, members: int | None, elapsed: int | None, waits: Waits, *, is_known: bool) -> None:
+        """Write the rebalance that is open at the end of the log; `elapsed`: when it was captured.
+
+        Not `is_known`: records of the group were lost, so the log does not show who blocks it now.
+        """
+        if self.open is not None and is_known:
+            self.open.observe(waits.pairs(), self.assignment_epoch)
         until = self._context.operation.elapsed if elapsed is None else elapsed
         self._end("open", members, until, self._context.captured_at, has_end=False)
 

@@ -235,7 +235,11 @@ class GroupState(NamedTuple):
 
 
 class Blocker(NamedTuple):
-    """A member that held a rebalance up (`Rebalance.blockers`), the worst first."""
+    """A member that held a rebalance up (`Rebalance.blockers`), the worst first.
+
+    `held_up` counts the members that waited for it at any time of the rebalance. `late_now`, `waiting_now`: at the end
+    of the log, null if the rebalance has ended or records of the group were lost.
+    """
 
     member_id: str
     client_id: str | None
@@ -247,6 +251,8 @@ class Blocker(NamedTuple):
     revoke_ms: int
     away_ms: int
     last_state: str | None
+    late_now: bool | None
+    waiting_now: int | None
 
 
 class Rebalance(NamedTuple):

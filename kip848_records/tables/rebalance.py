@@ -35,6 +35,8 @@ _BLOCKERS: Final = ArrayType(
     .add("revoke_ms", BIGINT)
     .add("away_ms", BIGINT)
     .add("last_state", STRING)
+    .add("late_now", BOOLEAN)
+    .add("waiting_now", INT)
 )
 
 REBALANCE: Final = TableSpec(
@@ -93,7 +95,9 @@ REBALANCE: Final = TableSpec(
             "blockers",
             _BLOCKERS,
             "The 20 members that blocked it most: late_ms, time late; blocked_ms, time in which they held a partition "
-            "that another member awaited; held_up, how many members; last_state, their last state while blocking",
+            "that another member awaited; held_up, how many members waited for it at any time, those that left included; "
+            "last_state, their last state while blocking. While it is open, those that block it now come first: late_now, "
+            "whether it could take its next step; waiting_now, how many present members wait for it",
         ),
         Column("blockers_count", INT, "Number of members that blocked it; null: classic"),
         HISTORY,

@@ -28,6 +28,10 @@ class Holders:
         self._waiters: dict[TopicPartition, set[str]] = {}
         self._links: dict[TopicPartition, tuple[str, frozenset[str]]] = {}
 
+    def waiting_for(self, member_id: str) -> int:
+        """Return how many members wait for a member now."""
+        return len(set().union(*(waiters for holder, waiters in self._links.values() if holder == member_id)))
+
     def restart(self) -> None:
         """Forget the members that were blocked, but not those that still are."""
         self.held_up = {}

@@ -137,7 +137,7 @@ class RebalanceTruth:
         row["unowned_ms"], row["longest_unowned_ms"] = self._unowned(rebalance)
         row["assigning_ms"], row["late_ms"] = self._standing.assigning_ms, self._standing.late_ms
         row["not_ready_ms"] = 0
-        blockers = blockers_of(self._standing, now)
+        blockers = blockers_of(self._standing, now, is_open=operation is None)
         row["blockers"], row["blockers_count"] = blockers[:_WORST], len(blockers)
         row["history"] = RIGHT_CENSORED if operation is None else OBSERVED
         row["clock_skew"] = now.has_skew_since(rebalance.begin) or row["duration_ms"] < 0

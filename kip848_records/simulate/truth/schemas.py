@@ -37,6 +37,8 @@ _BLOCKER = pa.struct(
         ("revoke_ms", LONG),
         ("away_ms", LONG),
         ("last_state", TEXT),
+        ("late_now", FLAG),
+        ("waiting_now", INT),
     ]
 )
 

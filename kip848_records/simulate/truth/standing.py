@@ -149,14 +149,18 @@ class StandingTracker:
         return group.targets.get(member_id, NOTHING) - group.members[member_id].assigned.keys()
 
     def _evaluate(self, member_id: str, state_before: str, *, is_assigning: bool) -> None:
-        state = self.states.get(member_id)
-        is_blocked = state == WAITING and member_id not in self._to_revoke and self.holders.blocking[member_id] > 0
-        is_late = not is_assigning and state not in {None, RECONCILED} and not is_blocked
+        is_late = not is_assigning and self.could_go_on(member_id)
         is_holding = self.holders.holding[member_id] > 0
         if (member_id in self.late.running and not is_late) or (member_id in self.holding.running and not is_holding):
             self.last_state[member_id] = state_before
         self.late.turn(member_id, self._clock.now, on=is_late)
         self.holding.turn(member_id, self._clock.now, on=is_holding)
+
+    def could_go_on(self, member_id: str) -> bool:
+        """Return whether a member has not converged and could take its next step at once."""
+        state = self.states.get(member_id)
+        is_blocked = state == WAITING and member_id not in self._to_revoke and self.holders.blocking[member_id] > 0
+        return state not in {None, RECONCILED} and not is_blocked
 
     def _end_group(self) -> None:
         """Stop all timers: there is no consumer group any more."""
