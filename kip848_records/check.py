@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.errors import InputError, Kip848Error
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.results import OFF, PASS, UNKNOWN, VIOLATION, WARN, Counts, Finding, Result, Verdict
-from kip848_records.expectations.sql import DETAIL, query
+from kip848_records.expectations.sql import DETAIL, NAMES_BLOCKER, query
+from kip848_records.report.blockers import blocked_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from kip848_records.expectations import Expectation
     from kip848_records.expectations.files import Setting
     from kip848_records.queries.tables import Run, Tables
+    from kip848_records.report.advice import Advice
 
 KEPT: Final = 1000
 """How many violations, and how many unknown results, are kept per expectation; all of them are counted."""
@@ -38,10 +41,10 @@ def check(
     wanted = [each for each in expectations if _is_on(settings[each.name])]
     runs = tables.chosen_runs(cluster)
     now = now or datetime.now(UTC)
-    results = []
+    results, advice = [], BlockerAdvice(tables)
     for each in wanted:
         rows = {run.cluster: _evaluate(tables, run, each, settings[each.name], now) for run in runs}
-        results.append(_result(each, settings[each.name], rows))
+        results.append(_result(each, settings[each.name], rows, advice))
     return Verdict(tables.location, {run.cluster: run.captured_at for run in runs}, results)
 
 
@@ -64,10 +67,31 @@ def _is_on(setting: Setting) -> bool:
     return any(each.severity != OFF for each in (setting, *setting.groups.values()))
 
 
-def _result(expectation: Expectation, setting: Setting, rows: Mapping[str, Sequence[Any]]) -> Result:
+class BlockerAdvice:
+    """What all reports say about the blocker of a group's ongoing rebalance; read once for each cluster."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._found: dict[str, dict[tuple[str | None, int | None], Advice]] = {}
+
+    def complete(self, finding: Finding) -> Finding:
+        """Return a finding with the blocker and its sentence; unchanged if its group has no ongoing rebalance."""
+        cluster = finding.cluster
+        if cluster not in self._found:
+            blocked = blocked_groups(self._tables, cluster)
+            self._found[cluster] = {(key.group_id, key.partition): each.advice for key, each in blocked.items()}
+        advice = self._found[cluster].get((finding.group_id, finding.partition))
+        if advice is None:
+            return finding
+        return replace(finding, member_id=advice.member_id, message=f"{finding.message}: {advice.sentence}")
+
+
+def _result(
+    expectation: Expectation, setting: Setting, rows: Mapping[str, Sequence[Any]], advice: BlockerAdvice
+) -> Result:
     """Return the result of an expectation from its rows of all clusters."""
     found = [(cluster, row) for cluster, cluster_rows in rows.items() for row in cluster_rows]
-    violations = [_finding(cluster, row) for cluster, row in found if row.verdict == VIOLATION]
+    violations = [_finding(cluster, row, advice) for cluster, row in found if row.verdict == VIOLATION]
     by_cluster = {cluster: _counts(cluster_rows) for cluster, cluster_rows in rows.items()}
     passed, errors, warnings, unknowns = (sum(column) for column in zip(*by_cluster.values(), strict=True))
     return Result(
@@ -79,7 +103,7 @@ def _result(expectation: Expectation, setting: Setting, rows: Mapping[str, Seque
         warnings=warnings,
         unknowns=unknowns,
         violations=sorted(violations, key=lambda finding: finding.severity == WARN)[:KEPT],
-        unknown=[_finding(cluster, row) for cluster, row in found if row.verdict == UNKNOWN][:KEPT],
+        unknown=[_finding(cluster, row, advice) for cluster, row in found if row.verdict == UNKNOWN][:KEPT],
         by_cluster=by_cluster,
     )
 
@@ -92,5 +116,6 @@ def _counts(rows: Sequence[Any]) -> Counts:
     return Counts(total[PASS], errors, total[VIOLATION] - errors, total[UNKNOWN])
 
 
-def _finding(cluster: str, row: Any) -> Finding:  # noqa: ANN401 - a row of any query
-    return Finding(cluster=cluster, **{name: getattr(row, name) for name in DETAIL})
+def _finding(cluster: str, row: Any, advice: BlockerAdvice) -> Finding:  # noqa: ANN401 - a row of any query
+    finding = Finding(cluster=cluster, **{name: getattr(row, name) for name in DETAIL})
+    return advice.complete(finding) if getattr(row, NAMES_BLOCKER, False) else finding

@@ -14,18 +14,14 @@ SELECT
         state <> 'unknown' AND (coalesce(is_behind AND is_late, false) OR NOT is_behind OR history <> 'censored')
     ) AS verdict,
     CAST(NULL AS string) AS severity,
-    group_id, group_epoch, member_id, partition, aged.offset,
-    concat_ws(
-        ': ',
-        CASE WHEN state = 'unknown'
-            THEN concat('expected Stable within ', max_seconds_text, ' s, the log does not show it')
-            ELSE concat('expected Stable within ', max_seconds_text, ' s, ', text(seen), ' for ', at_least(age))
-        END,
-        sentence
-    ) AS message
+    group_id, group_epoch, CAST(NULL AS string) AS member_id, partition, aged.offset, is_behind AS names_blocker,
+    CASE WHEN state = 'unknown'
+        THEN concat('expected Stable within ', max_seconds_text, ' s, the log does not show it')
+        ELSE concat('expected Stable within ', max_seconds_text, ' s, ', text(seen), ' for ', at_least(age))
+    END AS message
 FROM (
     SELECT
-        group_state.*, blockers.member_id, blockers.sentence, limits.max_seconds_text,
+        group_state.*, limits.max_seconds_text,
         CASE WHEN is_hidden THEN 'rebalancing' ELSE group_state.state END AS seen,
         (group_state.state IN ('Assigning', 'Reconciling') OR is_hidden) AND NOT is_away AS is_behind,
         age_ms(coalesce(hidden_since, group_state.since)) AS age,
@@ -33,7 +29,4 @@ FROM (
     FROM group_state
     JOIN limits ON limits.group_id = group_state.group_id
     JOIN stuck_now ON stuck_now.partition = group_state.partition AND stuck_now.group_id = group_state.group_id
-    LEFT JOIN worst_blockers AS blockers
-        ON blockers.partition = group_state.partition AND blockers.group_id = group_state.group_id
-        AND (group_state.state IN ('Assigning', 'Reconciling') OR is_hidden)
 ) AS aged

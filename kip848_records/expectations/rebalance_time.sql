@@ -15,25 +15,22 @@ SELECT
         NOT clock_skew AND (is_complete OR (outcome = 'open' AND is_over_limit AND NOT has_losses))
     ) AS verdict,
     CASE WHEN outcome = 'open' THEN 'warn' END AS severity,
-    group_id, first_epoch AS group_epoch, member_id, partition, began_offset AS offset,
-    concat_ws(
-        ': ',
-        concat(
-            'expected to converge within ', max_seconds_text, ' s, ',
-            CASE WHEN outcome = 'open'
-                THEN concat('ongoing for ', at_least(lasted))
-                ELSE concat('took ', text(seconds(lasted)), ' s')
-            END,
-            CASE WHEN is_complete OR outcome = 'open' THEN '' ELSE ' as far as the log shows' END,
-            ' (', CASE WHEN epochs = 1 THEN '' ELSE concat(counted(epochs, epoch), ', ') END, array_join(causes, ', '), ')'
-        ),
-        sentence
+    group_id, first_epoch AS group_epoch, CAST(NULL AS string) AS member_id, partition, began_offset AS offset,
+    coalesce(outcome = 'open', false) AS names_blocker,
+    concat(
+        'expected to converge within ', max_seconds_text, ' s, ',
+        CASE WHEN outcome = 'open'
+            THEN concat('ongoing for ', at_least(lasted))
+            ELSE concat('took ', text(seconds(lasted)), ' s')
+        END,
+        CASE WHEN is_complete OR outcome = 'open' THEN '' ELSE ' as far as the log shows' END,
+        ' (', CASE WHEN epochs = 1 THEN '' ELSE concat(counted(epochs, epoch), ', ') END, array_join(causes, ', '), ')'
     ) AS message
 FROM (
     SELECT timed.*, lasted > max_seconds * 1000 AS is_over_limit
     FROM (
         SELECT
-            rebalance.*, blockers.member_id, blockers.sentence, limits.max_seconds, limits.max_seconds_text,
+            rebalance.*, limits.max_seconds, limits.max_seconds_text,
             CASE WHEN outcome = 'open' AND rebalance.history = 'censored'
                 THEN least(duration_ms, age_ms(present.since))
                 ELSE duration_ms
@@ -43,9 +40,6 @@ FROM (
             coalesce(present.has_lost_prefix OR present.state = 'unknown', false) AS has_losses
         FROM rebalance
         JOIN limits ON limits.group_id = rebalance.group_id
-        LEFT JOIN worst_blockers AS blockers
-            ON blockers.partition = rebalance.partition AND blockers.group_id = rebalance.group_id
-            AND blockers.began_offset = rebalance.began_offset
         LEFT JOIN group_state AS present
             ON present.partition = rebalance.partition AND present.group_id = rebalance.group_id
             AND present.incarnation = rebalance.incarnation

@@ -6,6 +6,8 @@ A text may use the tables, and:
   for every group id in the tables that the text names, and one with a null.
 - the relations in `shared/`, one file each.
 - the functions of `_FUNCTIONS`, which are replaced by their text, so that both engines support them.
+- the column ``names_blocker`` of its answer, a boolean: the finding is about the group's ongoing rebalance, so that
+  `kip848 check` names the member that blocks it, and adds the sentence that all reports have about it.
 - the parameters ``:captured_at`` and ``:dialect`` of the run, and ``:now``.
 """
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 PLACE: Final = ("group_id", "group_epoch", "member_id", "partition", "offset")
 DETAIL: Final = (*PLACE, "severity", "message")
+NAMES_BLOCKER: Final = "names_blocker"
 
 WITH_GROUPS: Final = frozenset(
     {
@@ -87,10 +90,11 @@ def query(expectation: Expectation, setting: Setting, kept: int) -> tuple[str, d
     limits, parameters = _limits(expectation, setting, [text, *shared.values()])
     relations = {**shared, "limits": limits, "evaluated_": text}
     named = ",\n".join(f"{name} AS (\n{body}\n)" for name, body in relations.items())
-    alike = ", ".join(f"CASE WHEN verdict <> 'pass' THEN judged_.{name} END AS {name}" for name in DETAIL)
-    details = ", ".join(f"judged_.{name}" for name in DETAIL)
+    detail = (*DETAIL, NAMES_BLOCKER) if NAMES_BLOCKER in words(text) else DETAIL
+    alike = ", ".join(f"CASE WHEN verdict <> 'pass' THEN judged_.{name} END AS {name}" for name in detail)
+    details = ", ".join(f"judged_.{name}" for name in detail)
     order = ", ".join(f"judged_.{name}" for name in ("severity", *PLACE, "message"))
-    places = ", ".join(f"evaluated_.{name}" for name in (*PLACE, "message"))
+    places = ", ".join(f"evaluated_.{name}" for name in (*PLACE, "message", *detail[len(DETAIL) :]))
     return (
         f"""WITH {named},
 rated_ AS (

@@ -54,12 +54,21 @@ _LEADER: Final = "Look at the leader's log: it cannot read the config topic, or 
 
 
 class MemberNow(NamedTuple):
-    """A member at capture: its open row of `member_state_timeline`, and its timeout from `membership`."""
+    """A member at capture: its open row of `member_state_timeline`, and its timeout from `membership`.
+
+    `is_blocked`: other members hold partitions or tasks that it awaits, by its open row of `rebalance_lag`.
+    """
 
     state: str
     state_ms: int | None = None
     rebalance_timeout_ms: int | None = None
     is_classic: bool = False
+    is_blocked: bool = False
+
+
+def member_now(row: Any) -> MemberNow:  # noqa: ANN401 - a row of any engine
+    """Return a member from a row of ``members_now.sql`` or ``open_blockers.sql``."""
+    return MemberNow(row.state, row.state_ms, row.rebalance_timeout_ms, bool(row.is_classic), row.is_blocked)
 
 
 class Advice(NamedTuple):
@@ -82,15 +91,14 @@ class Advice(NamedTuple):
 
 def advise(
     rebalance: Any,  # noqa: ANN401 - a row of any engine
-    members: Mapping[str, MemberNow] | None = None,
+    members: Mapping[str, MemberNow],
     gone: Sequence[Any] = (),
 ) -> Advice:
     """Return what holds an open rebalance up, and what to do.
 
     `rebalance`: a row of `rebalance` with ``group_type, began_ms, assigning_ms, not_ready_ms, delay_ms, expected_ms,
-    duration_ms, epochs, blockers``; its blockers are dicts.
-    `members`: the group's members at capture by their ids; a blocker that is not among them has left. Without them the
-    blockers' `last_state` counts, and may be of a member that has left since.
+    duration_ms, epochs, blockers``; its blockers are dicts. ``is_assigning, is_not_ready``: the state at capture.
+    `members`: the group's members at capture by their ids; a blocker that is not among them has left.
     `gone`: workers that left a Connect cluster, rows with ``worker, units, is_back``.
     """
     current = current_blockers(rebalance.blockers or (), members)
@@ -101,10 +109,10 @@ def advise(
         return _storm(rebalance)
     if worst is not None:
         units = "tasks" if rebalance.group_type == STREAMS else "partitions"
-        return _of_member(worst, _now(worst, members), units)
-    if (rebalance.not_ready_ms or 0) > (rebalance.assigning_ms or 0):
+        return _of_member(worst, members[worst["member_id"]], units)
+    if rebalance.is_not_ready:
         return _not_ready(rebalance.not_ready_ms)
-    if rebalance.assigning_ms:
+    if rebalance.is_assigning:
         return _assigning(rebalance.assigning_ms)
     if rebalance.expected_ms is not None:
         return _delayed(rebalance, gone)
@@ -124,13 +132,17 @@ def no_evidence() -> Advice:
     return Advice(NO_EVIDENCE, None, None, sentence, "Read a newer copy of the log")
 
 
-def current_blockers(
-    blockers: Sequence[dict[str, Any]], members: Mapping[str, MemberNow] | None = None
-) -> list[dict[str, Any]]:
-    """Return the blockers that are still members and not reconciled, in their order: the worst first."""
-    if members is None:
-        return [each for each in blockers if each["last_state"] != RECONCILED]
-    return [each for each in blockers if each["member_id"] in members and _now(each, members).state != RECONCILED]
+def current_blockers(blockers: Sequence[dict[str, Any]], members: Mapping[str, MemberNow]) -> list[dict[str, Any]]:
+    """Return those that block the group at capture, in their order: the worst first.
+
+    These are present members that could take their next step, or for which other members wait; not those that only wait
+    for others.
+    """
+    return [
+        each
+        for each in blockers
+        if (each["late_now"] or each["waiting_now"]) and _is_open(members.get(each["member_id"]))
+    ]
 
 
 def client_text(client_id: str | None, client_host: str | None, instance_id: str | None = None) -> str:
@@ -142,34 +154,33 @@ def client_text(client_id: str | None, client_host: str | None, instance_id: str
     return printable(named)
 
 
-def _now(blocker: dict[str, Any], members: Mapping[str, MemberNow] | None) -> MemberNow:
-    found = None if members is None else members.get(blocker["member_id"])
-    return found or MemberNow(blocker["last_state"])
+def _is_open(member: MemberNow | None) -> bool:
+    """Return whether a member is present, and not reconciled."""
+    return member is not None and member.state != RECONCILED
 
 
 def _of_member(blocker: dict[str, Any], now: MemberNow, units: str) -> Advice:
     who = client_text(blocker["client_id"], blocker["client_host"], blocker["instance_id"])
     who = who or f"member {printable(blocker['member_id'])}"
-    pattern, doing, then = _doing(blocker, now, units)
-    held_up = blocker["held_up"] or 0
-    waiting = "" if not held_up else f"; {count_text(held_up, 'member')} {'waits' if held_up == 1 else 'wait'} for it"
+    pattern, doing, then = _doing(now, units)
+    count = blocker["waiting_now"] or 0
+    waiting = "" if not count else f"; {count_text(count, 'member')} {'waits' if count == 1 else 'wait'} for it"
     return Advice(pattern, blocker["member_id"], who, f"{who} {doing}{waiting}", then)
 
 
-def _doing(blocker: dict[str, Any], now: MemberNow, units: str) -> tuple[str, str, str]:
+def _doing(now: MemberNow, units: str) -> tuple[str, str, str]:
     """Return the pattern of a blocker, what it does, and what to do next. `units`: what members have."""
-    for_long = _so_far(now.state_ms if now.state_ms is not None else blocker["late_ms"])
+    for_long = _so_far(now.state_ms)
     if now.is_classic and now.state in {BEHIND, REVOKING, UNKNOWN}:
         doing = f"uses the classic protocol and has not rejoined with its new assignment{for_long}"
         then = "Check that its poll loop runs, or finish the roll to group.protocol=consumer and restart it"
         return MIXED_PROTOCOLS, doing, then
     if now.state == REVOKING:
-        return _revoking(blocker, now, units)
+        return _revoking(now, units)
     if now.state == AWAY_STATE:
-        long_away = _so_far(now.state_ms or blocker["away_ms"])
-        doing = f"is a static member that has been away{long_away} and keeps its partitions until its session expires"
+        doing = f"is a static member that has been away{for_long} and keeps its partitions until its session expires"
         return ABSENT_STATIC_MEMBER, doing, "Start the instance again with the same group.instance.id"
-    if now.state == WAITING:
+    if now.state == WAITING and not now.is_blocked:
         doing = f"may take its awaited {units}, which are free, and has not done so{for_long}"
         then = "Check that the client is alive and reaches its group coordinator; restart it if it is not"
         return FREE_PARTITION, doing, then
@@ -178,8 +189,8 @@ def _doing(blocker: dict[str, Any], now: MemberNow, units: str) -> tuple[str, st
     return SILENT_MEMBER, doing, then
 
 
-def _revoking(blocker: dict[str, Any], now: MemberNow, units: str) -> tuple[str, str, str]:
-    revoked_ms = now.state_ms if now.state_ms is not None else blocker["revoke_ms"]
+def _revoking(now: MemberNow, units: str) -> tuple[str, str, str]:
+    revoked_ms = now.state_ms
     doing = f"has been asked to give up {units}{_so_far(revoked_ms)}"
     timeout_ms = now.rebalance_timeout_ms
     limit = duration_text(timeout_ms)
@@ -193,15 +204,18 @@ def _revoking(blocker: dict[str, Any], now: MemberNow, units: str) -> tuple[str,
     return SLOW_REVOCATION, doing, then
 
 
-def _assigning(assigning_ms: int) -> Advice:
-    sentence = f"The group waits for a new target assignment; it has waited{_for(assigning_ms)} in this rebalance"
+def _assigning(assigning_ms: int | None) -> Advice:
+    waited = _for(assigning_ms)
+    so_far = f"; it has waited{waited} in this rebalance" if waited else ""
+    sentence = f"The group waits for a new target assignment{so_far}"
     then = "Look for assignor errors in the log of the broker that coordinates the group"
     return Advice(WAITING_FOR_ASSIGNMENT, None, None, sentence, then)
 
 
-def _not_ready(not_ready_ms: int) -> Advice:
-    lasted = f"NotReady{_for(not_ready_ms)} in this rebalance"
-    sentence = f"The broker has not validated the topology; the group was {lasted}"
+def _not_ready(not_ready_ms: int | None) -> Advice:
+    lasted = _for(not_ready_ms)
+    so_far = f"; the group was NotReady{lasted} in this rebalance" if lasted else ""
+    sentence = f"The broker has not validated the topology{so_far}"
     then = "Create the missing source topic: the application's log names it"
     return Advice(NOT_READY, None, None, sentence, then)
 
@@ -259,7 +273,7 @@ def _captured_ms(rebalance: Any) -> int:  # noqa: ANN401
 def _storm(rebalance: Any) -> Advice:  # noqa: ANN401
     causes = ", ".join(cause.replace("_", " ") for cause in getattr(rebalance, "causes", None) or ())
     why = f" ({printable(causes)})" if causes else ""
-    sentence = f"{rebalance.epochs:,} epochs followed each other before the group was stable{why}"
+    sentence = f"{rebalance.epochs:,} epochs followed each other, and the group was not stable in between{why}"
     then = "Find out why its members restart: a crash loop, an autoscaler, or polls beyond max.poll.interval.ms"
     return Advice(JOIN_LEAVE_STORM, None, None, sentence, then)
 

@@ -6,13 +6,14 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kip848_records.replay.epochs import OPEN
-from kip848_records.report.advice import Advice, MemberNow, advise, current_blockers
+from kip848_records.report.advice import Advice, advise, current_blockers, member_now
 from kip848_records.report.sql import query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kip848_records.queries.tables import Row, Tables
+    from kip848_records.report.advice import MemberNow
 
 
 class Incarnation(NamedTuple):
@@ -44,8 +45,7 @@ def blocked_groups(tables: Tables, cluster: str) -> dict[Incarnation, Blocked]:
     """Return the last ongoing rebalance of each group that has one, with its blockers."""
     members: dict[Incarnation, dict[str, MemberNow]] = defaultdict(dict)
     for row in tables.rows(query("open_blockers"), cluster, open=OPEN):
-        now = MemberNow(row.state, row.state_ms, row.rebalance_timeout_ms, bool(row.is_classic))
-        members[incarnation_of(row)][row.member_id] = now
+        members[incarnation_of(row)][row.member_id] = member_now(row)
     gone: dict[Incarnation, list[Row]] = defaultdict(list)
     for row in tables.rows(query("workers_gone"), cluster, open=OPEN):
         gone[incarnation_of(row)].append(row)

@@ -11,7 +11,7 @@ from kip848_records.paths import with_page_paths
 from kip848_records.replay.coverage import CENSORED
 from kip848_records.replay.epochs import OPEN
 from kip848_records.replay.member import RECONCILED
-from kip848_records.report.advice import MemberNow, advise, client_text
+from kip848_records.report.advice import MemberNow, advise, client_text, member_now
 from kip848_records.report.kinds import kind_of_group, kind_of_incarnation, one_generation
 from kip848_records.report.migration import before_and_after, conversions
 from kip848_records.report.terms import CONNECT, TERMS, kind_of
@@ -58,10 +58,7 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
 
 def members_by_id(members: Sequence[Row]) -> dict[str, MemberNow]:
     """Return rows of ``members_now.sql`` in the form that advice needs."""
-    return {
-        row.member_id: MemberNow(row.state, row.state_ms, row.rebalance_timeout_ms, bool(row.is_classic))
-        for row in members
-    }
+    return {row.member_id: member_now(row) for row in members}
 
 
 def _current_state(group: GroupHistory) -> Iterator[RenderableType]:
@@ -225,7 +222,7 @@ def _waiting(group: GroupHistory, members: Sequence[Row], kind: str) -> Iterator
     for row in waiting[:_MEMBERS_SHOWN]:
         waits = f"waits for {count_text(len(row.awaited), TERMS[kind].unit)}"
         lasted = _behind(group, row)
-        yield Text(f"  {_who(row)}: {waits}{f', for {lasted}' if lasted else ''}")
+        yield Text(f"  {_who(row)}: {waits}{f', behind for {lasted}' if lasted else ''}")
         for owner, topics in _awaited(row.awaited):
             yield Text(f"    {topics} {_held(owner, by_id)}")
     if len(waiting) > _MEMBERS_SHOWN:

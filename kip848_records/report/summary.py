@@ -41,12 +41,15 @@ _DISPUTED: Final = {"disputed": "|".join(f"{key_type:04X}" for key_type in DISPU
 
 
 class Stuck(NamedTuple):
-    """A stuck group: its row of `group_state`, and the advice for its open rebalance."""
+    """A stuck group: its row of `stuck_groups.sql`, and the blocker of its open rebalance.
+
+    `waiting`: how many members wait for this blocker.
+    """
 
     row: Row
     who: str | None
     client: str | None
-    held_up: int
+    waiting: int
     stuck_ms: int | None
 
 
@@ -136,20 +139,20 @@ def _stuck(tables: Tables, cluster: str, captured_ms: int | None) -> list[Stuck]
     found = []
     for row in tables.rows(query("stuck_groups"), cluster, **STATES):
         stuck_ms = None if captured_ms is None or row.since_ms is None else captured_ms - row.since_ms
-        who, client, held_up = _blocker(blocked.get(incarnation_of(row)))
-        found.append(Stuck(row, who, client, held_up, stuck_ms))
+        who, client, waiting = _blocker(blocked.get(incarnation_of(row)))
+        found.append(Stuck(row, who, client, waiting, stuck_ms))
     return found
 
 
 def _blocker(blocked: Blocked | None) -> tuple[str | None, str | None, int]:
-    """Return the member, or the worker that left, that blocks a group, its client id, and how many members wait."""
+    """Return who blocks a group, a member or a worker that left, its client id, and how many members wait for it."""
     if blocked is None:
         return None, None, 0
     advice, worst = blocked.advice, blocked.worst
     if worst is None:
         return advice.who or f"({advice.pattern.replace('_', ' ')})", None, 0
     client = worst["client_id"] or advice.who
-    return client_text(worst["client_id"], worst["client_host"]) or advice.who, client, worst["held_up"]
+    return client_text(worst["client_id"], worst["client_host"]) or advice.who, client, worst["waiting_now"] or 0
 
 
 def _clients(stuck: Sequence[Stuck]) -> Iterator[RenderableType]:
@@ -160,9 +163,9 @@ def _clients(stuck: Sequence[Stuck]) -> Iterator[RenderableType]:
             by_client[each.who].append(each)
     if not by_client:
         return
-    ordered = sorted(by_client.items(), key=lambda item: (-len(item[1]), -sum(e.held_up for e in item[1]), item[0]))
+    ordered = sorted(by_client.items(), key=lambda item: (-len(item[1]), -sum(e.waiting for e in item[1]), item[0]))
     rows = [
-        (who, f"{len(of):,}", f"{sum(e.held_up for e in of):,}", _at_least(max(_ms(e) for e in of)))
+        (who, f"{len(of):,}", f"{sum(e.waiting for e in of):,}", _at_least(max(_ms(e) for e in of)))
         for who, of in ordered[:_CLIENTS_SHOWN]
     ]
     more = f" ({_CLIENTS_SHOWN} of {len(ordered):,})" if len(ordered) > _CLIENTS_SHOWN else ""
@@ -180,7 +183,7 @@ def _groups(stuck: Sequence[Stuck], shown: int) -> Iterator[RenderableType]:
             "" if each.stuck_ms is None else _at_least(each.stuck_ms, earlier=each.row.history == CENSORED),
             "?" if each.row.converged_members is None else f"{each.row.converged_members}/{each.row.members}",
             each.who or "",
-            f"{each.held_up:,}",
+            f"{each.row.waiting:,}",
         )
         for each in stuck[:shown]
     ]

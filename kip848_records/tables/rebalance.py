@@ -95,9 +95,10 @@ REBALANCE: Final = TableSpec(
             "blockers",
             _BLOCKERS,
             "The 20 members that blocked it most: late_ms, time late; blocked_ms, time in which they held a partition "
-            "that another member awaited; held_up, how many members waited for it at any time, those that left included; "
-            "last_state, their last state while blocking. While it is open, those that block it now come first: late_now, "
-            "whether it could take its next step; waiting_now, how many present members wait for it",
+            "that another member awaited; held_up, how many members waited for it at any time, those that left "
+            "included; last_state, their last state while blocking. While it is open, those that block it at the end "
+            "of the log come first: late_now, whether it could take its next step; waiting_now, how many members wait "
+            "for it",
         ),
         Column("blockers_count", INT, "Number of members that blocked it; null: classic"),
         HISTORY,

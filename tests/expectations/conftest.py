@@ -9,6 +9,7 @@ from kip848_records.check import check
 from kip848_records.config import load_settings
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.results import Result
+from kip848_records.expectations.sql import NAMES_BLOCKER
 from kip848_records.queries.duck import DuckTables
 from kip848_records.simulate.broker.cluster import uuid_of
 from tests import dumped_tables, made_tables
@@ -103,11 +104,12 @@ def with_passes(expectation):
     """The expectation, whose results also hold what passed of the groups that are to: with the severity PASS."""
     groups = [case.group for case in CASES if case.rule == expectation.name and case.verdict == PASS]
     listed = ", ".join("'{}'".format(group.replace("'", "''")) for group in ["", *groups])
+    blocker = f", every.{NAMES_BLOCKER}" if NAMES_BLOCKER in expectation.text else ""
     text = f"""
         SELECT
             CASE WHEN every.verdict = '{PASS}' THEN '{VIOLATION}' ELSE every.verdict END AS verdict,
             CASE WHEN every.verdict = '{PASS}' THEN '{PASS}' ELSE every.severity END AS severity,
-            every.group_id, every.group_epoch, every.member_id, every.partition, every.offset, every.message
+            every.group_id, every.group_epoch, every.member_id, every.partition, every.offset, every.message{blocker}
         FROM ({expectation.text}) AS every
         WHERE every.verdict <> '{PASS}' OR every.group_id IN ({listed})
     """  # noqa: S608 - of our own texts

@@ -10,24 +10,25 @@ from kip848_records.expectations import EXPECTATIONS
 from kip848_records.report.advice import PATTERNS, MemberNow, advise, client_text
 
 ROOT = Path(__file__).parent.parent.parent
-MINUTE = 60_000
+MINUTE, HOUR = 60_000, 3_600_000
 DELAYED = {"group_type": "classic", "delay_ms": 8_000, "expected_ms": 8_000, "duration_ms": 5}
 
 
 def blocker(member="m1", **columns):
     row = {"member_id": member, "client_id": "stuck-app", "client_host": "/10.0.1.232", "instance_id": None}
     numbers = {"late_ms": 24 * MINUTE, "blocked_ms": 0, "held_up": 0, "revoke_ms": 0, "away_ms": 0}
-    return row | numbers | {"last_state": "behind"} | columns
+    return row | numbers | {"last_state": "behind", "late_now": True, "waiting_now": 0} | columns
 
 
 def rebalance(*blockers, **columns):
     row = {"assigning_ms": 0, "duration_ms": 24 * MINUTE, "epochs": 1, "causes": ["member_joined"]}
+    row |= {"is_assigning": False, "is_not_ready": False}
     row |= {"group_type": "consumer", "not_ready_ms": None, "delay_ms": None, "expected_ms": None, "began_ms": 0}
     return SimpleNamespace(**row | {"blockers": list(blockers)} | columns)
 
 
 def test_a_slow_revocation_names_the_client_and_who_waits():
-    row = rebalance(blocker(held_up=9, last_state="revoking", revoke_ms=23 * MINUTE + 44_000))
+    row = rebalance(blocker(held_up=23, waiting_now=9, last_state="revoking", revoke_ms=23 * MINUTE + 44_000))
     told = advise(row, {"m1": MemberNow("revoking", 23 * MINUTE + 44_000, 86_400_000)})
     assert told.pattern == "slow_revocation"
     assert told.sentence == (
@@ -57,19 +58,33 @@ def test_a_blocker_that_left_or_reconciled_is_none():
     row = rebalance(blocker("gone"), blocker("done"), blocker("still"))
     assert advise(row, {"done": MemberNow("reconciled"), "still": MemberNow("behind", 1_000)}).member_id == "still"
     assert advise(row, {"done": MemberNow("reconciled")}).pattern == "no_evidence"
-    assert advise(rebalance(assigning_ms=9_000)).pattern == "waiting_for_assignment"
+    assert advise(rebalance(assigning_ms=9_000, is_assigning=True), {}).pattern == "waiting_for_assignment"
+    assert advise(rebalance(assigning_ms=9_000), {}).pattern == "no_evidence"
+
+
+def test_a_member_that_only_waits_for_others_is_no_blocker():
+    waits = blocker("waits", late_ms=HOUR, late_now=False, waiting_now=0)
+    present = {"waits": MemberNow("waiting", MINUTE, is_blocked=True), "holds": MemberNow("revoking", MINUTE)}
+    assert advise(rebalance(waits, blocker("holds", late_ms=1_000, waiting_now=1)), present).member_id == "holds"
+
+
+def test_a_member_that_waits_for_others_and_has_to_revoke_is_not_told_that_partitions_are_free():
+    told = advise(rebalance(blocker()), {"m1": MemberNow("waiting", MINUTE, is_blocked=True)})
+    assert told.pattern == "silent_member"
+    assert "free" not in told.sentence
 
 
 def test_other_kinds_of_groups_wait_for_a_topology_a_worker_or_the_next_round():
-    assert advise(rebalance(group_type="streams", not_ready_ms=9_000, assigning_ms=2_000)).pattern == "not_ready"
-    delayed = advise(rebalance(**DELAYED))
+    not_ready = rebalance(group_type="streams", not_ready_ms=9_000, assigning_ms=12_000, is_not_ready=True)
+    assert advise(not_ready, {}).pattern == "not_ready"
+    delayed = advise(rebalance(**DELAYED), {})
     assert (delayed.pattern, delayed.who) == ("worker_delay", None)
     assert delayed.sentence == (
         "The leader waits until 1970-01-01 00:00:08.000 UTC for workers that left; "
         "the log shows no connector or task that they left behind"
     )
     assert delayed.next.startswith("Wait until 1970-01-01 00:00:08.000 UTC")
-    assert advise(rebalance(group_type="classic")).pattern == "next_round"
+    assert advise(rebalance(group_type="classic"), {}).pattern == "next_round"
 
 
 def worker(name, units, *, is_back=False):
@@ -110,9 +125,9 @@ def test_a_leader_that_waits_beyond_its_delay_is_the_trouble():
     assert told.sentence.endswith("the leader should have assigned them to a worker by 1970-01-01 00:00:08.000 UTC")
     assert told.next.startswith("Look at the leader's log")
     assert advise(in_time, {}, [worker("a", 3)]).next.startswith("Start the worker again")
-    assert advise(late).sentence.startswith("The leader should have ended its wait for workers that left by 1970-")
-    assert advise(late).next == told.next
-    assert advise(in_time).next.startswith("Wait until ")
+    assert advise(late, {}).sentence.startswith("The leader should have ended its wait for workers that left by 1970-")
+    assert advise(late, {}).next == told.next
+    assert advise(in_time, {}).next.startswith("Wait until ")
 
 
 def test_members_of_a_streams_group_have_tasks():
@@ -122,14 +137,16 @@ def test_members_of_a_streams_group_have_tasks():
 
 
 def test_many_epochs_are_a_storm_unless_one_member_was_late_throughout():
-    assert advise(rebalance(blocker(late_ms=MINUTE), epochs=30)).pattern == "join_leave_storm"
-    assert advise(rebalance(blocker(), epochs=30)).pattern == "silent_member"
+    present = {"m1": MemberNow("behind", MINUTE)}
+    assert advise(rebalance(blocker(late_ms=MINUTE), epochs=30), present).pattern == "join_leave_storm"
+    assert advise(rebalance(blocker(), epochs=30), present).pattern == "silent_member"
 
 
 def test_ids_are_printed_safely_and_whole():
     assert client_text("app\x1b[31m", None) == "app\\x1b[31m"
     assert client_text(None, "/::1", "i" * 200) == f"::1 (instance {'i' * 200})"
-    assert advise(rebalance(blocker("m\n1", client_id=None, client_host=None))).who == "member m\\n1"
+    nameless = blocker("m\n1", client_id=None, client_host=None)
+    assert advise(rebalance(nameless), {"m\n1": MemberNow("behind")}).who == "member m\\n1"
 
 
 def test_the_runbook_has_an_entry_for_each_pattern_and_each_expectation():

@@ -13,6 +13,7 @@ from kip848_records.report.summary import _notes, summary
 from tests import made_tables
 
 CAPTURED = datetime(2026, 1, 1, 12, tzinfo=UTC)
+_TABLES = ("group_state", "rebalance", "rebalance_lag", "member_state_timeline", "membership", "quarantine")
 
 
 def ago(seconds):
@@ -28,7 +29,8 @@ def stuck(name, seconds, host="/10.0.0.1", late_ms=60_000):
     """Rows of a group that a member which revokes holds up."""
     keys = {"group_id": name, "group_type": "consumer"}
     blocker = {"member_id": f"{name}-m", "client_id": "stuck-app", "client_host": host, "instance_id": None}
-    numbers = {"late_ms": late_ms, "blocked_ms": late_ms, "held_up": 1, "revoke_ms": late_ms, "away_ms": 0}
+    numbers = {"late_ms": late_ms, "blocked_ms": late_ms, "held_up": 23, "revoke_ms": late_ms, "away_ms": 0}
+    numbers |= {"late_now": True, "waiting_now": 1}
     return {
         "group_state": group(name, "Reconciling", seconds, converged=0),
         "rebalance": keys
@@ -50,10 +52,7 @@ def printed(tmp_path):
     """Write tables and print their summary: its lines."""
 
     def run(*rows, reads=(), run_number=1, earlier=(), timeline=(), out=tmp_path, **audit):
-        tables = {
-            name: [row[name] for row in rows if name in row]
-            for name in ("group_state", "rebalance", "member_state_timeline", "membership", "quarantine")
-        }
+        tables = {name: [row[name] for row in rows if name in row] for name in _TABLES}
         runs = [{"run": 1 + n, "captured_at": at} for n, at in enumerate(earlier)]
         runs.append({"run": run_number, "captured_at": CAPTURED})
         history = [{"partition": 0, "first_offset": 0, "complete_from": 0}, {"first_offset": 0, "complete_from": 5}]
@@ -78,6 +77,9 @@ def printed(tmp_path):
 def test_five_thousand_groups_fit_thirty_lines_of_eighty_columns(printed):
     rows = [{"group_state": group(f"group-{n:05}")} for n in range(4_700)]
     rows += [stuck(f"stuck-{n:05}", 600 + n, f"/10.0.1.{n % 50}") for n in range(300)]
+    # Two members of the oldest group wait, one of them for the blocker; held_up counts also members that left.
+    waits = {"group_id": "stuck-00299", "group_type": "consumer", "state": "waiting", "from_offset": 2}
+    rows += [{"member_state_timeline": waits | {"member_id": name}} for name in "ab"]
     finished = {"group_type": "consumer", "outcome": "converged", "history": "observed", "members_before": 2}
     rows += [
         {"rebalance": finished | {"group_id": f"group-{n:05}", "began_offset": 1, "duration_ms": n, "epochs": 2}}
@@ -91,7 +93,8 @@ def test_five_thousand_groups_fit_thirty_lines_of_eighty_columns(printed):
     assert "50 partitions: compaction removed records" in lines
     assert re.fullmatch(r"Blocking clients \(3 of 50\) +groups +members waiting +oldest", lines[4])
     top = next(n for n, line in enumerate(lines) if line.startswith("Stuck groups (10 of 300)"))
-    assert re.fullmatch(r"  stuck-00299 +≥ 14 min 59 s +0/2 +stuck-app @ 10.0.1.49 +1", lines[top + 1])
+    assert re.fullmatch(r"  stuck-00299 +≥ 14 min 59 s +0/2 +stuck-app @ 10.0.1.49 +2", lines[top + 1])
+    assert re.fullmatch(r"  stuck-app @ 10.0.1.0 +6 +6 +≥ 14 min 10 s", lines[5])
     assert "Next   kip848 explain '/data/audits of prod' --group stuck-00299" in lines
 
 

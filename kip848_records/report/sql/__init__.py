@@ -7,7 +7,7 @@ from typing import Final
 
 from kip848_records.expectations.sql import relation
 
-_RELATIONS: Final = ("stuck_now", "subscribed_shares", "worker_urls")
+_RELATIONS: Final = ("assigning_now", "stuck_now", "subscribed_shares", "waiting_now", "worker_urls")
 
 
 def query(name: str) -> str:

@@ -57,7 +57,7 @@ def _group(rows, group_id, stuck_s, members, rebalances):
         end = None if is_open else at + lasted
         until = times[number + 1] if number + 1 < rebalances else None
         blocker = client | {"member_id": ids[0], "late_ms": 1, "blocked_ms": 1, "held_up": members - 1,
-                            "last_state": "revoking"}  # fmt: skip
+                            "last_state": "revoking", "late_now": True, "waiting_now": members - 1}  # fmt: skip
         rows["rebalance"].append(group | {
             "began_at": at, "began_offset": offset, "first_epoch": number + 2, "last_epoch": number + 2, "epochs": 1,
             "causes": ["member_joined"], "ended_at": end, "outcome": "open" if is_open else "converged",

@@ -26,9 +26,7 @@ ongoing AS (
   FROM rebalance WHERE outcome = 'open' GROUP BY partition, group_id
 ),
 intervals AS (
-  SELECT partition, group_id, count(*) AS intervals,
-    CAST(count_if(to_at IS NULL AND state = 'waiting') AS bigint) AS waiting
-  FROM member_state_timeline GROUP BY partition, group_id
+  SELECT partition, group_id, count(*) AS intervals FROM member_state_timeline GROUP BY partition, group_id
 ),
 protocols AS (
   SELECT partition, group_id, max_by(protocol_type, (incarnation, generation)) AS protocol_type
@@ -63,13 +61,15 @@ SELECT every.partition, every.group_id, every.incarnations, every.group_type, pr
   states.generation, states.topology_epoch, states.validated_topology_epoch, states.members, states.converged_members,
   coalesce(busiest.rebalances, 0) AS rebalances, coalesce(busiest.peak_per_hour, 0) AS peak_per_hour,
   finished.slowest_ms, coalesce(idle.idle_ms, 0) AS idle_ms, coalesce(intervals.intervals, 0) AS intervals,
-  coalesce(intervals.waiting, 0) AS waiting
+  coalesce(waits.waiting, 0) AS waiting
 FROM every
 LEFT JOIN states ON every.partition = states.partition AND every.group_id = states.group_id
 LEFT JOIN finished ON every.partition = finished.partition AND every.group_id = finished.group_id
 LEFT JOIN busiest ON every.partition = busiest.partition AND every.group_id = busiest.group_id
 LEFT JOIN ongoing ON every.partition = ongoing.partition AND every.group_id = ongoing.group_id
 LEFT JOIN intervals ON every.partition = intervals.partition AND every.group_id = intervals.group_id
+LEFT JOIN ({waiting_now}) AS waits ON states.partition = waits.partition AND states.group_id = waits.group_id
+  AND states.incarnation = waits.incarnation
 LEFT JOIN protocols ON every.partition = protocols.partition AND every.group_id = protocols.group_id
 LEFT JOIN idle ON every.partition = idle.partition AND every.group_id = idle.group_id
 ORDER BY CASE WHEN coalesce(states.health, 'deleted') = 'stuck' THEN 0 ELSE 1 END,
