@@ -124,7 +124,7 @@ class Causes:
         self._replace_topics((), value.topics)
         self.has_joined = True
         succeeds = None if value.instance_id is None else written.gone.pop(value.instance_id, None)
-        if succeeds is None or succeeds[0] == member_id:
+        if succeeds is None:
             written.joined.append(member_id)
             return None
         old_id, old = succeeds

@@ -44,15 +44,17 @@ def members_and_stopped(
 ) -> tuple[int | None, int | None]:
     """Return the number of members in the generation before, and of the partitions that stopped.
 
-    In an eager group every partition with an owner before stops, in others those that moved.
+    In an eager group every partition with an owner before stops. In others those stop that moved, and those of static
+    members that expired, also if such a member is back in the round and gets them again.
     """
     members = 0 if now.value.generation == FIRST_GENERATION else None
     if before is not None:
         members = len(before.value.member_ids)
     if moves is None:
         return members, None
-    stopped = len(moves)
-    if mode == EAGER and before is not None and before.units and now.units:
-        stopped += len(before.units.keys() & now.units.keys())
-        stopped -= sum(move.unit in before.units for move in moves)
-    return members, stopped
+    stopped = {move.unit for move in moves}
+    if before is not None and before.units and now.units:
+        expired = {old_id for _, old_id, _, _ in now.replaced[: now.replaced_in_round]}
+        of_stopped = (unit for unit, old in before.units.items() if mode == EAGER or old.member_id in expired)
+        stopped.update(unit for unit in of_stopped if unit in now.units)
+    return members, len(stopped)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class StaticReplacement(NamedTuple):
-    """A static member that came back under a new member id within a generation (`ClassicGeneration`)."""
+    """A static member that came back under a new member id (`ClassicGeneration`)."""
 
     instance_id: str
     from_member: str

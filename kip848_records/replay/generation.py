@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue
 
@@ -29,8 +29,9 @@ class Generation:
     `offset`, `at`, `leader_epoch`, `first_value`: of its first record. `last_offset`, `value`: of its last one, which
     replaced a static member. `members`: by identity. `units`: each assigned partition with its member; None if payloads
     do not parse. `has_owned`: whether a member still had partitions when it joined; None if a payload is cut there.
-    `unassigned`: the number of those partitions that no member has now. `replaced`: the static members that were
-    replaced, by identity, both member ids and time.
+    `unassigned`: the number of those partitions that no member has now. `replaced`: the static members with another
+    member id than before, by identity, both member ids and time: first those that came back within the round,
+    `replaced_in_round` of them.
     """
 
     def __init__(self, value: ClassicGroupValue, offset: int, at: int | None, leader_epoch: int | None) -> None:
@@ -39,6 +40,7 @@ class Generation:
         self.at = at
         self.leader_epoch = leader_epoch
         self.replaced: list[tuple[str, str, str, int | None]] = []
+        self.replaced_in_round = 0
         self.cause = Cause("")
         self._read(value, offset)
         owned: set[int] = set().union(*(member.owned or () for member in value.members))
@@ -56,14 +58,20 @@ class Generation:
         """Note another record of the same generation, and return the members with a new member id."""
         before = self.members
         self._read(value, offset)
-        new = []
-        for member in value.members:
+        self._note_replaced(before, at)
+        ids = {old.member_id for old in before.values()}
+        return [member for member in value.members if member.member_id not in ids]
+
+    def replace_in_round(self, before: Generation) -> None:
+        """Note the static members that expired after the generation before, and were back in the round of this one."""
+        self._note_replaced(before.members, self.at)
+        self.replaced_in_round = len(self.replaced)
+
+    def _note_replaced(self, before: Mapping[str, ClassicMemberValue], at: int | None) -> None:
+        for member in self.value.members:
             old = before.get(member.identity)
-            if old is None or old.member_id != member.member_id:
-                new.append(member)
-                if old is not None:
-                    self.replaced.append((member.identity, old.member_id, member.member_id, at))
-        return new
+            if old is not None and old.member_id != member.member_id:
+                self.replaced.append((member.identity, old.member_id, member.member_id, at))
 
     def joined(self, before: Generation) -> tuple[str, ...]:
         """Return the identities that another generation does not have, sorted."""

@@ -8,6 +8,7 @@ from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
 from kip848_records.replay.causes import (
     MEMBER_JOINED,
     MEMBER_LEFT,
+    STATIC_MEMBER_REPLACED,
     SUBSCRIPTION_CHANGED,
     TOPIC_METADATA_CHANGED,
     UNKNOWN,
@@ -80,6 +81,8 @@ def _of_consumers(now: Generation, before: Generation) -> Cause:
     is_compared = before.unassigned is not None
     if is_compared and now.units is not None and before.units is not None and now.units.keys() != before.units.keys():
         return Cause(TOPIC_METADATA_CHANGED)
+    if now.replaced_in_round:
+        return Cause(STATIC_MEMBER_REPLACED, tuple(new_id for _, _, new_id, _ in now.replaced))
     return Cause(UNKNOWN)
 
 

@@ -68,6 +68,8 @@ class Generations:
             self._anomaly(EPOCH_WENT_BACK, offset, None, value.generation, expected, str(value.generation))
             before = None
         now = Generation(value, offset, at, self._context.operation.leader_epoch)
+        if before is not None and not is_downgrade:
+            now.replace_in_round(before)
         now.cause = cause_of(now, before, is_downgrade=is_downgrade)
         self._emit(at, EMPTIED if now.cause.name == EMPTIED else NEXT_GENERATION, offset)
         moves: list[Move] | None = []
@@ -177,7 +179,7 @@ class Generations:
             *(tuple(now.replaced), units, moved, now.unassigned, ended_at, ended_by),
         )
         skew = (context.operation.is_skewed(each.begin, each.sync_ms),)
-        extra = (now.has_static_members, each.compared_from, now.last_offset, ended_offset)
+        extra = (now.has_static_members, each.compared_from, now.last_offset, ended_offset, now.replaced_in_round)
         context.emit("ClassicGeneration", each.begin, row, end=now.last_offset, tail=skew, extra=extra)
 
     def _emit_moves(self, each: Round) -> None:

@@ -171,15 +171,17 @@ def _finish_generation(
     """Remove what depends on the record before, if that was not seen.
 
     `extra`: whether the record may have replaced a static member; the first offset on which `moved` depends; the
-    offsets of the generation's last record, and of the record that ended it.
+    offsets of the generation's last record, and of the record that ended it; how many static members came back in its
+    round.
     """
-    has_static_members, compared_from, last_offset, ended_offset = extra
+    has_static_members, compared_from, last_offset, ended_offset, replaced_in_round = extra
     if ended_offset is not None and not history.is_seen(last_offset, ended_offset):
         row = row._replace(ended_at=None, ended_by=None)  # others may have followed it, unseen
     if row.history == OBSERVED:
         is_compared = history.is_seen(compared_from, row.offset)
         return row if is_compared else row._replace(moved=None)
     changes: dict[str, Any] = dict.fromkeys(("rounds", "join_ms", "joined", "left", "moved"))
+    changes["static_replaced"] = row.static_replaced[replaced_in_round:]
     if has_static_members:
         changes["sync_ms"] = None
     if row.mode == EAGER:

@@ -65,7 +65,7 @@ class StreamsCauses(Causes):
         replaced = None
         if before is None:
             self.has_joined = True
-            gone = self._replaced(member_id, value)
+            gone = self._replaced(value)
             if gone is None:
                 self._written.joined.append(member_id)
                 return None
@@ -92,12 +92,11 @@ class StreamsCauses(Causes):
     def _streams(self) -> StreamsTrigger:
         return cast("StreamsTrigger", self._written)
 
-    def _replaced(self, member_id: str, value: AnyMemberValue) -> tuple[str, AnyMemberValue] | None:
+    def _replaced(self, value: AnyMemberValue) -> tuple[str, AnyMemberValue] | None:
         """Return the static member that this one replaces, with its type 19; it has not left then."""
         gone = None if value.instance_id is None else self._written.gone.pop(value.instance_id, None)
-        if gone is None or gone[0] == member_id:
-            return None
-        self._written.left.remove(gone[0])
+        if gone is not None:
+            self._written.left.remove(gone[0])
         return gone
 
 

@@ -51,6 +51,9 @@ PROFILES: Final[dict[str, Profile]] = {
 }
 """Profiles by the name that is part of the group's id."""
 
+_KEEPS_ID: Final = 3
+"""One of this many static members that come back has the member id that it had before."""
+
 
 class GroupScenario:
     """One group, from its first member to the end of the simulation."""
@@ -235,7 +238,9 @@ class GroupScenario:
 
         def come_back() -> None:
             member = self._new_member(instance_id)
-            if self.clients.come_back(client, member.member_id, topics) is None:
+            # A consumer that unsubscribes for a moment keeps its member id, a process that restarts does not.
+            new_id = member.member_id if self._named % _KEEPS_ID else client.member_id
+            if self.clients.come_back(client, new_id, topics) is None:
                 self._enter(member)
 
         if self.random.random() < 9 / 10:

@@ -31,6 +31,8 @@ class Client:
     beats_from: int
     revoke_ms: int | None = REVOKE_MS
     silent: bool = False
+    is_back: bool = False
+    """It is a static member that went away, and another one took its place."""
     revoking: dict[TopicPartition, int] | None = None
     """The partitions that it is revoking."""
 
@@ -73,7 +75,7 @@ class Clients:
 
     def leave(self, client: Client) -> None:
         """Let a member leave, unless it has joined again since."""
-        if self.alive.get(client.member_id, client) is not client:
+        if client.is_back or self.alive.get(client.member_id, client) is not client:
             return
         self._drop(client)
         if self._member(client) is not None:
@@ -100,6 +102,7 @@ class Clients:
         member = self._member(client)
         if member is None or member.epoch != AWAY_EPOCH:
             return None
+        client.is_back = True
         self.coordinator.come_back(self.now, client.member_id, new_id, topics)
         return self._enter(new_id, client.revoke_ms)
 

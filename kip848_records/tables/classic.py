@@ -52,7 +52,8 @@ CLASSIC_GENERATION: Final = TableSpec(
             STRING,
             "created; downgraded; emptied; assignor_changed; member_joined; member_left; members_changed (both); "
             "subscription_changed; follow_up (the round before left partitions to no member, or a downgrade); "
-            "topic_metadata_changed; Connect: protocol_changed, follow_up (the generation before revoked something), "
+            "topic_metadata_changed; static_member_replaced (a static member expired and was back in the same round); "
+            "Connect: protocol_changed, follow_up (the generation before revoked something), "
             "delay_expired, config_changed; unknown (a member rejoined, or the log does not show it)",
             required=True,
         ),
@@ -82,7 +83,11 @@ CLASSIC_GENERATION: Final = TableSpec(
             "joined", STRINGS, "Instance ids, or member ids, that the generation before lacks; null: it was not seen"
         ),
         Column("left", STRINGS, "Instance ids, or member ids, that only the generation before has"),
-        Column("static_replaced", _REPLACEMENTS, "Static members that came back under a new member id within it"),
+        Column(
+            "static_replaced",
+            _REPLACEMENTS,
+            "Static members that came back under a new member id: in its round, after they had expired, or later",
+        ),
         Column("units", INT, "Assigned partitions (Connect: connectors and tasks); null: bytes do not parse"),
         Column("moved", INT, "Those with another owner than their last one since the group was last Empty"),
         Column("unassigned", INT, "Partitions that members still had when they joined and that no member has now"),

@@ -46,7 +46,8 @@ MEMBERSHIP: Final = TableSpec(
         Column(
             "joined_how",
             STRING,
-            "joined; replaced: it replaced a static member; upgraded; downgraded; null: not seen",
+            "joined; replaced: it replaced a static member, or came back in time after it was away; upgraded; "
+            "downgraded; null: not seen",
         ),
         Column("left_at", TIMESTAMP, "When it left (UTC); null: it is a member"),
         Column("left_offset", BIGINT, "Offset of its tombstone"),
@@ -54,8 +55,9 @@ MEMBERSHIP: Final = TableSpec(
         Column(
             "left_how",
             STRING,
-            "left (leaving, expiring and fencing write the same records); expired: a static member that was away; "
-            "replaced; group_deleted; upgraded; downgraded; null: it is a member",
+            "left (leaving, expiring and fencing write the same records); expired: a static member that was away "
+            "and did not come back in time; replaced: its successor has its instance id, and sometimes its member id; "
+            "group_deleted; upgraded; downgraded; null: it is a member",
         ),
         Column("returned", BOOLEAN, "Whether the same member id joined again in this incarnation"),
         Column("away_ms", BIGINT, "Time that a static member was away, in ms; null for dynamic members"),

@@ -122,7 +122,8 @@ REBALANCE: Final = TableSpec(
             "partitions_stopped",
             INT,
             "Classic: partitions that no member could consume for a time: in an eager group every one with an owner "
-            "before, else those moved. Null: unknown, or not classic",
+            "before, else those moved, and those of static members that expired and are back. Null: unknown, or not "
+            "classic",
         ),
     ),
     row=Rebalance,

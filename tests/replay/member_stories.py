@@ -182,6 +182,35 @@ STORIES = (
         ),
     ),
     Story(
+        "a static member that was away may come back under its member id",
+        """
+        10: 5 a @i ~t, 3 1, 7 a +0, 6 1, 8 a 1 +0
+        20: 8 a -2 +0
+        50: 8 a x, 7 a x, 5 a x, 5 a @i ~t, 7 a +0, 8 a 0 +0, 8 a 1 +0
+        60: 8 a -2 +0
+        80: 8 a x, 7 a x, 5 a x, 5 a @i ~u, 7 a +0, 8 a 0 +0, 3 2, 7 a +1, 6 2, 8 a 2 +1
+        90: 8 a -2 +1
+        95: 8 a x, 7 a x, 5 a x, 3 3
+        """,
+        causes=(
+            "1 member_joined by a, - moved",
+            "2 subscription_changed by a, 0 moved",
+            "3 member_left by a, - moved",
+        ),
+        stays=(
+            "0 consumer a @i joined at 10 (1), replaced at 50 (1), returned, 30 away",
+            "0 consumer a @i replaced at 50 (1), replaced at 80 (2), returned, 20 away",
+            "0 consumer a @i replaced at 80 (2), expired at 95 (3), 5 away",
+        ),
+        handovers=(
+            "0 - to a at 10",
+            "0 a to a at 50 after 30 (30 wanted)",
+            "0 a to - from 60 after 20 (20 wanted)",
+            "1 - to a at 80",
+            "1 a to - from 90 after 5 (5 wanted)",
+        ),
+    ),
+    Story(
         "a static member may come back with another subscription",
         """
         10: 5 a @i ~t, 3 1

@@ -1,5 +1,6 @@
 """What one generation of a classic group shows by itself: owners, numbers, and times that are no rebalance's."""
 
+from collections import defaultdict
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from kip848_records.replay.records import (
     ClassicGroupValue,
     ClassicMemberValue,
     ConsumerAssignment,
+    ConsumerSubscription,
     PartitionCoverage,
     PartitionNumbers,
     Record,
@@ -20,6 +22,7 @@ from kip848_records.replay.records import (
     Role,
 )
 from tests.replay.classic_logs import batch_of, chosen, tables_of
+from tests.replay.logs import Rows
 
 NONE: frozenset[int] = frozenset()
 
@@ -49,6 +52,51 @@ def test_a_partition_of_two_members_is_an_anomaly() -> None:
     assert anomalies((1, {"a": one, "b": frozenset({1})}), (2, {"a": two, "b": one})) == [
         ("two_owners", 1, "a", 2, "t-0 also of b", True)
     ]
+
+
+def test_a_static_member_that_expired_and_is_back_in_the_round_is_the_cause() -> None:
+    """Its partitions stopped, although they go back to it: for a while no process had them."""
+    found = generations((1, {"a": "x", "b": None}), (2, {"c": "x", "b": None}), (4, {"d": "x"}))
+    assert [(row.cause, row.static_replaced, row.left) for row in found["ClassicGeneration"]] == [
+        ("member_joined", (), ()),
+        ("static_member_replaced", (("x", "a", "c", 1),), ()),
+        ("member_left", (("x", "c", "d", 2),), ("b",)),
+    ]
+    assert [(row.trigger_member_ids, row.partitions_stopped) for row in found["Rebalance"]][1] == (("c",), 2)
+    left = {row.member_id: row.left_how for row in found["Membership"]}
+    assert left == {"a": "replaced", "b": "left", "c": "replaced", "d": None}
+    alone = generations((1, {"a": "x"}), (2, {"c": "x"}))
+    assert [(row.mode, row.moved) for row in alone["ClassicGeneration"]][1] == ("unknown", 0)
+    assert [row.partitions_stopped for row in alone["Rebalance"]] == [0, 1]
+    unseen = generations((2, {"c": "x"}), (3, {"d": "x"}), first=1)["ClassicGeneration"][1]
+    assert (unseen.cause, unseen.static_replaced) == ("unknown", ())
+
+
+def generations(*values: tuple[int, dict[str, str | None]], first: int = 0) -> Rows:
+    """The rows of a group, from the number of each generation and the instance id of each member.
+
+    Each member has one partition of its own. The history is complete from offset `first` on.
+    """
+    numbers = PartitionNumbers()
+    unit = numbers.of_names.topic("t")
+    group = GroupReplay(
+        ReplayInputs("kafka", None, {0: PartitionCoverage(((first, 9),), last_offset=8)}), numbers, 0, "g"
+    )
+    for offset, (generation, instances) in enumerate(values):
+        members = tuple(
+            ClassicMemberValue(
+                *(member_id, instance_id, "app", "/h", 1),
+                assignment=ConsumerAssignment(frozenset({unit + number}), has_user_data=False),
+                subscription=ConsumerSubscription(("t",), NONE),
+            )
+            for number, (member_id, instance_id) in enumerate(instances.items())
+        )
+        value = ClassicGroupValue(generation, tuple(instances), members, "consumer", "range", min(instances), offset)
+        group.replay(Record(offset, offset, CLASSIC, Role.CLASSIC_GROUP, 2, None, value, 100))
+    rows: Rows = defaultdict(list)
+    for row in group.finish():
+        rows[type(row).__name__].append(row)
+    return rows
 
 
 def test_a_task_of_two_workers_is_an_anomaly() -> None:

@@ -66,6 +66,6 @@ def test_walks_have_all_kinds_of_generations(walks):
         seen["longer"] += sum(row["unowned_ms"] > syncs[row["acquired_at"]] for row in truth["partition_handover"])
     expected = {"created", "emptied", "member_joined", "member_left", "members_changed", "follow_up", "unknown"}
     expected |= {"subscription_changed", "topic_metadata_changed", "2 rounds", "3 rounds", "static"}
-    expected |= {"deleted", "next_generation", "eager", "cooperative"}
+    expected |= {"deleted", "next_generation", "eager", "cooperative", "static_member_replaced"}
     assert {name: seen[name] for name in expected if seen[name] < 10} == {}
     assert seen["longer"] > 100

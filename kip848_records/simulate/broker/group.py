@@ -122,12 +122,13 @@ class ConsumerGroup:
         self._write_current(operation, member)
 
     def replace(self, operation: Operation, member: Member, new_id: str, topics: frozenset[str] | None = None) -> None:
-        """Let a static member come back under a new member id."""
+        """Let a static member come back, usually under a new member id."""
         target = self.targets.get(member.member_id, NOTHING)
         back = replace(member, member_id=new_id, epoch=0, previous_epoch=0)
         self._remove(operation, member, successor=new_id)
         self.members[new_id] = back
-        self._in_turn.append(new_id)
+        if new_id != member.member_id:
+            self._in_turn.append(new_id)
         operation.events.append(MemberJoined(operation.size, new_id, predecessor=member.member_id))
         self._write_member(operation, back)
         self.targets[new_id] = target

@@ -106,8 +106,8 @@ class GapTracker:
 
     def _change_owner(self, tp: TopicPartition, before: str | None, group: ConsumerGroup, releases: _Releases) -> None:
         after = group.owners.get(tp)
-        if after == before:
-            return
+        if after == before and (after is None or tp in self._owners):
+            return  # else a static member, which owned nothing while it was away, is back under its id
         if before is not None and self._owners.pop(tp, None) is not None:
             self._release(tp, before, group, releases)
         if after is not None:

@@ -78,6 +78,8 @@ class ClassicWalk(Walk):
         self._assigned: dict[int, Client] = {}
         """By the last record."""
         self._row: Row = {}
+        self._back: list[tuple[str, frozenset[int], Client]] = []
+        """The static members that expired and came back in this round, with their former member ids and partitions."""
         self._leader = ""
         self._stable_at = 0
         self._generations = GenerationTruth(self, "consumer")
@@ -142,7 +144,19 @@ class ClassicWalk(Walk):
         self._rebalance("topic_metadata_changed")
 
     def _rejoin(self) -> None:
-        self._rebalance("unknown")
+        """Let a member join again; a static one may have expired, and be back under a new id in the same round."""
+        static = [client for client in self._clients.values() if client.instance_id is not None]
+        if not static or self._named % 2:
+            self._rebalance("unknown")
+            return
+        gone = static[self._named % len(static)]
+        gone_owned = frozenset(gone.owned)
+        self._revoke(gone, gone_owned)
+        del self._clients[gone.member_id]
+        back = Client(self.new_id(), gone.instance_id, others=gone.others)
+        self._clients[back.member_id] = back
+        self._back.append((gone.member_id, gone_owned, back))
+        self._rebalance("static_member_replaced")
 
     def _rebalance(self, reason: str, joins: int = 0, leaves: int = 0) -> None:
         """A join phase, and the leader's sync; a client that comes or goes before the sync costs another round."""
@@ -185,7 +199,8 @@ class ClassicWalk(Walk):
         self.pass_time(1, 3_000)
         left_over = claimed - given.keys()
         moved = [p for p, client in given.items() if last_owners.get(p, client.identity) != client.identity]
-        stopped = moved if self._is_cooperative else last_owners.keys() & given.keys()
+        expired = {p for _, owned, client in self._back if client.member_id in clients for p in owned}
+        stopped = {*moved, *expired & given.keys()} if self._is_cooperative else last_owners.keys() & given.keys()
         mode = self._mode(had_owned=bool(claimed))
         self._assigned = given
         generation = (self._generations.generation or 0) + rounds
@@ -195,6 +210,11 @@ class ClassicWalk(Walk):
         self._row = self._generations.complete(
             reason, rounds, joined_at, identities, self._leader, "assignor", outcome, offset
         )
+        for old, _, client in self._back:
+            if client.member_id in clients:
+                replaced = {"instance_id": client.instance_id, "from_member": old, "to_member": client.member_id}
+                self._row["static_replaced"].append({**replaced, "at": self.now})
+        self._back = []
         self._note_moves(given, generation, offset)
         for client in clients.values():
             mine = {p for p, owner in given.items() if owner is client}
