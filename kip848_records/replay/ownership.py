@@ -76,7 +76,16 @@ class Ownership:
         """Note an assignment, before the members' changes in its operation. Partitions need nothing of it."""
 
     def end_rebalance(self) -> None:
-        """Note that a rebalance ends. Gaps end before: a group converges when all targets are owned."""
+        """Count the gaps that are open when a rebalance ends up to there; they go on after it.
+
+        From Kafka 4.3 on, the coordinator limits what a member gets to its present subscription: a converged member may
+        own less than its target. A group without members has no gaps.
+        """
+        for partition, gap in self._gaps.items():
+            if gap.was_wanted or partition in self._targets:
+                self._rebalances.add_unowned(gap.elapsed, gap.offset)
+        for since in self._unmet.values():
+            self._rebalances.add_unowned(since)
 
     def end_unseen(self) -> None:
         """Note that the incarnation ends while its state is unknown. Gaps have no end then, and no row."""

@@ -113,11 +113,6 @@ class ShareOwnership(Ownership):
         super().end_all_gaps()
         self._intervals.end_all()
 
-    def end_rebalance(self) -> None:
-        """Count the time without a member within the rebalance: a share group converges without it having ended."""
-        for since in self._unmet.values():
-            self._rebalances.add_unowned(since)
-
     def end_unseen(self) -> None:
         """End the intervals of an incarnation that ends while its state is unknown."""
         self._intervals.end_all()

@@ -52,7 +52,8 @@ class TaskOwnership(Ownership):
         return max((at for at in released if at is not None), default=None)
 
     def end_rebalance(self) -> None:
-        """Note that a rebalance ends: no member awaits a task then."""
+        """Count the gaps that are open when a rebalance ends; no member awaits a task then."""
+        super().end_rebalance()
         self._left.clear()
 
     def topology(self, stateful: frozenset[str]) -> None:

@@ -589,6 +589,39 @@ STORIES = (
         ),
     ),
     Story(
+        "a gap outlasts the rebalance: from Kafka 4.3 on, a converged member may own less than its target",
+        """
+        10: 5 a, 5 b, 3 2, 7 a +0+1, 7 b +2, 6 2, 8 a 2 +0+1, 8 b 2 +2
+        20: 5 a, 3 3, 7 a +0+2, 7 b +1+3, 6 3
+        24: 8 a 3 +0
+        30: 8 b 3
+        40: 3 4
+        45: 7 a +0, 7 b +1+2+3, 6 4, 8 a 4 +0
+        50: 8 b 4 +1+2
+        60: 3 5, 7 b +1+2, 6 5, 8 a 5 +0
+        65: 8 b 5 +1+2
+        """,
+        rebalances=(
+            "2 member_joined by a b, 10 to 10 converged, 0 to 2 members, - moved",
+            (
+                "3 unknown, 20 to 30 converged, 2 to 2 members, 0 assigning + 10 late = 10, 2 moved, "
+                "16 unowned, longest 10, b behind: 10 late, a behind: 4 late"
+            ),
+            (
+                "4 unknown, 40 to 50 converged, 2 to 2 members, 5 assigning + 5 late = 10, 1 moved, "
+                "30 unowned, longest 10, b behind: 5 late"
+            ),
+            "5 unknown, 60 to 65 converged, 2 to 2 members, 0 assigning + 5 late = 5, 0 moved, b behind: 5 late",
+        ),
+        handovers=(
+            "0 - to a at 10",
+            "1 - to a at 10",
+            "1 a to b at 50 after 26 (26 wanted)",
+            "2 - to b at 10",
+            "2 b to b at 50 after 20 (20 wanted)",
+        ),
+    ),
+    Story(
         "another broker leads the partition after the rebalance",
         """
         10: 5 a ^3, 3 1 ^3, 7 a ^3, 6 1 ^3, 8 a 1 ^3

@@ -148,9 +148,8 @@ class RebalanceTruth:
         """Return the time of all wanted gaps within the rebalance, in partition-milliseconds, and of the longest."""
         begin, now = rebalance.begin.elapsed, self._clock.now.elapsed
         gaps = [*rebalance.gaps, *self._gaps.open.values()]
-        parts = [
-            (now if gap.end is None else gap.end.elapsed) - max(gap.begin.elapsed, begin) for gap in gaps if gap.wanted
-        ]
+        wanted = [gap for gap in gaps if gap.wanted or gap.target_since is not None]
+        parts = [(now if gap.end is None else gap.end.elapsed) - max(gap.begin.elapsed, begin) for gap in wanted]
         return sum(parts), max(parts, default=0)
 
 
