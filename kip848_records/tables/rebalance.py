@@ -81,10 +81,10 @@ REBALANCE: Final = TableSpec(
             BIGINT,
             "The part of wanted gaps within the rebalance, in partition-milliseconds. A gap is the whole time without "
             "an owner; it is wanted if some member's target has the partition when it is released, or at the end of "
-            "the gap or of the rebalance. A gap may outlast the rebalance: from Kafka 4.3 on, a converged member may own "
-            "less than its target. Without an earlier owner, the gap begins when a target has the partition. Share "
-            "groups: initialized, subscribed partitions without a member. Classic: a lower bound, sync_ms of each "
-            "partition that stopped",
+            "the gap or of the rebalance. A gap may outlast the rebalance: from Kafka 4.3 on, a converged member may "
+            "own less than its target. Without an earlier owner, the gap begins when a target has the partition. "
+            "Share groups: initialized, subscribed partitions without a member. Classic: a lower bound, sync_ms of "
+            "each partition that stopped",
         ),
         Column("longest_unowned_ms", BIGINT, "The longest part of one gap, in ms"),
         Column("assigning_ms", BIGINT, "Time in which the group waited for an assignment, not for a member"),
