@@ -70,17 +70,18 @@ def duration_text(millis: int | None) -> str:
     return " ".join(shown) or "0 s"
 
 
-def ids_text(ids: Sequence[str] | None) -> str:
+def ids_text(ids: Sequence[str | None] | None) -> str:
     """Return the first ids in full, and the number of the others."""
-    named = ", ".join((ids or ())[:_IDS_SHOWN])
-    more = len(ids or ()) - _IDS_SHOWN
+    known = [each for each in ids or () if each is not None]
+    named = ", ".join(known[:_IDS_SHOWN])
+    more = len(known) - _IDS_SHOWN
     return f"{named} and {more:,} more" if more > 0 else named
 
 
-def ranges_text(numbers: Iterable[int]) -> str:
+def ranges_text(numbers: Iterable[int | None] | None) -> str:
     """Return numbers such as partitions, with consecutive ones as ranges: 0-3, 7."""
     ranges: list[list[int]] = []
-    for number in sorted(set(numbers)):
+    for number in sorted({number for number in numbers or () if number is not None}):
         if ranges and number == ranges[-1][1] + 1:
             ranges[-1][1] = number
         else:

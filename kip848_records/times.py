@@ -23,8 +23,8 @@ def can_be_shown(millis: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def utc(millis: int) -> datetime:
-    """Return a time in ms since 1970 with its zone, UTC."""
-    return datetime.fromtimestamp(millis / 1000, UTC)
+    """Return a time in ms since 1970 with its zone, UTC; the nearest of the years 1 to 9999 for one outside of them."""
+    return datetime.fromtimestamp(min(max(millis, FIRST_MS), LAST_MS) / 1000, UTC)
 
 
 def utc_text(at: datetime) -> str:

@@ -7,13 +7,13 @@
 -- reason = "The group gives a generation up if a member joins or leaves before the leader has sent the assignment."
 
 SELECT
-    verdict(rounds - 1 > max_rounds, rounds IS NOT NULL) AS verdict,
+    verdict(CAST(rounds AS bigint) - 1 > max_rounds, rounds IS NOT NULL) AS verdict,
     CAST(NULL AS string) AS severity,
     generations.group_id, generation AS group_epoch, CAST(NULL AS string) AS member_id, partition,
     generations.offset,
     concat(
         'expected at most ', max_rounds_text, ' generations without an assignment before this one, ',
-        CASE WHEN rounds IS NULL THEN 'the log does not show it' ELSE concat('seen ', text(rounds - 1)) END
+        CASE WHEN rounds IS NULL THEN 'the log does not show it' ELSE concat('seen ', text(CAST(rounds AS bigint) - 1)) END
     ) AS message
 FROM classic_generation AS generations
 JOIN limits ON limits.group_id = generations.group_id

@@ -24,5 +24,5 @@ FROM (
     LEFT JOIN connect_assignment AS earlier
         ON earlier.partition = workers.partition AND earlier.group_id = workers.group_id
         AND earlier.incarnation = workers.incarnation AND earlier.member_id = workers.member_id
-        AND earlier.generation = workers.generation - generations.rounds
+        AND earlier.generation = CAST(workers.generation AS bigint) - generations.rounds
 ) AS pairs

@@ -15,16 +15,16 @@ WITH groups_ AS (
     FROM group_state
     JOIN limits ON limits.group_id = group_state.group_id
 ), counts AS (
-    SELECT max(partition) + 1 AS partitions, max(partition) + 1 AS read FROM partition_history
+    SELECT CAST(max(partition) AS bigint) + 1 AS partitions, CAST(max(partition) AS bigint) + 1 AS read FROM partition_history
     UNION
-    SELECT 50, max(partition) + 1 FROM partition_history
+    SELECT 50, CAST(max(partition) AS bigint) + 1 FROM partition_history
 ), best AS (
     SELECT
         partitions, (fitting = placed_groups OR (fitting >= 10 AND fitting >= 0.9 * placed_groups)) AND partitions > 1 AS is_known
     FROM (
         SELECT
             partitions, count(*) AS placed_groups,
-            count_if(groups_.partition = groups_.group_id_hash % counts.partitions) AS fitting
+            count_if(groups_.partition = groups_.group_id_hash % nullif(counts.partitions, 0)) AS fitting
         FROM groups_
         CROSS JOIN counts
         WHERE set_ = 0 AND partitions >= read
@@ -36,7 +36,7 @@ WITH groups_ AS (
     SELECT
         groups_.*,
         CASE WHEN set_ > 0 THEN true ELSE coalesce(best.is_known, false) END AS is_known,
-        group_id_hash % CASE WHEN set_ > 0 THEN set_ ELSE best.partitions END AS expected,
+        group_id_hash % CASE WHEN set_ > 0 THEN set_ ELSE nullif(best.partitions, 0) END AS expected,
         CASE WHEN set_ > 0 THEN set_ ELSE best.partitions END AS partitions
     FROM groups_
     LEFT JOIN best ON true

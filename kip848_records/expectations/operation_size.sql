@@ -25,7 +25,7 @@ SELECT
 FROM (
     SELECT
         group_state.*, limits.max_bytes, limits.max_bytes_text,
-        largest_operation_bytes * 100 > limits.max_bytes * limits.warn_percent
+        largest_operation_bytes * 1e2 > limits.max_bytes * limits.warn_percent
             OR largest_operation_bytes > limits.max_bytes AS is_large
     FROM group_state
     JOIN limits ON limits.group_id = group_state.group_id

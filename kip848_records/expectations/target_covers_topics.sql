@@ -7,7 +7,7 @@
 -- the part of the log that was not copied. Several members of a share group may have one partition. Of a streams group
 -- only active tasks count, whose number the log does not have.
 WITH sizes AS (
-    SELECT partition, group_id, coalesce(CAST(sum(CAST(size AS int)) AS bigint), 0) AS expected
+    SELECT partition, group_id, coalesce(CAST(sum(CAST(size AS bigint)) AS bigint), 0) AS expected
     FROM (
         SELECT partition, group_id, explode(regexp_extract_all(value, '"numPartitions": *([0-9]+)', 1)) AS size
         FROM latest_state

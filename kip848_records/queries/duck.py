@@ -36,12 +36,15 @@ _SMALL: Final = 4 << 20
 # Spark's names for functions that DuckDB has under another name, so that one text runs on both.
 _MACROS: Final = (
     "unix_millis(time) AS epoch_ms(time)",
-    "unix_seconds(time) AS epoch_ms(time) // 1000",
+    # A time before 1970 is rounded down too.
+    "unix_seconds(time) AS (epoch_ms(time) - (epoch_ms(time) % 1000 + 1000) % 1000) // 1000",
     "timestamp_millis(ms) AS make_timestamptz(ms * 1000)",
     "size(items) AS len(items)",
     "explode(items) AS unnest(items)",
-    "collect_list(item) AS list(item) FILTER (item IS NOT NULL)",
-    "collect_set(item) AS list(DISTINCT item) FILTER (item IS NOT NULL)",
+    # Over no rows DuckDB's own functions return null.
+    "collect_list(item) AS coalesce(list(item) FILTER (item IS NOT NULL), [])",
+    "collect_set(item) AS coalesce(list(DISTINCT item) FILTER (item IS NOT NULL), [])",
+    "count_if(condition) AS count(CASE WHEN condition THEN 1 END)",
     "array_join(items, separator) AS array_to_string(items, separator)",
     "percentile(value, share) AS quantile_cont(value, share)",
     "array_min(items) AS list_min(items)",
@@ -250,9 +253,15 @@ def _with_dollars(text: str) -> str:
 
 
 def _with_bigints(answer: pa.Table) -> pa.Table:
-    """Convert sums and counts, which DuckDB returns with 128 bits, to bigint, as Spark returns them."""
+    """Convert sums and counts, which DuckDB returns with 128 bits, to bigint, as Spark returns them.
+
+    A sum that a bigint cannot hold stays as it is.
+    """
     fields = [field.with_type(pa.int64()) if field.type == _SUM else field for field in answer.schema]
-    return answer.cast(pa.schema(fields))
+    try:
+        return answer.cast(pa.schema(fields))
+    except pa.ArrowInvalid:
+        return answer
 
 
 def _literals(texts: Collection[str]) -> str:

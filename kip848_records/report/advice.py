@@ -141,7 +141,7 @@ def current_blockers(blockers: Sequence[dict[str, Any]], members: Mapping[str, M
     return [
         each
         for each in blockers
-        if (each["late_now"] or each["waiting_now"]) and _is_open(members.get(each["member_id"]))
+        if each and (each["late_now"] or each["waiting_now"]) and _is_open(members.get(each["member_id"]))
     ]
 
 
@@ -271,7 +271,7 @@ def _captured_ms(rebalance: Any) -> int:  # noqa: ANN401
 
 
 def _storm(rebalance: Any) -> Advice:  # noqa: ANN401
-    causes = ", ".join(cause.replace("_", " ") for cause in getattr(rebalance, "causes", None) or ())
+    causes = ", ".join(cause.replace("_", " ") for cause in getattr(rebalance, "causes", None) or () if cause)
     why = f" ({printable(causes)})" if causes else ""
     sentence = f"{rebalance.epochs:,} epochs followed each other, and the group was not stable in between{why}"
     then = "Find out why its members restart: a crash loop, an autoscaler, or polls beyond max.poll.interval.ms"

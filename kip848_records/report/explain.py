@@ -168,7 +168,7 @@ def _rebalances(rows: Sequence[Row], kind: str) -> Iterator[RenderableType]:
         (
             f"{row.first_epoch}" if row.first_epoch == row.last_epoch else f"{row.first_epoch}-{row.last_epoch}",
             time_text(row.began_ms),
-            ", ".join(row.causes or ()),
+            ", ".join(filter(None, row.causes or ())),
             _total(row),
             ms_text(row.assigning_ms),
             row.members,
@@ -220,7 +220,7 @@ def _waiting(group: GroupHistory, members: Sequence[Row], kind: str) -> Iterator
     by_id = {row.member_id: row for row in members}
     yield Text("\nWho waits for whom, the oldest first:")
     for row in waiting[:_MEMBERS_SHOWN]:
-        waits = f"waits for {count_text(len(row.awaited), TERMS[kind].unit)}"
+        waits = f"waits for {count_text(sum(map(bool, row.awaited)), TERMS[kind].unit)}"
         lasted = _behind(group, row)
         yield Text(f"  {_who(row)}: {waits}{f', behind for {lasted}' if lasted else ''}")
         for owner, topics in _awaited(row.awaited):
@@ -236,7 +236,9 @@ def _who(row: Row) -> str:
 
 def _awaited(awaited: Sequence[dict[str, Any]]) -> Iterator[tuple[str | None, str]]:
     """Yield topic partitions, or tasks, by their present owner."""
-    ordered = sorted(awaited, key=lambda each: (each["owner"] or "", _topic(each), each["partition"]))
+    ordered = sorted(
+        filter(None, awaited), key=lambda each: (each["owner"] or "", _topic(each), each["partition"] or 0)
+    )
     for owner, owner_partitions in groupby(ordered, key=lambda each: each["owner"]):
         topics = groupby(owner_partitions, key=_topic)
         named = [f"{topic} {ranges_text(each['partition'] for each in group)}" for topic, group in topics]

@@ -127,7 +127,7 @@ def _classic_members(rows: Sequence[Row], of_which: str) -> Iterator[RenderableT
 
 
 def _topics(assigned: Sequence[dict[str, Any]] | None) -> str:
-    return ", ".join(f"{each['topic']} {ranges_text(each['partitions'])}" for each in assigned or ())
+    return ", ".join(f"{each['topic']} {ranges_text(each['partitions'])}" for each in assigned or () if each)
 
 
 def _workers(group: GroupHistory, incarnation: Incarnation, last: Row) -> Iterator[RenderableType]:
@@ -138,7 +138,7 @@ def _workers(group: GroupHistory, incarnation: Incarnation, last: Row) -> Iterat
     cells = []
     for row in rows[:_SHOWN]:
         units = row.running
-        tasks = [task for unit in units or () for task in unit["tasks"]]
+        tasks = [task for unit in units or () if unit for task in unit["tasks"] or ()]
         connectors = tasks.count(CONNECTOR)
         cells.append(
             (
@@ -159,7 +159,7 @@ def _runs(units: Sequence[dict[str, Any]] | None) -> str:
     """Return the names of the first connectors of which a worker runs a part."""
     if units is None:
         return "no assignment"
-    named = [units_text(CONNECT, unit["connector"], unit["tasks"]) for unit in units]
+    named = [units_text(CONNECT, unit["connector"], unit["tasks"]) for unit in units if unit]
     more = f"; and {count_text(len(named) - _NAMES_SHOWN, 'more connector')}" if len(named) > _NAMES_SHOWN else ""
     return "; ".join(named[:_NAMES_SHOWN]) + more
 

@@ -209,7 +209,7 @@ def _slowest(tables: Tables, cluster: str) -> Iterator[RenderableType]:
             printable(row.group_id),
             duration_text(row.duration_ms),
             count_text(row.epochs, "epoch"),
-            ", ".join(cause.replace("_", " ") for cause in (row.causes or ())[:2]),
+            ", ".join(cause.replace("_", " ") for cause in (row.causes or ())[:2] if cause),
         )
         for row in slowest
     ]

@@ -81,7 +81,7 @@ def kind_of(group_type: str, protocol_type: str | None) -> str:
     return CONNECT if group_type == CLASSIC and protocol_type == CONNECT else group_type
 
 
-def units_text(kind: str, place: str, numbers: Collection[int]) -> str:
+def units_text(kind: str, place: str, numbers: Collection[int | None] | None) -> str:
     """Return what a member has of one topic, connector or subtopology.
 
     Partitions: ``orders 0-3``. A connector and its tasks: ``sink: connector, tasks 0-1``. Tasks of a subtopology:
@@ -89,7 +89,7 @@ def units_text(kind: str, place: str, numbers: Collection[int]) -> str:
     """
     if kind != CONNECT:
         return f"{place}{':' if kind == STREAMS else ''} {ranges_text(numbers)}"
-    tasks = [number for number in numbers if number != CONNECTOR]
-    named = ["connector"] if CONNECTOR in numbers else []
+    tasks = [number for number in numbers or () if number not in {CONNECTOR, None}]
+    named = ["connector"] if CONNECTOR in (numbers or ()) else []
     named += [f"{'task' if len(tasks) == 1 else 'tasks'} {ranges_text(tasks)}"] if tasks else []
     return f"{place}: {', '.join(named)}"

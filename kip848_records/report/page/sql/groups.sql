@@ -1,6 +1,6 @@
 -- One row for each group that the log has ever had, the worst first.
 WITH every AS (
-  SELECT partition, group_id, max(incarnation) + 1 AS incarnations,
+  SELECT partition, group_id, CAST(max(incarnation) AS bigint) + 1 AS incarnations,
     max_by(group_type, (incarnation, from_offset)) AS group_type
   FROM group_state_timeline GROUP BY partition, group_id
 ),
@@ -33,7 +33,7 @@ protocols AS (
   FROM classic_generation WHERE protocol_type IS NOT NULL GROUP BY partition, group_id
 ),
 idle AS (
-  SELECT partition, group_id, CAST(sum(idle_ms) AS bigint) AS idle_ms
+  SELECT partition, group_id, CAST(least(sum(CAST(idle_ms AS decimal(38, 0))), 9223372036854775807) AS bigint) AS idle_ms
   FROM (
     SELECT offsets_partition AS partition, group_id, wanted_ms AS idle_ms, history, to_member IS NULL AS is_open, clock_skew
     FROM partition_handover WHERE group_type <> 'classic'
