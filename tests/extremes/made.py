@@ -8,7 +8,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,11 @@ from kip848_records.tables.columns import Column
 from kip848_records.tables.registry import DEFAULT, TABLES
 
 KINDS = ("consumer", "classic", "connect", "share", "streams")
-CAPTURED = datetime(2026, 11, 21, 8, 20, tzinfo=timezone.utc)
+CAPTURED = datetime(2026, 11, 21, 8, 20, tzinfo=UTC)
 AGO = CAPTURED - timedelta(hours=1)
-FIRST = datetime(1, 1, 1, tzinfo=timezone.utc)
-LAST = datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=timezone.utc)
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+FIRST = datetime(1, 1, 1, tzinfo=UTC)
+LAST = datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STRANGE = (
     "\x00\x1b[31m\r\n\t\x7f\x85 \"'`' '' \\' $$ :group %s {} %n {state} <script>alert('1')</script> & [a](b) | # @a "
     "\u202eabc \u2066\u200b \u2028 100 % \U0001f4a9 e\u0301 \u4e2d\u6587"
