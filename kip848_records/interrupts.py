@@ -13,9 +13,11 @@ from kip848_records.threads import threads_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from subprocess import Popen
 
 _CANCEL_EVERY_S = 0.5
 _ANEW_AFTER_S = 0.1
+_ENDS_WITHIN_S = 1.0
 
 _interrupted = Event()
 
@@ -62,27 +64,64 @@ def _dropped_ones_anew() -> Iterator[None]:
             timer.cancel()
 
 
-@contextmanager
-def deferred_interrupts() -> Iterator[None]:
-    """Defer Ctrl-C while Spark starts within the block, and keep Spark from setting a handler of its own.
+class Starting:
+    """What starts within `deferred_interrupts`: an interrupt ends its process, and so whatever waits for it."""
 
-    Interrupting start-up would orphan the JVM. A handler other than Python's default stays in place, and so does the
-    setting that ignores Ctrl-C.
+    def __init__(self) -> None:
+        self.is_interrupted = False
+        self._process: Popen[bytes] | None = None
+        self._last_resort: Timer | None = None
+
+    def began(self, process: Popen[bytes]) -> None:
+        """Name the process; an interrupt before it ends it too."""
+        self._process = process
+        if self.is_interrupted:
+            self._end_process()
+
+    def interrupt(self, *_: object) -> None:
+        """Handle Ctrl-C."""
+        if not self.is_interrupted:
+            self.is_interrupted = True
+            self._end_process()
+
+    def ended(self) -> None:
+        """Await the end of a process that was interrupted."""
+        if self._process is not None:
+            self._process.wait()
+        if self._last_resort is not None:
+            self._last_resort.cancel()
+
+    def _end_process(self) -> None:
+        """Ask the process to end, which lets Spark remove its temporary files; do not ask for long."""
+        if self._process is not None:
+            self._process.terminate()
+            self._last_resort = Timer(_ENDS_WITHIN_S, self._process.kill)
+            self._last_resort.daemon = True
+            self._last_resort.start()
+
+
+@contextmanager
+def deferred_interrupts() -> Iterator[Starting]:
+    """Raise Ctrl-C at the end of the block, in which Spark starts, and keep Spark from setting a handler of its own.
+
+    Raised anywhere in it, it would orphan the JVM; instead it ends the JVM, on which the block waits. A handler other
+    than Python's default stays in place, and so does the setting that ignores Ctrl-C.
     """
+    starting = Starting()
     handler = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread():
-        yield
+        yield starting
     elif handler not in {signal.default_int_handler, _interrupt}:
-        yield
+        yield starting
         signal.signal(signal.SIGINT, handler)
     else:
-        interrupts: list[int] = []
-        signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+        signal.signal(signal.SIGINT, starting.interrupt)
         try:
-            yield
+            yield starting
         finally:
             signal.signal(signal.SIGINT, _interrupt)
-            if interrupts:  # even after another error: child processes may have been interrupted too
+            if starting.is_interrupted:  # even after another error: child processes may have been interrupted too
+                starting.ended()
                 _interrupted.set()
                 raise KeyboardInterrupt
 

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING
 
 import pyspark
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkRuntimeError
-from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
@@ -31,6 +29,7 @@ from kip848_records.java import check_java
 from kip848_records.setup_errors import SetupError
 from kip848_records.spark_conf import SUBMIT_ARGS, conf_dir, default_settings, spark_conf_dir
 from kip848_records.spark_jars import delta_jar
+from kip848_records.spark_process import EndedError, start_jvm
 from kip848_records.spark_scratch import check_scratch_disks, scratch_places
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
     from kip848_records.errors import Kip848Error
+    from kip848_records.interrupts import Starting
 
 _TIME_ZONE = "spark.sql.session.timeZone"
 _PY_FILES = "spark.submit.pyFiles"
@@ -71,11 +71,15 @@ def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSes
     if spark is None:
         # Another thread's session is not active in this one, but its context is there.
         builder = SparkSession.builder.appName(app_name)
-        with deferred_interrupts():
-            if _OFFERS.isdisjoint(os.environ) and SparkContext._active_spark_context is None:  # noqa: SLF001
-                _start_spark(app_name, _small_input() if _is_small(reads) else {})
-            else:
-                builder.getOrCreate()
+        try:
+            with deferred_interrupts() as starting:
+                if _OFFERS.isdisjoint(os.environ) and SparkContext._active_spark_context is None:  # noqa: SLF001
+                    _start_spark(app_name, _small_input() if _is_small(reads) else {}, starting)
+                else:
+                    builder.getOrCreate()
+        except KeyboardInterrupt:
+            _forget_ended_jvm()
+            raise
         spark = builder.getOrCreate()
     _check_settings(spark)
     return spark
@@ -129,7 +133,7 @@ def _small_input() -> dict[str, str]:
     return {setting[0]: setting[1] for setting in named}
 
 
-def _start_spark(app_name: str, settings: Mapping[str, str]) -> None:
+def _start_spark(app_name: str, settings: Mapping[str, str], starting: Starting) -> None:
     """Start a JVM and its context, which the session builder then finds."""
     check_java()
     check_scratch_disks()
@@ -139,11 +143,13 @@ def _start_spark(app_name: str, settings: Mapping[str, str]) -> None:
     log, handle = spark_logs.create()
     with os.fdopen(handle, "w") as output:
         try:
-            conf = SparkConf(loadDefaults=False).setAll([*settings.items()])
-            gateway = launch_gateway(conf, popen_kwargs={"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
-        except PySparkRuntimeError:
+            gateway = start_jvm(settings, output, starting)
+        except EndedError:
+            if starting.is_interrupted:
+                log.unlink()
+                raise KeyboardInterrupt from None
             raise _why_not_started(log) from None
-    atexit.register(_discard_log, log, gateway.proc)
+    atexit.register(_discard_log, log, gateway.proc, starting)
     conf = SparkConf(_jvm=gateway.jvm)
     # The jars of `spark.jars.packages` come as Python files too, in case there are some in them. Python would look
     # through all of them for every module that it imports, here and in the workers.
@@ -151,9 +157,17 @@ def _start_spark(app_name: str, settings: Mapping[str, str]) -> None:
     SparkContext(appName=app_name, gateway=gateway, conf=conf.set(_PY_FILES, ",".join(files)))
 
 
-def _discard_log(log: Path, jvm: Popen[bytes]) -> None:
-    """Remove the log, unless the JVM died before us: then the log says why."""
-    if jvm.poll() is None:
+def _forget_ended_jvm() -> None:
+    """Let the next session start a JVM if an interrupt ended the one that was starting."""
+    gateway = SparkContext._gateway  # noqa: SLF001
+    process = getattr(gateway, "proc", None)
+    if process is not None and process.poll() is not None:
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
+
+
+def _discard_log(log: Path, jvm: Popen[bytes], starting: Starting) -> None:
+    """Remove the log, unless the JVM died before us, and not by an interrupt: then the log says why."""
+    if jvm.poll() is None or starting.is_interrupted:
         log.unlink(missing_ok=True)
 
 

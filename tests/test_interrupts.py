@@ -1,10 +1,14 @@
 """Ctrl-C ends a command with 130 and one word, whatever fails because of it."""
 
+import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JNetworkError
@@ -181,7 +185,7 @@ sys.exit(main())
 
 
 class TestStart:
-    """While Spark starts, an interrupt waits: a JVM that is not waited for would not end with us."""
+    """While Spark starts, an interrupt ends its JVM, and is raised when that is gone: it would not end with us."""
 
     @pytest.fixture(autouse=True)
     def python_s_handler(self):
@@ -198,6 +202,30 @@ class TestStart:
 
         assert command(work) == (130, "interrupted\n")
         assert steps == ["started"]
+
+    @pytest.mark.parametrize("obeys", [True, False])
+    @pytest.mark.parametrize("comes_first", [True, False])
+    def test_it_ends_the_process_on_which_the_block_waits(self, command, monkeypatch, obeys, comes_first):
+        monkeypatch.setattr(interrupts, "_ENDS_WITHIN_S", 1.0 if obeys else 0.1)
+        program = ["sh", "-c", "exec sleep 600" if obeys else "trap '' TERM; echo; while :; do sleep 0.01; done"]
+        ended = []
+
+        def work():
+            with (
+                interrupts.deferred_interrupts() as starting,
+                subprocess.Popen(program, stdout=subprocess.PIPE) as process,
+            ):
+                if comes_first:
+                    interrupt()
+                if not obeys:
+                    process.stdout.readline()  # it does not obey yet
+                starting.began(process)
+                if not comes_first:
+                    interrupt()
+                ended.append(process.wait(30))
+
+        assert command(work) == (130, "interrupted\n")
+        assert ended == [-signal.SIGTERM if obeys else -signal.SIGKILL]
 
     def test_it_counts_though_the_start_fails(self, command):
         def work():
@@ -235,6 +263,75 @@ class TestStart:
         thread.start()
         thread.join()
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@contextmanager
+def starting_command(*arguments, **variables):
+    """A command in a session of processes of its own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    program = "import sys; from kip848_records.command import main; sys.exit(main())"
+    started = subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        env=kept | variables,
+        stdout=-1,
+        stderr=-1,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield started
+    finally:
+        for process in processes_of(started.pid):
+            os.kill(process, signal.SIGKILL)
+        started.communicate()
+
+
+def processes_of(session):
+    listed = subprocess.run(["ps", "-s", str(session), "-o", "pid="], capture_output=True, text=True, check=False)
+    return [int(line) for line in listed.stdout.split()]
+
+
+def end_by_ctrl_c(started):
+    """Interrupt all processes, as a terminal does; the command ends soon, and its JVM with it."""
+    os.killpg(started.pid, signal.SIGINT)
+    since = time.monotonic()
+    _, said = started.communicate(timeout=60)
+    assert time.monotonic() - since < 10  # 2 s on a machine without other work
+    assert (started.returncode, said.splitlines()[-1]) == (130, "interrupted")
+    assert "Traceback" not in said
+    assert eventually(lambda: not processes_of(started.pid))
+
+
+def test_while_jars_are_fetched(captures, tmp_path):
+    """From a repository that does not answer: this would last for minutes."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(120)
+        options = f"--conf spark.jars.ivy={tmp_path / 'ivy'} --packages a:b:1 pyspark-shell"
+        options = f"--repositories http://127.0.0.1:{silent.getsockname()[1]}/ {options}"
+        arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out")
+        with starting_command(*arguments, PYSPARK_SUBMIT_ARGS=options, TMPDIR=str(tmp_path)) as started:
+            connection, _ = silent.accept()
+            with connection:
+                end_by_ctrl_c(started)
+    assert not [*tmp_path.glob("kip848-*")]
+
+
+@pytest.mark.slow
+def test_while_the_context_is_made(captures, tmp_path):
+    """The main thread waits for the JVM's answer: here for an object that takes long to make."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import pathlib, pyspark\n"
+        "def make(self, conf):\n"
+        f"    pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n"
+        "    return self._jvm.java.lang.Thread.sleep(600_000)\n"
+        "pyspark.SparkContext._initialize_context = make\n"
+    )
+    path = f"{tmp_path}{os.pathsep}{Path(__file__).parent.parent}"
+    arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out")
+    with starting_command(*arguments, TMPDIR=str(tmp_path), PYTHONPATH=path) as started:
+        assert eventually((tmp_path / "begun").exists, 120)
+        end_by_ctrl_c(started)
+    assert not [*tmp_path.glob("kip848-*")]
 
 
 def test_jobs_of_other_threads_end(command, classic, tmp_path):
