@@ -60,6 +60,9 @@ HOSTILE = [
 ]
 """What a group id may be."""
 
+BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""The characters that change the direction of text: with them an id looks like another one."""
+
 # Latin, with every control character, and one or two of what else is special; punctuation most often. Kafka's strings
 # are UTF-8, so that there are no lone surrogates. A list, for Hypothesis takes seconds to sort all of Unicode.
 CHARACTERS = [*map(chr, range(0x180)), *"\u4e2d\u0e01\u0301\u200d\u2028\u202e\ue000\ufeff\ufffe\U0001f4a9\U000e0001"]

@@ -25,6 +25,7 @@ from kip848_records.report.runbook import entries
 from kip848_records.report.terms import TERMS
 from kip848_records.tables.location import is_schema, place_arguments, place_text
 from kip848_records.terminal import count_text, time_text
+from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -54,6 +55,7 @@ def page(contents: Contents, histories_bytes: int = HISTORIES_BYTES) -> Page:
     environment = Environment(
         loader=PackageLoader("kip848_records.report.page"),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -65,6 +67,11 @@ def page(contents: Contents, histories_bytes: int = HISTORIES_BYTES) -> Page:
         _overview(contents), version=__version__, timelines=timelines, data=_pack(_data(contents)), histories=histories
     )
     return Page(html, len(contents.groups), timelines)
+
+
+def _shown(value: object) -> object:
+    """Return text as the page shows it; what is markup already, such as a macro's, stays."""
+    return printable(value) if type(value) is str else value
 
 
 def commands(contents: Contents) -> dict[str, str]:

@@ -3,8 +3,9 @@
 import pytest
 
 from kip848_records.report.page.page import page as page_of
+from kip848_records.text import printable
 from tests.report.page.made_contents import failed
-from tests.report.verdicts import HOSTILE
+from tests.report.verdicts import BIDIRECTIONAL, CHARACTERS, HOSTILE
 
 BARS = "#timeline .bar"
 
@@ -154,13 +155,15 @@ def test_a_theme_that_was_chosen_stays(opened, html):
 
 def test_hostile_ids_are_shown_and_do_nothing(opened, made_contents):
     ids = list(dict.fromkeys(["<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>", *HOSTILE]))
+    ids += [BIDIRECTIONAL, "".join(CHARACTERS)]
     page = opened(page_of(made_contents(dict.fromkeys(ids, 60))).html)
-    assert set(page.locator("#list tbody th a").all_text_contents()) == set(ids)
+    assert set(page.locator("#list tbody th a").all_text_contents()) == set(map(printable, ids))
     for group_id in ids:
         page.evaluate("(group) => { location.hash = new URLSearchParams({ group }).toString(); }", group_id)
         page.wait_for_function(
-            "(id) => document.getElementById('group-title')?.textContent === `Group ${id}`", arg=group_id
+            "(id) => document.getElementById('group-title')?.textContent === `Group ${id}`", arg=printable(group_id)
         )
+        assert page.title() == " ".join(f"Group {printable(group_id)}".split())
         page.wait_for_selector(BARS)
         assert page.locator("#group script, #group img").count() == 0
 

@@ -13,8 +13,9 @@ import pytest
 
 from kip848_records.report.page.page import page
 from kip848_records.report.page.phrases import spans
+from kip848_records.text import printable
 from tests.report.page.made_contents import failed
-from tests.report.verdicts import HOSTILE
+from tests.report.verdicts import BIDIRECTIONAL, HOSTILE
 
 
 def scripts(html, name):
@@ -47,6 +48,20 @@ def test_hostile_ids_are_text(made_contents):
     assert html.count("</script>") == 3  # its own
     assert "<script>alert" not in html
     assert set(unpacked(scripts(html, "data"))["groups"]["group_id"]) == set(ids)
+
+
+@pytest.mark.parametrize("character", BIDIRECTIONAL)
+def test_no_text_changes_its_direction(made_contents, character):
+    """An id, a cluster, a message and a path: all that the page has without its script."""
+    odd = f"a{character}b"
+    made = made_contents({odd: 60}, failed(odd, message=odd))
+    made = replace(made, location=f"{made.location}/{odd}", only=odd)
+    html = page(made).html
+    commands = re.findall(r'data-command="([^"]*)"', html)
+    assert all(character in command for command in commands)  # they are to be copied, not shown
+    shown = re.sub(r'data-command="[^"]*"', "", html)
+    assert character not in shown
+    assert printable(odd) in shown
 
 
 def test_the_first_figure_says_how_many_are_stuck_and_what_they_share(made_contents):

@@ -114,5 +114,5 @@ function startList() {
     changed();
   });
   for (const table of document.querySelectorAll("#overview table")) table.after(...[shortened(table)].flat().slice(1));
-  for (const code of document.querySelectorAll("#overview code.command")) code.replaceWith(...command(code.textContent));
+  for (const code of document.querySelectorAll("#overview code.command")) code.replaceWith(...command(code.dataset.command));
 }

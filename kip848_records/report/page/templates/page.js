@@ -34,7 +34,7 @@ async function route() {
   redraw = null;
   const note = field("unreadable");
   note.hidden = Boolean(group) || !asked.has("group");
-  document.title = group ? `Group ${group.group_id}` : overviewTitle;
+  document.title = group ? printable(`Group ${group.group_id}`) : overviewTitle;
   if (group) {
     scrollTo(0, 0);
     const [from, until] = [Number(asked.get("from")), Number(asked.get("to"))];
@@ -42,7 +42,7 @@ async function route() {
     return;
   }
   if (asked.has("group")) {
-    note.textContent = `No group ${asked.get("group")} in this page${asked.has("cluster") ? ` in cluster ${asked.get("cluster")}` : ""}. The list shows what matches its name.`;
+    note.textContent = printable(`No group ${asked.get("group")} in this page${asked.has("cluster") ? ` in cluster ${asked.get("cluster")}` : ""}. The list shows what matches its name.`);
     asked.set("q", asked.get("group"));
   }
   choose(asked);

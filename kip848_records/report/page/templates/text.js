@@ -89,15 +89,26 @@ function groupLink(group) {
   return `#${named}`;
 }
 
+const ESCAPES = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+
+/** Return text with control characters escaped, those that change the direction of text among them: `printable` in Python. */
+const printable = (text) => text.replace(/(?! )[\p{C}\p{Z}]/gu, (character) => {
+  const code = character.codePointAt(0);
+  const hex = (digits) => code.toString(16).padStart(digits, "0");
+  return ESCAPES[character] ?? (code < 0x100 ? `\\x${hex(2)}` : code < 0x10000 ? `\\u${hex(4)}` : `\\U${hex(8)}`);
+});
+const SHOWN_ATTRIBUTES = ["aria-label", "data-label", "label", "placeholder", "title"];
+
 /** Return an element with attributes and children; strings become text, never markup. */
 function element(name, attributes = {}, ...children) {
   const svg = ["svg", "rect", "g", "line", "text", "path", "title", "circle"].includes(name);
   const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (typeof value === "function") made.addEventListener(key, value);
-    else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : SHOWN_ATTRIBUTES.includes(key) ? printable(String(value)) : value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  const shown = children.flat().filter((child) => child !== null && child !== undefined && child !== false);
+  made.append(...shown.map((child) => child instanceof Node ? child : printable(String(child))));
   return made;
 }
 
@@ -138,7 +149,7 @@ function shortened(table) {
   return [table, button];
 }
 
-/** Return a command to copy. */
+/** Return a command to copy, which is copied as it is. */
 function command(text) {
   const copy = element("button", { type: "button", click: async () => { try { await navigator.clipboard.writeText(text); copy.textContent = "Copied"; } catch { getSelection().selectAllChildren(shown); } } }, "Copy");
   const shown = element("code", {}, text);
