@@ -115,6 +115,7 @@ def _check(arguments: Namespace, tables: str) -> None:
         raise InputError.checkpoint_of_copy()
     before_spark.check_log(arguments, _outputs(arguments))
     before_spark.check_folders(_outputs(arguments))
+    before_spark.check_topics(arguments)
 
 
 def _outputs(arguments: Namespace) -> dict[str, str | None]:

@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,9 @@ from kip848_records.errors import InputError
 from kip848_records.paths import path_on_this_machine
 from kip848_records.sources.local_files import list_files
 from kip848_records.sources.outputs import check_output
-from kip848_records.sources.topic.address import is_topic
-from kip848_records.sources.topic.client_properties import read_client_settings
+from kip848_records.sources.topic.address import is_topic, parse_url
+from kip848_records.sources.topic.client_properties import ClientSettings, read_client_settings
+from kip848_records.sources.topic.reachable import check_reachable
 from kip848_records.tables.errors import TablesError
 from kip848_records.times import CLOCKS_DIFFER_BY_MS, utc
 
@@ -55,6 +57,15 @@ def check_log(arguments: Namespace, outputs: Mapping[str, str | None]) -> None:
     copies = [source for source in arguments.sources if not is_topic(source)]
     check_outputs(outputs, copies)
     _check_copies(copies, arguments.format)
+
+
+def check_topics(arguments: Namespace) -> None:
+    """Raise TopicError if the broker of a live topic cannot be reached: the last check, as it may take seconds."""
+    if find_spec("pyspark") is None:  # then there is no client either, which the command says
+        return
+    settings = ClientSettings() if arguments.kafka_config is None else read_client_settings(arguments.kafka_config)
+    for topic in filter(is_topic, arguments.sources):
+        check_reachable(parse_url(topic)[0], settings.values)
 
 
 def check_outputs(outputs: Mapping[str, str | None], sources: Sequence[str] = ()) -> None:

@@ -180,6 +180,7 @@ def _check(arguments: Namespace) -> None:
     before_spark.check_log(arguments, _outputs(arguments))
     if arguments.out is not None:
         before_spark.check_folder(arguments.out)
+    before_spark.check_topics(arguments)
 
 
 def _is_of_tables(arguments: Namespace) -> bool:

@@ -50,6 +50,7 @@ def add(commands: Commands) -> None:
 def _run(arguments: Namespace) -> int:
     check_source(arguments)
     before_spark.check_log(arguments, {})
+    before_spark.check_topics(arguments)
     from kip848_records.inspection import is_unread, json_line, text_line
     from kip848_records.terminal import count_text
 

@@ -110,7 +110,7 @@ class TopicError(InputError):
 
     @classmethod
     def unreachable(cls, servers: str) -> Self:
-        """No server accepts a connection."""
+        """No server accepts a connection; `servers` may have the reason of each."""
         return cls(f"no broker answers at {servers}", "check host, port and firewall of the servers in the URL")
 
     @classmethod
