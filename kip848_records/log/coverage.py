@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import functions as F
 
 from kip848_records.log.bases import CopyCoverage, begins_later, choose_base, coverage_of, is_led_up_to
-from kip848_records.log.extents import Extent, FileRow, Unread, extent
+from kip848_records.log.extents import Extent, FileRow, Unread, extent, without_filled
 from kip848_records.log.losses import IS_LOST_RECORD, LostRecord, losses
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.replay.records import PartitionCoverage
@@ -93,9 +93,10 @@ def read_coverage(ask: Ask, log: DataFrame) -> LogCoverage:
             times. The reader takes it for one whole copy.
     """
     extents, lost = _extents(ask)
-    by_partition: dict[int, list[Extent]] = defaultdict(list)
+    found: dict[int, list[Extent]] = defaultdict(list)
     for each in _with_repeated_keys(ask, extents):
-        by_partition[each.partition].append(each)
+        found[each.partition].append(each)
+    by_partition = {partition: without_filled(copies) for partition, copies in found.items()}
     bases = {partition: choose_base(copies) for partition, copies in by_partition.items()}
     lacking = _lacking_records(log, by_partition, bases)
     copies = [
@@ -166,12 +167,12 @@ def _with_repeated_keys(ask: Ask, extents: Sequence[Extent]) -> list[Extent]:
     needed = [
         each
         for each in extents
-        if each.needs_repeated_key and (each.first_repeated is None or each.first_repeated > (each.gapless_from or 0))
+        if each.needs_repeated_key and (each.first_repeated is None or each.first_repeated > each.repeats_from)
     ]
     if not needed:
         return list(extents)
     bounds = " UNION ALL ".join(
-        f"SELECT {each.partition} AS partition, :copy{number} AS copy, {each.gapless_from or 0} AS behind, "
+        f"SELECT {each.partition} AS partition, :copy{number} AS copy, {each.repeats_from} AS behind, "
         f"{_LAST_OFFSET if each.first_repeated is None else each.first_repeated} AS before"
         for number, each in enumerate(needed)
     )

@@ -5,26 +5,42 @@ complete only from its first repeated key on: the second of the first two record
 that record, it would have removed the earlier one (Kafka's `Cleaner`). So nothing from there on was cleaned, and the
 remaining records before it are the state at that point.
 
-The end of the last gap proves nothing about the state there, although no record after it is missing: one of those may
-have made the cleaner remove an older record of its key.
+Segment files show every batch and every marker. So a gap after the first repeated key is a loss: a file is missing, or
+the files were copied at different times while the cleaner ran. The end of the last gap before it proves nothing about
+the state there, although no record after it is missing: one of those may have made the cleaner remove an older record
+of its key.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
+
+from kip848_records.sources.file_coverage import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 class Unread(NamedTuple):
-    """Unreadable batches: the first offset that they may have, the next one that was read, and the reason."""
+    """Offsets that were lost: the first that may be, the next one that was read, and the reason.
+
+    The batches with them are unreadable, or (`MISSING`) the copy lacks them although the cleaner was never there.
+    """
 
     first_offset: int
     next_offset: int | None
     error_code: str
+
+
+class Gap(NamedTuple):
+    """Missing offsets that compaction may have removed: the first one, and the offset after the last one.
+
+    All gaps of one file are one `Gap`, so records may lie between its ends.
+    """
+
+    first_offset: int
+    next_offset: int
 
 
 class FileRow(NamedTuple):
@@ -34,6 +50,7 @@ class FileRow(NamedTuple):
     first_offset: int
     last_offset: int | None
     has_gap: bool
+    first_missing_offset: int | None
     last_gap_end: int | None
     first_repeated_offset: int | None
     unread: Sequence[Unread]
@@ -43,32 +60,54 @@ class FileRow(NamedTuple):
 class Extent:
     """The range of one partition that one copy holds.
 
-    `first_offset`, `last_offset`: its start and end. `gapless_from`: from this offset on no record is missing; None if
-    the source does not show that. `first_repeated`: the offset of the first known repeated key at or after
-    `gapless_from`. `needs_repeated_key`: the copy is complete only from its first repeated key on. `log_start_missing`:
-    the start of the log is missing, though compaction would have kept it; None if the source does not show that.
-    `unread`: the unreadable batches. `unread_until`: the offset after the last of those inside the copy; 0 if there is
-    none.
+    `first_offset`, `last_offset`: its start and end. `log_start_missing`: the start of the log is missing, though
+    compaction would have kept it; None if the source does not show that. `gaps`: those that compaction may have made, in
+    order; None if the source does not show them. `first_repeated`: the offset of the first known repeated key.
+    `repeats_from`: repeated keys before this offset prove nothing, because files of the copy overlap there. `unread`:
+    the losses. `lost_until`: the offset after the last record in error whose group is unknown; 0 if there is none.
     """
 
     partition: int
     copy: str
     first_offset: int
     last_offset: int
-    gapless_from: int | None
-    first_repeated: int | None
-    needs_repeated_key: bool
     log_start_missing: bool | None
+    gaps: tuple[Gap, ...] | None = ()
+    first_repeated: int | None = None
+    repeats_from: int = 0
     unread: tuple[Unread, ...] = ()
-    unread_until: int = 0
+    lost_until: int = 0
+
+    @property
+    def needs_repeated_key(self) -> bool:
+        """Whether the copy is complete only from its first repeated key on."""
+        return self.gaps is None or bool(self.gaps) or self.log_start_missing is None
+
+    @property
+    def unread_until(self) -> int:
+        """The offset after the last loss inside the copy; 0 if there is none."""
+        return max((each.next_offset or 0 for each in self.unread), default=0)
+
+    @property
+    def whole_from(self) -> int | None:
+        """The offset from which on compaction removed nothing; None if the source does not show that."""
+        if self.gaps is None:
+            return self.first_repeated
+        return self.gaps[-1].next_offset if self.gaps else self.first_offset
+
+    @property
+    def gapless_from(self) -> int | None:
+        """The offset from which on no record is missing; None if the source does not show that."""
+        return None if self.gaps is None else max(self.whole_from or 0, self.unread_until)
 
     @property
     def complete_from(self) -> int:
         """The offset from which on no record is missing and the state is known; above the last one: only the state."""
+        lost_until = max(self.unread_until, self.lost_until)
         if not self.needs_repeated_key:
-            return max(self.gapless_from or 0, self.unread_until)
+            return max(self.whole_from or 0, lost_until)
         known = self.last_offset + 1 if self.first_repeated is None else self.first_repeated
-        return max(known, self.unread_until)
+        return max(known, lost_until)
 
     @property
     def continues_from(self) -> int:
@@ -78,16 +117,29 @@ class Extent:
 
     @property
     def is_damaged(self) -> bool:
-        """Whether it contains unreadable bytes."""
-        return self.unread_until > 0
+        """Whether it contains losses."""
+        return max(self.unread_until, self.lost_until) > 0
 
     def with_repeated(self, offset: int) -> Extent:
-        """Return the same extent with another offset of a repeated key."""
-        return replace(self, first_repeated=min(offset, offset if self.first_repeated is None else self.first_repeated))
+        """Return the same extent with another offset of a repeated key: the gaps after it are losses."""
+        repeated = offset if self.first_repeated is None else min(offset, self.first_repeated)
+        gaps = self.gaps or ()
+        before = tuple(Gap(gap.first_offset, min(gap.next_offset, repeated)) for gap in gaps if gap.first_offset < repeated)
+        lost = tuple(
+            Unread(max(gap.first_offset, repeated + 1), gap.next_offset, MISSING)
+            for gap in gaps
+            if gap.next_offset > repeated
+        )
+        return replace(
+            self,
+            first_repeated=repeated,
+            gaps=None if self.gaps is None else before,
+            unread=(*self.unread, *lost),
+        )
 
     def with_lost_record(self, offset: int) -> Extent:
         """Return the same extent with a record in error whose group is unknown."""
-        return self if offset >= self.last_offset else replace(self, unread_until=max(self.unread_until, offset + 1))
+        return self if offset >= self.last_offset else replace(self, lost_until=max(self.lost_until, offset + 1))
 
 
 def extent(partition: int, copy: str, files: Sequence[FileRow]) -> Extent | None:
@@ -100,41 +152,33 @@ def extent(partition: int, copy: str, files: Sequence[FileRow]) -> Extent | None
         return None
     last_offset = max(file.last_offset or 0 for file in read)
     first_offset = in_order[0].first_offset
-    unread = _unread(in_order)
-    unread_until = max((each.next_offset or 0 for each in unread), default=0)
-    gap_ends = [file.last_gap_end for file in read if file.last_gap_end is not None]
-    gap_ends += _gaps_between(in_order)
-    gap_end = max(gap_ends, default=None)
-    repeated = [file.first_repeated_offset for file in read if file.first_repeated_offset is not None]
-    return Extent(
+    gaps = _gaps(in_order)
+    found = Extent(
         partition=partition,
         copy=copy,
         first_offset=first_offset,
         last_offset=last_offset,
-        gapless_from=max(first_offset if gap_end is None else gap_end, unread_until),
-        # A gap after the second record of a key shows that the files were not copied at one time.
-        first_repeated=min((offset for offset in repeated if offset >= (gap_end or 0)), default=None),
-        needs_repeated_key=gap_end is not None,
         log_start_missing=first_offset > 0 or in_order[0].last_offset is None,
-        unread=unread,
-        unread_until=unread_until,
+        gaps=gaps,
+        repeats_from=gaps[-1].next_offset if gaps and _overlap(in_order) else 0,
+        unread=_unread(in_order),
     )
+    repeated = [file.first_repeated_offset for file in read if file.first_repeated_offset is not None]
+    first_repeated = min((offset for offset in repeated if offset >= found.repeats_from), default=None)
+    return found if first_repeated is None else found.with_repeated(first_repeated)
 
 
 def _dump_extent(partition: int, copy: str, file: FileRow) -> Extent | None:
     """Return the extent of a dump: a missing offset may be a transaction marker's, or a compacted record's."""
     if file.last_offset is None:
         return None
-    is_from_start = file.first_offset == 0
     return Extent(
         partition=partition,
         copy=copy,
         first_offset=file.first_offset,
         last_offset=file.last_offset,
-        gapless_from=None if file.has_gap else file.first_offset,
-        first_repeated=None,
-        needs_repeated_key=file.has_gap or not is_from_start,
-        log_start_missing=False if is_from_start else None,
+        log_start_missing=False if file.first_offset == 0 else None,
+        gaps=None if file.has_gap else (),
     )
 
 
@@ -149,16 +193,69 @@ def _unread(files: Sequence[FileRow]) -> tuple[Unread, ...]:
     return tuple(found)
 
 
-def _gaps_between(files: Sequence[FileRow]) -> list[int]:
-    """Return the base offsets of files that do not continue at the end of the previous file.
+def _gaps(files: Sequence[FileRow]) -> tuple[Gap, ...]:
+    """Return the gaps inside each file and before it, in order.
 
     A file whose end could not be read may contain all offsets that are missing before the next file.
     """
-    ends = []
+    gaps = []
+    reached: int | None = None
+    is_open = False
+    for file in files:
+        base = file.base_offset or 0
+        if reached is not None and base > reached + 1 and not is_open:
+            gaps.append(Gap(reached + 1, base))
+        if file.first_missing_offset is not None and file.last_gap_end is not None:
+            gaps.append(Gap(file.first_missing_offset, file.last_gap_end))
+        reached = max(-1 if reached is None else reached, base if file.last_offset is None else file.last_offset)
+        is_open = any(each.next_offset is None for each in file.unread)
+    return tuple(sorted(gaps, key=lambda gap: gap.next_offset))
+
+
+def _overlap(files: Sequence[FileRow]) -> bool:
+    """Return whether two files may hold the same offsets, as after an interrupted cleaning."""
     reached = -1
-    for file, following in pairwise(files):
-        reached = max(reached, file.last_offset if file.last_offset is not None else (file.base_offset or 0))
-        ends_unread = any(each.next_offset is None for each in file.unread)
-        if following.base_offset is not None and following.base_offset > reached + 1 and not ends_unread:
-            ends.append(following.base_offset)
-    return ends
+    for file in files:
+        if (file.base_offset or 0) <= reached:
+            return True
+        reached = max(reached, -1 if file.last_offset is None else file.last_offset)
+    return False
+
+
+def without_filled(extents: Sequence[Extent]) -> list[Extent]:
+    """Return the extents of one partition's copies without the losses that other copies hold as a whole."""
+    if len(extents) == 1:
+        return list(extents)
+    held = [_held(extent) for extent in extents]
+    found = []
+    for number, extent in enumerate(extents):
+        others = sorted(each for other, ranges in enumerate(held) if other != number for each in ranges)
+        unread = tuple(part for part in extent.unread if not _is_held(part, others))
+        found.append(extent if len(unread) == len(extent.unread) else replace(extent, unread=unread))
+    return found
+
+
+def _held(extent: Extent) -> list[tuple[int, int]]:
+    """Return the ranges of which a copy holds every record, each by its first offset and the offset after its last."""
+    if extent.whole_from is None:
+        return []
+    ranges = []
+    first = max(extent.whole_from, extent.lost_until)
+    for part in sorted(extent.unread):
+        if part.first_offset > first:
+            ranges.append((first, min(part.first_offset, extent.last_offset + 1)))
+        first = extent.last_offset + 1 if part.next_offset is None else max(first, part.next_offset)
+    if first <= extent.last_offset:
+        ranges.append((first, extent.last_offset + 1))
+    return ranges
+
+
+def _is_held(part: Unread, ranges: Sequence[tuple[int, int]]) -> bool:
+    """Return whether ranges, in order, hold all offsets of a loss."""
+    if part.next_offset is None:
+        return False
+    reached = part.first_offset
+    for first, behind in ranges:
+        if first <= reached:
+            reached = max(reached, behind)
+    return reached >= part.next_offset

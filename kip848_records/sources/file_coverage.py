@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,9 +16,16 @@ if TYPE_CHECKING:
     from kip848_records.protocol.segments.faults import Fault
     from kip848_records.protocol.segments.rows import GroupColumns
 
-_MOST_KEYS: Final = 1_000_000
-"""How many keys of a file are compared, at some 70 bytes each: a cleaned file has each key once."""
-_KEYS_AT_ONCE: Final = 1_024
+_SLOTS: Final = 1 << 20
+"""How many hashes of keys are kept, 12 bytes each. If two keys share a slot, the later one is kept."""
+_KEYS_AT_ONCE: Final = 8_192
+_WORD: Final = 8
+_MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
+_HALF: Final = np.uint64(32)
+_MOST_LOST: Final = 100
+"""How many missing ranges behind the first repeated key are listed apart; the last one then includes all others."""
+MISSING: Final = "missing_offsets"
+"""The reason for a range of `unread` whose offsets are missing behind the file's first repeated key."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +43,14 @@ class FileCoverage:
     def __init__(self, file: SegmentFile) -> None:
         self.file = file
         self.last_offset: int | None = None
+        self.first_missing: int | None = None
         self.last_gap_end: int | None = None
         self.unread: list[dict[str, int | str | None]] = []
+        self._lost: list[dict[str, int | str | None]] = []
         self._repeats = _FirstRepeat()
 
     def add(self, columns: GroupColumns) -> None:
-        """Count the records and markers of the next group, and its unreadable batches."""
+        """Count the records and markers of the next group, its gaps, and its unreadable batches."""
         behind = 0
         for at, offset, batch in zip(columns.unread_at.tolist(), columns.unread_offsets, columns.unread, strict=True):
             self._end_unread(columns, behind, at)
@@ -49,11 +59,15 @@ class FileCoverage:
         self._end_unread(columns, behind, len(columns))
         if not len(columns):
             return
-        self.last_offset = int(columns.offset[-1])
+        self._repeats.add(columns)
         gaps = np.flatnonzero(columns.gap)
         if len(gaps):
-            self.last_gap_end = int(columns.offset[gaps[-1]])
-        self._repeats.add(columns, behind_gap=int(gaps[-1]) if len(gaps) else None)
+            ends = columns.offset[gaps]
+            starts = columns.offset[gaps - 1] + 1
+            if gaps[0] == 0:
+                starts[0] = columns.expected
+            self._add_gaps(starts, ends)
+        self.last_offset = int(columns.offset[-1])
 
     def add_unread(self, offset: int, fault: Fault) -> None:
         """Count unreadable bytes that may hold a record of that offset or a higher one."""
@@ -63,9 +77,9 @@ class FileCoverage:
 
     def end_compacted(self, last_offset: int) -> None:
         """Count the offsets that the last batch covers after its last record."""
+        first = self.file.base_offset if self.last_offset is None else self.last_offset + 1
+        self._add_gaps(np.array([first]), np.array([last_offset + 1]))
         self.last_offset = last_offset
-        self.last_gap_end = last_offset + 1
-        self._repeats.first = None
 
     def row(self) -> dict[str, object]:
         """Return the fields of `FILE_SCHEMA` that follow from the file's batches."""
@@ -74,10 +88,24 @@ class FileCoverage:
             "first_offset": self.file.first_offset,
             "last_offset": self.last_offset,
             "has_gap": self.last_gap_end is not None,
+            "first_missing_offset": self.first_missing,
             "last_gap_end": self.last_gap_end,
             "first_repeated_offset": self._repeats.first,
-            "unread": self.unread,
+            "unread": sorted([*self.unread, *self._lost], key=itemgetter("first_offset")),
         }
+
+    def _add_gaps(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+        """Note gaps; those after the first repeated key are losses, because the cleaner has never been there."""
+        repeated = self._repeats.first
+        compacted = len(ends) if repeated is None else int(np.searchsorted(ends, repeated, side="right"))
+        if compacted:
+            self.first_missing = int(starts[0]) if self.first_missing is None else self.first_missing
+            self.last_gap_end = int(ends[compacted - 1])
+        for start, end in zip(starts[compacted:].tolist(), ends[compacted:].tolist(), strict=True):
+            if len(self._lost) < _MOST_LOST:
+                self._lost.append({"first_offset": start, "next_offset": end, "error_code": MISSING})
+            else:
+                self._lost[-1]["next_offset"] = end
 
     def _end_unread(self, columns: GroupColumns, index: int, until: int) -> None:
         """Note the record at `index` as the first one after unreadable bytes, if it is before `until`."""
@@ -86,41 +114,65 @@ class FileCoverage:
 
 
 class _FirstRepeat:
-    """Looks for the second of two records of one key, both after the file's last gap and outside transactions.
+    """Looks for the second of two records of one key, both outside transactions.
 
     If the cleaner had ever reached the second of two records of one key, the first would be gone (Kafka's `Cleaner`).
-    So nothing from there on was cleaned. Other rules apply to transactional records.
+    So nothing from there on was cleaned. Other rules apply to transactional records. Keys are compared by hashes of 64
+    bits. Of more keys than `_SLOTS` some are forgotten: then the first repeated key that is found may be a later one.
     """
 
     def __init__(self) -> None:
         self.first: int | None = None
-        self._seen: set[int] = set()
+        self._hashes: NDArray[np.uint64] | None = None
+        self._indexes: NDArray[np.int32] | None = None
 
-    def add(self, columns: GroupColumns, behind_gap: int | None) -> None:
-        """Search a group; `behind_gap` is the index of the first record after its last gap, if it has one."""
-        if behind_gap is not None:
-            self.first = None
-            self._seen.clear()
+    def add(self, columns: GroupColumns) -> None:
+        """Search a group."""
         if self.first is not None:
             return
         records, transactional = columns.group.records, columns.group.headers.has(TRANSACTIONAL)
-        is_plain = ~columns.is_control & ~transactional[records.batch] & (records.key_size >= 0)
-        plain = np.flatnonzero(is_plain)
-        plain = plain[plain >= (behind_gap or 0)]
+        # A word before the end of each key must be in the buffer.
+        is_whole = (records.key_size > 0) & (records.key_start + records.key_size >= _WORD)
+        plain = np.flatnonzero(~columns.is_control & ~transactional[records.batch] & is_whole)
         for start in range(0, len(plain), _KEYS_AT_ONCE):
-            self.first = self._find(columns, plain[start : start + _KEYS_AT_ONCE])
-            if self.first is not None or len(self._seen) >= _MOST_KEYS:
+            chosen = plain[start : start + _KEYS_AT_ONCE]
+            keys = _key_hashes(columns.group.buffer, records.key_start[chosen], records.key_size[chosen])
+            found = self._find(keys)
+            if found is not None:
+                self.first = int(columns.offset[chosen[found]])
+                self._hashes = self._indexes = None
                 return
 
-    def _find(self, columns: GroupColumns, chosen: NDArray[np.int64]) -> int | None:
-        records, buffer, seen = columns.group.records, columns.group.buffer, self._seen
-        starts = records.key_start[chosen]
-        ends = starts + records.key_size[chosen]
-        for index, start, end in zip(chosen.tolist(), starts.tolist(), ends.tolist(), strict=True):
-            key = hash(buffer[start:end])
-            if key in seen:
-                seen.clear()
-                return int(columns.offset[index])
-            if len(seen) < _MOST_KEYS:
-                seen.add(key)
+    def _find(self, keys: NDArray[np.uint64]) -> int | None:
+        """Return the index of the first hash that repeats an earlier one; add all of them."""
+        if self._hashes is None or self._indexes is None:
+            self._hashes, self._indexes = np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS, np.int32)
+        slots = ((keys * _MULTIPLIER) >> _HALF) % np.uint64(_SLOTS)
+        indexes = np.arange(len(keys), dtype=np.int32)
+        # The last assignment to a slot counts: in reverse, that of its first key.
+        self._indexes[slots[::-1]] = indexes[::-1]
+        first = self._indexes[slots]
+        is_repeated = (self._hashes[slots] == keys) | ((first < indexes) & (keys[first] == keys))
+        if is_repeated.any():
+            return int(is_repeated.argmax())
+        self._hashes[slots] = keys
         return None
+
+
+def _key_hashes(buffer: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return a hash of each key, by its words of eight bytes: the last eight bytes, then those from its start on."""
+    words = np.ndarray((len(buffer) - _WORD + 1,), np.dtype("<u8"), buffer, strides=(1,))
+    last = words[starts + sizes - _WORD]
+    is_short = sizes < _WORD
+    last[is_short] >>= (_WORD * (_WORD - sizes[is_short])).astype(np.uint64)
+    hashes = _mixed(sizes.astype(np.uint64), last)
+    for at in range(0, int(sizes.max(initial=0)) - _WORD, _WORD):
+        longer = np.flatnonzero(sizes - _WORD > at)
+        hashes[longer] = _mixed(hashes[longer], words[starts[longer] + at])
+    return hashes
+
+
+def _mixed(hashes: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    mixed = (hashes ^ words) * _MULTIPLIER
+    mixed ^= mixed >> _HALF
+    return mixed

@@ -44,12 +44,14 @@ FILE_SCHEMA = from_arrow_schema(pa.schema(list(FILE)))
 `last_offset`: the last covered offset; null for a file in which nothing could be read.
 `has_gap`: compaction may have removed offsets between `base_offset` (a dump's `first_offset`) and `last_offset`. A dump
 does not show transaction markers, whose offsets look like gaps too.
-`last_gap_end`: the offset after the last such gap; null without a gap, and for a dump.
-`first_repeated_offset`: the offset of the second of the first two records of one key, both in this file, not before
-`last_gap_end` and outside transactions; null if there are none, and for a dump. Offset commits count too.
+`first_missing_offset`, `last_gap_end`: the first offset of the first such gap, and the offset after the last one; null
+without a gap, and for a dump.
+`first_repeated_offset`: the offset of the second of the first two records of one key, both in this file and outside
+transactions; null if there are none, and for a dump. Offset commits count too.
 `unread`: the unreadable batches, adjacent ones merged: the lowest offset that the first can have, the offset of the
-next readable record (null if there was none), and the error code of the first. Empty for a dump: each of its rows in
-error has its own offset.
+next readable record (null if there was none), and the error code of the first. The code `missing_offsets` stands for
+offsets that are missing after `first_repeated_offset`: the cleaner was never there, so they were lost. Empty for a
+dump: each of its rows in error has its own offset.
 `skipped`: how many records did not become rows, by key type and outcome of their transaction: offset commits that were
 not requested, and records of aborted transactions. `newest_skipped`: their highest timestamp.
 """

@@ -18,6 +18,7 @@ FILE: Final = pa.struct(
         ("first_offset", pa.int64()),
         ("last_offset", pa.int64()),
         ("has_gap", pa.bool_()),
+        ("first_missing_offset", pa.int64()),
         ("last_gap_end", pa.int64()),
         ("first_repeated_offset", pa.int64()),
         (
