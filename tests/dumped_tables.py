@@ -104,7 +104,7 @@ def _copies(rows: Iterable[Row]) -> list[CopyCoverage]:
 
 def _copy(partition: int, keys: Mapping[int, bytes]) -> CopyCoverage:
     first, last = min(keys), max(keys)
-    file = FileRow(None, first, last, len(keys) != last - first + 1, None, None, ())
+    file = FileRow(None, first, last, len(keys) != last - first + 1, None, None, None, ())
     held = extent(partition, _COPY, [file])
     assert held is not None
     seen: set[bytes] = set()

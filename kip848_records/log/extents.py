@@ -6,9 +6,12 @@ that record, it would have removed the earlier one (Kafka's `Cleaner`). So nothi
 remaining records before it are the state at that point.
 
 Segment files show every batch and every marker. So a gap after the first repeated key is a loss: a file is missing, or
-the files were copied at different times while the cleaner ran. The end of the last gap before it proves nothing about
-the state there, although no record after it is missing: one of those may have made the cleaner remove an older record
-of its key.
+the files were copied at different times while the cleaner ran. A gap between two files is a loss too, if no file behind
+it has a gap before the first repeated key. The last record that a pass of the cleaner reaches survives it, because no
+later record of its key was seen. So the pass went on behind the gap, and it would have removed records there as well.
+
+The end of the last gap before the first repeated key proves nothing about the state there, although no record after it
+is missing: one of those may have made the cleaner remove an older record of its key.
 """
 
 from __future__ import annotations
@@ -36,11 +39,20 @@ class Unread(NamedTuple):
 class Gap(NamedTuple):
     """Missing offsets that compaction may have removed: the first one, and the offset after the last one.
 
-    All gaps of one file are one `Gap`, so records may lie between its ends.
+    All gaps of one file are one `Gap` (`is_in_file`), so records may lie between its ends.
     """
 
     first_offset: int
     next_offset: int
+    is_in_file: bool
+
+    def before(self, offset: int) -> Gap:
+        """Return the part before an offset."""
+        return self._replace(next_offset=min(self.next_offset, offset))
+
+    def behind(self, offset: int) -> Unread:
+        """Return the part after an offset, as a loss."""
+        return Unread(max(self.first_offset, offset + 1), self.next_offset, MISSING)
 
 
 class FileRow(NamedTuple):
@@ -123,19 +135,20 @@ class Extent:
     def with_repeated(self, offset: int) -> Extent:
         """Return the same extent with another offset of a repeated key: the gaps after it are losses."""
         repeated = offset if self.first_repeated is None else min(offset, self.first_repeated)
+        if not self.gaps:
+            return replace(self, first_repeated=repeated)
+        lost = tuple(gap.behind(repeated) for gap in self.gaps if gap.next_offset > repeated)
+        gaps = tuple(gap.before(repeated) for gap in self.gaps if gap.first_offset < repeated)
+        return replace(self, first_repeated=repeated, gaps=gaps, unread=(*self.unread, *lost)).without_lost_files()
+
+    def without_lost_files(self) -> Extent:
+        """Return the same extent with the gaps between files behind the last gap inside one as losses."""
         gaps = self.gaps or ()
-        before = tuple(Gap(gap.first_offset, min(gap.next_offset, repeated)) for gap in gaps if gap.first_offset < repeated)
-        lost = tuple(
-            Unread(max(gap.first_offset, repeated + 1), gap.next_offset, MISSING)
-            for gap in gaps
-            if gap.next_offset > repeated
-        )
-        return replace(
-            self,
-            first_repeated=repeated,
-            gaps=None if self.gaps is None else before,
-            unread=(*self.unread, *lost),
-        )
+        last = max((place for place, gap in enumerate(gaps, 1) if gap.is_in_file), default=0)
+        if last == len(gaps):
+            return self
+        lost = (gap.behind(-1) for gap in gaps[last:])
+        return replace(self, gaps=gaps[:last], unread=(*self.unread, *lost))
 
     def with_lost_record(self, offset: int) -> Extent:
         """Return the same extent with a record in error whose group is unknown."""
@@ -165,7 +178,7 @@ def extent(partition: int, copy: str, files: Sequence[FileRow]) -> Extent | None
     )
     repeated = [file.first_repeated_offset for file in read if file.first_repeated_offset is not None]
     first_repeated = min((offset for offset in repeated if offset >= found.repeats_from), default=None)
-    return found if first_repeated is None else found.with_repeated(first_repeated)
+    return found.without_lost_files() if first_repeated is None else found.with_repeated(first_repeated)
 
 
 def _dump_extent(partition: int, copy: str, file: FileRow) -> Extent | None:
@@ -204,9 +217,9 @@ def _gaps(files: Sequence[FileRow]) -> tuple[Gap, ...]:
     for file in files:
         base = file.base_offset or 0
         if reached is not None and base > reached + 1 and not is_open:
-            gaps.append(Gap(reached + 1, base))
+            gaps.append(Gap(reached + 1, base, is_in_file=False))
         if file.first_missing_offset is not None and file.last_gap_end is not None:
-            gaps.append(Gap(file.first_missing_offset, file.last_gap_end))
+            gaps.append(Gap(file.first_missing_offset, file.last_gap_end, is_in_file=True))
         reached = max(-1 if reached is None else reached, base if file.last_offset is None else file.last_offset)
         is_open = any(each.next_offset is None for each in file.unread)
     return tuple(sorted(gaps, key=lambda gap: gap.next_offset))

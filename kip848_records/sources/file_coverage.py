@@ -165,7 +165,7 @@ def _key_hashes(buffer: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int6
     last = words[starts + sizes - _WORD]
     is_short = sizes < _WORD
     last[is_short] >>= (_WORD * (_WORD - sizes[is_short])).astype(np.uint64)
-    hashes = _mixed(sizes.astype(np.uint64), last)
+    hashes = _mixed(sizes.astype(np.uint64) * _MULTIPLIER, last)
     for at in range(0, int(sizes.max(initial=0)) - _WORD, _WORD):
         longer = np.flatnonzero(sizes - _WORD > at)
         hashes[longer] = _mixed(hashes[longer], words[starts[longer] + at])

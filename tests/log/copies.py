@@ -11,9 +11,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from kip848_records.sources.file_coverage import SegmentFile
 from kip848_records.sources.log import FILE_SCHEMA, LOG_SCHEMA
 from kip848_records.sources.segment_rows import read_file
-from tests.log.cleaner import Log
+from tests.log.cleaner import Batch, Log, marker
 from tests.log.random_walk import data_records
 from tests.log_rows import keyed
+from tests.protocol.segment_writer import Record
 
 COMMIT_KEYS = (b"\x00\x00", b"\x00\x01")
 
@@ -71,6 +72,15 @@ def dump_row(partition: int, offsets: list[int]) -> dict[str, Any]:
 
 def is_commit(key: bytes | None) -> bool:
     return key is not None and key[:2] in COMMIT_KEYS
+
+
+def batch_of(row: dict[str, Any]) -> Batch:
+    """A batch of one row of segment files."""
+    at = round(row["timestamp"].timestamp() * 1000)
+    if row["control"]:
+        return marker(row["offset"], at, row["producer_id"], row["control"])
+    record = Record(row["offset"], at, row["key"], row["value"])
+    return Batch(row["offset"], row["offset"], (record,), row["producer_id"])
 
 
 def log_rows(spark: SparkSession, rows: Iterable[dict[str, Any]]) -> DataFrame:

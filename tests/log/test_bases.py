@@ -5,14 +5,15 @@ from dataclasses import replace
 import pytest
 
 from kip848_records.log.bases import choose_base, coverage_of, is_led_up_to
-from kip848_records.log.extents import Extent
+from kip848_records.log.extents import Extent, Gap, Unread
 
-WHOLE = Extent(0, "whole", 0, 9, gapless_from=0, first_repeated=None, needs_repeated_key=False, log_start_missing=False)
+WHOLE = Extent(0, "whole", 0, 9, log_start_missing=False)
 
 
 def copy(name, first, last, *, gapless=None, repeated=None, missing=False):  # noqa: PLR0913
     """A copy that was compacted, or is a dump that does not tell."""
-    return Extent(0, name, first, last, gapless, repeated, needs_repeated_key=True, log_start_missing=missing)
+    gaps = None if gapless is None else (Gap(gapless - 1, gapless, is_in_file=True),)
+    return Extent(0, name, first, last, missing, gaps, repeated)
 
 
 def base(*extents):
@@ -43,7 +44,7 @@ def test_a_copy_of_which_only_the_end_is_known_may_be_gone_on_from():
 def test_none_whose_start_is_missing_nor_a_damaged_one_if_there_is_another():
     late = copy("late", 5, 9, gapless=5, repeated=5, missing=True)
     assert base(late, copy("b", 0, 9, gapless=8)) == "b"
-    damaged = replace(WHOLE, copy="damaged", unread_until=3)
+    damaged = replace(WHOLE, copy="damaged", unread=(Unread(1, 3, "bad_crc"),))
     assert base(damaged, copy("b", 0, 9, gapless=8)) == "b"
     assert base(damaged, late) == "damaged"
 

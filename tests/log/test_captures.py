@@ -7,11 +7,10 @@ import pytest
 from kip848_records.log.state import replay
 from kip848_records.sources.file_coverage import SegmentFile
 from kip848_records.sources.segment_rows import read_file
-from tests.log.cleaner import Batch, Log, marker
-from tests.log.copies import LogCopy, is_commit, log_rows
+from tests.log.cleaner import Log
+from tests.log.copies import LogCopy, batch_of, is_commit, log_rows
 from tests.log.random_walk import data_records
 from tests.log_rows import coverage_of
-from tests.protocol.segment_writer import Record
 
 SEGMENTS = 4
 PASSES = {0: (), 10: (1,), 20: (1, 2, 3), 30: (3,)}
@@ -32,14 +31,6 @@ def capture_logs(captures):
                 log.roll()
             log.append(batch_of(row))
         yield log
-
-
-def batch_of(row):
-    at = round(row["timestamp"].timestamp() * 1000)
-    if row["control"]:
-        return marker(row["offset"], at, row["producer_id"], row["control"])
-    record = Record(row["offset"], at, row["key"], row["value"])
-    return Batch(row["offset"], row["offset"], (record,), row["producer_id"])
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,8 @@ from kip848_records.log.losses import losses
 from kip848_records.sources.file_coverage import SegmentFile
 from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.segment_rows import read_file
+from tests.log.cleaner import Log
+from tests.log.copies import batch_of
 from tests.protocol.plain_segments import batches_of
 
 
@@ -29,14 +31,28 @@ def segments(captures):
         "length": before + struct.pack(">qi", base, length ^ 1 << 4) + bad[12:] + behind,
         "large length": before + struct.pack(">qi", base, length ^ 1 << 24) + bad[12:] + behind,
         "cut": before + bad[:30],
-        "compacted": before + bad + b"".join(batches[third + 1 : -8] + batches[-5:]),
+        "compacted": compacted(before + bad + behind, batches[-8]),
         "next batch begins": before + bad + behind + bytes(5),
     }
     return damaged, base, following
 
 
+def compacted(segment, until):
+    """What the cleaner leaves of a segment that it reads up to a batch."""
+    log = Log()
+    for row in rows_of(segment)[:-1]:
+        log.append(batch_of(row))
+    (to,) = struct.unpack_from(">q", until)
+    log.clean(to, now=0)
+    return log.segments[0].data()
+
+
+def rows_of(segment, copy="a"):
+    return [row for batch in read_file(memoryview(segment), copy, SegmentFile(2, 0, 0)) for row in batch.to_pylist()]
+
+
 def held(segment, copy="a"):
-    rows = [row for batch in read_file(memoryview(segment), copy, SegmentFile(2, 0, 0)) for row in batch.to_pylist()]
+    rows = rows_of(segment, copy)
     file = rows[-1]["files"][0]
     unread = [Unread(**each) for each in file["unread"]]
     return extent(2, copy, [FileRow(**{name: file[name] for name in FileRow._fields} | {"unread": unread})])

@@ -11,7 +11,8 @@ GROUP, COMMIT = b"\x00\x03\x00\x01g", b"\x00\x01\x00\x01g"
 
 
 def segments(copy, last, *unread, gap_end=None, repeated=None):
-    files = [FileRow(0, 0, last, gap_end is not None, gap_end, repeated, [Unread(*each) for each in unread])]
+    unread = [Unread(*each) for each in unread]
+    files = [FileRow(0, 0, last, gap_end is not None, gap_end and gap_end - 1, gap_end, repeated, unread)]
     return extent(0, copy, files)
 
 

@@ -95,24 +95,39 @@ def plain_copy(copy):
 
 
 def plain_segments(copy):
-    batches = list(copy.log.batches())
-    if not batches:
+    if not list(copy.log.batches()):
         return None
-    first, last = copy.log.segments[0].base_offset, max(batch.last_offset for batch in batches)
-    gap_end = max({*range(first, last + 1)} - copy.offsets(), default=first - 1) + 1
-    if gap_end == first:
-        return first, last, first, first > 0
-    # A file knows the first repeated key among all its plain records behind its own last gap, the log that of all its
-    # records of groups.
+    first, last = copy.log.segments[0].base_offset, max(batch.last_offset for batch in copy.log.batches())
+    second = second_of_a_key(copy.log)
+    removed, lost = missing_in(copy)
+    known = 0 if not removed else last + 1 if second is None else second
+    return first, last, max(first, known, max(lost, default=-1) + 1), first > 0
+
+
+def second_of_a_key(log):
+    """A file knows the first repeated key among all its plain records, the log that of all its records of groups."""
     seconds = []
-    for segment in copy.log.segments:
+    for segment in log.segments:
         plain = [r for batch in segment.batches if batch.producer_id < 0 for r in batch.records]
-        offsets = {r.offset for batch in segment.batches for r in batch.records}
-        ends = [batch.last_offset for batch in segment.batches]
-        missing = {*range(segment.base_offset, max(ends, default=-1) + 1)} - offsets
-        seconds += repeated([r for r in plain if r.offset > max(missing, default=-1)])[:1]
-    seconds += repeated([r for r in data_records(copy.log) if not is_commit(r.key)])
-    return first, last, min((second for second in seconds if second >= gap_end), default=last + 1), first > 0
+        seconds += repeated(plain)[:1]
+    seconds += repeated([r for r in data_records(log) if not is_commit(r.key)])
+    return min(seconds, default=None)
+
+
+def missing_in(copy):
+    """The offsets that a copy of segments lacks: those that the cleaner may have removed, and those that were lost.
+
+    Nothing was removed behind the second record of a key, nor between files behind all that is missing inside files.
+    """
+    files = [(segment, segment.batches[-1].last_offset) for segment in copy.log.segments if segment.batches]
+    covered = {offset for segment, end in files for offset in range(segment.base_offset, end + 1)}
+    second = second_of_a_key(copy.log)
+    start, end = files[0][0].base_offset, files[-1][1]
+    missing = {*range(start, end + 1)} - copy.offsets()
+    removed = {offset for offset in missing if second is None or offset < second}
+    inside = max(removed & covered, default=-1)
+    removed = {offset for offset in removed if offset <= inside}
+    return removed, missing - removed
 
 
 def plain_dump(copy):
@@ -177,13 +192,13 @@ def test_no_record_is_missing_where_a_copy_is_complete(scenarios, known):
 def wrong_states(scenarios, known, complete_from):
     """How many copies do not have the state that the whole log had, at the offset from which on they are complete.
 
-    Copies whose start is missing apart, and offset commits, which go by the markers of their transactions.
+    Copies whose start is missing and those with losses apart, and offset commits, which go by the markers of their transactions.
     """
     wrong, compared = 0, 0
     for made in scenarios:
         for copy in made.copies:
             row = known.get((made.partition, copy.name))
-            if row is None or (row.first_offset > 0 and copy.shows_gaps):
+            if row is None or (copy.shows_gaps and (row.first_offset > 0 or missing_in(copy)[1])):
                 continue
             until = complete_from(row, copy)
             if until is None:

@@ -4,7 +4,7 @@ import pytest
 
 from kip848_records.protocol.segments.reader import Segment
 from kip848_records.sources import file_coverage
-from kip848_records.sources.file_coverage import FileCoverage, SegmentFile
+from kip848_records.sources.file_coverage import MISSING, FileCoverage, SegmentFile
 from kip848_records.sources.segment_rows import read_file
 from tests.protocol.segment_writer import Record, plain_batch, write_batch, write_marker
 
@@ -97,7 +97,7 @@ def test_a_record_whose_time_cannot_be_shown_is_covered(records, last, gap_end):
 
 
 class TestFirstRepeatedKey:
-    """The second record of a key, behind the last gap, and outside transactions."""
+    """The second record of a key, outside transactions, and what is missing behind it."""
 
     def of(self, *keys, first=0, **options):
         return write_batch([Record(first + n, 5, key.encode(), b"") for n, key in enumerate(keys)], **options)
@@ -114,9 +114,31 @@ class TestFirstRepeatedKey:
         assert covered(write_batch(records))["first_repeated_offset"] == 3
 
     @pytest.mark.parametrize("batch_rows", [1, 10_000])
-    def test_behind_the_last_gap(self, batch_rows):
-        segment = self.of("a", "a", "b", "c") + self.of("d", "e", first=6) + self.of("b", "e", first=8)
-        assert covered(segment, batch_rows=batch_rows)["first_repeated_offset"] == 9
+    def test_across_gaps(self, batch_rows):
+        segment = self.of("a", "b", "c", "e") + self.of("d", "f", first=6) + self.of("g", "b", first=9)
+        row = covered(segment + self.of("h", first=11), batch_rows=batch_rows)
+        assert (row["first_repeated_offset"], row["first_missing_offset"], row["last_gap_end"]) == (10, 4, 9)
+        assert row["unread"] == []
+
+    @pytest.mark.parametrize("batch_rows", [1, 2, 10_000])
+    def test_what_is_missing_behind_it_was_lost(self, batch_rows, monkeypatch):
+        segment = self.of("a", "b") + self.of("a", "c", first=3) + self.of("d", first=6) + self.of("e", first=9)
+        ends = write_batch([Record(10, 5, b"f", b"")], last_offset=13)
+        lost = [(5, 6), (7, 9), (11, 14)]
+        row = of_file(segment + ends)
+        assert (row["first_repeated_offset"], row["first_missing_offset"], row["last_gap_end"]) == (3, 2, 3)
+        assert [(each["first_offset"], each["next_offset"]) for each in row["unread"]] == lost
+        assert {each["error_code"] for each in row["unread"]} == {MISSING}
+        row = covered(segment, batch_rows=batch_rows)
+        assert [(each["first_offset"], each["next_offset"]) for each in row["unread"]] == lost[:2]
+        monkeypatch.setattr(file_coverage, "_MOST_LOST", 1)
+        row = covered(segment, batch_rows=batch_rows)
+        assert [(each["first_offset"], each["next_offset"]) for each in row["unread"]] == [(5, 9)]
+
+    def test_between_unreadable_batches(self):
+        segment = self.of("a", "a") + self.of("b", first=4) + unreadable(5) + self.of("c", first=8) + unreadable(9)
+        found = [(each["first_offset"], each["next_offset"], each["error_code"]) for each in covered(segment)["unread"]]
+        assert found == [(2, 4, MISSING), (5, 8, "bad_crc"), (9, None, "bad_crc")]
 
     def test_on_the_other_side_of_what_could_not_be_read(self):
         assert (
@@ -130,8 +152,21 @@ class TestFirstRepeatedKey:
         assert covered(segment)["first_repeated_offset"] is None
         assert covered(segment + self.of("a", first=6))["first_repeated_offset"] == 6
 
+    def test_keys_of_any_size(self):
+        """They differ in one byte, in its first, last or any other word, or only in their length."""
+        keys = {bytes(size) for size in range(1, 40)}
+        for size in range(1, 40):
+            keys |= {bytes(at) + b"\1" + bytes(size - at - 1) for at in range(size)}
+        records = [Record(offset, 5, key, b"") for offset, key in enumerate(sorted(keys))]
+        assert covered(write_batch(records))["first_repeated_offset"] is None
+        for key in keys:
+            again = write_batch([Record(len(records), 5, key, b"")])
+            assert covered(write_batch(records) + again)["first_repeated_offset"] == len(records)
+
     def test_no_more_keys_are_kept_than_fit(self, monkeypatch):
-        monkeypatch.setattr(file_coverage, "_MOST_KEYS", 3)
-        segment = self.of("a", "b", "c", "d", "d")
-        assert covered(segment)["first_repeated_offset"] is None
-        assert covered(segment + self.of("c", first=5))["first_repeated_offset"] == 5
+        monkeypatch.setattr(file_coverage, "_SLOTS", 2)
+        monkeypatch.setattr(file_coverage, "_KEYS_AT_ONCE", 4)
+        keys = [f"{number}" for number in range(100)]
+        assert covered(self.of(*keys))["first_repeated_offset"] is None
+        assert covered(self.of(*keys, keys[-1]))["first_repeated_offset"] == 100
+        assert covered(self.of(*keys, keys[0]))["first_repeated_offset"] is None
