@@ -22,7 +22,9 @@ class CopyCoverage(NamedTuple):
     `complete_from` is above `last_offset`, only the state at the copy's end is known. `log_start_missing`: the start of
     the log is missing, though compaction would have kept it; None if the source does not show that. `is_base`: the
     partition's history starts with this copy. `stale_from`: records of other copies from this offset to before
-    `complete_from` do not count if the base lacks them; None for all copies but the base.
+    `complete_from` do not count if the base lacks them; None for all copies but the base. `first_lost_offset`,
+    `last_lost_offset`: records between them were lost to all copies, and may be of any group; None for all copies but
+    the base, and if nothing was lost.
     """
 
     partition: int
@@ -33,6 +35,8 @@ class CopyCoverage(NamedTuple):
     log_start_missing: bool | None
     stale_from: int | None
     is_base: bool
+    first_lost_offset: int | None = None
+    last_lost_offset: int | None = None
 
 
 def choose_base(extents: Sequence[Extent]) -> Extent:

@@ -111,6 +111,7 @@ def read_coverage(ask: Ask, log: DataFrame) -> LogCoverage:
         for base in copies
         if base.is_base
     }
+    copies = [_with_losses(copy, partitions[copy.partition]) if copy.is_base else copy for copy in copies]
     return LogCoverage(copies, partitions, _stale(log, by_partition, copies))
 
 
@@ -237,6 +238,10 @@ def _lost_records(ask: Ask) -> list[LostRecord] | None:
     for row in found:
         of_offset[row.partition, row.offset].update(row.copies)
     return [LostRecord(*at, frozenset(copies)) for at, copies in of_offset.items()]
+
+
+def _with_losses(base: CopyCoverage, known: PartitionCoverage) -> CopyCoverage:
+    return base._replace(first_lost_offset=known.first_loss, last_lost_offset=known.last_loss)
 
 
 def _partition_coverage(

@@ -73,8 +73,8 @@ class Extent:
     """The range of one partition that one copy holds.
 
     `first_offset`, `last_offset`: its start and end. `log_start_missing`: the start of the log is missing, though
-    compaction would have kept it; None if the source does not show that. `gaps`: those that compaction may have made, in
-    order; None if the source does not show them. `first_repeated`: the offset of the first known repeated key.
+    compaction would have kept it; None if the source does not show that. `gaps`: those that compaction may have made,
+    in order; None if the source does not show them. `first_repeated`: the offset of the first known repeated key.
     `repeats_from`: repeated keys before this offset prove nothing, because files of the copy overlap there. `unread`:
     the losses. `lost_until`: the offset after the last record in error whose group is unknown; 0 if there is none.
     """

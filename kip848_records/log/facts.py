@@ -149,6 +149,8 @@ def _coverage_of_topic(knowledge: Knowledge, losses: Mapping[int, tuple[int, int
             log_start_missing=read.log_start_missing,
             stale_from=0,
             is_base=True,
+            first_lost_offset=losses.get(read.partition, (None, None))[0],
+            last_lost_offset=losses.get(read.partition, (None, None))[1],
         )
         for read in last_reads(knowledge.reads).values()
     ]

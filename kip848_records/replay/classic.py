@@ -51,7 +51,7 @@ class ClassicGroup:
         self.is_written = True
 
     def take_over(self, members: Iterable[Member]) -> None:
-        """Note the members of the consumer group that the operation deleted before its type 2."""
+        """Note the members, all known, of the consumer group that the operation deleted before its type 2."""
         if self.value is not None:
             self._owners = owners_of(members, self.value, self.offset, self._context.numbers)
 

@@ -124,8 +124,8 @@ class Generations:
         if before is None and not now.is_shown and not is_first:
             begin = _FIRST_OFFSET  # one was before it, unless the log has every record from its start
         compared_from = min((move.owner.offset for move in moves or ()), default=begin)
-        if is_connect(now) and self.owners.has_new:
-            # A unit may have had a worker before: in the generation before, it may have waited for one.
+        if self.owners.has_new:
+            # A unit may have had an owner before: in the generation before, it may have waited for one.
             compared_from = min(compared_from, self.owners.since)
         begin_of_moves = min(begin, compared_from)
         each = self._round = Round(

@@ -183,7 +183,7 @@ class GroupReplay:
             self._split_operation(record)
         self._ends_classic = self._deletes_classic = record.value is None
         self._classic.replay(record)
-        if self._deleted:
+        if self._deleted and self._deleted[-1].is_evaluated:
             self._classic.take_over(self._deleted[-1].consumer.touched)
         if record.value is None:
             consumer = self._consumer or self._begin_consumer(CONSUMER)

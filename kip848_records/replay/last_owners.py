@@ -54,14 +54,16 @@ class LastOwners:
         self.has_new = False
 
     def take_over(self, generation: Generation, owners: dict[int, Owner] | None) -> None:
-        """Begin with the owners of a consumer group that was converted; None: with those of the generation."""
+        """Begin with the owners of a consumer group that was converted; None: they are unknown."""
         self._owners, self._gaps, self.is_known = {}, {}, True
         self.since = generation.offset
         self.assign(generation)
-        if owners is not None:
-            left = owners.keys() - self._owners.keys()
-            self._gaps = {unit: Gap(owners[unit], None, generation.offset) for unit in left}
-            self._owners.update((unit, owner) for unit, owner in owners.items() if unit not in left)
+        if owners is None:
+            self.is_known, self.since = False, NEVER
+            return
+        left = owners.keys() - self._owners.keys()
+        self._gaps = {unit: Gap(owners[unit], None, generation.offset) for unit in left}
+        self._owners.update((unit, owner) for unit, owner in owners.items() if unit not in left)
 
     def forget(self) -> None:
         """Forget all owners: another type of group takes over."""

@@ -59,7 +59,13 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     captured_ms = None if audit.captured_at is None else round(audit.captured_at.timestamp() * 1000)
     (counts,) = tables.rows(query("summary_counts"), cluster, unknown=UNKNOWN, **STATES)
     stuck = _stuck(tables, cluster, captured_ms)
-    above = [*_headline(audit, counts), *_notes(audit), *_dialect(tables, audit), *_clients(stuck)]
+    above = [
+        *_headline(audit, counts),
+        *_losses(tables, cluster),
+        *_notes(audit),
+        *_dialect(tables, audit),
+        *_clients(stuck),
+    ]
     below = [*_slowest(tables, cluster), Text(), *_since_last_run(tables, audit), *_data(tables, audit)]
     below += _next(tables, audit, stuck)
     yield from above
@@ -96,6 +102,24 @@ def _dialect(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
         (found,) = tables.rows(query("disputed"), audit.options.cluster, **_DISPUTED)
         if found.failed:
             yield Text(f"{found.failed:,} rows do not decode in the dialect {audit.dialect}: try --dialect auto")
+
+
+def _losses(tables: Tables, cluster: str) -> Iterator[RenderableType]:
+    """Report the records that were lost, not compacted: one line for one partition, one for several."""
+    lost = tables.rows(query("lost_records"), cluster)
+    if not lost:
+        return
+    if len(lost) == 1:
+        (row,) = lost
+        first, last = row.first_lost_offset, row.last_lost_offset
+        offsets = f"offset {first}" if first == last else f"offsets {first} to {last}"
+        what = f"Partition {row.partition}: records at {offsets} were lost, not compacted"
+    else:
+        what = (
+            f"Partitions {ranges_text([row.partition for row in lost])}: records were lost, not compacted (the table "
+            "partition_history has their offsets)"
+        )
+    yield Text(f"{what}; groups there are unknown from then on until they are deleted")
 
 
 def _is_unproven(read: PartitionRead) -> bool:

@@ -65,7 +65,7 @@ class FileCoverage:
             ends = columns.offset[gaps]
             starts = columns.offset[gaps - 1] + 1
             if gaps[0] == 0:
-                starts[0] = columns.expected
+                starts[0] = columns.expected or 0
             self._add_gaps(starts, ends)
         self.last_offset = int(columns.offset[-1])
 
@@ -161,7 +161,7 @@ class _FirstRepeat:
 
 def _key_hashes(buffer: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return a hash of each key, by its words of eight bytes: the last eight bytes, then those from its start on."""
-    words = np.ndarray((len(buffer) - _WORD + 1,), np.dtype("<u8"), buffer, strides=(1,))
+    words: NDArray[np.uint64] = np.ndarray((len(buffer) - _WORD + 1,), np.dtype("<u8"), buffer, strides=(1,))
     last = words[starts + sizes - _WORD]
     is_short = sizes < _WORD
     last[is_short] >>= (_WORD * (_WORD - sizes[is_short])).astype(np.uint64)

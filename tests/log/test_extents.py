@@ -62,7 +62,11 @@ def test_segments(files, expected):
         ([of(0, 9, repeated=3), of(10, 19, gap=12, gap_end=14)], (14, 14, False), [(12, 14)]),
         ([of(0, 9, gap_end=3, repeated=5), of(12, 19)], (12, 12, False), [(10, 12)]),
         ([of(0, 9, gap_end=3, repeated=5), of(10, 19, gap_end=20)], (20, 20, False), [(19, 20)]),
-        ([of(0, 9, repeated=3), of(12, 19), of(25, 29, gap=27, gap_end=29)], (29, 29, False), [(10, 12), (20, 25), (27, 29)]),
+        (
+            [of(0, 9, repeated=3), of(12, 19), of(25, 29, gap=27, gap_end=29)],
+            (29, 29, False),
+            [(10, 12), (20, 25), (27, 29)],
+        ),
         # A file knows what is missing behind its own first repeated key.
         ([of(0, 9, repeated=3, unread=[(5, 7, MISSING)])], (7, 7, False), [(5, 7)]),
         # The cleaner would have left gaps behind those between files.
@@ -96,7 +100,10 @@ def test_files_that_overlap_were_not_cleaned_together():
     """What the cleaner left and a file from before it: a key that the older one repeats is no proof."""
     found = extent(3, "a", [of(0, 19, gap=1, gap_end=18), of(10, 19, repeated=12)])
     assert (found.complete_from, found.unread) == (20, ())
-    assert extent(3, "a", [of(0, 19, gap=1, gap_end=18), of(10, 29, repeated=12), of(30, 39, repeated=31)]).complete_from == 31
+    assert (
+        extent(3, "a", [of(0, 19, gap=1, gap_end=18), of(10, 29, repeated=12), of(30, 39, repeated=31)]).complete_from
+        == 31
+    )
 
 
 @pytest.mark.parametrize(

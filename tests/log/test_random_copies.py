@@ -192,7 +192,8 @@ def test_no_record_is_missing_where_a_copy_is_complete(scenarios, known):
 def wrong_states(scenarios, known, complete_from):
     """How many copies do not have the state that the whole log had, at the offset from which on they are complete.
 
-    Copies whose start is missing and those with losses apart, and offset commits, which go by the markers of their transactions.
+    Copies whose start is missing and those with losses apart, and offset commits: those go by the markers of their
+    transactions.
     """
     wrong, compared = 0, 0
     for made in scenarios:

@@ -43,9 +43,10 @@ def tables_of(
     complete_from: int = 0,
     captured_at: int = CAPTURED_AT,
     ranges: Sequence[tuple[int, int]] | None = None,
+    **known: Any,
 ) -> Tables:
     """The rows of a log by table, in the order of the replay; times in ms. `ranges`: the complete ones, if several."""
-    coverage = PartitionCoverage(tuple(ranges or [(complete_from, END)]), last_offset=END - 1)
+    coverage = PartitionCoverage(tuple(ranges or [(complete_from, END)]), last_offset=END - 1, **known)
     inputs = ReplayInputs("kafka", captured_at, dict.fromkeys(range(50), coverage))
     names = {row_class: name for name, row_class in ROW_CLASSES.items()}
     found: Tables = {name: [] for name in ROW_CLASSES}

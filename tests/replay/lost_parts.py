@@ -5,16 +5,17 @@ The bytes of files -> `read_file` -> rows of the log -> `read_coverage` -> `repl
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.log.coverage import read_coverage
+from kip848_records.log.coverage import LogCoverage, read_coverage
 from kip848_records.queries.duck import _database, _with_dollars
 from kip848_records.queries.tables import named_rows
 from kip848_records.replay.coverage import OBSERVED, RIGHT_CENSORED
@@ -28,11 +29,13 @@ from kip848_records.sources.log_columns import LOG_COLUMNS
 from kip848_records.sources.segment_rows import ROWS_SCHEMA, read_file
 from tests.replay.compaction import KEYS
 from tests.replay.logs import Rows
+from tests.replay.segment_copies import captured_at
 
 _FIRST_OF_GROUPS = 2
 _ADDED_KEYS = {
     "ClassicGeneration": ("group_id", "offset"),
     "GroupMigration": ("group_id", "offset"),
+    "PartitionHandover": (*KEYS["PartitionHandover"], "topic"),
     "StoppedPartition": ("group_id", "topic_id", "topic", "partition", "offset", "rebalance_offset", "kind"),
 }
 _KEYS = KEYS | _ADDED_KEYS
@@ -44,8 +47,7 @@ _COUNTS = {
 }
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A record batch as bytes, with its first and last offset."""
 
     first: int
@@ -53,6 +55,7 @@ class Part:
     data: bytes
 
     def damaged(self) -> "Part":
+        """The same batch with another CRC than its header's."""
         return Part(self.first, self.last, self.data[:-1] + bytes([self.data[-1] ^ 1]))
 
 
@@ -81,14 +84,14 @@ def log_rows(partition: int, files: Files, copy: str = "a") -> pa.Table:
         content = memoryview(b"".join(part.data for part in parts))
         tables += read_file(content, f"{parts[0].first}.log", SegmentFile(partition, parts[0].first, start))
     rows = pa.Table.from_batches(tables, ROWS_SCHEMA)
-    file = pc.list_element(pc.fill_null(rows["files"], [None]).combine_chunks(), 0) if len(rows) else rows["files"]
-    columns = {name: rows[name] for name in LOG_COLUMNS.names if name in rows.schema.names}
+    file = pa.array([(files or [None])[0] for files in rows["files"].to_pylist()], LOG_COLUMNS.field("file").type)
+    columns = {name: rows[name] for name in rows.schema.names}
     columns |= {"file": file, "copies": pa.array([[copy]] * len(rows), pa.list_(pa.string()))}
     return pa.table([columns[name] for name in LOG_COLUMNS.names], LOG_COLUMNS)
 
 
-def partitions_of(rows: pa.Table) -> dict[int, PartitionCoverage]:
-    """What the rows of a copy hold of each partition, by the product's SQL."""
+def coverage_of(rows: pa.Table) -> LogCoverage:
+    """What the rows of one copy hold of each partition, by the SQL of an audit."""
     connection = _database().cursor()
     log = rows.append_column("cluster", pa.array(["c"] * len(rows)))
     connection.register("log", log)
@@ -97,7 +100,7 @@ def partitions_of(rows: pa.Table) -> dict[int, PartitionCoverage]:
         named = {"cluster": "c", **parameters}
         return named_rows(connection.execute(_with_dollars(text), named).to_arrow_table())
 
-    return dict(read_coverage(ask, None).partitions)  # type: ignore[arg-type] - rows of one copy are not compared
+    return read_coverage(ask, None)  # type: ignore[arg-type] - only rows of several copies are compared
 
 
 class _Kept(GroupReplay):
@@ -111,7 +114,7 @@ class _Kept(GroupReplay):
         return iter(())
 
 
-def replayed_log(rows: pa.Table, partitions: dict[int, PartitionCoverage], captured_at: int) -> Rows:
+def replayed_log(rows: pa.Table, partitions: Mapping[int, PartitionCoverage], at: int) -> Rows:
     """Replay the rows of a log; the rows of each table by its class's name."""
     readable = pc.and_(pc.is_null(rows["control"]), pc.is_null(rows["file"]))
     is_commit = pc.less(pc.fill_null(rows["key_type"], _FIRST_OF_GROUPS), _FIRST_OF_GROUPS)
@@ -119,7 +122,7 @@ def replayed_log(rows: pa.Table, partitions: dict[int, PartitionCoverage], captu
     in_order = chosen.sort_by([(name, "ascending") for name in ("partition", "group_id", "offset")])
     found: Rows = defaultdict(list)
     kept = type("Kept", (_Kept,), {"rows": found})
-    inputs = ReplayInputs("kafka", captured_at, partitions)
+    inputs = ReplayInputs("kafka", at, partitions)
     for _ in replay_batches(inputs, in_order.combine_chunks().to_batches(), kept):
         pass
     return found
@@ -164,3 +167,77 @@ def _differing(row: Any, true: Any) -> list[str]:
     return [
         name for name, value in ours.items() if name not in _NUMBERED and value is not None and value != theirs[name]
     ]
+
+
+@dataclass(frozen=True)
+class WholeLog:
+    """The log of one partition of a capture, of which copies lose parts."""
+
+    capture: Path
+    partition: int
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """Its batches."""
+        (file,) = (self.capture / "segments" / f"__consumer_offsets-{self.partition}").glob("*.log")
+        return parts_of(file.read_bytes())
+
+    @cached_property
+    def captured_at(self) -> int:
+        """The time of the capture in ms since 1970."""
+        return captured_at(self.capture)
+
+    @cached_property
+    def _replayed(self) -> dict[int, Rows]:
+        return {}
+
+    def rows_until(self, last: int) -> Rows:
+        """The rows of the log up to an offset."""
+        if last not in self._replayed:
+            self._replayed[last] = self._rows([[part for part in self.parts if part.last <= last]])[1]
+        return self._replayed[last]
+
+    def compared(self, files: Files) -> tuple[Counter[Any], Rows]:
+        """What the rows of a copy with these files contradict of the whole log, and the rows."""
+        coverage, rows = self._rows(files)
+        known = coverage.partitions.get(self.partition)
+        if known is None:  # nothing could be read
+            return Counter(), rows
+        end = max(part.last for part in self.parts if part.last <= (known.last_offset or 0))
+        return contradictions(self.rows_until(self.parts[-1].last), self.rows_until(end), rows), rows
+
+    def _rows(self, files: Files) -> tuple[LogCoverage, Rows]:
+        rows = log_rows(self.partition, files)
+        coverage = coverage_of(rows)
+        return coverage, replayed_log(rows, coverage.partitions, self.captured_at)
+
+    def without(self, number: int) -> Files:
+        """The files of a copy that lacks one batch: it was a file of its own."""
+        return [parts for parts in (self.parts[:number], self.parts[number + 1 :]) if parts]
+
+    def damaged(self, number: int) -> Files:
+        """The file of a copy with one batch that cannot be read."""
+        return [[*self.parts[:number], self.parts[number].damaged(), *self.parts[number + 1 :]]]
+
+    def without_several(self, rng: random.Random) -> Files:
+        """The files of a copy that lost its head, its end, files in the middle, or batches, up to five times."""
+        share = rng.choice([0, 0, 0.01, 0.02])
+        parts = [part.damaged() if rng.random() < share else part for part in self.parts]
+        size = rng.choice([1, 2, 3, 5, 8, 20, 50])
+        cuts = [0]
+        while cuts[-1] < len(parts):
+            cuts.append(min(len(parts), cuts[-1] + rng.randint(1, 2 * size)))
+        files = [parts[begin:end] for begin, end in pairwise(cuts)]
+        for _ in range(rng.choice([1, 1, 1, 2, 3, 5])):
+            few = rng.randint(1, max(1, len(files) // 3))
+            match rng.choice(["head", "end", "middle", "middle", "middle"]):
+                case "head":
+                    del files[:few]
+                case "end":
+                    del files[-few:]
+                case _:
+                    first = rng.randrange(len(files))
+                    del files[first : first + rng.choice([1, 1, 2])]
+            if len(files) <= 1:
+                break
+        return files or [parts[:1]]

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from tests.replay.classic_logs import END, admin_answers, batch_of, chosen, rows_of, tables, tables_of
@@ -201,6 +202,26 @@ def test_owners_go_on_through_an_upgrade_and_a_downgrade() -> None:
     assert {row[3] for row in classic if row[2] == 11} <= left_last
     # No member of the classic group acquires what it had; two partitions were added later.
     assert {row[4] for row in rows if row[0] == "consumer" and row[3] is None} == {6, 7}
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 0), (925, 1199), (1443, 1444)])
+def test_behind_a_loss_nobody_knows_who_had_the_partitions_before_a_downgrade(first: int, last: int) -> None:
+    rows = batch_of("group-kinds")
+    offset = rows["offset"]
+    is_lost = pc.and_(pc.greater_equal(offset, first), pc.less_equal(offset, last))
+    left = rows.filter(pc.and_(pc.equal(rows["group_id"], "mig"), pc.invert(is_lost)))
+    found = tables_of(left, last + 1, first_loss=first, last_loss=last)
+    columns = ("generation", "cause", "moved", "history")
+    assert chosen(found["classic_generation"], "mig", *columns)[-4:] == [
+        (10, "downgraded", None, "observed"),
+        (11, "follow_up", None, "observed"),
+        (12, "member_joined", 0, "observed"),
+        (13, "follow_up", 4, "observed"),
+    ]
+    whole = rows_of("group-kinds", "classic_generation", "mig", *columns)[-4:]
+    assert whole[:2] == [(10, "downgraded", 0, "observed"), (11, "follow_up", 4, "observed")]
+    (rebalance, _) = chosen(found["rebalance"], "mig", "first_epoch", *REBALANCE[-3:])[-2:]
+    assert rebalance == (10, None, None, None)
 
 
 def test_a_group_says_whether_it_can_be_upgraded() -> None:

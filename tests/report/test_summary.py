@@ -51,12 +51,14 @@ def stuck(name, seconds, host="/10.0.0.1", late_ms=60_000):
 def printed(tmp_path):
     """Write tables and print their summary: its lines."""
 
-    def run(*rows, reads=(), run_number=1, earlier=(), timeline=(), out=tmp_path, **audit):
+    def run(*rows, reads=(), run_number=1, earlier=(), timeline=(), out=tmp_path, lost=(), **audit):  # noqa: PLR0913
         tables = {name: [row[name] for row in rows if name in row] for name in _TABLES}
         runs = [{"run": 1 + n, "captured_at": at} for n, at in enumerate(earlier)]
         runs.append({"run": run_number, "captured_at": CAPTURED})
         history = [{"partition": 0, "first_offset": 0, "complete_from": 0}, {"first_offset": 0, "complete_from": 5}]
         history[1]["partition"] = 1
+        for each, (first, last) in zip(history, lost, strict=False):
+            each.update(is_base=True, first_lost_offset=first, last_lost_offset=last)
         tables |= dict.fromkeys(made_tables.OF_KINDS, ())
         made_tables.write(
             tmp_path, "c", **tables, audit_runs=runs, group_state_timeline=list(timeline), partition_history=history
@@ -187,3 +189,23 @@ def test_records_of_another_dialect_are_named_with_the_way_out(printed):
     said = printed({"group_state": group("g")}, failed, quarantined=1)
     assert "1 rows do not decode in the dialect kafka: try --dialect auto" in said
     assert not [line for line in printed({"group_state": group("h")}, quarantined=0) if "dialect" in line]
+
+
+@pytest.mark.parametrize(
+    ("lost", "expected"),
+    [
+        (
+            [(14, 20)],
+            "Partition 0: records at offsets 14 to 20 were lost, not compacted",
+        ),
+        ([(14, 14)], "Partition 0: records at offset 14 were lost, not compacted"),
+        (
+            [(14, 20), (3, 9)],
+            "Partitions 0-1: records were lost, not compacted (the table partition_history has their offsets)",
+        ),
+    ],
+)
+def test_what_was_lost(printed, lost, expected):
+    lines = printed({"group_state": group("g")}, lost=lost)
+    (line,) = (line for line in lines if line.startswith("Partition"))
+    assert line == f"{expected}; groups there are unknown from then on until they are deleted"

@@ -1,0 +1,80 @@
+"""Copies of Kafka's coordinator's log that lost parts say nothing that the whole log contradicts."""
+
+import random
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kip848_records.replay.coverage import OBSERVED
+from kip848_records.replay.states import UNKNOWN
+from tests.replay.lost_parts import WholeLog, coverage_of, log_rows, parts_of, replayed_log
+from tests.replay.segment_copies import captured_at
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+PARTITIONS = range(4)
+SEEDS = 500
+
+
+@cache
+def log(partition: int) -> WholeLog:
+    return WholeLog(CAPTURES / "kafka-4.4.0-coordinator", partition)
+
+
+def losses(step: int) -> list[tuple[int, int]]:
+    """Each batch, or every so many, with its partition."""
+    batches = [(partition, number) for partition in PARTITIONS for number in range(len(log(partition).parts))]
+    return batches[::step]
+
+
+def assert_true(step: int, seeds: int) -> None:
+    wrong: Counter[object] = Counter()
+    observed = known = 0
+    for partition, number in losses(step):
+        of_it = log(partition)
+        for files in (of_it.without(number), of_it.damaged(number)):
+            found, rows = of_it.compared(files)
+            wrong += found
+            observed += sum(row.history == OBSERVED for table in ("Rebalance", "Epoch") for row in rows[table])
+            known += sum(row.state != UNKNOWN for row in rows["GroupState"])
+    for seed in range(0, SEEDS, SEEDS // seeds):
+        rng = random.Random(seed)  # noqa: S311 - no secret
+        of_it = log(rng.choice(PARTITIONS))
+        wrong += of_it.compared(of_it.without_several(rng))[0]
+    assert wrong == Counter()
+    # Something is known: groups that were deleted behind the loss, and those of other partitions.
+    assert observed > len(losses(step))
+    assert known > len(losses(step)) / 4
+
+
+def test_what_is_lost() -> None:
+    assert_true(step=50, seeds=25)
+
+
+@pytest.mark.slow
+def test_every_way_to_lose_a_part() -> None:
+    assert_true(step=1, seeds=SEEDS)
+
+
+def test_the_whole_log_is_complete() -> None:
+    for partition in PARTITIONS:
+        found, rows = log(partition).compared([log(partition).parts])
+        assert found == Counter()
+        assert {row.history for row in rows["GroupStateInterval"]} == {"observed", "right_censored"}
+
+
+def test_a_lost_segment() -> None:
+    """The file with the offsets 14 to 20 is missing: a member left in it."""
+    copy = CAPTURES / "lost-segment"
+    files = [parts_of(file.read_bytes()) for file in sorted(copy.glob("segments/*/*.log"))]
+    rows = log_rows(2, files)
+    coverage = coverage_of(rows)
+    (base,) = coverage.copies
+    assert (base.complete_from, base.log_start_missing) == (21, False)
+    assert (base.first_lost_offset, base.last_lost_offset) == (14, 20)
+    found = replayed_log(rows, coverage.partitions, captured_at(copy))
+    (state,) = found["GroupState"]
+    assert (state.state, state.members, state.has_lost_prefix, state.has_full_history) == (UNKNOWN, None, True, False)
+    assert not any(row.is_proven for row in found["Anomaly"])
+    assert not [row for table in found.values() for row in table if getattr(row, "history", None) == OBSERVED]
