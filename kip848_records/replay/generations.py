@@ -12,6 +12,7 @@ from kip848_records.replay.connect import is_connect
 from kip848_records.replay.connect_records import CONNECT_PROTOCOL_TYPE, WorkerAssignment, WorkerSubscription
 from kip848_records.replay.connect_tasks import ConnectTasks
 from kip848_records.replay.context import ms_between
+from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.generation import CREATED, EMPTIED, Generation
 from kip848_records.replay.generation_cause import FIRST_GENERATION, cause_of, mode_of
 from kip848_records.replay.last_owners import LastOwners
@@ -124,7 +125,7 @@ class Generations:
         if before is None and not now.is_shown and not is_first:
             begin = _FIRST_OFFSET  # one was before it, unless the log has every record from its start
         compared_from = min((move.owner.offset for move in moves or ()), default=begin)
-        if self.owners.has_new:
+        if self.owners.has_new and (is_connect(now) or self.owners.since == NEVER):
             # A unit may have had an owner before: in the generation before, it may have waited for one.
             compared_from = min(compared_from, self.owners.since)
         begin_of_moves = min(begin, compared_from)
