@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.errors import InputError, Kip848Error
 from kip848_records.expectations import EXPECTATIONS
@@ -36,15 +36,24 @@ def check(
 
     `settings`: those of every expectation, by name, from `config.load_settings`; expectations that are off are skipped.
     `now`: the time by which the age of the audit counts; by default the present. Raises InputError if there are
-    no tables of an audit, or none of that cluster, and if the SQL of an expectation fails.
+    no tables of an audit, or none of that cluster, and if the SQL of an expectation of the user's fails. If that of one
+    of this package fails, its result has the error.
     """
     wanted = [each for each in expectations if _is_on(settings[each.name])]
     runs = tables.chosen_runs(cluster)
     now = now or datetime.now(UTC)
     results, advice = [], BlockerAdvice(tables)
     for each in wanted:
-        rows = {run.cluster: _evaluate(tables, run, each, settings[each.name], now) for run in runs}
-        results.append(_result(each, settings[each.name], rows, advice))
+        found: dict[str, _Found] = {}
+        faults: dict[str, Exception] = {}
+        for run in runs:
+            try:
+                found[run.cluster] = _found(run.cluster, _evaluate(tables, run, each, settings[each.name], now), advice)
+            except Kip848Error:
+                raise
+            except Exception as error:  # noqa: BLE001 - the results of the other expectations stand
+                faults[run.cluster] = error
+        results.append(_result(each, settings[each.name], found, faults))
     return Verdict(tables.location, {run.cluster: run.captured_at for run in runs}, results)
 
 
@@ -86,14 +95,28 @@ class BlockerAdvice:
         return replace(finding, member_id=advice.member_id, message=f"{finding.message}: {advice.sentence}")
 
 
+class _Found(NamedTuple):
+    """What an expectation found in one cluster."""
+
+    counts: Counts
+    violations: Sequence[Finding]
+    unknown: Sequence[Finding]
+
+
+def _found(cluster: str, rows: Sequence[Any], advice: BlockerAdvice) -> _Found:
+    violations, unknown = (
+        [_finding(cluster, row, advice) for row in rows if row.verdict == verdict] for verdict in (VIOLATION, UNKNOWN)
+    )
+    return _Found(_counts(rows), violations, unknown)
+
+
 def _result(
-    expectation: Expectation, setting: Setting, rows: Mapping[str, Sequence[Any]], advice: BlockerAdvice
+    expectation: Expectation, setting: Setting, found: Mapping[str, _Found], faults: Mapping[str, Exception]
 ) -> Result:
-    """Return the result of an expectation from its rows of all clusters."""
-    found = [(cluster, row) for cluster, cluster_rows in rows.items() for row in cluster_rows]
-    violations = [_finding(cluster, row, advice) for cluster, row in found if row.verdict == VIOLATION]
-    by_cluster = {cluster: _counts(cluster_rows) for cluster, cluster_rows in rows.items()}
-    passed, errors, warnings, unknowns = (sum(column) for column in zip(*by_cluster.values(), strict=True))
+    """Return the result of an expectation from what it found in all clusters."""
+    violations = [finding for each in found.values() for finding in each.violations]
+    by_cluster = {cluster: each.counts for cluster, each in found.items()}
+    passed, errors, warnings, unknowns = map(sum, zip(Counts(0, 0, 0, 0), *by_cluster.values(), strict=True))
     return Result(
         name=expectation.name,
         description=expectation.description,
@@ -103,8 +126,9 @@ def _result(
         warnings=warnings,
         unknowns=unknowns,
         violations=sorted(violations, key=lambda finding: finding.severity == WARN)[:KEPT],
-        unknown=[_finding(cluster, row, advice) for cluster, row in found if row.verdict == UNKNOWN][:KEPT],
+        unknown=[finding for each in found.values() for finding in each.unknown][:KEPT],
         by_cluster=by_cluster,
+        faults=faults,
     )
 
 

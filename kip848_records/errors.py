@@ -259,16 +259,27 @@ class FailedError(Kip848Error):
 
 
 class UnexpectedError(Kip848Error):
-    """An error that the user probably cannot fix: from Spark, the disk, or a bug of this package."""
+    """A fault of this package, or of what it runs on, such as Spark: neither a result nor a wrong input.
 
-    exit_code = 1
+    Its exit code is EX_SOFTWARE of sysexits.h.
+    """
+
+    exit_code = 70
 
     @classmethod
-    def of(cls, error: BaseException) -> Self:
-        """Wrap any exception: its message is the last line of a worker's traceback, else the first line."""
+    def of(cls, error: BaseException, what: str = "kip848 itself") -> Self:
+        """Wrap any exception: its message is the last line of a worker's traceback, else the first line.
+
+        `what`: which part of this package failed.
+        """
         lines = [line for line in str(error).splitlines() if line.strip()] or ["no message"]
         summary = lines[-1] if "Traceback (most recent call last):" in lines else lines[0]
-        return cls(f"{type(error).__name__}: {summary}", "pass --debug to see the stack trace")
+        found = cls(
+            f"{what} failed: {type(error).__name__}: {summary}",
+            "this is a fault of kip848, not of your input: pass --debug, and report the stack trace as an issue",
+        )
+        found.__cause__ = error
+        return found
 
 
 def _one_line(text: str) -> str:

@@ -7,9 +7,11 @@ import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
 import pytest
 
+from kip848_records import check as check_module
 from kip848_records.cli import main
 from kip848_records.cli.replaced_file import check_file
 from kip848_records.errors import InputError
@@ -165,6 +167,7 @@ class TestWithoutSpark:
         program = f"""
 import sys
 from kip848_records import check
+from kip848_records import check as check_module
 from kip848_records.cli import main
 from kip848_records.cli.replaced_file import check_file
 from kip848_records.errors import InputError
@@ -260,3 +263,83 @@ class TestFilesThatCannotBeWritten:
             assert json.loads(out)["exit_code"] == 1
         else:
             assert out == verdict[1]
+
+
+class TestFaults:
+    """A query of this package breaks: the others' results are there, and the exit code is that of a fault."""
+
+    @pytest.fixture
+    def broken(self, tmp_path, monkeypatch):
+        """Tables of two clusters with a stuck group each; a query breaks in one of them."""
+        captured = datetime(2026, 1, 1, 12, tzinfo=UTC)
+        state = {"group_id": "g", "group_type": "consumer", "has_full_history": True, "state": "Reconciling"}
+        state |= {"since": captured - timedelta(hours=5), "members": 1, "converged_members": 0}
+        for cluster in ("good", "bad"):
+            run = {"run": 1, "dialect": "kafka", "captured_at": captured}
+            tables = dict.fromkeys((name for name in DEFAULT if name != "log"), ())
+            made_tables.write(tmp_path / "out", cluster, **tables | {"audit_runs": [run], "group_state": [state]})
+        answer = check_module._evaluate
+
+        def evaluate(tables, run, expectation, *more):
+            if expectation.name == "one_owner" and run.cluster == "bad":
+                raise ArithmeticError("overflow | of\nint32 <b>")
+            return answer(tables, run, expectation, *more)
+
+        monkeypatch.setattr(check_module, "_evaluate", evaluate)
+        return tmp_path / "out"
+
+    def test_the_other_results_are_in_every_form(self, kip848_check, broken, tmp_path):
+        files = {name: tmp_path / f"x.{name}" for name in ("junit", "sarif", "json", "markdown")}
+        files["openmetrics"] = tmp_path / "x.prom"
+        code, out, err = kip848_check(broken, *(text for name, path in files.items() for text in (f"--{name}", path)))
+        why = "the query of one_owner for cluster bad failed: ArithmeticError: overflow | of"
+        assert code == 70
+        assert err[0] == f"error: {why}"
+        assert err[1].startswith("hint: this is a fault of kip848, not of your input")
+        assert why in out
+        assert out.rstrip().endswith("1 of 35 expectations broke, 1 failed, 1 could not be evaluated")
+        results = {each["name"]: each for each in json.loads(files["json"].read_text())["expectations"]}
+        assert results["one_owner"]["status"] == "fault"
+        assert results["one_owner"]["faults"] == {"bad": why}
+        assert results["one_owner"]["passed"] == 1  # of the other cluster
+        assert results["group_stable"]["errors"] == 2
+        cases = fromstring(files["junit"].read_bytes()).iter("testcase")  # noqa: S314 - our own
+        (case,) = (each for each in cases if each.get("name") == "one_owner")
+        assert [each.get("message") for each in case] == [why]
+        (run,) = json.loads(files["sarif"].read_text())["runs"]
+        assert run["invocations"][0]["executionSuccessful"] is False
+        notes = run["invocations"][0]["toolExecutionNotifications"]
+        assert [why in each["message"]["text"] for each in notes if each["level"] == "error"] == [True]
+        assert len(run["results"]) == 2
+        assert "overflow \\| of" in files["markdown"].read_text()
+        metrics = files["openmetrics"].read_text()
+        assert 'kip848_expectation_results{cluster="good",expectation="one_owner",result="pass"} 1.0' in metrics
+        assert 'cluster="bad",expectation="one_owner"' not in metrics
+
+    def test_debug_shows_where(self, kip848_check, broken):
+        code, _, err = kip848_check(broken, "--debug", "--json-line")
+        assert code == 70
+        assert err[0] == "Traceback (most recent call last):"
+        assert "in evaluate" in "\n".join(err)
+
+    def test_the_page_has_it_too(self, broken, tmp_path, capsys):
+        assert main(["report", str(broken), "--out", str(tmp_path / "x.html"), "--quiet"]) == 70
+        assert "the query of one_owner for cluster bad failed" in (tmp_path / "x.html").read_text()
+        assert "the query of one_owner for cluster bad failed" in capsys.readouterr().err
+
+    def test_a_form_that_breaks_costs_the_others_nothing(self, kip848_check, broken, tmp_path, monkeypatch):
+        monkeypatch.setattr(check_module, "_evaluate", lambda *_: [])
+        monkeypatch.setattr("kip848_records.report.sarif.sarif", lambda _: 1 / 0)
+        sarif, other = tmp_path / "x.sarif", tmp_path / "x.json"
+        code, _, err = kip848_check(broken, "--sarif", sarif, "--json", other)
+        assert code == 70
+        assert err[0] == f"error: writing {sarif} failed: ZeroDivisionError: division by zero"
+        assert json.loads(other.read_text())["status"] == "pass"
+
+    def test_the_comparison_with_the_run_before_breaks(self, kip848_check, broken, tmp_path, monkeypatch):
+        monkeypatch.setattr("kip848_records.report.changes.changes_of_clusters", lambda *_: 1 / 0)
+        code, out, err = kip848_check(broken, "--openmetrics", tmp_path / "x.prom")
+        assert code == 70
+        assert "error: the comparison with the run before failed: ZeroDivisionError: division by zero" in err
+        assert "kip848_stuck_groups" in (tmp_path / "x.prom").read_text()
+        assert "1 failed" in out

@@ -211,14 +211,17 @@ class TestErrors:
         assert error == f"no record could be read from {tmp_path}"
         assert hint.startswith("expected ")
 
-    def test_an_unexpected_error_is_a_line_and_exit_code_1(self, kip848, monkeypatch):
+    def test_an_unexpected_error_is_a_line_and_an_exit_code_of_its_own(self, kip848, monkeypatch):
         def fails(_):
             raise RuntimeError("first\nsecond")
 
         monkeypatch.setattr(inspect, "_run", fails)
         code, out, err = kip848("inspect", "x")
-        assert (code, out) == (1, [])
-        assert err == ["error: RuntimeError: first", f"hint: {UnexpectedError.of(ValueError()).hint}"]
+        assert (code, out) == (70, [])
+        assert err == [
+            "error: kip848 itself failed: RuntimeError: first",
+            f"hint: {UnexpectedError.of(ValueError()).hint}",
+        ]
 
     def test_debug_shows_where_it_happened(self, kip848, tmp_path):
         code, _, err = kip848("inspect", tmp_path, "--debug")

@@ -34,9 +34,10 @@ _SILENT = logging.NullHandler()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit code: 0 done, 1 failed, 2 bad arguments or input, 130 interrupted.
+    """Run a command; return its exit code: 0 done, 1 failed, 2 bad arguments or input, 70 broken, 130 interrupted.
 
-    Raises SystemExit for invalid arguments, and for `--help` and `--version`.
+    70 is a fault of this package, or of what it runs on. Raises SystemExit for invalid arguments, and for `--help` and
+    `--version`.
     """
     arguments = _parser(sys.argv[1:] if argv is None else argv).parse_args(argv)
     if sys.platform == "win32" and arguments.command not in _ON_ANY_SYSTEM:

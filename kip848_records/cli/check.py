@@ -27,6 +27,7 @@ from kip848_records.cli.arguments import (
 from kip848_records.cli.output import print_error, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.result_files import FORMATS, METRICS, add_forms, add_metrics, checked_files, write_files
+from kip848_records.errors import Kip848Error, UnexpectedError
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.errors import TablesError
@@ -34,7 +35,7 @@ from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from kip848_records.expectations.results import Verdict
     from kip848_records.progress import Progress
     from kip848_records.queries.tables import Tables
+    from kip848_records.report.changes import Changes
     from kip848_records.report.news import News
     from kip848_records.report.webhook import Webhook
 
@@ -51,8 +53,10 @@ _EXIT_CODES = """\
 exit codes:
   0    no expectation failed; warnings and unknown results do not fail
   1    an expectation failed, more results are unknown than --max-unknown allows,
-       a file of results cannot be written, or the check ended with an error
+       or a file of results cannot be written
   2    bad arguments or input: nothing was checked
+  70   a fault of kip848 itself; if the query of an expectation failed, the results
+       of the others are complete
   130  interrupted
 A webhook that fails never changes the exit code.
 """
@@ -110,22 +114,38 @@ def _run(arguments: Namespace) -> int:
     from kip848_records.report.check_json import check_line
     from kip848_records.report.check_terminal import check_terminal
     from kip848_records.report.news import news
+    from kip848_records.report.words import faults
 
     expectations, settings = load_config(arguments.config, arguments.expectations)
     with shown_progress(arguments) as progress, _tables(arguments, progress) as (tables, cluster):
         progress.phase("evaluating expectations")
         verdict = check(tables, settings, expectations=expectations, cluster=cluster)
-        changes = changes_of_clusters(tables, verdict.captured_at, settings) if METRICS in files or webhooks else {}
-        unwritten = write_files(files, tables, verdict, changes)  # before the verdict is printed with the exit code
-        message = news(tables, changes) if webhooks else None
-    has_failed = verdict.failed or _has_too_many_unknown(verdict, arguments.max_unknown)
-    code = _FAILED if has_failed or unwritten else 0
+        errors: list[Kip848Error] = [each for result in verdict.results for each in faults(result).values()]
+        changes: Mapping[str, Changes] = {}
+        message = None
+        try:
+            if METRICS in files or webhooks:
+                changes = changes_of_clusters(tables, verdict.captured_at, settings)
+            message = news(tables, changes) if webhooks else None
+        except Kip848Error:
+            raise
+        except Exception as error:  # noqa: BLE001 - the results of the check stand
+            errors.append(UnexpectedError.of(error, "the comparison with the run before"))
+        errors += write_files(files, tables, verdict, changes)  # before the verdict is printed with the exit code
+    code = _code(verdict, errors, is_too_unknown=_has_too_many_unknown(verdict, arguments.max_unknown))
     print_parts([Text(check_line(verdict, code))] if arguments.json_line else check_terminal(verdict))
-    for error in unwritten:
-        print_error(error)
+    for each in errors:
+        print_error(each, is_traced=arguments.debug)
     if message is not None:
         _send(message, webhooks)
     return code
+
+
+def _code(verdict: Verdict, errors: Sequence[Kip848Error], *, is_too_unknown: bool) -> int:
+    """Return the exit code: that of a fault of this package, before that of a failed expectation."""
+    if any(isinstance(error, UnexpectedError) for error in errors):
+        return UnexpectedError.exit_code
+    return _FAILED if verdict.failed or is_too_unknown or errors else 0
 
 
 def _webhooks(arguments: Namespace) -> list[Webhook]:

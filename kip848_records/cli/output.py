@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
+from traceback import print_exception
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -39,8 +40,10 @@ def print_note(text: str) -> None:
     print(f"note: {printable(text)}", file=sys.stderr)
 
 
-def print_error(error: Kip848Error) -> None:
-    """Print an error and its hint to stderr."""
+def print_error(error: Kip848Error, *, is_traced: bool = False) -> None:
+    """Print an error and its hint to stderr; if `is_traced`, after the stack trace of the exception that it wraps."""
+    if is_traced and error.__cause__ is not None:
+        print_exception(error.__cause__)
     print(f"error: {error.message}\nhint: {with_page_paths(error.hint)}", file=sys.stderr)
 
 

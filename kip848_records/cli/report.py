@@ -15,6 +15,7 @@ from kip848_records.cli.arguments import (
     given_path,
     place,
 )
+from kip848_records.cli.output import print_error
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.replaced_file import check_file, write_file
 from kip848_records.queries.engines import open_tables
@@ -58,6 +59,7 @@ def _run(arguments: Namespace) -> int:
     from kip848_records.config import load_config
     from kip848_records.report.page.contents import contents
     from kip848_records.report.page.page import page
+    from kip848_records.report.words import faults
     from kip848_records.terminal import count_text
 
     expectations, settings = load_config(arguments.config, arguments.expectations)
@@ -79,4 +81,7 @@ def _run(arguments: Namespace) -> int:
         written = page(found)
         write_file(file, written.html)
     print(f"{file}: {count_text(written.listed, 'group')}, {len(written.html.encode()) / 1e6:.1f} MB")
-    return 0
+    broken = [each for result in verdict.results for each in faults(result).values()]
+    for each in broken:
+        print_error(each, is_traced=arguments.debug)
+    return broken[0].exit_code if broken else 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.cli.arguments import given_path
 from kip848_records.cli.replaced_file import check_file, write_file
 from kip848_records.disk_errors import DiskError
-from kip848_records.errors import InputError
+from kip848_records.errors import InputError, Kip848Error, UnexpectedError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -64,8 +64,10 @@ def checked_files(arguments: Namespace) -> dict[str, Path]:
 
 def write_files(
     files: Mapping[str, Path], tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]
-) -> list[InputError]:
+) -> list[Kip848Error]:
     """Write the results; return the errors of files that cannot be written: the others and the verdict stand.
+
+    A fault of this package is one of them: an `UnexpectedError`.
 
     `changes`: since the run before, by cluster; the metrics have them.
     """
@@ -75,11 +77,13 @@ def write_files(
 
 def _error(
     name: str, path: Path, tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]
-) -> InputError | None:
+) -> Kip848Error | None:
     try:
         _write(name, path, tables, verdict, changes)
-    except InputError as error:
+    except Kip848Error as error:
         return error
+    except Exception as error:  # noqa: BLE001 - the other files are written all the same
+        return UnexpectedError.of(error, f"writing {path}")
     return None
 
 

@@ -20,7 +20,10 @@ OFF: Final = "off"
 """Severities; an expectation that is off is not evaluated."""
 
 FAIL: Final = "fail"
-"""The status of an expectation that does not hold; the others are PASS, WARN and UNKNOWN."""
+"""The status of an expectation that does not hold; the others are FAULT, PASS, WARN and UNKNOWN."""
+
+FAULT: Final = "fault"
+"""The status of an expectation of this package whose query failed: a fault of this package."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class Result:
 
     `passed`, `errors`, `warnings` and `unknowns` count the checked items. `violations` and `unknown` hold the first of
     them, errors before warnings. A check keeps at most `check.KEPT` of each, so the counts may be higher. `by_cluster`
-    has the counts of each cluster.
+    has the counts of each cluster. `faults`: the errors of the clusters for which the query failed; nothing is known of
+    them.
     """
 
     name: str
@@ -70,10 +74,13 @@ class Result:
     violations: Sequence[Finding]
     unknown: Sequence[Finding]
     by_cluster: Mapping[str, Counts] = field(default_factory=dict)
+    faults: Mapping[str, Exception] = field(default_factory=dict)
 
     @property
     def status(self) -> str:
-        """`fail` for an error, `warn` for a warning, `unknown` if an unknown item may be one of these, else `pass`."""
+        """The worst: `fault`, `fail` for an error, `warn` for a warning, `unknown` for an unknown item, else `pass`."""
+        if self.faults:
+            return FAULT
         if self.errors:
             return FAIL
         if self.warnings:
@@ -95,4 +102,4 @@ class Verdict:
     @property
     def failed(self) -> bool:
         """Whether any expectation failed."""
-        return any(result.status == FAIL for result in self.results)
+        return any(result.errors for result in self.results)

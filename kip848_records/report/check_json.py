@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kip848_records import __version__
-from kip848_records.expectations.results import FAIL, UNKNOWN, WARN
-from kip848_records.report.words import checked, overall, violated
+from kip848_records.expectations.results import FAIL, FAULT, UNKNOWN, WARN
+from kip848_records.report.words import checked, faults, overall, violated
 
 if TYPE_CHECKING:
     from kip848_records.expectations.results import Result, Verdict
@@ -20,6 +20,7 @@ def check_json(verdict: Verdict) -> str:
 
     `status` is the worst of all expectations. Times are ISO 8601, UTC. `checked`, `passed`, `errors`, `warnings`,
     `violations_total` and `unknown_total` count all checked items; `violations` and `unknown` list the first of them.
+    `faults`: by cluster, why the query failed.
     """
     document = {
         "version": __version__,
@@ -50,7 +51,7 @@ def check_line(verdict: Verdict, exit_code: int) -> str:
         "unknown": sum(result.unknowns for result in verdict.results),
         **{
             f"{status}_expectations": [result.name for result in verdict.results if result.status == status]
-            for status in (FAIL, WARN, UNKNOWN)
+            for status in (FAULT, FAIL, WARN, UNKNOWN)
         },
     }
     return json.dumps(document)
@@ -74,4 +75,5 @@ def _expectation(result: Result) -> dict[str, object]:
         "unknown_total": result.unknowns,
         "violations": [asdict(finding) for finding in result.violations],
         "unknown": [asdict(finding) for finding in result.unknown],
+        "faults": {cluster: fault.message for cluster, fault in faults(result).items()},
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from kip848_records.report.words import captures, checked, more, sentence, violated
+from kip848_records.report.words import captures, checked, faults, more, sentence, violated
 from kip848_records.terminal import count_text, text_table
 from kip848_records.text import printable
 
@@ -34,6 +34,8 @@ def check_terminal(verdict: Verdict) -> Iterator[RenderableType]:
     for result in verdict.results:
         if violated(result):
             yield from _violations(result, several_clusters=len(verdict.captured_at) > 1)
+    for result in verdict.results:
+        yield from (Text(f"\n{each.message}") for each in faults(result).values())
     yield Text(f"\n{sentence(verdict)}")
 
 

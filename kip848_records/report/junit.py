@@ -5,10 +5,10 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from junitparser import Failure, Skipped, TestCase, TestSuite
+from junitparser import Error, Failure, Skipped, TestCase, TestSuite
 
-from kip848_records.expectations.results import FAIL, UNKNOWN, WARN
-from kip848_records.report.words import counts, line, more, violated
+from kip848_records.expectations.results import FAIL, FAULT, UNKNOWN, WARN
+from kip848_records.report.words import counts, faults, line, more, violated
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def junit(verdict: Verdict) -> str:
     """Return one test suite with a test case for each expectation.
 
     A failed expectation has one line per violation in its failure. One with warnings passes and prints them. One that
-    could not be evaluated is skipped, with its items. Characters that XML cannot hold are escaped as in a terminal.
+    could not be evaluated is skipped, with its items. One whose query failed is an
+    error. Characters that XML cannot hold are escaped as in a terminal.
     """
     suite = TestSuite(_SUITE)
     suite.add_testcases([_case(result) for result in verdict.results])
@@ -38,7 +39,12 @@ def _case(result: Result) -> TestCase:
     case = TestCase(printable(result.name), _CLASS)
     summary = printable(f"{counts(result)}: {result.description}")
     violations = "\n".join([summary, *_lines(result.violations, violated(result), evaluated=True)])
-    if result.status == FAIL:
+    if result.status == FAULT:
+        found = faults(result).values()
+        error = Error("; ".join(fault.message for fault in found), FAULT)
+        error.text = "\n".join([*(str(fault) for fault in found), violations])
+        case.result = [error]
+    elif result.status == FAIL:
         failure = Failure(summary, "violation")
         failure.text = violations
         case.result = [failure]

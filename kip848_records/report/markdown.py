@@ -8,8 +8,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.expectations.results import FAIL, PASS, UNKNOWN, WARN
-from kip848_records.report.words import SAID, captures, checked, counts, more, overall, position, sentence, violated
+from kip848_records.expectations.results import FAIL, FAULT, PASS, UNKNOWN, WARN
+from kip848_records.report.words import (
+    SAID,
+    captures,
+    checked,
+    counts,
+    faults,
+    more,
+    overall,
+    position,
+    sentence,
+    violated,
+)
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -19,6 +30,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _SIGNS: Final = {
+    FAULT: "\N{COLLISION SYMBOL}",
     FAIL: "\N{CROSS MARK}",
     WARN: "\N{WARNING SIGN}\N{VARIATION SELECTOR-16}",
     UNKNOWN: "\N{WHITE QUESTION MARK ORNAMENT}",
@@ -38,6 +50,9 @@ def _parts(verdict: Verdict) -> Iterator[str]:
     yield from map(_code, captures(verdict))
     yield _expectations(verdict.results)
     for result in verdict.results:
+        for fault in faults(result).values():
+            yield f"{_SIGNS[FAULT]} {_code(fault.message)}"
+            yield _prose(fault.hint)
         if violated(result):
             yield f"### {_SIGNS[result.status]} {_code(result.name)}: {counts(result)}"
             yield _prose(result.description)

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records import __version__
-from kip848_records.report.words import more, topic, violated
+from kip848_records.report.words import faults, more, topic, violated
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ def sarif(verdict: Verdict) -> str:
             }
         },
         "invocations": [
-            {"executionSuccessful": True, "toolExecutionNotifications": [*_notifications(verdict.results)]}
+            {
+                "executionSuccessful": not any(result.faults for result in verdict.results),
+                "toolExecutionNotifications": [*_notifications(verdict.results)],
+            }
         ],
         "results": [*_results(verdict)],
     }
@@ -58,7 +61,7 @@ def _rule(result: Result) -> Json:
 
 
 def _notifications(results: Iterable[Result]) -> Iterator[Json]:
-    """Report the number of violations beyond those that a check keeps, and of items that could not be evaluated."""
+    """Report the number of violations beyond those that a check keeps, of items that are unknown, and faults."""
     for index, result in enumerate(results):
         rest = more(violated(result), result.violations)
         notes = [
@@ -68,6 +71,8 @@ def _notifications(results: Iterable[Result]) -> Iterator[Json]:
         for what in notes:
             text = f"{result.name}: {what}"
             yield {"level": "note", "message": {"text": text}, "associatedRule": {"index": index}}
+        for fault in faults(result).values():
+            yield {"level": "error", "message": {"text": _plain(str(fault))}, "associatedRule": {"index": index}}
 
 
 def _results(verdict: Verdict) -> Iterator[Json]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.expectations.results import FAIL, PASS, UNKNOWN, WARN
+from kip848_records.errors import UnexpectedError
+from kip848_records.expectations.results import FAIL, FAULT, PASS, UNKNOWN, WARN
 from kip848_records.terminal import count_text
 from kip848_records.text import printable
 from kip848_records.times import utc_text
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from kip848_records.expectations.results import Finding, Result, Verdict
 
-SAID: Final = {FAIL: "failed", WARN: "warned", UNKNOWN: "could not be evaluated", PASS: "passed"}
+SAID: Final = {FAULT: "broke", FAIL: "failed", WARN: "warned", UNKNOWN: "could not be evaluated", PASS: "passed"}
 """The verb for each status of an expectation, the worst first."""
 
 
@@ -80,6 +81,14 @@ def line(finding: Finding, *, evaluated: bool = True) -> str:
         *([] if finding.partition is None else [position(finding)]),
     ]
     return printable(f"{finding.severity if evaluated else UNKNOWN}: {', '.join(where)}: {finding.message}")
+
+
+def faults(result: Result) -> dict[str, UnexpectedError]:
+    """Return why an expectation could not be evaluated for clusters, by the cluster's name."""
+    return {
+        cluster: UnexpectedError.of(error, f"the query of {result.name} for cluster {cluster}")
+        for cluster, error in result.faults.items()
+    }
 
 
 def position(finding: Finding) -> str:
