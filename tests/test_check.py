@@ -13,6 +13,7 @@ from kip848_records.expectations import EXPECTATIONS, Expectation, Limit
 from kip848_records.expectations.files import Setting
 from kip848_records.expectations.results import ERROR, OFF, WARN, Result
 from kip848_records.queries.duck import DuckTables
+from kip848_records.tables.registry import DEFAULT
 from tests.made_tables import write
 
 CAPTURED_AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -163,7 +164,7 @@ def test_without_a_time_of_the_copy_or_with_one_too_early_no_age_is_known(tmp_pa
     day = timedelta(days=1)
     for cluster, captured_at in {"null": None, "later": CAPTURED_AT + day, "earlier": CAPTURED_AT - day}.items():
         run = {"run": 1, "is_archived": False, "dialect": "kafka", "captured_at": captured_at}
-        tables = dict.fromkeys(("rebalance", "member_state_timeline", "membership"), ())
+        tables = dict.fromkeys((name for name in DEFAULT if name not in {"log", "audit_runs", "group_state"}), ())
         write(tmp_path, cluster, audit_runs=[run], group_state=[group("g", 1) | state], **tables)
     settings = load_settings() | {"group_stable": Setting(ERROR, {"max_seconds": 80_000})}
     found = {

@@ -101,5 +101,5 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        """Whether any expectation failed."""
-        return any(result.errors for result in self.results)
+        """Whether any expectation failed, or its query did."""
+        return any(result.status in {FAIL, FAULT} for result in self.results)

@@ -97,6 +97,7 @@ def checked(audited, settings) -> Checked:
     out, partitions = audited
     expectations = [with_passes(each) for each in EXPECTATIONS]
     verdict = check(DuckTables(str(out)), settings, expectations=expectations, cluster=CLUSTER)
+    assert not any(result.faults for result in verdict.results)
     return Checked({result.name: result for result in verdict.results}, partitions)
 
 

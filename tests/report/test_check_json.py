@@ -35,6 +35,7 @@ def test_what_is_said_of_an_expectation():
         "violations_total": 33,
         "unknown_total": 0,
         "unknown": [],
+        "faults": {},
     }
     assert violations[0] == {
         "cluster": "demo",
@@ -90,4 +91,5 @@ def test_the_line_for_log_shippers_is_one_line_of_counts():
         "fail_expectations": ["group_stable"],
         "warn_expectations": ["rebalance_time"],
         "unknown_expectations": ["one_owner"],
+        "fault_expectations": [],
     }
