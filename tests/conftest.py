@@ -34,6 +34,31 @@ hypothesis.settings.register_profile("no deadline", deadline=None)
 hypothesis.settings.load_profile("no deadline")
 
 
+# In continuous integration a skipped test is a failed one: without a broker, Kafka's definitions, a browser or a schema
+# the run would be green, and have compared nothing. `.ci/run` sets it; a laptop keeps its skips.
+MUST_RUN = "KIP848_TESTS_MUST_RUN"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    return report if item.get_closest_marker("not_everywhere") else _failed_if_skipped(report)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    return _failed_if_skipped((yield))
+
+
+def _failed_if_skipped(report):
+    """Fail what was skipped, with its reason, where all tests must run; expected failures are reported as skips too."""
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get(MUST_RUN):
+        *_, reason = report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"{reason}\nEach test must run here, because {MUST_RUN} is set."
+    return report
+
+
 def pytest_generate_tests(metafunc):
     module = metafunc.module.__name__
     if module in ON_BOTH and "spark" in metafunc.fixturenames:
