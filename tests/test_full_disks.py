@@ -3,15 +3,20 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
+import deltalake
 import pytest
 
 from kip848_records.cli import main
 from kip848_records.disk_errors import DiskError
 from kip848_records.java import check_java
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.options import AuditOptions
+from kip848_records.progress import Progress
 from kip848_records.setup_errors import SetupError
 from kip848_records.simulate import Simulation, simulate
 from kip848_records.spark_scratch import check_scratch_disks
@@ -180,3 +185,22 @@ class TestBeforeSparkStarts:
 
     def test_large_disks_are_taken(self):
         check_scratch_disks()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", ["300k", "600k", "900k"])
+def test_an_audit_that_fills_the_disk_of_its_tables(classic, captures, tmp_path, size):
+    """At several steps: the log, the staged rows, the tables. What is there can be read, and the next run succeeds."""
+    options = AuditOptions(sources=(str(captures / "kafka-4.0.0-zstd" / "segments"),), out="", cluster="c")
+    with small_disk(tmp_path / "disk", size) as disk:
+        options = replace(options, out=str(disk / "out"))
+        with pytest.raises(DiskError) as caught:
+            run_audit(classic, options, Progress())
+        assert caught.value.message.startswith("there is no space left on a disk (")
+        assert f"is free on the disk of {options.out}" in caught.value.message
+        assert not (disk / "out" / "_staging").exists()
+        for log in (disk / "out").glob("*/_delta_log"):
+            deltalake.DeltaTable(str(log.parent)).to_pyarrow_table()
+        assert not (disk / "out" / "audit_runs" / "_delta_log").exists()
+        subprocess.run(["mount", "-o", "remount,size=100m", disk], check=True)
+        assert run_audit(classic, options, Progress()).quarantined == 0
