@@ -54,7 +54,7 @@ def test_a_group_that_is_stuck(explain):
     assert blocker[1:] == ["stuck-app @ 127.0.0.1", "2", "revoking", "≥ 28 s"]
     assert waiting[3:] == ["waiting", "≥ 28 s"]
     assert other[3:] == ["reconciled"]
-    assert f"  {waiting[0]} (stuck-app @ 127.0.0.1): waits for 12 partitions, for ≥ 28 s\n" in out
+    assert f"  {waiting[0]} (stuck-app @ 127.0.0.1): waits for 12 partitions, behind for ≥ 28 s\n" in out
     assert f"    clicks 12-23 held by {blocker[0]} (stuck-app @ 127.0.0.1)\n" in out
 
 

@@ -67,6 +67,11 @@ class ClassicGroup:
         return None if self.value is None else len(self.value.member_ids)
 
     @property
+    def is_simple(self) -> bool:
+        """Whether the group has neither members nor a protocol type: it was created, or only commits offsets."""
+        return self.value is not None and not self.value.member_ids and not self.value.protocol_type
+
+    @property
     def state(self) -> str:
         """Empty, or Stable: the log shows outcomes, not PreparingRebalance."""
         return STABLE if self.members else EMPTY

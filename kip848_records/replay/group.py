@@ -80,7 +80,11 @@ class GroupReplay:
         work.records += 1
         work.bytes += size
         context, consumer = self._context, self._consumer
-        if value is None and (consumer is None or kind != consumer.kind) and self._is_stray(record):
+        if (
+            value is None
+            and (consumer is None or kind != consumer.kind or consumer.is_untouched)
+            and self._is_stray(record)
+        ):
             return
         if self._is_new_incarnation or not self._has_state:
             self._is_new_incarnation, self._has_state = False, True
@@ -104,15 +108,30 @@ class GroupReplay:
         """Return whether a tombstone belongs to a group that is gone: it changes nothing.
 
         The tombstone of a topology stands behind that of its group. Other types of a group that was replaced may have
-        left tombstones.
+        left tombstones. The coordinator refuses to load those behind a classic group, which they do not delete.
         """
         consumer, role = self._consumer, record.role
+        if role is _CLASSIC_GROUP or role is _LOST:
+            return False
+        if self._is_classic and (consumer is None or consumer.is_untouched):
+            return True
         if consumer is None:
             if role is _TOPOLOGY:
                 self._coverage.add(self._part, record.offset, self._operation.first)
                 self._part = record.offset + 1
             return role is _TOPOLOGY
-        return role not in {_CLASSIC_GROUP, _LOST} and not consumer.is_untouched
+        return not consumer.is_untouched
+
+    @property
+    def _is_classic(self) -> bool:
+        """Whether the group is a classic one that its coordinator does not replace with another kind of group.
+
+        Another kind replaces a simple group, which only has a name. A loss may hide a conversion.
+        """
+        classic, coverage = self._classic, self._coverage
+        if classic.value is None or classic.is_simple:
+            return False
+        return not coverage.has_lost_prefix or classic.offset > coverage.last_loss
 
     def finish(self) -> Iterator[Any]:
         """End the group, and yield all its rows, in no order within a table."""

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 from tests.replay.classic_logs import END, admin_answers, batch_of, chosen, rows_of, tables, tables_of
-from tests.replay.stories import Story
+from tests.replay.stories import Story, complete_between
 
 NUMBERS = ("incarnation", "generation", "offset", "cause", "mode", "rounds", "join_ms", "sync_ms", "moved", "units")
 
@@ -317,3 +317,30 @@ def test_what_compares_with_a_record_before_the_history_is_complete_is_not_told(
     )
     handovers = chosen(found["partition_handover"], "classic", "history")
     assert handovers == [("left_censored",)] * 6
+
+
+@pytest.mark.parametrize("tombstones", ["3 x", "5 n x", "8 n x, 7 n x, 6 x, 5 n x, 3 x", "11 x", "17 x, 23 x", "6 x"])
+@pytest.mark.parametrize("at", [5, 0])
+def test_tombstones_of_another_kind_do_not_delete_a_classic_group(tombstones: str, at: int) -> None:
+    """The coordinator refuses to load them; the classic group lives on."""
+    found = Story("stray", f"0: 2 1/a+b\n{at}: {tombstones}\n9: 2 2/a").replay()
+    assert [(row.incarnation, row.state, row.to_at) for row in found["GroupStateInterval"]] == [(0, "Stable", None)]
+    assert [(row.incarnation, row.generation, row.cause) for row in found["ClassicGeneration"]] == [
+        (0, 1, "member_joined"),
+        (0, 2, "member_left"),
+    ]
+    stays = [(row.incarnation, row.member_id, row.left_how) for row in found["Membership"]]
+    assert sorted(stays) == [(0, "a", None), (0, "b", "left")]
+    assert [(row.incarnation, row.state, row.members) for row in found["GroupState"]] == [(0, "Stable", 1)]
+
+
+def test_tombstones_of_a_consumer_group_delete_a_simple_group() -> None:
+    """It only has a name: the coordinator lets a consumer group take its place."""
+    found = Story("created", "0: 2 0/0\n5: 8 a x, 7 a x, 6 x, 5 a x, 3 x").replay()
+    assert found["GroupState"] == []
+
+
+def test_a_tombstone_behind_a_loss_may_delete_what_a_classic_group_became() -> None:
+    coverage = complete_between((0, 1), (11, END), first_loss=5, last_loss=5)
+    found = Story("lost", "0: 2 1/a\n..........\n5: 3 x", coverage=coverage).replay()
+    assert found["GroupState"] == []
