@@ -347,7 +347,8 @@ else:
 # MAGIC ## Who has what now?
 # MAGIC
 # MAGIC The partitions of a classic or a share group, the connectors and tasks of a Connect worker, or the tasks of a
-# MAGIC streams group by role, as `subtopology: partitions`.
+# MAGIC streams group by role, as `subtopology: partitions`. Of a consumer group, each member's last
+# MAGIC ConsumerGroupCurrentMemberAssignment (type 8): `assignedPartitions`, and those that it is still to give up.
 # MAGIC
 # MAGIC **What to see:** a member that has much more than the others, or nothing.
 
@@ -357,9 +358,9 @@ owned = pd.DataFrame(
     [{name: each[name] for name in ("member_id", "role", "units")} for each in history.get("units", [])]
 )
 if owned.empty:
-    print(f"The log has no list of what members of group {group} have now: see its handovers")
-else:
-    display(owned)
+    current = "SELECT member_id, value FROM latest_state WHERE group_id = :group AND key_type = 8 ORDER BY member_id"
+    owned = opened.arrow(current, cluster, group=group).to_pandas()
+display(owned)
 
 # COMMAND ----------
 

@@ -57,11 +57,13 @@ def _run(arguments: Namespace) -> int:
         before_spark.check_tables(location)
         return get_session(reads=[location])
 
+    from kip848_records.report.commits_only import commits_only
     from kip848_records.report.explain import explain
     from kip848_records.report.group_history import GroupHistory
 
     tables = open_tables(location, arguments.engine, session=session, note=print_note)
-    print_parts(explain(GroupHistory(tables, group, arguments.cluster), arguments.epoch))
+    parts = commits_only(tables, group, arguments.cluster)
+    print_parts(parts or explain(GroupHistory(tables, group, arguments.cluster), arguments.epoch))
     return 0
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from kip848_records.paths import with_page_paths
-from kip848_records.replay.coverage import CENSORED
 from kip848_records.replay.epochs import OPEN
 from kip848_records.replay.member import RECONCILED
 from kip848_records.report.advice import MemberNow, advise, client_text, member_now
+from kip848_records.report.current_state import current_state
 from kip848_records.report.kinds import kind_of_group, kind_of_incarnation, one_generation
 from kip848_records.report.migration import before_and_after, conversions
-from kip848_records.report.terms import CONNECT, TERMS, kind_of
+from kip848_records.report.terms import TERMS
 from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, ranges_text, text_table, time_text
 from kip848_records.text import printable
 
@@ -36,7 +36,7 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
     Raises InputError, before the first part, if the log has no such epoch.
     """
     incarnation = group.incarnations[-1] if epoch is None else group.incarnation_with(epoch)
-    yield from _current_state(group)
+    yield from current_state(group)
     if epoch is not None:
         yield from _incarnations(group, incarnation, epoch)
         yield from _epoch(group, incarnation, epoch)
@@ -59,71 +59,6 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
 def members_by_id(members: Sequence[Row]) -> dict[str, MemberNow]:
     """Return rows of ``members_now.sql`` in the form that advice needs."""
     return {row.member_id: member_now(row) for row in members}
-
-
-def _current_state(group: GroupHistory) -> Iterator[RenderableType]:
-    states = group.rows("group_now")
-    name = f"Group {printable(group.group_id)} of cluster {printable(group.cluster)}"
-    if not states:
-        (last,) = group.rows("last_state", group.incarnations[-1])
-        yield Text(f"{name} was deleted; its last state was {last.state}")
-        return
-    for now in states:
-        place = f" in partition {now.partition}" if len(states) > 1 else ""
-        yield Text(f"{name}{place}: {now.state}{_since(group, now)}")
-        yield Text(f"  {', '.join(_facts(now))}")
-
-
-def _facts(now: Row) -> Iterator[str]:
-    kind = kind_of(now.group_type, now.protocol_type)
-    yield f"{now.group_type} protocol{' of a Connect cluster' if kind == CONNECT else ''}"
-    if now.generation is not None:
-        yield f"generation {now.generation}"
-    if now.group_epoch is not None:
-        yield f"group epoch {now.group_epoch}"
-    if now.assignment_epoch is not None:
-        yield f"assignment epoch {now.assignment_epoch}"
-    if now.topology_epoch is not None:
-        yield f"topology epoch {now.topology_epoch}{_validated(now)}"
-    if now.members is not None:
-        members = count_text(now.members, TERMS[kind].member)
-        yield members if now.converged_members is None else f"{now.converged_members} of {members} converged"
-
-
-def _validated(now: Row) -> str:
-    if now.validated_topology_epoch is None:
-        return ""
-    return " (validated)" if now.validated_topology_epoch == now.topology_epoch else " (not validated)"
-
-
-def _since(group: GroupHistory, now: Row) -> str:
-    """Return since when a group is in its state, and since when it is stuck: the states of one rebalance alternate."""
-    since, stuck = _time_and_age(group, now.since_ms, now), _time_and_age(group, now.stuck_since_ms, now)
-    if now.is_hidden:
-        began, lasted = stuck
-        rebalance = f"a rebalance is ongoing{f' {began}' if began else ''}{f', for ≥ {lasted}' if lasted else ''}"
-        return f"{_lasting(since)} (its state does not show rebalances); {rebalance}"
-    if now.waits_for_away_only:
-        return f", waiting for absent static members{_at_least(since)}"
-    return f", stuck{_at_least(stuck)}, ongoing at capture" if now.is_stuck else _lasting(since)
-
-
-def _time_and_age(group: GroupHistory, since_ms: int | None, now: Row) -> tuple[str, str]:
-    if since_ms is None:
-        return "", ""
-    return f"since {time_text(since_ms)}{' or before' if now.history == CENSORED else ''}", duration_text(
-        group.ago(since_ms)
-    )
-
-
-def _lasting(since: tuple[str, str]) -> str:
-    time, lasted = since
-    return f"{f' {time}' if time else ''}{f', for {lasted}' if lasted else ''}"
-
-
-def _at_least(since: tuple[str, str]) -> str:
-    time, lasted = since
-    return f"{f' for ≥ {lasted}' if lasted else ''}{f', {time}' if time else ''}"
 
 
 def _answer(

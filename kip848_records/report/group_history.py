@@ -38,7 +38,9 @@ class GroupHistory:
         if not clusters:
             groups = [row.group_id for row in tables.rows(query("groups"), cluster)]
             similar = get_close_matches(group_id, groups)
-            raise TablesError.no_such_group(group_id, tables.location, similar, groups_command(tables.location))
+            has_commits = all(run.offset_commits for run in tables.runs() if cluster in {None, run.cluster})
+            command = groups_command(tables.location)
+            raise TablesError.no_such_group(group_id, tables.location, similar, command, has_commits=has_commits)
         if cluster is None and len(clusters) > 1:
             raise TablesError.several_clusters(group_id, clusters)
         if cluster is not None and cluster not in clusters:

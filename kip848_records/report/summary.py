@@ -11,7 +11,6 @@ from rich.text import Text
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.replay.coverage import CENSORED, OBSERVED
-from kip848_records.replay.states import UNKNOWN
 from kip848_records.report.advice import client_text
 from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.changes import STATES, changes_since_last_run
@@ -57,10 +56,10 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     """Yield the parts of the summary, in order: 30 lines of 80 columns, wider only if an id needs it."""
     cluster = audit.options.cluster
     captured_ms = None if audit.captured_at is None else round(audit.captured_at.timestamp() * 1000)
-    (counts,) = tables.rows(query("summary_counts"), cluster, unknown=UNKNOWN, **STATES)
+    (counts,) = tables.rows(query("summary_counts"), cluster)
     stuck = _stuck(tables, cluster, captured_ms)
     above = [
-        *_headline(audit, counts),
+        *_headline(audit, counts, _commits_only(tables, audit)),
         *_losses(tables, cluster),
         *_notes(audit),
         *_dialect(tables, audit),
@@ -74,8 +73,15 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     yield from below
 
 
-def _headline(audit: Audit, counts: Row) -> Iterator[RenderableType]:
-    healthy = counts.groups - counts.stuck - counts.away - counts.unknown
+def _commits_only(tables: Tables, audit: Audit) -> int:
+    """Return how many groups only commit offsets; 0 if the audit skipped offset commits."""
+    if not audit.options.offset_commits:
+        return 0
+    (row,) = tables.rows(query("commits_only_count"), audit.options.cluster)
+    return int(row.groups)
+
+
+def _headline(audit: Audit, counts: Row, commits_only: int) -> Iterator[RenderableType]:
     verdict, style = ("CRITICAL", "bold red") if counts.stuck else ("OK", "bold green")
     if verdict == "OK" and (counts.away or counts.unknown or audit.quarantined):
         verdict, style = "WARNING", "bold yellow"
@@ -87,9 +93,11 @@ def _headline(audit: Audit, counts: Row) -> Iterator[RenderableType]:
     yield headline.append(f"   {where}", style="default") if is_one_line else headline
     if not is_one_line:
         yield Text(where)
-    others = [f"{healthy:,} healthy"]
+    others = [f"{counts.healthy:,} healthy"]
+    others += [f"{counts.empty:,} empty"] if counts.empty else []
     others += [f"{counts.away:,} waiting for absent static members"] if counts.away else []
     others += [f"{counts.unknown:,} insufficient data"] if counts.unknown else []
+    others += [f"{commits_only:,} empty with commits only"] if commits_only else []
     yield Text(" · ".join(others))
 
 

@@ -56,10 +56,16 @@ class TablesError(InputError):
         return cls(f"{out} has no tables {what}", hint)
 
     @classmethod
-    def no_such_group(cls, group_id: str, out: str, similar: Sequence[str], command: str) -> Self:
-        """The tables have no rows of a group; `command` lists all groups."""
+    def no_such_group(cls, group_id: str, out: str, similar: Sequence[str], command: str, *, has_commits: bool) -> Self:
+        """The tables have no rows of a group; `command` lists all groups.
+
+        Not `has_commits`: the audit skipped offset commits, and a group may have nothing else.
+        """
         hint = f"there is {', '.join(map(repr, similar))}" if similar else f"this lists the groups: {command}"
-        return cls(f"there is no group {group_id!r} in {out}", hint)
+        if has_commits:
+            return cls(f"there is no group {group_id!r} in {out}", hint)
+        hint = f"if it only commits offsets, try kip848 audit --offset-commits; {hint}"
+        return cls(f"{out} has no membership records of group {group_id!r}", hint)
 
     @classmethod
     def several_clusters(cls, group_id: str, clusters: Sequence[str]) -> Self:

@@ -53,6 +53,8 @@ def printed(tmp_path):
 
     def run(*rows, reads=(), run_number=1, earlier=(), timeline=(), out=tmp_path, lost=(), **audit):  # noqa: PLR0913
         tables = {name: [row[name] for row in rows if name in row] for name in _TABLES}
+        if commits := [row["latest_state"] for row in rows if "latest_state" in row]:
+            tables["latest_state"] = commits
         runs = [{"run": 1 + n, "captured_at": at} for n, at in enumerate(earlier)]
         runs.append({"run": run_number, "captured_at": CAPTURED})
         history = [{"partition": 0, "first_offset": 0, "complete_from": 0}, {"first_offset": 0, "complete_from": 5}]
@@ -65,7 +67,7 @@ def printed(tmp_path):
         )
         counts = {"records": {3: 32_700_000}, "quarantined": 0, "captured_at": CAPTURED, "reads": reads}
         counts |= {"resumed": False, "skipped": 0, "dialect": "kafka"}
-        options = SimpleNamespace(cluster="c", out=str(out), dialect="kafka")
+        options = SimpleNamespace(cluster="c", out=str(out), dialect="kafka", offset_commits="latest_state" in tables)
         said = SimpleNamespace(options=options, run=run_number, **counts | audit)
         console = Console(width=1000, highlight=False, color_system=None)
         with console.capture() as captured:
@@ -106,6 +108,13 @@ def test_the_headline_counts_what_is_no_trouble_apart(printed):
     assert lines[0].startswith("WARNING  0 of 3 groups stuck   c, captured 2026")
     assert lines[1] == "1 healthy · 1 waiting for absent static members · 1 insufficient data"
     assert "Data   32.7 M records · 0 undecodable · 1 of 2 partitions incomplete" in lines
+
+
+def test_empty_groups_are_not_healthy_and_those_with_commits_only_are_counted(printed):
+    rows = [{"group_state": group(name, "Empty", members=0, converged=0)} for name in "ab"]
+    commits = [{"latest_state": {"group_id": name, "key_type": 1}} for name in ("a", "only", "only", "other")]
+    lines = printed({"group_state": group("fine")}, *rows, *commits)
+    assert lines[1] == "1 healthy · 2 empty · 2 empty with commits only"
 
 
 def test_all_is_well(printed):

@@ -40,6 +40,7 @@ CAUSES: Final = {
 }
 """Texts for the causes in `rebalance`."""
 OTHERS: Final = {
+    "empty": "empty",
     "away": "waiting for absent static members",
     "unknown": "with insufficient data",
     "deleted": "deleted",

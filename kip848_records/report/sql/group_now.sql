@@ -1,7 +1,16 @@
 SELECT states.partition, group_type, protocol_type, state, unix_millis(since) AS since_ms, group_epoch, assignment_epoch,
-    generation, topology_epoch, validated_topology_epoch, members, converged_members, waits_for_away_only, history,
-    stuck.is_stuck, stuck.is_hidden, unix_millis(stuck.stuck_since) AS stuck_since_ms
+    states.generation, topology_epoch, validated_topology_epoch, members, converged_members, waits_for_away_only, history,
+    unix_millis(generations.completed_at) AS completed_ms, stuck.is_stuck, stuck.is_hidden,
+    unix_millis(stuck.stuck_since) AS stuck_since_ms
 FROM group_state AS states
 JOIN ({stuck_now}) AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
+LEFT JOIN (
+    SELECT partition, group_id, incarnation, generation, min(completed_at) AS completed_at
+    FROM classic_generation
+    WHERE group_id = :group
+    GROUP BY partition, group_id, incarnation, generation
+) AS generations
+    ON generations.partition = states.partition AND generations.group_id = states.group_id
+    AND generations.incarnation = states.incarnation AND generations.generation = states.generation
 WHERE states.group_id = :group
 ORDER BY cluster, states.partition

@@ -64,7 +64,7 @@ def test_a_connect_cluster_shows_workers_and_what_runs_nowhere(group_page, table
     assert blocked.startswith(f"Worker {GONE} left 5 connectors and tasks behind; the leader does not assign them")
     assert "sink1: connector, tasks 0-1; src2: connector, task 0" in blocked
     assert facts(page).startswith("Connect cluster: stuck for ≥ 0.004 s, since 2026-11-21 08:28:17.068 UTC; ")
-    assert "state Stable since 2026-11-21 08:27:24.510 UTC; 1 worker; generation 11" in facts(page)
+    assert "generation 11 was completed at 2026-11-21 08:28:17.072 UTC; 1 worker; log position" in facts(page)
     (worker,) = table_of(page, "Workers")
     assert worker["Worker"] == "http://127.0.0.1:19602/"
     assert [worker[title] for title in ("Leader", "Connectors", "Tasks", "Config offset")] == ["leader", "2", "2", "14"]

@@ -29,7 +29,8 @@ intervals AS (
   SELECT partition, group_id, count(*) AS intervals FROM member_state_timeline GROUP BY partition, group_id
 ),
 protocols AS (
-  SELECT partition, group_id, max_by(protocol_type, (incarnation, generation)) AS protocol_type
+  SELECT partition, group_id, max_by(protocol_type, (incarnation, generation)) AS protocol_type,
+    max_by(completed_at, (incarnation, generation)) AS completed_at
   FROM classic_generation WHERE protocol_type IS NOT NULL GROUP BY partition, group_id
 ),
 idle AS (
@@ -46,9 +47,7 @@ idle AS (
   GROUP BY partition, group_id
 ),
 states AS (
-  SELECT group_state.*,
-    CASE WHEN state = 'unknown' THEN 'unknown' WHEN is_away THEN 'away' WHEN is_stuck THEN 'stuck' ELSE 'healthy' END
-      AS health
+  SELECT group_state.*, stuck.health
   FROM group_state
   JOIN ({stuck_now}) AS stuck ON group_state.partition = stuck.partition AND group_state.group_id = stuck.group_id
 )
@@ -57,7 +56,7 @@ SELECT every.partition, every.group_id, every.incarnations, every.group_type, pr
   unix_millis(CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.began_at, states.since) ELSE states.since END)
     AS since_ms,
   CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.history, states.history) ELSE states.history END AS history,
-  unix_millis(states.since) AS state_since_ms, states.offset AS at_offset, states.group_epoch, states.assignment_epoch,
+  unix_millis(states.since) AS state_since_ms, unix_millis(protocols.completed_at) AS completed_ms, states.offset AS at_offset, states.group_epoch, states.assignment_epoch,
   states.generation, states.topology_epoch, states.validated_topology_epoch, states.members, states.converged_members,
   coalesce(busiest.rebalances, 0) AS rebalances, coalesce(busiest.peak_per_hour, 0) AS peak_per_hour,
   finished.slowest_ms, coalesce(idle.idle_ms, 0) AS idle_ms, coalesce(intervals.intervals, 0) AS intervals,

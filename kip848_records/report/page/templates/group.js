@@ -80,14 +80,19 @@ function adviceOf(group, members = [], free = []) {
     element("dl", {}, points.flatMap(([title, words]) => [element("dt", {}, title), element("dd", {}, words)])));
 }
 
+/** Say what the log has of a classic group: a generation that was completed. It has nothing while members join. */
+function generationText(group) {
+  const now = isStuck(group) ? "" : group.state === "Empty" ? "; whether members join now is not in the log" : "; whether it rebalances now is not in the log";
+  return `generation ${number(group.generation)} was completed${group.completed_ms === null ? "" : ` at ${timeText(group.completed_ms)}`}${now}`;
+}
+
 /** Say what the group is now, the most important first. */
 function presentText(group) {
-  const { name, member, step } = termsOf(group);
+  const { name, member } = termsOf(group);
   if (group.state === "deleted") return `${titled(name)}. The group was deleted.`;
   const said = [`${titled(name)}: ${isStuck(group) ? `stuck for \u2265 ${spanText(lasted(group))}, since ${timeText(group.since_ms)}` : HEALTH[group.health] ?? group.health}`,
-    `state ${group.state}${isStuck(group) && !isClassic(group) && group.kind !== "share" ? "" : ` since ${timeText(group.state_since_ms)}`}`];
+    isClassic(group) && group.generation !== null ? generationText(group) : `state ${group.state}${isStuck(group) && !isClassic(group) && group.kind !== "share" ? "" : ` since ${timeText(group.state_since_ms)}`}`];
   if (group.members !== null) said.push(group.converged_members === null ? counted(group.members, member) : `${group.converged_members} of ${counted(group.members, member)} converged`);
-  if (group.generation !== null) said.push(`${step} ${number(group.generation)}`);
   if (group.assignment_epoch !== null) said.push(`group epoch ${group.group_epoch}, assignment epoch ${group.assignment_epoch}`);
   if (group.topology_epoch !== null) said.push(`topology epoch ${group.topology_epoch}${group.validated_topology_epoch === null ? "" : group.validated_topology_epoch === group.topology_epoch ? ", validated" : ", not validated"}`);
   return `${said.join("; ")}; log position ${positionText(group.partition, group.at_offset)}.`;

@@ -1,0 +1,34 @@
+"""A group that only commits offsets: it has no record of membership, but Kafka's tools list it, as Empty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from kip848_records.report.sql import query
+from kip848_records.terminal import count_text, time_text
+from kip848_records.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from kip848_records.queries.tables import Tables
+
+
+def commits_only(tables: Tables, group_id: str, cluster: str | None) -> Sequence[RenderableType]:
+    """Return what `kip848 explain` says of such a group; nothing for any other group.
+
+    Only an audit with offset commits has them.
+    """
+    if tables.rows(query("incarnations"), cluster, group=group_id):
+        return ()
+    return [
+        Text(
+            f"Group {printable(group_id)} of cluster {printable(row.cluster)}: Empty, with commits only: "
+            f"{count_text(row.commits, 'partition')}, last commit at {time_text(row.last_ms)}"
+        )
+        for row in tables.rows(query("commits_only"), cluster, group=group_id)
+    ]

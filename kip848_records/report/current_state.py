@@ -1,0 +1,96 @@
+"""What a group is now, as text for a terminal: its state, since when, and its epochs and members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from kip848_records.replay.coverage import CENSORED
+from kip848_records.replay.states import EMPTY
+from kip848_records.report.terms import CONNECT, TERMS, kind_of
+from kip848_records.terminal import count_text, duration_text, time_text
+from kip848_records.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+    from kip848_records.queries.tables import Row
+    from kip848_records.report.group_history import GroupHistory
+
+
+def current_state(group: GroupHistory) -> Iterator[RenderableType]:
+    """Yield the state of a group, and a line of facts; of each partition that has it."""
+    states = group.rows("group_now")
+    name = f"Group {printable(group.group_id)} of cluster {printable(group.cluster)}"
+    if not states:
+        (last,) = group.rows("last_state", group.incarnations[-1])
+        yield Text(f"{name} was deleted; its last state was {last.state}")
+        return
+    for now in states:
+        place = f" in partition {now.partition}" if len(states) > 1 else ""
+        yield Text(f"{name}{place}: {_state(group, now)}")
+        yield Text(f"  {', '.join(_facts(now))}")
+
+
+def _facts(now: Row) -> Iterator[str]:
+    kind = kind_of(now.group_type, now.protocol_type)
+    yield f"{now.group_type} protocol{' of a Connect cluster' if kind == CONNECT else ''}"
+    if now.group_epoch is not None:
+        yield f"group epoch {now.group_epoch}"
+    if now.assignment_epoch is not None:
+        yield f"assignment epoch {now.assignment_epoch}"
+    if now.topology_epoch is not None:
+        yield f"topology epoch {now.topology_epoch}{_validated(now)}"
+    if now.members is not None:
+        members = count_text(now.members, TERMS[kind].member)
+        yield members if now.converged_members is None else f"{now.converged_members} of {members} converged"
+
+
+def _validated(now: Row) -> str:
+    if now.validated_topology_epoch is None:
+        return ""
+    return " (validated)" if now.validated_topology_epoch == now.topology_epoch else " (not validated)"
+
+
+def _state(group: GroupHistory, now: Row) -> str:
+    """Return the state of a group, and since when; of a classic group, what its last record tells."""
+    began, lasted = _time_and_age(group, now.stuck_since_ms, now)
+    rebalance = f"a rebalance is ongoing{f' {began}' if began else ''}{f', for ≥ {lasted}' if lasted else ''}"
+    if now.generation is None:
+        hidden = f" (its state does not show rebalances); {rebalance}" if now.is_hidden else ""
+        return f"{now.state}{_since(group, now)}{hidden}"
+    empty = "Empty, " if now.state == EMPTY else ""
+    at = f" at {time_text(now.completed_ms)}" if now.completed_ms is not None else ""
+    hidden = f"whether {'members join' if empty else 'it rebalances'} now is not in the log"
+    return f"{empty}generation {now.generation} was completed{at}; {rebalance if now.is_hidden else hidden}"
+
+
+def _since(group: GroupHistory, now: Row) -> str:
+    """Return since when a group is in its state, and since when it is stuck: the states of one rebalance alternate."""
+    since, stuck = _time_and_age(group, now.since_ms, now), _time_and_age(group, now.stuck_since_ms, now)
+    if now.is_hidden:
+        return _lasting(since)
+    if now.waits_for_away_only:
+        return f", waiting for absent static members{_at_least(since)}"
+    return f", stuck{_at_least(stuck)}, ongoing at capture" if now.is_stuck else _lasting(since)
+
+
+def _time_and_age(group: GroupHistory, since_ms: int | None, now: Row) -> tuple[str, str]:
+    if since_ms is None:
+        return "", ""
+    return f"since {time_text(since_ms)}{' or before' if now.history == CENSORED else ''}", duration_text(
+        group.ago(since_ms)
+    )
+
+
+def _lasting(since: tuple[str, str]) -> str:
+    time, lasted = since
+    return f"{f' {time}' if time else ''}{f', for {lasted}' if lasted else ''}"
+
+
+def _at_least(since: tuple[str, str]) -> str:
+    time, lasted = since
+    return f"{f' for ≥ {lasted}' if lasted else ''}{f', {time}' if time else ''}"

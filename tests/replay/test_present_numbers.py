@@ -1,0 +1,103 @@
+"""Numbers about the present are bounded by what is present: members that wait now are not those that ever waited."""
+
+from collections import defaultdict
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+
+from kip848_records.replay.rows import ROW_CLASSES
+from kip848_records.simulate import Simulation
+from kip848_records.simulate.behaviour import GroupScenario, group_id
+from kip848_records.simulate.spec import BrokerClock
+from tests.replay.classic_logs import batch_of, tables_of
+from tests.replay.test_simulated import complete, replayed
+from tests.simulate.scenario import logged
+
+CHURN = Simulation(groups=1500, members=8, hours=4.5, partitions=1, commit_interval_ms=0)
+"""Groups that are stuck for hours, while members come and go."""
+STUCK = {61: 39, 226: 25, 670: 49, 1079: 9}
+"""By group: how many members ever waited in its last rebalance."""
+
+
+@pytest.fixture(scope="module", params=STUCK)
+def stuck(request):
+    """The rows of one of these groups, by class."""
+    scenario = GroupScenario(CHURN, request.param, BrokerClock(CHURN, 0))
+    scenario.watch([], tuple)
+    scenario.run_until(CHURN.end_ms - 1_000)
+    records = list(logged(0, scenario.clients.coordinator.take()))
+    found = replayed(records, CHURN.end_ms, complete(records))
+    (last,) = (row for rows in found.values() for row in rows if type(row).__name__ == "GroupState")
+    assert last.group_id == group_id(CHURN, request.param)
+    return {type(rows[0]).__name__: rows for rows in found.values()}, STUCK[request.param]
+
+
+def bounded(rows):
+    """Check the numbers of all groups at the end of the log: rows by class name, as tuples with names."""
+    present = defaultdict(dict)
+    for row in rows["MemberStateInterval"]:
+        if row.to_at is None:
+            present[row.group_id][row.member_id] = row
+    lags = [row for row in rows.get("RebalanceLag", ()) if row.status == "open" and not row.superseded]
+    for state in rows["GroupState"]:
+        members, own = present[state.group_id], [row for row in lags if row.group_id == state.group_id]
+        waiting = {name for name, row in members.items() if row.state == "waiting"}
+        behind = {name for name, row in members.items() if row.state != "reconciled"}
+        if state.converged_members is not None:
+            assert len(members) == state.members
+            assert state.converged_members + len(behind) == state.members
+        assert {row.member_id for row in own} <= behind
+        owned = {}
+        for row in own:
+            assert set(row.blocked_by) <= members.keys()
+            assert not row.awaited or row.member_id in waiting
+            for each in row.awaited or ():
+                assert each.owner is None or each.owner in members
+                # One owner of each partition: what it holds is counted once.
+                unit = each.topic_id, each.subtopology_id, each.partition
+                assert owned.setdefault(unit, each.owner) == each.owner
+        for rebalance in rows["Rebalance"]:
+            if rebalance.group_id == state.group_id and rebalance.outcome == "open" and rebalance.blockers is not None:
+                assert rebalance.members == state.members
+                yield from _blockers(rebalance, members, waiting, own)
+
+
+def _blockers(rebalance, members, waiting, lags):
+    for each in rebalance.blockers:
+        waits = {row.member_id for row in lags if each.member_id in row.blocked_by}
+        assert each.waiting_now == len(waits) <= len(waiting) <= rebalance.members
+        assert each.member_id in members or (each.late_now, each.waiting_now) == (False, 0)
+        yield each, rebalance
+
+
+def test_who_waits_now_in_a_group_that_is_stuck_for_hours(stuck):
+    rows, ever = stuck
+    found = list(bounded(rows))
+    _, rebalance = found[0]
+    assert rebalance.members_waited == ever > rebalance.members
+    blocking = [each.late_now or each.waiting_now > 0 for each, _ in found]
+    assert blocking[0]
+    assert blocking == sorted(blocking, reverse=True)
+    assert any(each.held_up > each.waiting_now for each, _ in found)
+
+
+@pytest.mark.parametrize("name", ["kafka-4.3.1", "kafka-4.3.1-all-types", "group-kinds"])
+def test_captures_that_end_earlier(name):
+    """Each cut leaves other groups of all kinds in the middle of a rebalance."""
+    batch, is_open = batch_of(name), 0
+    for parts in range(1, 12):
+        ends = {p.as_py(): 0 for p in batch["partition"].unique()}
+        for row in batch.select(["partition", "offset"]).to_pylist():
+            ends[row["partition"]] = max(ends[row["partition"]], row["offset"])
+        kept = [each["offset"] <= ends[each["partition"]] * parts // 12 for each in batch.to_pylist()]
+        found = tables_of(batch.filter(pa.array(kept)))
+        rows = {ROW_CLASSES[table].__name__: list(map(_row, each)) for table, each in found.items()}
+        is_open += len(list(bounded(rows)))
+    assert is_open
+
+
+def _row(value):
+    if isinstance(value, dict):
+        return SimpleNamespace(**{name: _row(each) for name, each in value.items()})
+    return list(map(_row, value)) if isinstance(value, list) else value
