@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from kip848_records.pipeline.options import Audit
     from kip848_records.queries.tables import Tables
 
 
@@ -32,3 +33,11 @@ def commits_only(tables: Tables, group_id: str, cluster: str | None) -> Sequence
         )
         for row in tables.rows(query("commits_only"), cluster, group=group_id)
     ]
+
+
+def commits_only_count(tables: Tables, audit: Audit) -> int:
+    """Return how many such groups there are; 0 if the audit skipped offset commits."""
+    if not audit.options.offset_commits:
+        return 0
+    (row,) = tables.rows(query("commits_only_count"), audit.options.cluster)
+    return int(row.groups)

@@ -14,6 +14,7 @@ from kip848_records.replay.coverage import CENSORED, OBSERVED
 from kip848_records.report.advice import client_text
 from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.changes import STATES, changes_since_last_run
+from kip848_records.report.commits_only import commits_only_count
 from kip848_records.report.sql import query
 from kip848_records.tables.location import place_arguments
 from kip848_records.terminal import count_text, duration_text, ranges_text
@@ -59,7 +60,7 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     (counts,) = tables.rows(query("summary_counts"), cluster)
     stuck = _stuck(tables, cluster, captured_ms)
     above = [
-        *_headline(audit, counts, _commits_only(tables, audit)),
+        *_headline(audit, counts, commits_only_count(tables, audit)),
         *_losses(tables, cluster),
         *_notes(audit),
         *_dialect(tables, audit),
@@ -71,14 +72,6 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     # The list of groups is preceded by a blank line and the titles.
     yield from _groups(stuck, min(_STUCK_SHOWN, HEIGHT - len(above) - len(below) - 2))
     yield from below
-
-
-def _commits_only(tables: Tables, audit: Audit) -> int:
-    """Return how many groups only commit offsets; 0 if the audit skipped offset commits."""
-    if not audit.options.offset_commits:
-        return 0
-    (row,) = tables.rows(query("commits_only_count"), audit.options.cluster)
-    return int(row.groups)
 
 
 def _headline(audit: Audit, counts: Row, commits_only: int) -> Iterator[RenderableType]:
