@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from kip848_records.protocol.segments.faults import Fault
     from kip848_records.protocol.segments.rows import GroupColumns
 
-_SLOTS: Final = 1 << 20
-"""How many hashes of keys are kept, 12 bytes each. If two keys share a slot, the later one is kept."""
+_SLOTS: Final = 1 << 18
+"""How many hashes of keys are kept, 12 bytes each: a table of this size stays in the cache. If two keys share a slot, the later one is kept."""
 _KEYS_AT_ONCE: Final = 8_192
 _WORD: Final = 8
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
