@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from kip848_records.protocol.segments.rows import GroupColumns
 
 _SLOTS: Final = 1 << 18
-"""How many hashes of keys are kept, 12 bytes each: a table of this size stays in the cache. If two keys share a slot, the later one is kept."""
+"""How many hashes of keys are kept, 12 bytes each: so few stay in the processor's cache.
+
+If two keys share a slot, the later one is kept.
+"""
 _KEYS_AT_ONCE: Final = 8_192
 _WORD: Final = 8
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
