@@ -66,7 +66,9 @@ class Generations:
         if before is not None and before.value.generation > value.generation:
             # The group was deleted in between and its tombstone is missing, or its generation went back.
             expected = f"a generation of at least {before.value.generation}"
-            self._anomaly(EPOCH_WENT_BACK, offset, None, value.generation, expected, str(value.generation))
+            self._anomaly(
+                EPOCH_WENT_BACK, offset, None, value.generation, expected, str(value.generation), before.last_offset
+            )
             before = None
         now = Generation(value, offset, at, self._context.operation.leader_epoch)
         if before is not None and not is_downgrade:
@@ -163,11 +165,19 @@ class Generations:
         self._anomaly(TWO_OWNERS, now.offset, first, now.value.generation, expected, seen)
 
     def _anomaly(  # noqa: PLR0913, PLR0917 - the columns of `anomaly`
-        self, kind: str, offset: int, member_id: str | None, generation: int, expected: str, seen: str
+        self,
+        kind: str,
+        offset: int,
+        member_id: str | None,
+        generation: int,
+        expected: str,
+        seen: str,
+        compared: int | None = None,
     ) -> None:
+        """Write an anomaly; `compared`: the offset of the earlier record that it contradicts, if there is one."""
         context = self._context
         head = (kind, context.incarnation, offset, context.operation.at, member_id, generation, expected, seen)
-        context.emit("Anomaly", offset, head)
+        context.emit("Anomaly", offset if compared is None else compared, head)
 
     def _emit(self, ended_at: int | None, ended_by: str | None, ended_offset: int | None = None) -> None:
         now, each, context = self._open, self._round, self._context

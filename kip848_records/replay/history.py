@@ -92,7 +92,9 @@ def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
         if name == "Anomaly":
             kind, incarnation, offset = head[:3]
             place = (kind, context.group_id, incarnation, context.partition)
-            yield Anomaly._make((*place, *head[2:], history.is_proven(offset)))
+            # The group may have been deleted, unseen, after the record that another one contradicts.
+            is_proven = history.is_proven(offset) and (begin >= offset or history.is_seen(begin, offset))
+            yield Anomaly._make((*place, *head[2:], is_proven))
         elif name in _OF_ONE_RECORD:
             yield _OF_ONE_RECORD[name](*prefix, *head)
         else:

@@ -57,6 +57,14 @@ def test_every_way_to_lose_a_part() -> None:
     assert_true(step=1, seeds=SEEDS)
 
 
+def test_the_tombstone_of_a_classic_group() -> None:
+    """The generations of the next group begin at 0 again: that contradicts none before the loss."""
+    for files in (log(0).without(123), log(0).damaged(123)):
+        found, rows = log(0).compared(files)
+        assert found == Counter()
+        assert [(row.kind, row.is_proven) for row in rows["Anomaly"]] == [("epoch_went_back", False)]
+
+
 def test_the_whole_log_is_complete() -> None:
     for partition in PARTITIONS:
         found, rows = log(partition).compared([log(partition).parts])
