@@ -159,7 +159,7 @@ class TestFirstRepeatedKey:
             keys |= {bytes(at) + b"\1" + bytes(size - at - 1) for at in range(size)}
         records = [Record(offset, 5, key, b"") for offset, key in enumerate(sorted(keys))]
         assert covered(write_batch(records))["first_repeated_offset"] is None
-        for key in keys:
+        for key in sorted(keys)[::25]:
             again = write_batch([Record(len(records), 5, key, b"")])
             assert covered(write_batch(records) + again)["first_repeated_offset"] == len(records)
 
