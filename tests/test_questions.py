@@ -13,7 +13,6 @@ from kip848_records.queries.spark import SparkTables
 from kip848_records.views import create_views
 from tests import made_tables
 from tests.audits import CLUSTERS, WITH_RECORD_TABLES, dumped
-from tests.docs.pages import block
 
 QUESTIONS = {name: each.sql for name, each in questions().items()}
 CAPTURE = "kafka-4.3.1"
@@ -21,9 +20,7 @@ CAPTURE = "kafka-4.3.1"
 
 @pytest.fixture(scope="module")
 def views(spark, audits):
-    """The session with the views of docs/python.md."""
-    example = block("test: views").replace('"out"', repr(str(audits.out))).replace('"demo"', repr(CLUSTERS[CAPTURE]))
-    exec(example, {})  # noqa: S102 - our own page
+    create_views(spark, str(audits.out), CLUSTERS[CAPTURE])
     return spark
 
 

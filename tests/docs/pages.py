@@ -3,8 +3,8 @@
 An example is a code block. The comment above it says how a test runs it:
 
 - `<!-- test: NAME -->`: the test that asks for `block("test: NAME")`.
-- `<!-- output: NAME -->`: a console session. Each command runs on the tables of `make audit`, and prints what follows.
-  A second word names a cluster of the fixture `kinds`, whose tables take the place of those: the folder `kinds`.
+- `<!-- output: NAME -->`: a console session in a clone (`tests/docs/reader.py`). Each command prints what follows.
+  `out` has the tables of `make audit`, `kinds` those of the pages about kinds of groups.
 - `<!-- not run: REASON -->`: nothing runs it. Its commands are parsed.
 """
 
@@ -44,8 +44,8 @@ def examples(page: Path | None = None) -> list[Example]:
 
 
 def block(mark: str) -> str:
-    """Return the code of the only block with a mark, such as `test: ci`."""
-    (found,) = (each.text for each in examples() if each.mark == mark)
+    """Return the code of the blocks with a mark, such as `test: ci`: one, or several that are alike."""
+    (found,) = {each.text for each in examples() if each.mark == mark}
     return found
 
 

@@ -223,7 +223,7 @@ def test_on_databricks_parameters_are_widgets():
 
 
 def test_the_page_says_how_to_get_the_later_night():
-    command = block("test: before").replace("\\\n", " ")
+    command = block("test: later night").replace("\\\n", " ")
     program, *words = shlex.split(command)
     arguments = _parser(words).parse_args(words)
     assert program == ".venv/bin/kip848"

@@ -1,0 +1,83 @@
+"""A reader's folder, and the examples that a reader runs there, as they are printed.
+
+As a program, it runs examples one after the other in one process, because Spark and imports take their time:
+``python -m tests.docs.reader ANSWERS < EXAMPLES``.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.docs.pages import ROOT, commands
+
+# What a clone has at first; all else is what somebody's runs left behind.
+_CLONE = ("conf", "docs", "jobs", "kip848_records", "notebooks", "tests", "pyproject.toml")
+
+
+class Ran(NamedTuple):
+    """What a command, or a block of Python, printed, and its exit code."""
+
+    code: int
+    printed: str
+
+
+def make_clone(folder: Path) -> Path:
+    """Make a folder that looks like a clone in which somebody set up .venv."""
+    folder.mkdir(exist_ok=True)
+    for name in _CLONE:
+        (folder / name).symlink_to(ROOT / name)
+    (folder / ".venv").symlink_to(sys.prefix)
+    return folder
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """Return the environment of a terminal in which .venv is active, without what the tests set for Spark."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
+    return kept | {"PATH": f"{sys.prefix}/bin:{kept['PATH']}"} | variables
+
+
+def run_examples(folder: Path, examples: list[tuple[str, str]], **variables: str) -> list[list[Ran]]:
+    """Run examples (language, text) in a folder; return what each of their commands did."""
+    answers = folder / "answers.json"
+    command = [sys.executable, "-m", "tests.docs.reader", answers]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        input=json.dumps(examples),
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    ran = [[Ran(*each) for each in example] for example in json.loads(answers.read_text(encoding="utf-8"))]
+    answers.unlink()
+    return ran
+
+
+def _run(language: str, text: str, names: dict[str, object]) -> list[tuple[int, str]]:
+    if language != "python":
+        return [_command(line) for line in commands(text)]
+    with redirect_stdout(StringIO()) as printed:
+        exec(text, names)  # noqa: S102 - our own page
+    return [(0, printed.getvalue())]
+
+
+def _command(line: str) -> tuple[int, str]:
+    from kip848_records.cli import main  # noqa: PLC0415 - the tests that start this program need no command
+
+    with redirect_stdout(StringIO()) as printed:
+        code = main(shlex.split(line)[1:])
+    return code, printed.getvalue()
+
+
+if __name__ == "__main__":
+    shared: dict[str, object] = {}
+    found = [_run(language, text, shared) for language, text in json.load(sys.stdin)]
+    Path(sys.argv[1]).write_text(json.dumps(found), encoding="utf-8")
