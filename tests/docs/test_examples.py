@@ -29,8 +29,8 @@ from tests.docs.reader import environment, make_clone, run_examples
 EVALUATED = sum(setting.severity != "off" for setting in load_settings().values())
 SESSIONS = [each for each in examples() if each.mark.startswith("output: ") and each.language == "console"]
 # They need no Spark, and run in one process, in this order.
-COMMANDS = ("tutorial check", "report", "simulate", "simulate-kinds")
-WITH_SPARK = ("python", "views", "ci", "retention")
+COMMANDS = ("test: tutorial check", "test: report", "test: simulate", "test: simulate-kinds")
+WITH_SPARK = ("test: python", "test: views", "test: ci", "test: retention")
 
 
 class Night(NamedTuple):
@@ -63,7 +63,7 @@ def ran(clone, kinds):
     (clone / "DIR").mkdir()
     (clone / "DIR" / "group_size.sql").write_text(block("test: expectation"))
     texts = [each.text for each in SESSIONS]
-    texts += [block(f"test: {name}") for name in COMMANDS]
+    texts += [block(mark) for mark in COMMANDS]
     _, *after_make = block("test: first result").splitlines()
     texts += ["\n".join(after_make), "kip848 check out --expectations DIR"]
     found = run_examples(clone, [("bash", text) for text in texts] + [("python", block("test: sql"))])
@@ -74,7 +74,7 @@ def ran(clone, kinds):
 def ran_with_spark(clone):
     """The same of examples that start Spark: one session serves all."""
     named = {each.mark: each for each in examples()}
-    found = [named[f"test: {name}"] for name in WITH_SPARK]
+    found = [named[mark] for mark in WITH_SPARK]
     ran = run_examples(clone, [(each.language, each.text) for each in found], JDK_JAVA_OPTIONS=QUICK_JAVA)
     return dict(zip(WITH_SPARK, ran, strict=True))
 
@@ -149,13 +149,13 @@ def test_sql_measures_only_what_was_observed(clone, tmp_path):
 
 
 def test_python_example_shows_records(ran_with_spark):
-    ((_, printed),) = ran_with_spark["python"]
+    ((_, printed),) = ran_with_spark["test: python"]
     assert "previous_member_epoch" in printed
     assert "stuck" in printed or "churn" in printed
 
 
 def test_views_show_the_groups(ran_with_spark):
-    ((_, printed),) = ran_with_spark["views"]
+    ((_, printed),) = ran_with_spark["test: views"]
     assert re.search(r"\bstuck\|Reconciling\|", printed)
 
 
@@ -175,7 +175,7 @@ def test_report_writes_a_page(clone, ran):
 
 
 def test_ci_example_fails_for_a_group_that_did_not_converge(clone, ran_with_spark):
-    ((code, printed),) = ran_with_spark["ci"]
+    ((code, printed),) = ran_with_spark["test: ci"]
     assert code == 1
     assert [line for line in printed.splitlines() if "stuck" in line]
     assert {path.name for path in clone.glob("kip848.*")} == {"kip848.xml", "kip848.sarif", "kip848.md"}
@@ -212,7 +212,7 @@ def test_a_line_of_a_dump_is_read(spark, tmp_path):
 
 
 def test_retention_says_what_it_would_remove(ran_with_spark):
-    ((code, printed),) = ran_with_spark["retention"]
+    ((code, printed),) = ran_with_spark["test: retention"]
     assert code == 0
     assert "demo" in printed
 

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from ruamel.yaml import YAML
 
 from kip848_records.cli import _parser
 from kip848_records.config import load_settings
+from tests.docs.reader import environment, make_clone
 
 CI = Path(__file__).parents[2] / "conf" / "ci"
 GITHUB, GITLAB = CI / "github-actions.yml", CI / "gitlab-ci.yml"
@@ -61,6 +63,34 @@ def test_the_command_is_one_of_ours(pipeline):
     arguments = _parser(words[1:]).parse_args(words[1:])
     assert arguments.sources == ["dump/log"]
     assert re.fullmatch(r"reports/[\w.]+", arguments.junit)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pipeline", SCHEMAS, ids=lambda pipeline: pipeline.stem)
+def test_the_job_runs_as_written_on_what_the_job_before_left(pipeline, captures, tmp_path):
+    """All but what sets up the machine. A group of this log is stuck: the check fails, and its reports are there."""
+    check = jobs(pipeline)["consumer-groups"]
+    scripts = (
+        check["script"] if pipeline == GITLAB else [step["run"] for step in check["steps"] if "Check" in step.values()]
+    )
+    folder = make_clone(tmp_path / "project")
+    shutil.copytree(captures / "kafka-4.0.0-zstd" / "segments", folder / "dump" / "log")
+    (folder / "dump" / "captured-at").write_text("2026-11-21T08:20:46Z\n")
+    (folder / f".{pipeline.stem.partition('-')[0]}").mkdir()
+    shutil.copy(CI / "kip848.toml", folder / f".{pipeline.stem.partition('-')[0]}")
+    done = subprocess.run(
+        ["bash", "-e", "-c", "\n".join(scripts)],
+        cwd=folder,
+        env=environment(GITHUB_STEP_SUMMARY=str(folder / "summary.md")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "stuck" in done.stdout
+    forms = {"kip848.xml", "kip848.sarif", "kip848.json"} | ({"kip848.md"} if pipeline == GITLAB else set())
+    assert {path.name for path in (folder / "reports").iterdir()} == forms
+    assert (folder / "summary.md").is_file() == (pipeline == GITHUB)
 
 
 def test_github_gets_the_reports_of_a_check_that_failed():
