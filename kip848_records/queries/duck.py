@@ -5,7 +5,8 @@ from __future__ import annotations
 import atexit
 import re
 import warnings
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
+from operator import and_
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -14,6 +15,7 @@ from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
+import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
@@ -193,7 +195,7 @@ class DuckTables(Tables):
     def _dataset(self, name: str, version: int | None) -> Any:  # noqa: ANN401 - Arrow has no types
         """Return a table's files as a dataset. It is opened once, so all queries see the same rows."""
         if (name, version) not in self._datasets:
-            self._datasets[name, version] = self._table(name, version).to_pyarrow_dataset()
+            self._datasets[name, version] = _without_statistics(self._table(name, version).to_pyarrow_dataset())
         return self._datasets[name, version]
 
     def _table(self, name: str, version: int | None) -> DeltaTable:
@@ -213,6 +215,20 @@ class DuckTables(Tables):
         except (DeltaError, OSError) as error:
             raise NotOpenedError(str(error).splitlines()[0]) from error
         return table
+
+
+def _without_statistics(found: ds.FileSystemDataset) -> ds.FileSystemDataset:
+    """Return a dataset without the statistics of its files, except the values of the partitions.
+
+    Spark writes no minimum of a BOOLEAN, for example. Then delta-rs says `column >= null` of the file. That holds for no
+    row, so Arrow would skip the file for a condition on the column, without an error.
+    """
+    fragments = []
+    for file in found.get_fragments():
+        keys = ds.get_partition_keys(file.partition_expression)
+        partition = reduce(and_, (ds.field(key) == value for key, value in keys.items()), ds.scalar(value=True))
+        fragments.append(found.format.make_fragment(file.path, found.filesystem, partition))
+    return ds.FileSystemDataset(fragments, found.schema, found.format, found.filesystem)
 
 
 def filtered(table: str, batch: pa.RecordBatch, condition: str) -> Iterator[pa.RecordBatch]:

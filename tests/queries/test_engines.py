@@ -1,6 +1,7 @@
 """Both engines give the same answers to one text, and see the versions that belong together."""
 
 import errno
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +13,7 @@ from kip848_records.queries.engines import open_tables
 from kip848_records.queries.spark import SparkTables
 from kip848_records.queries.tables import words
 from kip848_records.report.page.contents import contents
+from tests import made_tables
 from tests.audits import CLUSTERS
 
 DEMO = CLUSTERS["kafka-4.3.1"]
@@ -117,3 +119,22 @@ def test_parameters_of_every_kind(duck):
     )
     assert (row.a, row.b) == ("'", 2)
     assert row.n > 0
+
+
+def test_a_column_of_which_the_log_has_no_minimum_keeps_its_rows(tmp_path):
+    """As Spark writes a BOOLEAN: with a count of nulls only."""
+    rows = [{"group_id": f"g{n}", "clock_skew": n == 0, "history": "observed"} for n in range(3)]
+    made_tables.write(tmp_path, "c", rebalance=rows, audit_runs=[{"run": 1}])
+    (log,) = (tmp_path / "rebalance" / "_delta_log").glob("*.json")
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    (added,) = [each["add"] for each in actions if "add" in each]
+    statistics = json.loads(added["stats"])
+    for ends in ("minValues", "maxValues"):
+        del statistics[ends]["clock_skew"]
+        del statistics[ends]["history"]
+    added["stats"] = json.dumps(statistics)
+    log.write_text("\n".join(map(json.dumps, actions)))
+    tables = DuckTables(str(tmp_path))
+    for condition, count in (("clock_skew = false", 2), ("history = 'observed'", 3), ("history >= 'p'", 0)):
+        (row,) = tables.arrow(f"SELECT count(*) AS n FROM rebalance WHERE {condition}").to_pylist()  # noqa: S608
+        assert row["n"] == count, condition
