@@ -220,8 +220,8 @@ class DuckTables(Tables):
 def _without_statistics(found: ds.FileSystemDataset) -> ds.FileSystemDataset:
     """Return a dataset without the statistics of its files, except the values of the partitions.
 
-    Spark writes no minimum of a BOOLEAN, for example. Then delta-rs says `column >= null` of the file. That holds for no
-    row, so Arrow would skip the file for a condition on the column, without an error.
+    Spark writes no minimum of a BOOLEAN, for example. Then delta-rs says `column >= null` of the file, which holds for
+    no row: Arrow would skip the file for a condition on the column, without an error.
     """
     fragments = []
     for file in found.get_fragments():
