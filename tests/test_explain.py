@@ -92,8 +92,7 @@ def test_one_epoch(explain):
 def test_a_classic_group_and_one_that_was_deleted(explain):
     out = explain("classic")[1]
     said = r"generation 3 was completed at 2026-\S+ \S+ UTC; whether it rebalances now is not in the log\n"
-    assert re.match(rf"Group classic of cluster \S+: {said}", out)
-    assert "Stable" not in out
+    assert re.match(rf"Group classic of cluster .+: {said}", out)
     assert "\nMembers of the last generation:\n" in out
     assert out.endswith("a rebalance took at least its sync time. See docs/groups/classic.md\n")
     assert "was deleted; its last state was" in explain("deleted")[1]
@@ -102,8 +101,7 @@ def test_a_classic_group_and_one_that_was_deleted(explain):
 def test_a_group_that_is_not_there(explain):
     code, out, err = explain("stuk")
     assert (code, out) == (2, "")
-    hint = "if it only commits offsets, try kip848 audit --offset-commits; there is 'stuck'"
-    assert re.fullmatch(rf"error: \S+ has no membership records of group 'stuk'\nhint: {hint}\n", err)
+    assert re.fullmatch(r"error: there is no group 'stuk' in \S+\nhint: there is 'stuck'\n", err)
 
 
 def test_a_command_lists_the_groups_if_no_name_is_similar(explain, audits, capsys):
@@ -278,8 +276,8 @@ def explain_made(explain, made):
 def test_a_group_of_another_cluster(explain, made):
     code, out, err = explain("lonely", cluster="made", out=made)
     assert (code, out, err) == (2, "", "error: cluster 'made' has no group 'lonely'\nhint: pass --cluster: other\n")
-    assert explain("lonly", cluster="other", out=made)[2].endswith("hint: there is 'lonely'\n")
-    assert "hint: this lists the groups: kip848 query " in explain("lonly", cluster="made", out=made)[2]
+    assert explain("lonly", cluster="other", out=made)[2].endswith("; there is 'lonely'\n")
+    assert "; this lists the groups: kip848 query " in explain("lonly", cluster="made", out=made)[2]
 
 
 def test_an_epoch_of_no_life(explain, made):
@@ -347,7 +345,7 @@ def test_a_group_that_is_in_another_partition_now(explain_made):
 
 def test_members_beyond_the_first_hundred_are_counted(explain_made):
     out = explain_made("crowd")
-    assert out.count(": waits for 1 partition, for ≥ 1 min\n") == 100
+    assert out.count(": waits for 1 partition, behind for ≥ 1 min\n") == 100
     assert "    t 99 held by no member: free to be taken with its next heartbeat\n" in out
     assert "\n  and 2 more members\n" in out
     assert "\nMembers, the first 100 of 102:\n" in out

@@ -24,7 +24,8 @@ def commits_only(tables: Tables, group_id: str, cluster: str | None) -> Sequence
 
     Only an audit with offset commits has them.
     """
-    if tables.rows(query("incarnations"), cluster, group=group_id):
+    has_commits = any(run.offset_commits for run in tables.runs() if cluster in {None, run.cluster})
+    if not has_commits or tables.rows(query("incarnations"), cluster, group=group_id):
         return ()
     return [
         Text(
