@@ -1,11 +1,13 @@
 -- name = "loadable_records"
--- sentence = "A broker can load every record: it decodes, and no key is deleted before the records that depend on it"
+-- sentence = "Kafka 4.0 to 4.4 can load every record of a group: it decodes, and its order is one that Kafka accepts"
 -- severity = "error"
 
--- A coordinator may fail to load its partition, with every group in it, because of one record that it cannot load
--- (CoordinatorLoaderImpl and GroupMetadataManager.replay in Kafka; releases differ in what they accept). Three cases do
--- not count: a row that the source could not read, because the damage may be in the copy only; a record of a newer
--- broker; trailing bytes. Dialects dispute the types 4 to 8: if more of those failed than were replayed at all, the
+-- A coordinator does not load a partition, with all groups in it, because of one record that it refuses
+-- (CoordinatorLoaderImpl and GroupMetadataManager.replay in Kafka). A violation is refused by every release that may have
+-- written the log; if only some of them refuse it, the message names them, and the verdict is unknown. Offset commits are
+-- not read: a group id that has only those is a group, too, on which a share record is refused. Three cases do not count:
+-- a row that the source could not read, because the damage may be in the copy only; a record of a newer broker; trailing
+-- bytes. Dialects dispute the types 4 to 8: if more of those failed than were replayed at all, the
 -- dialect may be wrong.
 WITH dialects AS (
     SELECT failed.failed > replayed.replayed AS is_other

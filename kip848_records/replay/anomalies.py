@@ -44,10 +44,6 @@ class Anomalies:
         expected = f"an epoch of at least {before}"
         self._jumps.append((EPOCH_WENT_BACK, record.offset, record.timestamp, None, epoch, expected, str(epoch)))
 
-    def refused(self, record: Record, reason: str) -> None:
-        """Note a record that Kafka's `GroupMetadataManager.replay` rejects."""
-        self._add(RECORD_NOT_LOADABLE, record, None, "a record that can be replayed", reason)
-
     def member(self, record: Record, value: MemberValue) -> None:
         """Check a type 5."""
         if self._is_draft and value.topics and value.regex:

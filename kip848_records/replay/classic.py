@@ -76,11 +76,9 @@ class ClassicGroup:
         """Empty, or Stable: the log shows outcomes, not PreparingRebalance."""
         return STABLE if self.members else EMPTY
 
-    def leave(self, consumer: ConsumerState, record: Record) -> None:
+    def leave(self, record: Record) -> None:
         """Note a record of a consumer group while the group is a classic one."""
         self.is_lost = False
-        if self.value is not None and record.value is not None:
-            consumer.anomalies.refused(record, "the group is a classic one")
         if record.role is Role.GROUP_EPOCH:
             self.value = None
             self.generations.lose()

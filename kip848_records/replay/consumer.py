@@ -104,8 +104,6 @@ class ConsumerGroup(ConsumerState):
         self.end.is_eventful = True
         self.assignment_epoch = epoch
         if epoch is None:
-            if any(member.has_target for member in self.members.values()):
-                self.anomalies.refused(record, "the assignment is deleted while members have targets")
             return
         if before is not None and epoch < before:
             self.anomalies.went_back(record, before, epoch)
@@ -169,13 +167,9 @@ class ConsumerGroup(ConsumerState):
         self.end.is_eventful = self.end.deletes_classic = True
         self.causes.classic_deleted()
 
-    def delete(self, record: Record) -> None:
+    def delete(self, _: Record) -> None:
         """Replay the tombstone of type 3: the incarnation ends with the operation."""
         self.end.is_eventful = True
-        if self.member_count:
-            self.anomalies.refused(record, "the group is deleted while it has members")
-        elif self.assignment_epoch is not None:
-            self.anomalies.refused(record, "the group is deleted before its assignment")
 
     def _start_over(self) -> None:
         self.end.start_over()
@@ -192,10 +186,6 @@ class ConsumerGroup(ConsumerState):
         return member
 
     def _delete_member(self, record: Record, member: Member, before: MemberValue | None) -> None:
-        if member.current is not None:
-            self.anomalies.refused(record, "the member is deleted before its current assignment")
-        elif member.has_target:
-            self.anomalies.refused(record, "the member is deleted before its target assignment")
         self.causes.member_deleted(member.member_id, before)
         self.member_count -= before is not None
         if member.state != GONE:

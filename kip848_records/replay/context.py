@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kip848_records.replay import spill
+from kip848_records.replay.refusals import RELEASES
 from kip848_records.replay.spill import QueueFile, SpillingQueue
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ class Context:
     `incarnation_offset`: the offset of the incarnation's first record. `is_evaluated`: the operation lies where the
     history is complete, by the records read up to now. `reads_commits`: offset commits were read, and the rows that
     they are compared with are wanted. `round_offset`: of the last epoch's or generation's first record. `returned`:
-    incarnation, group type and id of members that joined again, with the offset of their last join. `rows` wait for
+    incarnation, group type and id of members that joined again, with the offset of their last join. `writers`: the
+    releases of Kafka that may have written the records. `rows` wait for
     the group's end; `queues`: the file of open rows.
     """
 
@@ -106,6 +108,7 @@ class Context:
         self.queues = QueueFile()
         self._rows_file = QueueFile()
         self.rows = SpillingQueue(self._rows_file)
+        self.writers = RELEASES
         self.returned: dict[tuple[int, str, str], int] = {}
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from kip848_records.replay.coverage import NEVER, GroupCoverage
 from kip848_records.replay.epochs import DELETED
 from kip848_records.replay.group_state import Work, group_state
 from kip848_records.replay.history import finished_rows
+from kip848_records.replay.loading import Loading
 from kip848_records.replay.memberships import REPLACED, UPGRADED
 from kip848_records.replay.migrations import Migrations
 from kip848_records.replay.records import CLASSIC, CONSUMER, SHARE, STREAMS, PartitionCoverage, Role
@@ -55,6 +56,7 @@ class GroupReplay:
         self._states = StateTimeline(context)
         self._classic = ClassicGroup(context)
         self._migrations = Migrations(context)
+        self._loading = Loading(context)
         self._consumer: ConsumerGroup | None = None
         self._handlers: Sequence[Callable[[Record], None] | None] = ()
         self._deleted: list[_Deleted] = []
@@ -79,6 +81,7 @@ class GroupReplay:
             operation.last = offset
         work.records += 1
         work.bytes += size
+        self._loading.replay(record)
         context, consumer = self._context, self._consumer
         if (
             value is None
@@ -97,7 +100,7 @@ class GroupReplay:
             consumer = self._begin_consumer(kind)
         classic = self._classic
         if classic.value is not None or classic.is_lost:
-            classic.leave(consumer, record)
+            classic.leave(record)
         handler = self._handlers[role]
         if role is _GROUP_EPOCH and value is None:
             self._delete(consumer, record)
@@ -233,6 +236,7 @@ class GroupReplay:
         consumer.delete(record)
         member_ids = frozenset(member.member_id for member in consumer.touched)
         is_evaluated = self._cover(consumer)
+        self._loading.end_operation(is_evaluated=is_evaluated)
         self._deleted.append(_Deleted(consumer, self._context.incarnation, is_evaluated, member_ids))
         self._coverage.delete(record.offset)
         self._is_evaluated = self._coverage.begin(self._operation.first)
@@ -266,6 +270,7 @@ class GroupReplay:
         if self._deleted:
             self._end_incarnations()
         is_evaluated = self._is_evaluated if self._is_new_incarnation else self._cover(consumer)
+        self._loading.end_operation(is_evaluated=is_evaluated)
         if self._classic.is_written:
             is_known = self._is_evaluated or self._coverage.has_lost_prefix
             downgraded = {member_id for each in self._deleted for member_id in each.member_ids}

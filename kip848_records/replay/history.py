@@ -10,6 +10,7 @@ from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember,
 from kip848_records.replay.coverage import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
 from kip848_records.replay.generation import SHOWN
 from kip848_records.replay.generation_cause import EAGER, FIRST_GENERATION, UNKNOWN_MODE
+from kip848_records.replay.refusals import releases_text
 from kip848_records.replay.rows import (
     Anomaly,
     AwaitedPartition,
@@ -90,11 +91,7 @@ def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
     first, last = history.first_run
     for name, begin, end, has_end, head, tail, extra in context.rows.take():
         if name == "Anomaly":
-            kind, incarnation, offset = head[:3]
-            place = (kind, context.group_id, incarnation, context.partition)
-            # The group may have been deleted, unseen, after the record that another one contradicts.
-            is_proven = history.is_proven(offset) and (begin >= offset or history.is_seen(begin, offset))
-            yield Anomaly._make((*place, *head[2:], is_proven))
+            yield from _anomaly(begin, head, extra, history, context)
         elif name in _OF_ONE_RECORD:
             yield _OF_ONE_RECORD[name](*prefix, *head)
         else:
@@ -110,6 +107,28 @@ def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
             if name in _FINISH:
                 row = _FINISH[name](row, extra, history, context)
             yield row
+
+
+def _anomaly(
+    begin: int, head: tuple[Any, ...], extra: tuple[Any, ...], history: KnownHistory, context: Context
+) -> Iterator[Anomaly]:
+    """Yield a row of `anomaly`. `extra` of a record that is not loadable: the releases that refuse it, and a known bug.
+
+    That is proven if all releases that may have written the log refuse it, and no record of the group is missing from
+    those on which it depends. No row if none of them refuses it.
+    """
+    kind, incarnation, offset = head[:3]
+    # The group may have been deleted, unseen, after the record that another one contradicts.
+    is_proven = history.is_proven(offset) and (begin >= offset or history.is_seen(begin, offset))
+    releases = known_bug = None
+    if extra:
+        refused = context.writers.intersection(extra[0])
+        if not refused:
+            return
+        releases, known_bug = releases_text(refused), extra[1]
+        is_proven = is_proven and refused == context.writers and history.is_seen(begin, offset)
+    place = (kind, context.group_id, incarnation, context.partition)
+    yield Anomaly._make((*place, *head[2:], releases, known_bug, is_proven))
 
 
 def _without_unseen(name: str, row: Any, extra: tuple[Any, ...], *, began_before: bool, ended_before: bool) -> Any:  # noqa: ANN401 - a row

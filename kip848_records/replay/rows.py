@@ -372,6 +372,8 @@ class Anomaly(NamedTuple):
     epoch: int | None
     expected: str | None
     seen: str | None
+    releases: str | None
+    known_bug: str | None
     is_proven: bool
 
 

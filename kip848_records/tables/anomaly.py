@@ -27,7 +27,20 @@ ANOMALY: Final = TableSpec(
         Column("epoch", INT, "The epoch concerned"),
         Column("expected", STRING, "What the protocol requires"),
         Column("seen", STRING, "What the log contains"),
-        Column("is_proven", BOOLEAN, "Whether no record of the group is missing there", required=True),
+        Column(
+            "releases",
+            STRING,
+            "record_not_loadable: releases of Kafka that refuse the record, of those from 4.0.0 to 4.4.0 that may have "
+            "written the log, such as '4.0.0 to 4.1.1'",
+        ),
+        Column("known_bug", STRING, "record_not_loadable: the bug of Kafka by its id, such as KAFKA-21117"),
+        Column(
+            "is_proven",
+            BOOLEAN,
+            "Whether no record of the group is missing there; and, for record_not_loadable, all releases that may have "
+            "written the log refuse it",
+            required=True,
+        ),
     ),
     row=Anomaly,
     ended_at="anomaly.at",  # a keyword of DuckDB, unless it is qualified

@@ -129,7 +129,7 @@ CASES = [
         (
             (
                 "- bob @16 error: expected a record that can be replayed, but the member is deleted "
-                "before its current assignment"
+                "before its current assignment; refused by Kafka 4.1.1 to 4.4.0"
             ),
         ),
     ),
@@ -141,7 +141,7 @@ CASES = [
         (
             (
                 "- bob @16 error: expected a record that can be replayed, but the member is deleted "
-                "before its target assignment"
+                "before its target assignment; refused by Kafka 4.1.1 to 4.4.0"
             ),
         ),
     ),
@@ -150,14 +150,24 @@ CASES = [
         "assignment left",
         VIOLATION,
         lambda g: emptied(g, 6),
-        ("- - @10 error: expected a record that can be replayed, but the group is deleted before its assignment",),
+        (
+            (
+                "- - @10 error: expected a record that can be replayed, but the group is deleted before its "
+                "assignment; refused by Kafka 4.1.1 to 4.4.0"
+            ),
+        ),
     ),
     Case(
         "loadable_records",
         "members left",
         VIOLATION,
         lambda g: emptied(g, 5),
-        ("- - @5 error: expected a record that can be replayed, but the group is deleted while it has members",),
+        (
+            (
+                "- - @5 error: expected a record that can be replayed, but the group is deleted while it has members; "
+                "refused by Kafka 4.1.1 to 4.4.0"
+            ),
+        ),
     ),
     Case(
         "loadable_records",
@@ -165,8 +175,10 @@ CASES = [
         VIOLATION,
         still_classic,
         (
-            "- - @2 error: expected a record that can be replayed, but the group is a classic one",
-            "...",
+            (
+                "- old @1 error: expected a record that can be replayed, but the group is a classic one; "
+                "refused by Kafka 4.1.1 to 4.4.0 (KAFKA-21117)"
+            ),
         ),
     ),
     Case("loadable_records", "all gone", PASS, lambda g: emptied(g, None)),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kip848_records.replay.anomalies import RECORD_NOT_LOADABLE
 from kip848_records.replay.records import ReplayInputs
 from tests.replay.captures import CAPTURED_AT, capture_records
 from tests.replay.compaction import compacted, odd_groups, read_by_night, wrong_values
@@ -88,7 +89,9 @@ def _as_tasks(topics: Iterable[Mapping[str, Any]] | None) -> Records:
 
 def rows_of(rows: Rows) -> dict[str, Counter[Any]]:
     found = {table: Counter(_comparable(row) for row in rows[table]) for table in SAME}
-    found["Anomaly"] = Counter((row.kind, row.offset, row.member_id, row.is_proven) for row in rows["Anomaly"])
+    # Kafka refuses other records of a streams group than of a consumer group.
+    anomalies = (row for row in rows["Anomaly"] if row.kind != RECORD_NOT_LOADABLE)
+    found["Anomaly"] = Counter((row.kind, row.offset, row.member_id, row.is_proven) for row in anomalies)
     handovers = Counter(
         (row.topic_id, row.partition, row.released_offset, row.acquired_offset, *_gap(row), row.group_epoch)
         for row in rows["PartitionHandover"]

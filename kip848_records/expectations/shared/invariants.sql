@@ -14,7 +14,8 @@ WITH rules AS (
         anomaly.epoch AS group_epoch, anomaly.member_id, anomaly.partition, anomaly.offset,
         concat(
             'expected ', text(expected), CASE WHEN rules.kind = 'record_not_loadable' THEN ', but ' ELSE ', seen ' END,
-            text(seen)
+            text(seen), CASE WHEN releases IS NOT NULL THEN concat('; refused by Kafka ', releases) ELSE '' END,
+            CASE WHEN known_bug IS NOT NULL THEN concat(' (', known_bug, ')') ELSE '' END
         ) AS message
     FROM anomaly
     JOIN rules ON rules.kind = anomaly.kind

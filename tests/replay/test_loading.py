@@ -1,0 +1,127 @@
+"""Which records a coordinator refuses to load, by the answers of the coordinators of Kafka's releases."""
+
+import pyarrow as pa
+import pytest
+
+from kip848_records.replay.log_rows import LOG_SCHEMA
+from kip848_records.replay.refusals import RELEASES
+from tests.replay.classic_logs import Tables, tables_of
+from tests.replay.loadable_logs import LoadableLog, loadable_log, loadable_logs
+
+# The replay does not read offset commits: a group id that has only those is a simple group.
+BEHIND_COMMITS = {"share-behind-commits", "commit-type-0-version-1", "value-version-5-of-1"}
+# A value of a version that no release knows may be of a newer broker.
+NEWER = {"value-version-1-of-3", "value-version-5-of-2", "value-version-negative"}
+# Share groups of 4.0 have another layout, which their broker loads.
+SHARE_OF_4_0 = {"share-of-4.0", "share-of-4.0-state"}
+
+
+def releases_of(text: str) -> set[str]:
+    first, *_, last = text.split(" ") * 2
+    return {release for release in RELEASES if first <= release <= last}
+
+
+def refused(tables: Tables, release: str) -> int | None:
+    """The first record that a release refuses, as the tables say."""
+    rows = [row for row in tables["anomaly"] if row["kind"] == "record_not_loadable"]
+    damaged = [row for row in tables["quarantine"] if "trailing" not in row["error_code"]]
+    offsets = [row["offset"] for row in rows if release in releases_of(row["releases"])]
+    offsets += [row["offset"] for row in damaged if "unknown_version" not in row["error_code"]]
+    return min(offsets, default=None)
+
+
+def has_commits(log: LoadableLog) -> bool:
+    return any(row["key"] is not None and row["key"][:2] in {b"\0\0", b"\0\1"} for row in log.rows)
+
+
+@pytest.mark.parametrize("release", sorted(RELEASES))
+def test_no_release_loads_what_the_tables_say_it_refuses(release: str) -> None:
+    claimed = 0
+    for log in loadable_logs():
+        found, answer = refused(log.tables(), release), log.refused[release]
+        if found is not None:
+            assert answer is not None, log.name
+            # A record before it may be refused because of offset commits, or in an order that no coordinator writes.
+            assert answer == found or (answer < found and log.name.startswith("r")), log.name
+            claimed += 1
+    assert claimed > 40
+
+
+def test_the_newest_release_refuses_nothing_else() -> None:
+    silent = {
+        log.name
+        for log in loadable_logs()
+        if log.refused["4.4.0"] is not None and refused(log.tables(), "4.4.0") != log.refused["4.4.0"]
+    }
+    unread = {log.name for log in loadable_logs() if log.name.startswith("r") and has_commits(log)}
+    assert silent - unread == BEHIND_COMMITS | NEWER | SHARE_OF_4_0
+
+
+def test_what_is_proven_is_refused_by_every_release_that_knows_the_records() -> None:
+    for log in loadable_logs():
+        for row in log.tables()["anomaly"]:
+            if row["kind"] == "record_not_loadable" and row["is_proven"]:
+                assert all(log.refused[release] is not None for release in releases_of(row["releases"])), log.name
+                assert log.refused["4.4.0"] is not None, log.name
+
+
+def test_a_part_of_a_log_proves_nothing_that_the_whole_log_contradicts() -> None:
+    proven = 0
+    for log in loadable_logs():
+        if log.name.startswith("r"):
+            continue
+        rows = sorted((row for row in log.rows if row["group_id"] is not None), key=lambda row: row["offset"])
+        rows = [row for row in rows if row["key"][:2] not in {b"\0\0", b"\0\1"}]
+        for start in range(1, len(rows)):
+            kept = sorted(rows[start:], key=lambda row: (row["group_id"], row["offset"]))
+            tables = tables_of(pa.RecordBatch.from_pylist(kept, LOG_SCHEMA), complete_from=rows[start]["offset"])
+            for row in tables["anomaly"]:
+                if row["kind"] == "record_not_loadable" and row["is_proven"]:
+                    refusal = log.refused["4.4.0"]
+                    assert refusal is not None, (log.name, start, row)
+                    assert refusal <= row["offset"], (log.name, start, row)
+                    proven += 1
+    assert proven > 20
+
+
+@pytest.mark.parametrize(
+    ("name", "seen", "releases", "known_bug", "is_proven"),
+    [
+        ("emptied-then-consumer-records", "the group is a classic one", "4.0.0 to 4.4.0", "KAFKA-21117", True),
+        ("kafka-21117-tombstones-behind-classic", "the group is a classic one", "4.0.0 to 4.4.0", "KAFKA-21117", True),
+        (
+            "created-then-streams-records",
+            "the group is a classic one that was only created",
+            "4.1.1 to 4.2.0",
+            "KAFKA-20254",
+            False,
+        ),
+        (
+            "kafka-19862-partition-taken-early",
+            "another member still has the partition, at an earlier epoch",
+            "4.0.0 to 4.1.1",
+            "KAFKA-19862",
+            False,
+        ),
+        ("kafka-19862-task-taken-early", "another member still has the active task", "4.1.1", "KAFKA-19862", False),
+        (
+            "two-owners-same-epoch",
+            "another member has the partition at the same epoch or a later one",
+            "4.0.0 to 4.4.0",
+            None,
+            True,
+        ),
+        ("convert-duplicate-instance", "two members have the same instance id", "4.0.0 to 4.4.0", None, True),
+        ("streams-record-behind-consumer", "the group is of another type", "4.1.1 to 4.4.0", None, True),
+    ],
+)
+def test_the_reason(name: str, seen: str, releases: str, known_bug: str | None, is_proven: object) -> None:
+    rows = [row for row in loadable_log(name).tables()["anomaly"] if row["kind"] == "record_not_loadable"]
+    assert [tuple(row[key] for key in ("seen", "releases", "known_bug", "is_proven")) for row in rows[:1]] == [
+        (seen, releases, known_bug, is_proven)
+    ]
+
+
+@pytest.mark.parametrize("name", ["created-then-consumer-records", "downgraded", "upgraded", "streams-deleted"])
+def test_a_partition_that_every_release_loads(name: str) -> None:
+    assert not [row for row in loadable_log(name).tables()["anomaly"] if row["kind"] == "record_not_loadable"]
