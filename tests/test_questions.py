@@ -310,6 +310,30 @@ def test_question_migrations(ask_of):
     assert up[2] < up[5] <= down[2]
 
 
+def test_question_upgrades(tmp_path):
+    member = {"group_id": "go", "generation": 4, "client_id": "stock"}
+    refused = {"upgradable": False, "upgradable_reason": "malformed_subscription"}
+    made_tables.write(
+        tmp_path,
+        "c",
+        audit_runs=[{"run": 1}],
+        group_state=[
+            {"group_id": "java", "group_type": "classic", "generation": 4, "upgradable": True},
+            {"group_id": "go", "group_type": "classic", "generation": 4, **refused},
+            {"group_id": "new", "group_type": "consumer"},
+        ],
+        classic_member=[
+            member | {"member_id": "m1", "subscription_error": "version 1 ends before ownedPartitions"},
+            member | {"member_id": "m2", "client_id": "other"},
+        ],
+    )
+    answer = DuckTables(str(tmp_path)).arrow(QUESTIONS["upgrades"], "c").to_pylist()
+    assert [(row["group_id"], row["upgradable_reason"], row["clients"]) for row in answer] == [
+        ("go", "malformed_subscription", ["stock"]),
+        ("java", None, None),
+    ]
+
+
 def test_question_before_and_after(ask_of):
     found = [row for row in ask_of("before_and_after", "group-kinds") if row[0] == "mig"]
     assert [(row[1], row[4], row[6]) for row in found] == [("classic", 1, 3), ("consumer", 6, 12), ("classic", 1, 4)]

@@ -14,6 +14,7 @@ from kip848_records.report.advice import MemberNow, advise, client_text, member_
 from kip848_records.report.current_state import current_state
 from kip848_records.report.kinds import kind_of_group, kind_of_incarnation, one_generation
 from kip848_records.report.migration import before_and_after, conversions
+from kip848_records.report.readiness import readiness, refused_records
 from kip848_records.report.terms import TERMS
 from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, ranges_text, text_table, time_text
 from kip848_records.text import printable
@@ -37,6 +38,7 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
     """
     incarnation = group.incarnations[-1] if epoch is None else group.incarnation_with(epoch)
     yield from current_state(group)
+    yield from refused_records(group)
     if epoch is not None:
         yield from _incarnations(group, incarnation, epoch)
         yield from _epoch(group, incarnation, epoch)
@@ -52,6 +54,7 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
     yield from _rebalances(rebalances, kind)
     yield from _members(group, members)
     yield from kind_of_group(group, incarnation, kind)
+    yield from readiness(group)
     yield from conversions(group)
     yield from before_and_after(group)
 

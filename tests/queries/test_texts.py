@@ -48,10 +48,16 @@ OF_KINDS = {
     "share_partitions_free": ("group-kinds", SHARED),
     "tasks_without_owner": ("group-kinds", STREAMS),
     "migrations": ("group-kinds", MIGRATED),
+    "upgrade_now": ("group-kinds", COOP),
+    "malformed_members": ("group-kinds", COOP),
+    "refused_records": ("group-kinds", COOP),
     "before_and_after": ("group-kinds", MIGRATED),
 }
 """Questions about single kinds of groups, which the tables of `kinds/` answer."""
-NOTHING = {"share_partitions_now", "share_partitions_free", "tasks_without_owner"}
+NOTHING = {
+    *("share_partitions_now", "share_partitions_free", "tasks_without_owner"),
+    *("malformed_members", "refused_records"),
+}
 
 
 @pytest.mark.slow

@@ -1,0 +1,100 @@
+"""What `kip848 explain` says about a broker that loads the group, and about a classic group's upgrade."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from kip848_records.paths import with_page_paths
+from kip848_records.replay import upgrade
+from kip848_records.report.advice import client_text
+from kip848_records.report.group_history import Incarnation
+from kip848_records.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+    from kip848_records.queries.tables import Row
+    from kip848_records.report.group_history import GroupHistory
+
+_UPGRADE_PAGE: Final = "docs/groups/migration.md#can-this-group-be-upgraded"
+_LOAD_PAGE: Final = "docs/runbook.md#loadable_records"
+_STOP: Final = "stop all members, then start them with group.protocol=consumer: offsets stay"
+_MEMBERS_SHOWN: Final = 5
+
+REASONS: Final = {
+    upgrade.DUPLICATE_INSTANCE: (
+        "two members have the same instance id, and no broker can load the record",
+        "give each member its own group.instance.id",
+    ),
+    upgrade.PROTOCOL_TYPE: ("its protocol type is not consumer", "leave it: such groups have no other protocol"),
+    upgrade.MALFORMED_ASSIGNMENT: ("an assignment is malformed", _STOP),
+    upgrade.ASSIGNOR_USER_DATA: ("its assignor adds data of its own to assignments", _STOP),
+    upgrade.MALFORMED_SUBSCRIPTION: (
+        "a subscription lacks a field of its version",
+        "replace the clients that write it, or stop them first",
+    ),
+    upgrade.NO_PROTOCOL: ("it has members, but no assignor", _STOP),
+    upgrade.STREAMS_APPLICATION: (
+        "it is an application of Kafka Streams",
+        "stop all members, then start them with group.protocol=streams, on brokers from 4.2.1 on",
+    ),
+}
+"""The reasons in `upgradable_reason`, each as text, with what to do."""
+
+
+def refused_records(group: GroupHistory) -> Iterator[RenderableType]:
+    """Yield the records for which a broker does not load the group's partition."""
+    rows = group.rows("refused_records")
+    for row in rows:
+        bug = f", before the fix of {row.known_bug}," if row.known_bug else ""
+        whose = "its record" if row.group_id == group.group_id else f"a record of group {printable(row.group_id)}"
+        yield Text(
+            f"\nKafka {row.releases}{bug} cannot load partition {row.partition} of __consumer_offsets, and with it "
+            f"none of its groups: {whose} at offset {row.at_offset} is refused: {row.seen}"
+        )
+        if not row.is_proven:
+            yield Text("  other releases load it, or earlier records are missing here")
+    if rows:
+        more = rows[0].total - len(rows)
+        yield Text(f"{f'  and {more:,} more; ' if more > 0 else '  '}runbook  {with_page_paths(_LOAD_PAGE)}")
+
+
+def readiness(group: GroupHistory) -> Iterator[RenderableType]:
+    """Yield whether a classic group can be upgraded to the consumer protocol; nothing for other types of groups."""
+    for row in group.rows("upgrade_now"):
+        yield Text(f"\nUpgrade to the consumer protocol: {_verdict(row)}")
+        for reason in (row.upgradable_reason or "").split(", "):
+            if reason in REASONS:
+                why, what = REASONS[reason]
+                yield Text(f"  {why}: {what}")
+        yield from _malformed(group, row)
+        if row.upgradable is not None:
+            yield Text(
+                f"  The broker's policy and largest group size are not in the log. {with_page_paths(_UPGRADE_PAGE)}"
+            )
+
+
+def _verdict(row: Row) -> str:
+    if row.upgradable is None:
+        return "unknown, its last record is lost or unreadable"
+    if not row.upgradable:
+        return "a broker refuses it"
+    return "a consumer member can join, and converts the group" if row.members else "a consumer member replaces it"
+
+
+def _malformed(group: GroupHistory, row: Row) -> Iterator[RenderableType]:
+    members = group.rows("malformed_members", Incarnation(row.partition, row.incarnation), generation=row.generation)
+    for member in members[:_MEMBERS_SHOWN]:
+        client = client_text(member.client_id, member.client_host, member.instance_id)
+        errors = [
+            f"{name}: {error}"
+            for name, error in (("subscription", member.subscription_error), ("assignment", member.assignment_error))
+            if error is not None
+        ]
+        yield Text(f"  {printable(member.member_id)} ({client}), {'; '.join(errors)}")
+    if len(members) > _MEMBERS_SHOWN:
+        yield Text("  and others: see classic_member")
