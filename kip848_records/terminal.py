@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich import box
 from rich.table import Table
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+CLOCK_WENT_BACK: Final = "unknown: the broker's clock went back"
+"""The text of a time span that is negative; no report shows the number."""
+CLOCK_WENT_BACK_SHORT: Final = "unknown: clock went back"
+"""The same for a narrow cell."""
+
 _IDS_SHOWN = 3
+_MINIMUM = "≥ "
 _SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
 
 
@@ -56,9 +62,26 @@ def time_text(millis: int | None) -> str:
     return "" if millis is None else utc_text(utc(millis))
 
 
-def ms_text(millis: int | None) -> str:
+def ms_text(millis: int | None, *, is_minimum: bool = False) -> str:
     """Return a number of ms without rounding, so that values can be compared."""
-    return "" if millis is None else f"{millis:,} ms"
+    if millis is None or millis < 0:
+        return "" if millis is None else CLOCK_WENT_BACK
+    return f"{_MINIMUM if is_minimum else ''}{millis:,} ms"
+
+
+def lasting_text(millis: int | None, *, is_minimum: bool = False) -> str:
+    """Return for how long something lasts, to be appended to a sentence: `` for 5 s``; empty if that is unknown."""
+    if millis is None or millis < 0:
+        return "" if millis is None else " for an unknown time (the broker's clock went back)"
+    return f" for {_MINIMUM if is_minimum else ''}{duration_text(millis)}"
+
+
+def span_text(millis: int | None, *, is_minimum: bool = False) -> str:
+    """Return a time span for a cell: as `duration_text`, but a negative one is named."""
+    if millis is not None and millis < 0:
+        return CLOCK_WENT_BACK_SHORT
+    lasted = duration_text(millis)
+    return f"{_MINIMUM if is_minimum and lasted else ''}{lasted}"
 
 
 def duration_text(millis: int | None) -> str:

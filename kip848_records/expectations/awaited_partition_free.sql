@@ -66,7 +66,7 @@ SELECT
         THEN concat('the log does not show since when ', counted(free, partition), ' it waits for are free')
         ELSE concat(
             'expected an owner within ', max_seconds_text, ' s, ', text(topic), ' ', text(number),
-            ' has had none for ', text(seconds(free_for)), ' s: ', counted(free, partition), ' it waits for are free'
+            ' has had none for ', span(free_for), ': ', counted(free, partition), ' it waits for are free'
         )
     END AS message
 FROM members

@@ -21,7 +21,7 @@ SELECT
         'expected to converge within ', max_seconds_text, ' s, ',
         CASE WHEN outcome = 'open'
             THEN concat('ongoing for ', at_least(lasted))
-            ELSE concat('took ', text(seconds(lasted)), ' s')
+            ELSE concat('took ', span(CASE WHEN clock_skew THEN -1 ELSE lasted END))
         END,
         CASE WHEN is_complete OR outcome = 'open' THEN '' ELSE ' as far as the log shows' END,
         ' (', CASE WHEN epochs = 1 THEN '' ELSE concat(counted(epochs, epoch), ', ') END, array_join(causes, ', '), ')'

@@ -12,8 +12,8 @@ SELECT
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition,
     CAST(NULL AS bigint) AS offset,
     concat(
-        'expected 95 % of rebalances to converge within ', max_seconds_text, ' s, took up to ', text(seconds(p95)),
-        ' s (95th percentile of ', counted(measured, observed rebalance), ')'
+        'expected 95 % of rebalances to converge within ', max_seconds_text, ' s, took up to ', span(p95),
+        ' (95th percentile of ', counted(measured, observed rebalance), ')'
     ) AS message
 FROM (
     SELECT partition, group_id, percentile(took, 0.95) AS p95, count(took) AS measured

@@ -14,8 +14,9 @@ SELECT
     CAST(NULL AS string) AS severity,
     group_id, member_epoch AS group_epoch, member_id, partition, from_offset AS offset,
     concat(
-        'expected to revoke partitions within its rebalance timeout of ', text(seconds(rebalance_timeout_ms)), ' s, ',
-        CASE WHEN to_at IS NULL THEN 'has been asked to for' ELSE 'took' END, ' ', text(seconds(lasted)), ' s'
+        'expected to revoke partitions within its rebalance timeout of ',
+        CASE WHEN rebalance_timeout_ms >= 0 THEN seconds(rebalance_timeout_ms) ELSE '?' END, ' s, ',
+        CASE WHEN to_at IS NULL THEN 'has been asked to for' ELSE 'took' END, ' ', span(lasted)
     ) AS message
 FROM (
     SELECT intervals.*, lasted > rebalance_timeout_ms + limits.max_seconds_over * 1000 AS is_late

@@ -56,9 +56,9 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., str]]] = {
     "duration": lambda ms: (
         f"CASE WHEN {ms} >= 0 THEN coalesce(nullif(concat_ws(' ', {', '.join(_units(ms))}), ''), '0 s') ELSE '' END"
     ),
-    "at_least": lambda ms: f"CASE WHEN {ms} >= 0 THEN concat('≥ ', duration({ms})) ELSE 'an unknown time' END",
-    "lasting": lambda ms: f"CASE WHEN {ms} >= 0 THEN concat(' for ', duration({ms})) ELSE '' END",
-    "so_far": lambda ms: f"CASE WHEN {ms} >= 0 THEN concat(' for ≥ ', duration({ms})) ELSE '' END",
+    "span": lambda ms: f"CASE WHEN {ms} >= 0 THEN concat(seconds({ms}), ' s') ELSE {_no_span(ms)} END",
+    "no_less": lambda ms: f"concat(CASE WHEN {ms} >= 0 THEN 'at least ' ELSE '' END, span({ms}))",
+    "at_least": lambda ms: f"CASE WHEN {ms} >= 0 THEN concat('≥ ', duration({ms})) ELSE {_no_span(ms)} END",
     "counted": lambda count, what: (
         f"concat(CASE WHEN {count} < 1000 THEN CAST({count} AS string) ELSE "
         f"concat({_whole(count, 1000)}, ',', lpad(CAST({count} % 1000 AS string), 3, '0')) END, "
@@ -116,6 +116,12 @@ ranked_ AS (
 SELECT verdict, nth, total, errors, {details} FROM ranked_ AS judged_ WHERE nth <= {kept} ORDER BY verdict, nth""",  # noqa: S608 - of our own texts
         parameters,
     )
+
+
+def _no_span(ms: str) -> str:
+    """Return the text of a time span that is not known: null, or negative."""
+    because = "concat(': the broker', chr(39), 's clock went back')"
+    return f"concat('an unknown time', CASE WHEN {ms} < 0 THEN {because} ELSE '' END)"
 
 
 def _not_negative(value: str) -> str:

@@ -12,7 +12,7 @@ SELECT
     group_id, CAST(NULL AS int) AS group_epoch, member_id, partition, from_offset AS offset,
     concat(
         'expected static member ', text(instance_id), ' to be away for at most ', max_seconds_text, ' s, ',
-        CASE WHEN to_at IS NULL THEN 'has been' ELSE 'was' END, ' away for ', text(seconds(lasted)), ' s'
+        CASE WHEN to_at IS NULL THEN 'has been' ELSE 'was' END, ' away for ', span(lasted)
     ) AS message
 FROM (
     SELECT intervals.*, limits.max_seconds_text, lasted > limits.max_seconds * 1000 AS is_late

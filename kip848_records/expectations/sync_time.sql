@@ -13,7 +13,7 @@ SELECT
     concat(
         'expected the assignment within ', max_seconds_text, ' s, ',
         CASE WHEN sync_ms IS NULL THEN 'the log does not show the time'
-            ELSE concat('leader ', text(leader), ' took ', text(seconds(sync_ms)), ' s')
+            ELSE concat('leader ', text(leader), ' took ', span(sync_ms))
         END
     ) AS message
 FROM classic_generation AS generations

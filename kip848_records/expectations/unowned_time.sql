@@ -20,9 +20,9 @@ SELECT
     concat(
         'expected ', text(topic), ' ', text(partition), ' to have an owner again within ', max_seconds_text, ' s, ',
         CASE WHEN to_member IS NULL
-            THEN concat('had none for at least ', text(seconds(wanted_ms)), ' s (after ', text(from_member), ')')
+            THEN concat('had none for ', no_less(wanted_ms), ' (after ', text(from_member), ')')
             ELSE concat(
-                'took at least ', text(seconds(wanted_ms)), ' s (from ', text(from_member), ' to ', text(to_member), ')'
+                'took ', no_less(wanted_ms), ' (from ', text(from_member), ' to ', text(to_member), ')'
             )
         END
     ) AS message

@@ -21,7 +21,8 @@ periods AS (
         group_id, partition, group_type, begins, min(incarnation) AS incarnation, min(from_at) AS from_at,
         min(from_offset) AS from_offset,
         CASE WHEN count(to_at) = count(*) THEN max(to_at) END AS to_at,
-        sum(duration_ms) AS observed_ms,
+        -- A clock that went back counts as 0.
+        sum(CASE WHEN duration_ms < 0 THEN 0 ELSE duration_ms END) AS observed_ms,
         max(
             CASE WHEN history IN ('left_censored', 'censored') OR state = 'unknown' OR from_at < :kept_since THEN 1
                 ELSE 0

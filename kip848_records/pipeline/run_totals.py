@@ -26,7 +26,9 @@ NOT_COUNTED: Final[Mapping[str, Any]] = dict.fromkeys(
 OUTCOMES: Final = ("converged", "emptied", "deleted", "downgraded", "upgraded")
 """The outcomes of a rebalance that ended."""
 
-_MEASURED: Final = f"CASE WHEN history = '{OBSERVED}' AND NOT duration_is_minimum THEN duration_ms END"
+_MEASURED: Final = (
+    f"CASE WHEN history = '{OBSERVED}' AND NOT duration_is_minimum AND NOT clock_skew THEN duration_ms END"
+)
 _PERCENTILES: Final = ", ".join(
     f"CAST(round(percentile({_MEASURED}, {percent / 100})) AS bigint) AS p{percent}_ms" for percent in (50, 95, 99)
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.member import AWAY_STATE, BEHIND, RECONCILED, REVOKING, UNKNOWN, WAITING
 from kip848_records.report.terms import CLASSIC, CONNECT, STREAMS, TERMS
-from kip848_records.terminal import count_text, duration_text, time_text
+from kip848_records.terminal import count_text, duration_text, lasting_text, time_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def _revoking(now: MemberNow, units: str) -> tuple[str, str, str]:
 
 
 def _assigning(assigning_ms: int | None) -> Advice:
-    waited = _for(assigning_ms)
+    waited = lasting_text(assigning_ms)
     so_far = f"; it has waited{waited} in this rebalance" if waited else ""
     sentence = f"The group waits for a new target assignment{so_far}"
     then = "Look for assignor errors in the log of the broker that coordinates the group"
@@ -213,7 +213,7 @@ def _assigning(assigning_ms: int | None) -> Advice:
 
 
 def _not_ready(not_ready_ms: int | None) -> Advice:
-    lasted = _for(not_ready_ms)
+    lasted = lasting_text(not_ready_ms)
     so_far = f"; the group was NotReady{lasted} in this rebalance" if lasted else ""
     sentence = f"The broker has not validated the topology{so_far}"
     then = "Create the missing source topic: the application's log names it"
@@ -232,7 +232,7 @@ def _delayed(rebalance: Any, gone: Sequence[Any]) -> Advice:  # noqa: ANN401
     if is_over:
         sentence = f"{left}; the leader should have assigned them to a worker by {until}"
         return Advice(WORKER_DELAY, None, who, sentence, _LEADER)
-    sentence = f"{left}; the leader does not assign them to a worker{_for(rebalance.delay_ms)}"
+    sentence = f"{left}; the leader does not assign them to a worker{lasting_text(rebalance.delay_ms)}"
     return Advice(WORKER_DELAY, None, who, sentence, _start_again(gone, until))
 
 
@@ -280,10 +280,4 @@ def _storm(rebalance: Any) -> Advice:  # noqa: ANN401
 
 def _so_far(millis: int | None) -> str:
     """Return for how long a state lasts that has not ended."""
-    lasted = duration_text(millis)
-    return f" for ≥ {lasted}" if lasted else ""
-
-
-def _for(millis: int | None) -> str:
-    lasted = duration_text(millis)
-    return f" for {lasted}" if lasted else ""
+    return lasting_text(millis, is_minimum=True)

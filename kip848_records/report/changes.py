@@ -94,7 +94,7 @@ class _Compared:
         return None if was_stuck_so or (was_stuck and not row.is_released) else "newly_stuck"
 
     def stuck_ms(self, row: Row) -> int | None:
-        return None if row.since_ms is None else max(0, self.captured_ms - row.since_ms)
+        return None if row.since_ms is None else self.captured_ms - row.since_ms
 
     def _is_stuck(self, expectation: str | None, row: Row, since_ms: int | None, at_ms: int | None) -> bool:
         """Return whether a group that is in a state since a time violated the expectation at another time."""

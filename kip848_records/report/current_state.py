@@ -9,7 +9,7 @@ from rich.text import Text
 from kip848_records.replay.coverage import CENSORED
 from kip848_records.replay.states import EMPTY
 from kip848_records.report.terms import CONNECT, TERMS, kind_of
-from kip848_records.terminal import count_text, duration_text, time_text
+from kip848_records.terminal import count_text, lasting_text, time_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def _validated(now: Row) -> str:
 def _state(group: GroupHistory, now: Row) -> str:
     """Return the state of a group, and since when; of a classic group, what its last record tells."""
     began, lasted = _time_and_age(group, now.stuck_since_ms, now)
-    rebalance = f"a rebalance is ongoing{f' {began}' if began else ''}{f', for ≥ {lasted}' if lasted else ''}"
+    lasts = lasting_text(lasted, is_minimum=True)
+    rebalance = f"a rebalance is ongoing{f' {began}' if began else ''}{f',{lasts}' if lasts else ''}"
     if now.generation is None:
         hidden = f" (its state does not show rebalances); {rebalance}" if now.is_hidden else ""
         return f"{now.state}{_since(group, now)}{hidden}"
@@ -78,19 +79,18 @@ def _since(group: GroupHistory, now: Row) -> str:
     return f", stuck{_at_least(stuck)}, ongoing at capture" if now.is_stuck else _lasting(since)
 
 
-def _time_and_age(group: GroupHistory, since_ms: int | None, now: Row) -> tuple[str, str]:
+def _time_and_age(group: GroupHistory, since_ms: int | None, now: Row) -> tuple[str, int | None]:
     if since_ms is None:
-        return "", ""
-    return f"since {time_text(since_ms)}{' or before' if now.history == CENSORED else ''}", duration_text(
-        group.ago(since_ms)
-    )
+        return "", None
+    return f"since {time_text(since_ms)}{' or before' if now.history == CENSORED else ''}", group.ago(since_ms)
 
 
-def _lasting(since: tuple[str, str]) -> str:
+def _lasting(since: tuple[str, int | None]) -> str:
     time, lasted = since
-    return f"{f' {time}' if time else ''}{f', for {lasted}' if lasted else ''}"
+    lasts = lasting_text(lasted)
+    return f"{f' {time}' if time else ''}{f',{lasts}' if lasts else ''}"
 
 
-def _at_least(since: tuple[str, str]) -> str:
+def _at_least(since: tuple[str, int | None]) -> str:
     time, lasted = since
-    return f"{f' for ≥ {lasted}' if lasted else ''}{f', {time}' if time else ''}"
+    return f"{lasting_text(lasted, is_minimum=True)}{f', {time}' if time else ''}"

@@ -16,7 +16,16 @@ from kip848_records.report.kinds import kind_of_group, kind_of_incarnation, one_
 from kip848_records.report.migration import before_and_after, conversions
 from kip848_records.report.readiness import readiness, refused_records
 from kip848_records.report.terms import TERMS
-from kip848_records.terminal import count_text, duration_text, ids_text, ms_text, ranges_text, text_table, time_text
+from kip848_records.terminal import (
+    CLOCK_WENT_BACK,
+    count_text,
+    ids_text,
+    ms_text,
+    ranges_text,
+    span_text,
+    text_table,
+    time_text,
+)
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -121,8 +130,10 @@ def _rebalances(rows: Sequence[Row], kind: str) -> Iterator[RenderableType]:
 
 
 def _total(row: Row) -> str:
-    is_minimum = row.outcome == OPEN or row.duration_is_minimum
-    return f"{'≥ ' if row.duration_ms is not None and is_minimum else ''}{ms_text(row.duration_ms)}"
+    """Return the duration of a rebalance; if a clock went back within one that ended, its duration is unknown."""
+    if row.clock_skew and row.outcome != OPEN and row.duration_ms is not None:
+        return CLOCK_WENT_BACK
+    return ms_text(row.duration_ms, is_minimum=row.outcome == OPEN or row.duration_is_minimum)
 
 
 def _members(group: GroupHistory, members: Sequence[Row]) -> Iterator[RenderableType]:
@@ -146,8 +157,7 @@ def _members(group: GroupHistory, members: Sequence[Row]) -> Iterator[Renderable
 
 
 def _behind(group: GroupHistory, row: Row) -> str:
-    lasted = duration_text(group.ago(row.behind_ms))
-    return f"≥ {lasted}" if lasted else ""
+    return span_text(group.ago(row.behind_ms), is_minimum=True)
 
 
 def _waiting(group: GroupHistory, members: Sequence[Row], kind: str) -> Iterator[RenderableType]:
@@ -206,7 +216,7 @@ def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterato
             time_text(row.bumped_ms),
             row.cause,
             ms_text(row.assign_lag_ms),
-            ms_text(row.rebalance_lag_ms),
+            CLOCK_WENT_BACK if row.clock_skew and row.rebalance_lag_ms is not None else ms_text(row.rebalance_lag_ms),
             row.members,
             row.partitions_moved,
             row.status if row.superseded_by is None else f"{row.status} by {row.superseded_by}",
@@ -225,7 +235,9 @@ def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterato
         (
             row.member_id,
             client_text(row.client_id, row.client_host),
-            ms_text(row.lag_ms),
+            CLOCK_WENT_BACK
+            if row.clock_skew and row.status != OPEN and row.lag_ms is not None
+            else ms_text(row.lag_ms),
             ms_text(row.revoke_ms),
             ms_text(row.wait_ms),
             row.status,

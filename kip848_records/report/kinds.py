@@ -11,7 +11,16 @@ from kip848_records.paths import with_page_paths
 from kip848_records.replay.epochs import OPEN
 from kip848_records.report.advice import client_text
 from kip848_records.report.terms import CLASSIC, CONNECT, CONNECTOR, SHARE, STREAMS, TERMS, kind_of, units_text
-from kip848_records.terminal import count_text, duration_text, ms_text, ranges_text, text_table, time_text
+from kip848_records.terminal import (
+    count_text,
+    duration_text,
+    lasting_text,
+    ms_text,
+    ranges_text,
+    span_text,
+    text_table,
+    time_text,
+)
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -191,8 +200,8 @@ def _cut(rows: Sequence[Row]) -> str:
 def _lasted(at_least_ms: int | None, at_most_ms: int | None) -> str:
     """Return how long a unit has had no worker; the log shows a bound only."""
     if at_least_ms is not None:
-        return f"≥ {duration_text(at_least_ms)}"
-    return "" if at_most_ms is None else f"≤ {duration_text(at_most_ms)}"
+        return span_text(at_least_ms, is_minimum=True)
+    return span_text(at_most_ms) if at_most_ms is None or at_most_ms < 0 else f"≤ {duration_text(at_most_ms)}"
 
 
 class _Owned(NamedTuple):
@@ -230,13 +239,13 @@ def _share(group: GroupHistory, incarnation: Incarnation) -> Iterator[Renderable
         yield Text(f"\nPartitions of each member; several members can have the same partition{owned.cut}:")
         yield text_table("member", "partitions", rows=[(each.member_id, each.places) for each in owned.rows])
     for row in group.rows("share_partitions_now", incarnation):
-        lasted = duration_text(group.ago(row.from_ms))
+        lasted = lasting_text(group.ago(row.from_ms), is_minimum=True)
         partitions = "" if row.partitions is None else f" {ranges_text(row.partitions)}"
-        yield Text(f"\nTopic {printable(row.topic)}{partitions}: {row.state}{f' for ≥ {lasted}' if lasted else ''}")
+        yield Text(f"\nTopic {printable(row.topic)}{partitions}: {row.state}{lasted}")
     for row in group.rows("share_partitions_free", incarnation):
-        lasted = duration_text(group.ago(row.free_ms))
+        lasted = lasting_text(group.ago(row.free_ms), is_minimum=True)
         partitions = ranges_text(map(int, row.numbers.split()))
-        yield Text(f"\nNo member has {printable(row.topic)} {partitions}{f', for ≥ {lasted}' if lasted else ''}")
+        yield Text(f"\nNo member has {printable(row.topic)} {partitions}{f',{lasted}' if lasted else ''}")
 
 
 def _streams(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:

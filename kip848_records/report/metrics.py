@@ -25,6 +25,7 @@ GROUPS_SHOWN: Final = 500
 """How many stuck groups of a cluster have a series: those that have been stuck for longest."""
 
 _LAST_RUN: Final = "SELECT * FROM audit_runs ORDER BY run DESC LIMIT 1"
+_COUNTED: Final = ("new_rebalances", "new_durations", "total_rebalances", "total_durations")
 _QUANTILES: Final = {"0.5": "p50_ms", "0.95": "p95_ms", "0.99": "p99_ms", "1": "max_ms"}
 
 
@@ -119,11 +120,12 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
     # An id may be in several partitions, if a group is not in its own: a series may not come twice.
     stuck: dict[str, float] = {}
     for row in tables.rows(query("stuck_groups"), cluster, **STATES):
-        seconds = 0.0 if captured is None or row.since_ms is None else max(0.0, captured - row.since_ms / 1000)
-        stuck[row.group_id] = max(seconds, stuck.get(row.group_id, 0.0))
+        seconds = 0.0 if captured is None or row.since_ms is None else captured - row.since_ms / 1000
+        stuck[row.group_id] = max(seconds, stuck.get(row.group_id, seconds))
     add("kip848_stuck_groups", (cluster,), len(stuck))
     for group, seconds in sorted(stuck.items(), key=lambda item: (-item[1], item[0]))[:GROUPS_SHOWN]:
-        add("kip848_stuck_group_seconds", (cluster, group), round(seconds, 3))
+        if seconds >= 0:  # else the broker's clock went back
+            add("kip848_stuck_group_seconds", (cluster, group), round(seconds, 3))
     if captured is not None:
         add("kip848_audit_captured_timestamp_seconds", (cluster,), captured)
     if changes is not None and not changes.is_first:
@@ -134,15 +136,15 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
 def _add_rebalances(add: Any, tables: Tables, cluster: str) -> None:  # noqa: ANN401 - as above
     """Add the counts of the last run; an archive has none, nor has a row of an older version."""
     (row,) = tables.rows(_LAST_RUN, cluster)
-    if getattr(row, "total_rebalances", None) is None:
+    if any(getattr(row, name, None) is None for name in _COUNTED):
         return
     for outcome, count in dict(row.new_rebalances).items():
-        add("kip848_new_rebalances", (cluster, outcome), count)
+        add("kip848_new_rebalances", (cluster, outcome), count or 0)
     for outcome, count in dict(row.total_rebalances).items():
-        add("kip848_rebalances", (cluster, outcome), count, "_total")
+        add("kip848_rebalances", (cluster, outcome), count or 0, "_total")
     duration = "kip848_rebalance_duration_seconds"
     for quantile, name in _QUANTILES.items():
-        if (millis := row.new_durations[name]) is not None:
+        if (millis := row.new_durations[name]) is not None and millis >= 0:
             add(duration, (cluster,), millis / 1000, quantile=quantile)
-    add(duration, (cluster,), row.total_durations["sum_ms"] / 1000, "_sum")
-    add(duration, (cluster,), row.total_durations["count"], "_count")
+    add(duration, (cluster,), (row.total_durations["sum_ms"] or 0) / 1000, "_sum")
+    add(duration, (cluster,), row.total_durations["count"] or 0, "_count")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.paths import with_page_paths
-from kip848_records.terminal import duration_text, ms_text, text_table, time_text
+from kip848_records.terminal import ms_text, span_text, text_table, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,13 +63,13 @@ def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
         (
             row.protocol,
             time_text(row.from_ms),
-            duration_text(row.observed_ms),
+            span_text(row.observed_ms),
             _counted(row, row.rebalances),
             _counted(row, row.rounds),
             row.rebalances_per_hour,
             _counted(row, row.partitions_moved),
             _counted(row, row.partitions_stopped),
-            "" if row.unowned_min_partition_ms is None else f"≥ {ms_text(row.unowned_min_partition_ms)}",
+            ms_text(row.unowned_min_partition_ms, is_minimum=True),
         )
         for row in reversed(rows)
     ]
@@ -106,7 +106,10 @@ def _stops(rows: Sequence[Row]) -> Iterator[RenderableType]:
             row.protocol,
             time_text(row.from_ms),
             f"{row.stop_known or 0:,}",
-            *(f"≤ {ms_text(each)}" if each is not None else "" for each in (row.stop_max_p50_ms, row.stop_max_p95_ms)),
+            *(
+                f"≤ {ms_text(each)}" if each is not None and each >= 0 else ms_text(each)
+                for each in (row.stop_max_p50_ms, row.stop_max_p95_ms)
+            ),
         )
         for row in reversed(rows)
     ]

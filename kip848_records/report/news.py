@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.tables.location import place_arguments
-from kip848_records.terminal import count_text, duration_text
+from kip848_records.terminal import count_text, span_text
 from kip848_records.text import printable
 from kip848_records.times import utc_text
 
@@ -60,7 +60,8 @@ def _lines(location: str, run: Run, changes: Changes) -> Iterator[str]:
 
 def _groups(groups: Sequence[Changed]) -> str:
     shown = [
-        printable(each.group_id) + (f" (≥ {duration_text(each.stuck_ms)})" if each.stuck_ms is not None else "")
+        printable(each.group_id)
+        + (f" ({span_text(each.stuck_ms, is_minimum=True)})" if each.stuck_ms is not None else "")
         for each in groups[:_SHOWN]
     ]
     more = [f"{len(groups) - _SHOWN:,} more"] if len(groups) > _SHOWN else []

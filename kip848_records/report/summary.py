@@ -17,7 +17,7 @@ from kip848_records.report.changes import STATES, changes_since_last_run
 from kip848_records.report.commits_only import commits_only_count
 from kip848_records.report.sql import query
 from kip848_records.tables.location import place_arguments
-from kip848_records.terminal import count_text, duration_text, ranges_text
+from kip848_records.terminal import count_text, ranges_text, span_text
 from kip848_records.text import printable
 from kip848_records.times import utc_text
 
@@ -190,7 +190,12 @@ def _clients(stuck: Sequence[Stuck]) -> Iterator[RenderableType]:
         return
     ordered = sorted(by_client.items(), key=lambda item: (-len(item[1]), -sum(e.waiting for e in item[1]), item[0]))
     rows = [
-        (who, f"{len(of):,}", f"{sum(e.waiting for e in of):,}", _at_least(max(_ms(e) for e in of)))
+        (
+            who,
+            f"{len(of):,}",
+            f"{sum(e.waiting for e in of):,}",
+            _at_least(max((e.stuck_ms for e in of if e.stuck_ms is not None), default=None)),
+        )
         for who, of in ordered[:_CLIENTS_SHOWN]
     ]
     more = f" ({_CLIENTS_SHOWN} of {len(ordered):,})" if len(ordered) > _CLIENTS_SHOWN else ""
@@ -216,13 +221,10 @@ def _groups(stuck: Sequence[Stuck], shown: int) -> Iterator[RenderableType]:
     yield from _columns((f"Stuck groups{more}", "stuck for", "ok", "blocked by", "waiting"), rows, left=1, text=(3,))
 
 
-def _ms(each: Stuck) -> int:
-    return -1 if each.stuck_ms is None else each.stuck_ms
-
-
-def _at_least(millis: int, *, earlier: bool = False) -> str:
-    lasted = duration_text(millis)
-    return f"≥ {lasted}{' or more' if earlier else ''}" if lasted else "unknown"
+def _at_least(millis: int | None, *, earlier: bool = False) -> str:
+    if millis is None:
+        return "unknown"
+    return f"{span_text(millis, is_minimum=True)}{' or more' if earlier and millis >= 0 else ''}"
 
 
 def _slowest(tables: Tables, cluster: str) -> Iterator[RenderableType]:
@@ -232,7 +234,7 @@ def _slowest(tables: Tables, cluster: str) -> Iterator[RenderableType]:
     rows = [
         (
             printable(row.group_id),
-            duration_text(row.duration_ms),
+            span_text(row.duration_ms),
             count_text(row.epochs, "epoch"),
             ", ".join(cause.replace("_", " ") for cause in (row.causes or ())[:2] if cause),
         )

@@ -88,7 +88,7 @@ CASES = [
         "of another clock",
         UNKNOWN,
         lambda g: told(behind_clock(g, 12, revoke_ms=5_000)),
-        ("2 ann @11 warn: expected to revoke partitions within its rebalance timeout of 300 s, took ? s",),
+        ("2 ann @11 warn: expected to revoke partitions within its rebalance timeout of 300 s, took an unknown time",),
     ),
     Case(
         "static_member_away",

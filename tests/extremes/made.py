@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -169,28 +170,28 @@ _DONE: Row = {
 }
 
 
-def scenario(table: str, group: Group) -> Row:
-    """Return a group's row of a table."""
-    row = {each.name: plain(each.name, each.type, is_open=group.is_open) for each in TABLES[table].columns}
-    is_classic = group.kind in {"classic", "connect"}
-    own: Row = {"group_id": group.group_id, "group_type": "classic" if is_classic else group.kind}
-    own["protocol_type"] = "connect" if group.kind == "connect" else "consumer"
-    own["connector"], own["subtopology_id"] = ("sink", None) if group.kind == "connect" else (None, "0")
+@cache
+def _scenario(table: str, kind: str, *, is_open: bool) -> Row:
+    """Return the row of a table in a scenario, without a group id."""
+    row = {each.name: plain(each.name, each.type, is_open=is_open) for each in TABLES[table].columns}
+    is_classic = kind in {"classic", "connect"}
+    own: Row = {"group_type": "classic" if is_classic else kind}
+    own["protocol_type"] = "connect" if kind == "connect" else "consumer"
+    own["connector"], own["subtopology_id"] = ("sink", None) if kind == "connect" else (None, "0")
     if table in {"group_state", "group_state_timeline"}:
-        own["state"] = "Stable" if is_classic or group.kind == "share" or not group.is_open else "Reconciling"
+        own["state"] = "Stable" if is_classic or kind == "share" or not is_open else "Reconciling"
         own["group_epoch"] = own["assignment_epoch"] = None if is_classic else 3
         own["generation"] = 4 if is_classic else None
     if table == "share_partition_state":
-        own["state"] = "initialized" if group.is_open else "initializing"
+        own["state"] = "initialized" if is_open else "initializing"
     if table == "member_state_timeline":
-        own["state"] = "revoking" if group.is_open else "reconciled"
-        own["to_at"] = None
-    if table == "membership" and not group.is_open:
-        own["left_at"] = own["left_offset"] = None
+        own |= {"state": "revoking" if is_open else "reconciled", "to_at": None}
+    if table == "membership" and not is_open:
+        own |= {"left_at": None, "left_offset": None}
     if table == "epoch_timeline":
-        own["status"] = "open" if group.is_open else "converged"
+        own["status"] = "open" if is_open else "converged"
     if table == "rebalance_lag":
-        own["status"] = "open" if group.is_open else "reconciled"
+        own["status"] = "open" if is_open else "reconciled"
     return row | {name: value for name, value in own.items() if name in row}
 
 
@@ -307,7 +308,8 @@ def _group_rows(name: str, groups: Iterable[Group]) -> Iterator[Row]:
         for group in groups:
             if _has(name, group):
                 changed = {column: value for (table, column), value in group.changes.items() if table == name}
-                yield scenario(name, group) | changed
+                row = _scenario(name, group.kind, is_open=group.is_open)
+                yield {**row, "group_id": group.group_id, **changed}
 
 
 def _has(table: str, group: Group) -> bool:

@@ -1,5 +1,7 @@
 -- How long did tasks of streams groups have no owner, and did the new owner have their state?
-SELECT group_id, subtopology_id, task, from_member, to_member, unowned_ms, was_warm, has_changelogs
+-- A time is empty if the clock of the broker went back.
+SELECT group_id, subtopology_id, task, from_member, to_member,
+       CASE WHEN unowned_ms >= 0 THEN unowned_ms END AS unowned_ms, was_warm, has_changelogs
 FROM task_handover
 WHERE group_type = 'streams' AND status = 'acquired' AND from_member IS NOT NULL AND history = 'observed'
 ORDER BY unowned_ms DESC, group_id, subtopology_id, task, acquired_at LIMIT 20

@@ -24,7 +24,7 @@ from kip848_records.report.page.phrases import CAUSES, OTHERS, alike_text, block
 from kip848_records.report.runbook import entries
 from kip848_records.report.terms import TERMS
 from kip848_records.tables.location import is_schema, place_arguments, place_text
-from kip848_records.terminal import count_text, time_text
+from kip848_records.terminal import CLOCK_WENT_BACK_SHORT, count_text, time_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -206,6 +206,7 @@ def _data(contents: Contents) -> dict[str, Any]:
         "runbook": {pattern: entries()[pattern] for pattern in sorted(patterns)},
         "causes": CAUSES,
         "comparison": COMPARISON_LIMIT,
+        "clockWentBack": CLOCK_WENT_BACK_SHORT,
         "terms": {kind: terms._asdict() for kind, terms in TERMS.items()},
         "hasFindings": contents.verdict is not None,
     }

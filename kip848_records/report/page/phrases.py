@@ -14,7 +14,7 @@ from kip848_records.report.advice import (
 )
 from kip848_records.report.page.alike import CLIENT, HOST, TOPIC
 from kip848_records.report.terms import CONNECT, TERMS
-from kip848_records.terminal import count_text, duration_text, time_text
+from kip848_records.terminal import CLOCK_WENT_BACK_SHORT, count_text, lasting_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +86,7 @@ def spans(values: Sequence[int | None]) -> list[str]:
 def _in_units(millis: int | None, unit: int) -> str:
     """Return a time span in days, hours and so on, down to a unit of ms."""
     if millis is None or millis < 0:
-        return ""
+        return "" if millis is None else CLOCK_WENT_BACK_SHORT
     if 0 < millis < unit:
         return "< 1 s"
     counts = [(millis // _DAY, "d"), (millis // _HOUR % 24, "h"), (millis // _MINUTE % 60, "min")]
@@ -109,8 +109,8 @@ def blocker_text(blocker: Fields, *, lasting: bool = True) -> str:
         return _WITHOUT_MEMBER.get(blocker["pattern"], _UNKNOWN_MEMBER)
     if blocker["state"] is None:
         return f"{blocker['who']}, left {blocker['lost']:,} {TERMS[CONNECT].units}"
-    lasted = duration_text(blocker["state_ms"]) if lasting else ""
-    return f"{blocker['who']}, {_does(blocker['state'])}" + (f" for ≥ {lasted}" if lasted else "")
+    lasts = lasting_text(blocker["state_ms"], is_minimum=True) if lasting else ""
+    return f"{blocker['who']}, {_does(blocker['state'])}{lasts}"
 
 
 def alike_text(cluster: Alike) -> str:

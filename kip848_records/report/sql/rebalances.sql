@@ -1,6 +1,6 @@
 SELECT began_offset, unix_millis(began_at) AS began_ms, first_epoch, last_epoch, epochs, causes, outcome, duration_ms,
     assigning_ms, not_ready_ms, rebalance.group_type, delay_ms, unix_millis(expected_at) AS expected_ms, members,
-    partitions_moved, blockers, blockers_count, duration_is_minimum, history,
+    partitions_moved, blockers, blockers_count, duration_is_minimum, history, clock_skew,
     coalesce(present.is_assigning, false) AS is_assigning,
     coalesce(present.is_not_ready, false) AS is_not_ready,
     count(*) OVER () AS total

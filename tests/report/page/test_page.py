@@ -29,7 +29,7 @@ def unpacked(text):
 @pytest.mark.parametrize(
     ("column", "says"),
     [
-        ([None, -1, 0], ["", "", "0 s"]),
+        ([None, -1, 0], ["", "unknown: clock went back", "0 s"]),
         ([0, 999, 7008, 59_999], ["0.000 s", "0.999 s", "7.008 s", "59.999 s"]),
         ([62_500, 95_551, 600], ["1 min 02.500 s", "1 min 35.551 s", "0.600 s"]),
         ([1_432_000, 65_000], ["23 min 52 s", "1 min 05 s"]),

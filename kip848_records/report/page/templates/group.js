@@ -4,7 +4,7 @@ const OUTCOMES = { converged: "converged", emptied: "emptied", deleted: "deleted
 /** Return the columns of rebalances; those of a group that was converted have epochs and generations. */
 const rebalanceColumns = (group, isConverted) => [
   { title: "Began (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.began_at_ms) },
-  { title: "Total", kind: "number", span: (row) => row.duration_ms, isMinimum: (row) => row.outcome === "open" || row.history !== "observed" || row.duration_is_minimum },
+  { title: "Total", kind: "number", span: (row) => row.clock_skew && row.outcome !== "open" && row.duration_ms !== null ? -1 : row.duration_ms, isMinimum: (row) => row.outcome === "open" || row.history !== "observed" || row.duration_is_minimum },
   ...(isClassic(group) && !isConverted ? [] : [{ title: "Assignment time", kind: "number", span: (row) => row.assigning_ms }]),
   { title: "Outcome", cell: (row) => OUTCOMES[row.outcome] ?? row.outcome },
   { title: "Cause", cell: (row) => causesText(row.causes, group) },
@@ -90,7 +90,7 @@ function generationText(group) {
 function presentText(group) {
   const { name, member } = termsOf(group);
   if (group.state === "deleted") return `${titled(name)}. The group was deleted.`;
-  const said = [`${titled(name)}: ${isStuck(group) ? `stuck for \u2265 ${spanText(lasted(group))}, since ${timeText(group.since_ms)}` : HEALTH[group.health] ?? group.health}`,
+  const said = [`${titled(name)}: ${isStuck(group) ? `stuck for ${atLeastText(lasted(group))}, since ${timeText(group.since_ms)}` : HEALTH[group.health] ?? group.health}`,
     isClassic(group) && group.generation !== null ? generationText(group) : `state ${group.state}${isStuck(group) && !isClassic(group) && group.kind !== "share" ? "" : ` since ${timeText(group.state_since_ms)}`}`];
   if (group.members !== null) said.push(group.converged_members === null ? counted(group.members, member) : `${group.converged_members} of ${counted(group.members, member)} converged`);
   if (group.assignment_epoch !== null) said.push(`group epoch ${group.group_epoch}, assignment epoch ${group.assignment_epoch}`);

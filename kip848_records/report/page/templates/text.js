@@ -32,9 +32,13 @@ const clockText = (ms) => timeText(ms).replace(" UTC", "");
 const number = (value) => value === null || value === undefined ? "" : value.toLocaleString("en");
 const counted = (count, what) => count === 1 ? `1 ${what}` : `${number(count)} ${what}s`;
 
+/** Return a time span that may go on, for people. */
+const atLeastText = (ms) => `${ms >= 0 ? "\u2265 " : ""}${spanText(ms)}`;
+
 /** Return a time span for people: in seconds below a minute, else its two largest units. */
 function spanText(ms) {
-  if (ms === null || ms === undefined || ms < 0) return "";
+  if (ms === null || ms === undefined) return "";
+  if (ms < 0) return data.clockWentBack;
   if (ms < 60000) return `${(ms / 1000).toFixed(3)} s`;
   const parts = [];
   let rest = ms;
@@ -53,7 +57,8 @@ function spansText(values) {
   const isCoarse = areWhole(1000) || Math.max(...known) >= 3600000;
   const unit = !isCoarse ? 1 : known.length && areWhole(60000) ? 60000 : 1000;
   return values.map((ms) => {
-    if (ms === null || ms === undefined || ms < 0) return "";
+    if (ms === null || ms === undefined) return "";
+    if (ms < 0) return data.clockWentBack;
     if (ms > 0 && ms < unit) return "< 1 s";
     const counts = [[Math.floor(ms / 86400000), "d"], [Math.floor(ms / 3600000) % 24, "h"], [Math.floor(ms / 60000) % 60, "min"]];
     while (counts.length > (unit === 60000 ? 1 : 0) && !counts[0][0]) counts.shift();
@@ -125,7 +130,7 @@ function tableOf(columns, rows, { sorted, onSort, label, chosen } = {}) {
   });
   const spans = new Map(columns.filter((column) => column.span).map((column) => [column, spansText(rows.map(column.span))]));
   const cell = (column, row, nth) => {
-    const shown = spans.has(column) ? spans.get(column)[nth] && `${column.isMinimum?.(row) ? "\u2265 " : ""}${spans.get(column)[nth]}` : column.cell(row);
+    const shown = spans.has(column) ? spans.get(column)[nth] && `${column.isMinimum?.(row) && column.span(row) >= 0 ? "\u2265 " : ""}${spans.get(column)[nth]}` : column.cell(row);
     const made = element(column.isHead ? "th" : "td", { "data-label": column.title, class: column.kind, scope: column.isHead ? "row" : null }, shown ?? "");
     if (column.kind === "id" && made.textContent.length > 32) made.classList.add(made.textContent.length > 48 ? "long" : "wide");
     return made;

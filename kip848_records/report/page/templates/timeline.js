@@ -153,7 +153,7 @@ function startTimeline(section, group, history, kept) {
     if (!each) return;
     const handed = each.member ? history.handovers.filter((one) => one.from_member === each.member || one.to_member === each.member) : [];
     details.replaceChildren(...[element("b", { class: "id" }, each.label), each.client && ` \u00B7 ${each.client}`, each.isBlocker && " \u00B7 blocks the group",
-      found && element("div", {}, `${found.words}: ${timeText(found.from)}, ${found.isOpen ? `\u2265 ${spanText(found.until - found.from)}, ongoing at capture` : spanText(found.until - found.from)}${HISTORY[found.row.history] && !found.isOpen ? `; evidence: ${HISTORY[found.row.history]}` : ""}; log position ${positionText(group.partition, found.row.at_offset)}`),
+      found && element("div", {}, `${found.words}: ${timeText(found.from)}, ${found.isOpen ? `${atLeastText(found.until - found.from)}, ongoing at capture` : spanText(found.until - found.from)}${HISTORY[found.row.history] && !found.isOpen ? `; evidence: ${HISTORY[found.row.history]}` : ""}; log position ${positionText(group.partition, found.row.at_offset)}`),
       handed.length > 0 && element("div", {}, `${counted(handed.length, "handover")}; the latest: ${handed.slice(0, 3).map((one) => `${one.topic} ${rangesText(one.numbers)} ${one.to_member === each.member ? `from ${one.from_member ?? "no owner"}` : `to ${one.to_member ?? "nobody"}`}`).join("; ")}`)].filter(Boolean));
   }
 

@@ -1,0 +1,41 @@
+"""In the browser, too, no negative time is shown."""
+
+from datetime import UTC, datetime, timedelta
+
+from kip848_records.queries.duck import DuckTables
+from kip848_records.report.page.contents import contents
+from kip848_records.report.page.page import page
+from kip848_records.tables.registry import DEFAULT
+from kip848_records.terminal import CLOCK_WENT_BACK_SHORT
+from tests import made_tables
+
+CAPTURED = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def test_a_clock_that_went_back(tmp_path, opened):
+    group = {"group_id": "g", "group_type": "consumer"}
+    ended = group | {"outcome": "converged", "history": "observed", "clock_skew": True, "began_at": CAPTURED}
+    later = CAPTURED + timedelta(hours=1)
+    rows = dict.fromkeys((name for name in DEFAULT if name != "log"), ()) | {
+        "audit_runs": [{"run": 1, "captured_at": CAPTURED, "dialect": "kafka"}],
+        "rebalance": [
+            ended | {"began_offset": 1, "duration_ms": -10_000},
+            ended | {"began_offset": 2, "duration_ms": 8_000},
+            ended | {"began_offset": 3, "duration_ms": 7_000, "clock_skew": False},
+        ],
+        "membership": [group | {"member_id": "m"}],
+        "rebalance_lag": [group | {"member_id": "m", "status": "open", "behind_since": later}],
+        "member_state_timeline": [group | {"member_id": "m", "state": "behind", "from_at": later}],
+        "group_state_timeline": [group | {"state": "Reconciling", "from_at": later}],
+        "group_state": [group | {"state": "Reconciling", "since": later}],
+    }
+    made_tables.write(tmp_path / "out", "c", **rows)
+    shown = opened(page(contents(DuckTables(str(tmp_path / "out")))).html, "#group=g")
+    text = shown.inner_text("body")
+    assert f"stuck for {CLOCK_WENT_BACK_SHORT}, since" in text
+    assert shown.locator(f"td:has-text('{CLOCK_WENT_BACK_SHORT}')").count() >= 3
+    assert "≥ unknown" not in text
+    cells = shown.locator("td").all_inner_texts()
+    assert "7 s" in cells
+    assert "8 s" not in cells
+    assert not [cell for cell in cells if cell.startswith("-")]
