@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 FULL: Final = os.strerror(errno.ENOSPC)
 """The text of a full disk: that of the system, which Java, Spark, DuckDB and Arrow pass on in their own errors."""
 
-_ALMOST_FULL_BYTES: Final = 1 << 20
 _OTHER_FILE: Final = "name a file in an existing folder"
 _SETTINGS: Final = "docs/sizing.md says how"
 _UNITS: Final = ("B", "kB", "MB", "GB", "TB")
@@ -122,17 +121,10 @@ class AnswerError(DiskError):
     exit_code = 1
 
     @classmethod
-    def of(cls, error: Exception) -> Self | None:
-        """Return the error if the disk of stdout is full: what failed to write there names no file. Else None."""
-        if not isinstance(error, OSError) or error.errno != errno.ENOSPC or error.filename is not None:
-            return None
+    def full_stdout(cls) -> Self:
+        """The disk of stdout is full."""
         path = Path(os.path.realpath("/dev/fd/1"))
-        if not path.is_file():
-            where = ""
-        elif (free_bytes(path.parent) or 0) >= _ALMOST_FULL_BYTES:
-            return None
-        else:
-            where = f" to {path}"
+        where = f" to {path}" if path.is_file() else ""
         return cls(f"the answer cannot be written{where}: {FULL}", "redirect it to a file on a disk with enough space")
 
 

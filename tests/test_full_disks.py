@@ -118,6 +118,21 @@ def test_an_answer_in_a_file(disk):
     assert (done.returncode, done.stderr.splitlines()[0]) == (1, told)
 
 
+def test_another_disk_is_not_that_of_the_answer():
+    """As with Python's files: what fails to write to an open one names no file."""
+    program = (
+        "import errno, os\nfrom kip848_records.cli import inspect\n"
+        "def fill_another(_):\n"
+        "    print('half an answer')\n"
+        "    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\n"
+        f"inspect._run = fill_another\n{PROGRAM}"
+    )
+    done = subprocess.run([sys.executable, "-c", program, "inspect", "x"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "half an answer\n")
+    assert done.stderr.startswith("error: there is no space left on a disk (")
+    assert "is free on the disk of" in done.stderr
+
+
 class TestBeforeSparkStarts:
     @pytest.fixture(autouse=True)
     def _no_settings(self, monkeypatch):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records import __version__
 from kip848_records.cli.arguments import Parser
-from kip848_records.cli.output import lost_answer, print_error, until_nobody_reads
+from kip848_records.cli.output import print_error, until_nobody_reads
 from kip848_records.disk_errors import FULL, DiskError
 from kip848_records.errors import Kip848Error, UnexpectedError
 from kip848_records.interrupts import raise_interrupts
@@ -61,8 +61,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _failure(error: Exception) -> Kip848Error:
-    if (lost := lost_answer(error)) is not None:
-        return lost
     if isinstance(error, Kip848Error):
         return error
     if FULL in str(error):

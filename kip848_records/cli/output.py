@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from traceback import print_exception
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rich.console import Console
 
@@ -47,22 +48,49 @@ def print_error(error: Kip848Error, *, is_traced: bool = False) -> None:
     print(f"error: {error.message}\nhint: {with_page_paths(error.hint)}", file=sys.stderr)
 
 
-def lost_answer(error: Exception) -> AnswerError | None:
-    """Return the error if what was printed cannot be written, and drop the rest of it; None for other errors."""
-    lost = AnswerError.of(error)
-    if lost is not None:
+@contextmanager
+def until_nobody_reads() -> Iterator[None]:
+    """End the block without an error when the reader of stdout closes it, as `head` does.
+
+    Raises AnswerError if the disk of stdout is full, whichever function of the block prints.
+    """
+    try:
+        with redirect_stdout(cast("TextIO", _Stdout(sys.stdout))):
+            yield
+            sys.stdout.flush()
+    except BrokenPipeError:
         _drop_answer()
-    return lost
+    except AnswerError:
+        _drop_answer()
+        raise
+
+
+class _Stdout:
+    """Stdout, which says that it is the one on a full disk: the error of the system names no file."""
+
+    def __init__(self, stdout: TextIO) -> None:
+        self._stdout = stdout
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - all else is as it was
+        return getattr(self._stdout, name)
+
+    def write(self, text: str) -> int:
+        with _full_disk_named():
+            return self._stdout.write(text)
+
+    def flush(self) -> None:
+        with _full_disk_named():
+            self._stdout.flush()
 
 
 @contextmanager
-def until_nobody_reads() -> Iterator[None]:
-    """End the block without an error when the reader of stdout closes it, as `head` does."""
+def _full_disk_named() -> Iterator[None]:
     try:
         yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_answer()
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise AnswerError.full_stdout() from None
+        raise
 
 
 def _drop_answer() -> None:
