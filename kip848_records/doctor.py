@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
-import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records import __version__
+from kip848_records.disk_errors import existing, free_bytes
 from kip848_records.java import check_java
 from kip848_records.paths import path_on_this_machine, with_page_paths
 from kip848_records.setup_errors import SetupError
 from kip848_records.spark_conf import SUBMIT_ARGS, default_settings, submitted_settings
 from kip848_records.spark_jars import delta_jar, missing_jars
+from kip848_records.spark_scratch import scratch_folders
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -57,9 +57,9 @@ def examine(out: str | None = None) -> Iterator[Found]:
     yield _java()
     yield _jars(settings)
     yield _memory(settings)
-    yield _disk("temporary files", tempfile.gettempdir(), "set TMPDIR to a folder on a larger disk")
+    yield from _scratch(settings)
     if out is not None:
-        yield from _folder(out)
+        yield _folder(out)
     yield _extra("apprise", "notify", "--webhook")
 
 
@@ -149,25 +149,36 @@ def _memory_bytes() -> int:
     return there
 
 
-def _disk(subject: str, folder: str, hint: str) -> Found:
-    free = shutil.disk_usage(folder).free
-    text = f"{free / (1 << 30):.1f} GiB free in {folder}"
+def _scratch(settings: Mapping[str, str]) -> Iterator[Found]:
+    """Find the folders for temporary files: one may be that of several settings."""
+    named: dict[Path, list[str]] = {}
+    for each in scratch_folders(settings):
+        named.setdefault(each.folder, []).append(each.setting)
+    for folder, names in named.items():
+        hint = f"set {' and '.join(names)} to a folder on a larger disk: docs/sizing.md says how"
+        yield _disk("temporary files", folder, with_page_paths(hint))
+
+
+def _disk(subject: str, folder: Path, hint: str) -> Found:
+    """Examine the disk of a folder, which need not exist."""
+    there = existing(folder) or folder
+    if not there.is_dir() or not os.access(there, os.R_OK | os.W_OK | os.X_OK):
+        reason = "no permission to write to it" if there.is_dir() else "it is a file"
+        return Found(LACKING, subject, f"{there}: {reason}", "name a folder that you can write to; it need not exist")
+    free = free_bytes(there)
+    if free is None:
+        return Found(OK, subject, f"an unknown number of bytes is free in {there}")
+    text = f"{free / (1 << 30):.1f} GiB free in {there}"
     return Found(OK, subject, text) if free >= _FREE_BYTES else Found(LACKING, subject, text, hint)
 
 
-def _folder(out: str) -> Iterator[Found]:
+def _folder(out: str) -> Found:
     folder = path_on_this_machine(out)
     if folder is None:
-        yield Found(
+        return Found(
             NOTE, "--out", f"{out} is not on this machine, and was not examined", "Spark says whether it can write"
         )
-        return
-    there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
-    if not there.is_dir() or not os.access(there, os.R_OK | os.W_OK | os.X_OK):
-        reason = "no permission to write to it" if there.is_dir() else "it is a file"
-        yield Found(LACKING, "--out", f"{there}: {reason}", "pass a folder that you can write to; it need not exist")
-        return
-    yield _disk("--out", str(there), "pass a folder on another disk: tables take about as much as the log")
+    return _disk("--out", folder, "pass a folder on another disk: tables take about as much as the log")
 
 
 def _extra(package: str, extra: str, option: str) -> Found:

@@ -49,7 +49,7 @@ def check_scratch_disks() -> None:
         there = existing(each.folder)
         if there is None:
             continue
-        if not os.access(there, os.W_OK | os.X_OK):
+        if not _may_write(each.folder):
             raise DiskError.no_scratch(each.name, f"no permission to write to {there}", each.setting)
         free = free_bytes(there)
         if free is not None and free < each.needed:
@@ -66,14 +66,24 @@ def scratch_places() -> dict[str, Path]:
 
 
 def scratch_folders(settings: Mapping[str, str]) -> list[ScratchFolder]:
-    """Return the folders of Spark, of Java and of Python for temporary files, by Spark's settings."""
+    """Return the folders of Spark, of Java and of Python for temporary files, by Spark's settings.
+
+    Spark ignores those of its folders to which it may not write, if there is another (`DiskBlockManager`). It takes one
+    on a full disk, and fails when it writes to it.
+    """
     java = _java_folder(settings)
     local = os.environ.get("SPARK_LOCAL_DIRS")
     setting, names = ("SPARK_LOCAL_DIRS", local) if local else (_LOCAL, settings.get(_LOCAL) or str(java))
-    folders = [ScratchFolder(setting, Path(name.strip()), _JARS_BYTES) for name in names.split(",") if name.strip()]
+    named = [ScratchFolder(setting, Path(name.strip()), _JARS_BYTES) for name in names.split(",") if name.strip()]
+    folders = [each for each in named if _may_write(each.folder)] or named
     folders.append(ScratchFolder(_JAVA, java, _LIBRARIES_BYTES))
     folders.append(ScratchFolder("TMPDIR", _python_folder(), _LIBRARIES_BYTES))
     return folders
+
+
+def _may_write(folder: Path) -> bool:
+    there = existing(folder)
+    return there is not None and os.access(there, os.W_OK | os.X_OK)
 
 
 def _java_folder(settings: Mapping[str, str]) -> Path:

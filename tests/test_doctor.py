@@ -12,6 +12,7 @@ from kip848_records import doctor
 from kip848_records.cli import main
 from kip848_records.spark_conf import default_settings
 from kip848_records.spark_jars import missing_jars
+from tests.small_disks import fill, small_disk
 
 ROOT = Path(__file__).parent.parent
 
@@ -22,7 +23,8 @@ def said(capsys, monkeypatch, tmp_path):
     home = tmp_path / "home"
     (home / ".ivy2.5.2" / "jars").mkdir(parents=True)
     monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
-    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_LOCAL_DIRS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"):
+        monkeypatch.delenv(name, raising=False)
     for coordinate in missing_jars(default_settings(), tmp_path):
         organisation, name, version = coordinate.split(":")
         (home / ".ivy2.5.2" / "jars" / f"{organisation}_{name}-{version}.jar").touch()
@@ -36,7 +38,8 @@ def said(capsys, monkeypatch, tmp_path):
         for nth, line in enumerate(lines[:-1]):
             if line[0] != " ":
                 hint = lines[nth + 1].strip() if lines[nth + 1][0] == " " else None
-                found[line[9:25].strip()] = (line[:8].strip(), line[26:], hint)
+                if found.get(subject := line[9:25].strip(), ("ok",))[0] == "ok":  # of several, the one to mend
+                    found[subject] = (line[:8].strip(), line[26:], hint)
         assert lines[-1].endswith("An audit can run") == (code == 0)
         return code, found
 
@@ -212,6 +215,31 @@ def test_a_disk_that_is_full(said, monkeypatch, tmp_path):
     code, found = said("--out", tmp_path)
     assert code == 1
     assert {subject for subject, (status, *_) in found.items() if status == "lacking"} == {"temporary files", "--out"}
+
+
+def test_spark_s_own_folder_is_on_a_full_disk(said, monkeypatch, tmp_path):
+    with small_disk(tmp_path / "disk") as disk:
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", str(disk / "spark"))
+        code, found = said()
+    assert (code, found["temporary files"]) == (
+        1,
+        (
+            "lacking",
+            f"0.0 GiB free in {disk}",
+            "set SPARK_LOCAL_DIRS to a folder on a larger disk: docs/sizing.md says how",
+        ),
+    )
+
+
+def test_a_disk_for_temporary_files_that_takes_no_file(said, monkeypatch, tmp_path):
+    """Python then finds no folder at all."""
+    with small_disk(tmp_path / "disk") as disk:
+        fill(disk)
+        monkeypatch.setattr("tempfile.tempdir", None)
+        monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: [str(disk)])
+        monkeypatch.setenv("TMPDIR", str(disk))
+        code, found = said()
+    assert (code, found["temporary files"][:2]) == (1, ("lacking", f"0.0 GiB free in {disk}"))
 
 
 def test_a_folder_that_cannot_be(said, tmp_path):

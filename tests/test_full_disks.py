@@ -177,6 +177,15 @@ class TestBeforeSparkStarts:
             check_scratch_disks()
         assert f"or set {setting} to a folder on a larger disk" in caught.value.hint
 
+    def test_a_folder_that_spark_ignores(self, disk, monkeypatch, tmp_path):
+        """It ignores one to which it may not write, as long as there is another."""
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{disk},{tmp_path}")
+        check_scratch_disks()
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{disk},{disk / 'b'}")
+        with pytest.raises(DiskError, match=f"nothing can be written to {disk} "):
+            check_scratch_disks()
+
     def test_python_s_own_folder(self, disk, monkeypatch):
         monkeypatch.setattr("tempfile.tempdir", str(disk))
         with pytest.raises(DiskError, match=rf"is free on the disk of {disk} \(TMPDIR\), it takes 4\.2 MB"):
