@@ -49,11 +49,14 @@ def silent():
 
 @pytest.fixture
 def names(monkeypatch):
-    """Names and their addresses."""
+    """Names and their addresses; another name is unknown at once, whichever name servers this machine has."""
     there = {}
     ask = socket.getaddrinfo
 
     def resolve(host, *arguments, **options):
+        if host.endswith(".invalid"):
+            host.encode("idna")  # as Python does
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         if host not in there:
             return ask(host, *arguments, **options)
         return [each for address in there[host] for each in ask(address, *arguments, **options)]
@@ -86,14 +89,16 @@ def test_an_ipv6_address():
 def test_nobody_listens(nobody):
     said, seconds = reason(nobody)
     assert said.startswith(f"no broker answers at {nobody} (connection refused); check host, port and firewall")
-    assert seconds < 2
+    assert seconds < 5
 
 
+@pytest.mark.usefixtures("names")
 def test_an_unknown_name():
     assert reason("no-such-host.invalid:9092")[0].startswith("unknown host: no-such-host.invalid:9092; ")
     assert reason(f"{'x' * 70}.invalid:9092")[0].startswith("unknown host: ")
 
 
+@pytest.mark.usefixtures("names")
 def test_each_server_has_its_reason(nobody, silent):
     servers = f"no-such-host.invalid:9092,{nobody},{silent}"
     said, seconds = reason(servers, {"socket.connection.setup.timeout.ms": "300"})
@@ -104,6 +109,7 @@ def test_each_server_has_its_reason(nobody, silent):
     assert seconds < 5
 
 
+@pytest.mark.usefixtures("names")
 def test_all_are_asked_at_once_and_one_is_enough(nobody, silent):
     since = time.monotonic()
     with listening() as port:
@@ -125,10 +131,24 @@ def test_a_name_that_is_looked_up_for_long(monkeypatch):
         raise socket.gaierror
 
     monkeypatch.setattr(reachable.socket, "getaddrinfo", hang)
-    said, seconds = reason("broker:9092", {"socket.connection.setup.timeout.ms": "200"})
+    monkeypatch.setattr(reachable, "_LOOK_UP_S", 0.2)
+    said, seconds = reason("broker:9092")
     ended.set()
-    assert "no broker answers at broker:9092 (no answer in 0.2 s)" in said
+    assert "no broker answers at broker:9092 (its name was not found in 0.2 s)" in said
     assert seconds < 5
+
+
+def test_the_time_of_a_look_up_is_not_that_of_the_connection(monkeypatch):
+    """The system waits 5 s for a name server that is down, and then asks the next one."""
+    ask = socket.getaddrinfo
+
+    def second_server_knows(*arguments, **options):
+        time.sleep(1)
+        return ask(*arguments, **options)
+
+    monkeypatch.setattr(reachable.socket, "getaddrinfo", second_server_knows)
+    with listening() as port:
+        check_reachable(f"127.0.0.1:{port}", {"socket.connection.setup.timeout.ms": "500"})
 
 
 @pytest.mark.parametrize("command", [["inspect"], ["audit", "--out", "{}"], ["check"]])

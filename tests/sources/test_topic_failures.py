@@ -64,7 +64,10 @@ def nobody():
 
 def test_no_broker(spark, nobody):
     said = failure(spark, topic_at(nobody, client()))
-    assert said == f"no broker answers at {nobody}; check host, port and firewall of the servers in the URL"
+    assert said == (
+        f"no broker answers at {nobody}; check host, port and firewall of the servers in the URL; for a slow network, "
+        "set socket.connection.setup.timeout.ms in the file of --kafka-config"
+    )
 
 
 def test_no_such_host(spark):

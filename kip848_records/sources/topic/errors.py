@@ -111,7 +111,11 @@ class TopicError(InputError):
     @classmethod
     def unreachable(cls, servers: str) -> Self:
         """No server accepts a connection; `servers` may have the reason of each."""
-        return cls(f"no broker answers at {servers}", "check host, port and firewall of the servers in the URL")
+        return cls(
+            f"no broker answers at {servers}",
+            "check host, port and firewall of the servers in the URL; for a slow network, set "
+            "socket.connection.setup.timeout.ms in the file of --kafka-config",
+        )
 
     @classmethod
     def speaks_tls(cls, server: str) -> Self:

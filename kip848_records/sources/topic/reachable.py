@@ -9,7 +9,6 @@ import os
 import socket
 from queue import Empty, SimpleQueue
 from threading import Thread
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.sources.topic.errors import TopicError
@@ -18,7 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _WAIT_S: Final = 5.0
-"""For all servers together, names included. Another continent takes half a second, a lost packet one or three."""
+"""For the connections of all servers. Another continent takes half a second, a lost packet one or three."""
+
+_LOOK_UP_S: Final = 15.0
+"""For a name before. The system waits 5 s for a name server before it asks the next one, and Kafka's client waits too."""
 
 _SETTING: Final = "socket.connection.setup.timeout.ms"
 _UNKNOWN: Final = "unknown host"
@@ -36,32 +38,23 @@ def check_reachable(servers: str, settings: Mapping[str, str]) -> None:
     named = list(dict.fromkeys(server.strip() for server in servers.split(",")))
     limit = settings.get(_SETTING, "")
     wait_s = int(limit) / 1000 if limit.isdecimal() else _WAIT_S
-    answers = _ask_all(_connect_to_server, [(server, wait_s) for server in named], wait_s)
+    answers = _ask_all(_connect_to_server, [(server, wait_s) for server in named])
     if None in answers.values():
         return
-    reasons = {server: answers.get((server, wait_s)) or f"no answer in {wait_s:g} s" for server in named}
+    reasons = {server: str(answers[server, wait_s]) for server in named}
     if set(reasons.values()) == {_UNKNOWN}:
         raise TopicError.unknown_host(servers)
     raise TopicError.unreachable(", ".join(f"{server} ({reason})" for server, reason in reasons.items()))
 
 
-def _ask_all(
-    ask: Callable[..., _Answer], each: Sequence[tuple[Any, ...]], wait_s: float
-) -> dict[tuple[Any, ...], _Answer]:
-    """Return the answers of all, or those up to the first connection, or up to the time limit.
-
-    The threads end by themselves, and none is waited for: the resolver of names has time limits of its own.
-    """
+def _ask_all(ask: Callable[..., _Answer], each: Sequence[tuple[Any, ...]]) -> dict[tuple[Any, ...], _Answer]:
+    """Return the answers of all, or those up to the first connection; each question has a time limit of its own."""
     answered: SimpleQueue[tuple[tuple[Any, ...], _Answer]] = SimpleQueue()
     for arguments in each:
         Thread(target=lambda given: answered.put((given, ask(*given))), args=(arguments,), daemon=True).start()
     found: dict[tuple[Any, ...], _Answer] = {}
-    end = monotonic() + wait_s
     while len(found) < len(each):
-        try:
-            arguments, answer = answered.get(timeout=max(0, end - monotonic()))
-        except Empty:
-            break
+        arguments, answer = answered.get()
         found[arguments] = answer
         if answer is None:
             break
@@ -70,15 +63,30 @@ def _ask_all(
 
 def _connect_to_server(server: str, wait_s: float) -> _Answer:
     host, _, port = server.rpartition(":")
+    found = _addresses(host.strip("[]"), int(port))
+    if isinstance(found, str):
+        return found
+    answers = _ask_all(_connect_to_address, [(family, address, wait_s) for family, address in found])
+    return None if None in answers.values() else next(iter(answers.values()))
+
+
+def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, Any]] | str:
+    """Return the addresses of a name, or why there are none. A look-up cannot be ended: its thread ends by itself."""
+    answered: SimpleQueue[list[tuple[socket.AddressFamily, Any]] | str] = SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):  # a name with a part that is empty or too long
+            answered.put(_UNKNOWN)
+        else:
+            answered.put(list(dict.fromkeys((family, address) for family, _, _, _, address in found)))
+
+    Thread(target=look_up, daemon=True).start()
     try:
-        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):  # a name with a part that is empty or too long
-        return _UNKNOWN
-    addresses = list(dict.fromkeys((family, address, wait_s) for family, _, _, _, address in found))
-    answers = _ask_all(_connect_to_address, addresses, wait_s)
-    if None in answers.values():
-        return None
-    return next((reason for reason in answers.values() if reason), f"no answer in {wait_s:g} s")
+        return answered.get(timeout=_LOOK_UP_S)
+    except Empty:
+        return f"its name was not found in {_LOOK_UP_S:g} s"
 
 
 def _connect_to_address(family: socket.AddressFamily, address: Any, wait_s: float) -> _Answer:  # noqa: ANN401 - of two forms
