@@ -174,6 +174,29 @@ class TestWhatStays:
         write_file(file, TEXT)
         assert (file.stat().st_uid, file.stat().st_gid) == (_NOBODY, _NOBODY)
 
+    @pytest.mark.skipif(os.getuid() != 0, reason="only root can make a file of another user")
+    @pytest.mark.parametrize(("groups", "owner"), [([100], _NOBODY), ([], 1)])
+    def test_its_group(self, groups, owner):
+        """A user keeps a group that is one of theirs; a file of any other is written in place, and keeps both."""
+        before = os.getgroups(), os.getgid()
+        with TemporaryDirectory() as folder:  # below pytest's folder, nobody else may look
+            file = Path(folder) / "page.html"
+            file.write_text("old " * 10_000)
+            file.chmod(0o666)
+            os.chown(file, 1, 100)
+            file.parent.chmod(0o777)
+            os.setgroups(groups)
+            os.setresgid(_NOBODY, _NOBODY, 0)
+            os.setresuid(_NOBODY, _NOBODY, 0)
+            try:
+                write_file(file, TEXT)
+            finally:
+                os.setresuid(0, 0, 0)
+                os.setresgid(before[1], before[1], before[1])
+                os.setgroups(before[0])
+            assert (file.stat().st_uid, file.stat().st_gid, file.read_text()) == (owner, 100, TEXT)
+            assert [*file.parent.iterdir()] == [file]
+
     def test_a_new_file_has_the_mode_of_any(self, tmp_path):
         before = os.umask(0o027)
         try:

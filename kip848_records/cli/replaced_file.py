@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -85,7 +85,7 @@ def _replace(path: Path, content: bytes, *, is_replaced: bool) -> None:
         with _beside(path) as (part, handle):
             _write_to(handle, content)
             if path.exists():
-                _keep_rights(path, part)
+                _keep_rights(path, part, is_replaced=is_replaced)
             part.replace(path)
     except OSError as error:
         may_not = error.errno in _IN_PLACE_ONLY or (error.errno in _NO_FOLDER_RIGHTS and os.access(path, os.W_OK))
@@ -105,11 +105,18 @@ def _beside(path: Path) -> Iterator[tuple[Path, int]]:
         part.unlink(missing_ok=True)
 
 
-def _keep_rights(old: Path, new: Path) -> None:
-    """Give a file the mode, the owner and the access list of another."""
+def _keep_rights(old: Path, new: Path, *, is_replaced: bool) -> None:
+    """Give a file the mode, the owner and the access list of another.
+
+    Only root may give a file away. Its group counts more, because the group's rights are those of the mode: raises an
+    OSError if it cannot be kept, unless the file is replaced in any case.
+    """
     found = old.stat()
-    with suppress(OSError):  # only root may give a file away
+    try:
         os.chown(new, found.st_uid, found.st_gid)
+    except PermissionError:
+        with suppress(OSError) if is_replaced else nullcontext():
+            os.chown(new, -1, found.st_gid)
     shutil.copystat(old, new)
     os.utime(new)
 
