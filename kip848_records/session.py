@@ -71,6 +71,8 @@ def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSes
     if spark is None:
         # Another thread's session is not active in this one, but its context is there.
         builder = SparkSession.builder.appName(app_name)
+        if os.environ.get("SPARK_REMOTE", "").startswith("sc:"):
+            builder.getOrCreate()  # a server may never answer, and there is no JVM to end: Ctrl-C ends the wait
         try:
             with deferred_interrupts() as starting:
                 if _OFFERS.isdisjoint(os.environ) and SparkContext._active_spark_context is None:  # noqa: SLF001

@@ -296,7 +296,8 @@ def end_by_ctrl_c(started):
     os.killpg(started.pid, signal.SIGINT)
     since = time.monotonic()
     _, said = started.communicate(timeout=60)
-    assert time.monotonic() - since < 10  # 2 s on a machine without other work
+    # 5 s are promised, and it takes 2 s on a machine without other work; tests run on one that has more.
+    assert time.monotonic() - since < 10
     assert (started.returncode, said.splitlines()[-1]) == (130, "interrupted")
     assert "Traceback" not in said
     assert eventually(lambda: not processes_of(started.pid))
@@ -314,6 +315,18 @@ def test_while_jars_are_fetched(captures, tmp_path):
             with connection:
                 end_by_ctrl_c(started)
     assert not [*tmp_path.glob("kip848-*")]
+
+
+def test_while_a_server_does_not_answer(captures, tmp_path):
+    """Spark Connect would ask it for a minute and more."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(120)
+        arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out")
+        remote = f"sc://127.0.0.1:{silent.getsockname()[1]}"
+        with starting_command(*arguments, SPARK_REMOTE=remote, TMPDIR=str(tmp_path)) as started:
+            connection, _ = silent.accept()
+            with connection:
+                end_by_ctrl_c(started)
 
 
 @pytest.mark.slow
