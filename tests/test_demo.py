@@ -17,7 +17,7 @@ def opened(tmp_path, monkeypatch):
     browser.chmod(0o755)
     monkeypatch.setenv("BROWSER", f"{browser} %s")
     monkeypatch.setattr(webbrowser, "_tryorder", None)  # it looks once which browsers there are
-    monkeypatch.setattr(demo, "_command", lambda *_: None)  # no audit: where it is shown is the question
+    monkeypatch.setattr(demo, "_command", lambda *_: 0)  # no audit: where it is shown is the question
     for name in demo._DISPLAYS:
         monkeypatch.setenv(name, "")
     monkeypatch.setattr(demo.sys, "platform", "linux")
@@ -52,3 +52,10 @@ def test_otherwise_its_address_is_printed(opened, capsys, tmp_path, display, opt
     assert main(["demo", "--out", str(tmp_path / "a b"), *option]) == 0
     assert capsys.readouterr().out == f"Open   file://{tmp_path}/a%20b/report.html\n"
     assert not opened.exists()
+
+
+@pytest.mark.parametrize(("audited", "reported", "code"), [(0, 0, 0), (1, 0, 1), (0, 2, 2), (1, 2, 1)])
+def test_the_first_command_that_fails_gives_the_exit_code(monkeypatch, tmp_path, audited, reported, code):
+    codes = {"audit": audited, "report": reported}
+    monkeypatch.setattr(demo, "_command", lambda command, *_: codes[command])
+    assert main(["demo", "--out", str(tmp_path), "--no-browser"]) == code

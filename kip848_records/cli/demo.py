@@ -55,22 +55,22 @@ def _run(arguments: Namespace) -> int:
     limits = conf_dir() / "audit-demo.toml"  # those for production fit no log of a few minutes
     quiet = ["--quiet"] if arguments.quiet else []
     source = [str(capture / "segments"), "--topics", str(capture / "topics.json")]
-    _command("audit", *source, "--cluster", "demo", "--out", arguments.out, *quiet)
-    _command("report", arguments.out, "--config", str(limits), "--out", str(page), *quiet)
-    if not arguments.no_browser and _has_display() and webbrowser.open(page.absolute().as_uri()):
-        return 0
-    print(f"Open   {page.absolute().as_uri()}")
-    return 0
+    audited = _command("audit", *source, "--cluster", "demo", "--out", arguments.out, *quiet)
+    reported = _command("report", arguments.out, "--config", str(limits), "--out", str(page), *quiet)
+    if arguments.no_browser or not _has_display() or not webbrowser.open(page.absolute().as_uri()):
+        print(f"Open   {page.absolute().as_uri()}")
+    return audited or reported
 
 
-def _command(*argv: str) -> None:
-    """Run another command as its users type it; raises as it does."""
+def _command(*argv: str) -> int:
+    """Run another command as its users type it, and return its exit code; raises as it does."""
     parser = Parser(prog="kip848")
     commands = parser.add_subparsers()
     for each in (audit, report):
         each.add(commands)
     arguments = parser.parse_args(argv)
-    arguments.run(arguments)
+    code: int = arguments.run(arguments)
+    return code
 
 
 def _has_display() -> bool:
