@@ -55,8 +55,20 @@ def _start(settings: Mapping[str, str], address: Path, output: IO[str]) -> Popen
     command = [str(Path(_find_spark_home()) / "bin" / "spark-submit")]  # type: ignore[no-untyped-call]
     command += [text for name, value in settings.items() for text in ("--conf", f"{name}={value}")]
     command += shlex.split(os.environ.get(SUBMIT_ARGS, "pyspark-shell"))
-    variables = os.environ | {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
+    variables = _in_english(os.environ)
+    variables |= {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
     return Popen(command, stdin=PIPE, stdout=output, stderr=output, env=variables, preexec_fn=_ignore_interrupts)  # noqa: PLW1509, S603
+
+
+def _in_english(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return variables with which Java passes on the system's errors as Python does, such as that of a full disk.
+
+    LC_ALL takes precedence over all other variables of the locale, so it becomes what all others fall back to.
+    """
+    found = dict(variables)
+    if everything := found.pop("LC_ALL", ""):
+        found = {name: value for name, value in found.items() if not name.startswith("LC_")} | {"LANG": everything}
+    return found | {"LC_MESSAGES": "C"}
 
 
 def _ignore_interrupts() -> None:

@@ -10,7 +10,7 @@ import pyspark
 import pytest
 from pyspark.sql import functions as F
 
-from kip848_records import paths, session, spark_conf
+from kip848_records import paths, session, spark_conf, spark_process
 from kip848_records.setup_errors import SetupError
 
 _ROOT = Path(__file__).parents[1]
@@ -44,6 +44,23 @@ def script(tmp_path):
     path = tmp_path / "job.py"
     path.write_text(_START_AND_REPORT)
     return path
+
+
+@pytest.mark.parametrize(
+    ("variables", "changed"),
+    [
+        ({"LANG": "de_DE.UTF-8"}, {"LANG": "de_DE.UTF-8", "LC_MESSAGES": "C"}),
+        ({"LC_MESSAGES": "de_DE.UTF-8", "LC_CTYPE": "C"}, {"LC_MESSAGES": "C", "LC_CTYPE": "C"}),
+        (
+            {"LC_ALL": "de_DE.UTF-8", "LC_CTYPE": "C", "LANG": "C", "HOME": "/"},
+            {"LANG": "de_DE.UTF-8", "LC_MESSAGES": "C", "HOME": "/"},
+        ),
+        ({"LC_ALL": ""}, {"LC_MESSAGES": "C"}),
+    ],
+)
+def test_java_says_in_english_that_a_disk_is_full(variables, changed):
+    """Its errors have the system's text; all else of the locale stays, such as the encoding of file names."""
+    assert spark_process._in_english(variables) == changed
 
 
 def test_the_active_session_is_used(spark):
