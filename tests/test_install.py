@@ -28,7 +28,10 @@ def uv():
 
 @pytest.fixture(scope="module")
 def container(tmp_path_factory):
-    """The environment of a process in a new container: a home that is empty, and few programs."""
+    """The environment of a process in a new container: a home that is empty, and few programs.
+
+    Where packages come from is the network's matter, as a proxy is: those settings stay.
+    """
     folder = tmp_path_factory.mktemp("container")
     (folder / "home").mkdir()
     (folder / "bin").mkdir()
@@ -38,7 +41,8 @@ def container(tmp_path_factory):
             if not program.name.startswith(ABSENT) and not link.is_symlink():
                 link.symlink_to(program)
     java = os.environ.get("JAVA_HOME")
-    return {
+    packages = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}
+    return packages | {
         "HOME": str(folder / "home"),
         "JAVA_TOOL_OPTIONS": f"-Duser.home={folder / 'home'}",  # Java would take it from the list of users
         "PATH": f"{folder / 'bin'}:{PYTHON}",

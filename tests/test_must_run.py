@@ -44,6 +44,13 @@ def test_what_tests_compare_with_is_missing(must_run):
         assert reason in done.stdout
 
 
+def test_continuous_integration_skips_nothing_and_names_the_slowest_tests():
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    before_tests = lines[: lines.index("make test")]
+    assert "export KIP848_TESTS_MUST_RUN=1" in before_tests
+    assert any(line.startswith('export PYTEST_ADDOPTS="--durations=40 ') for line in before_tests)
+
+
 @pytest.mark.parametrize(
     ("text", "outcome"),
     [

@@ -20,7 +20,7 @@ _WAIT_S: Final = 5.0
 """For the connections of all servers. Another continent takes half a second, a lost packet one or three."""
 
 _LOOK_UP_S: Final = 15.0
-"""For a name before. The system waits 5 s for a name server before it asks the next one, and Kafka's client waits too."""
+"""For a name before. The system waits 5 s for a name server before it asks the next one, as Kafka's client does."""
 
 _SETTING: Final = "socket.connection.setup.timeout.ms"
 _UNKNOWN: Final = "unknown host"
