@@ -72,10 +72,9 @@ def readiness(group: GroupHistory) -> Iterator[RenderableType]:
                 why, what = REASONS[reason]
                 yield Text(f"  {why}: {what}")
         yield from _malformed(group, row)
-        if row.upgradable is not None:
-            yield Text(
-                f"  The broker's policy and largest group size are not in the log. {with_page_paths(_UPGRADE_PAGE)}"
-            )
+        if row.upgradable:
+            yield Text("  the broker's policy and its largest group size are not in the log")
+        yield Text(f"  see {with_page_paths(_UPGRADE_PAGE)}")
 
 
 def _verdict(row: Row) -> str:
