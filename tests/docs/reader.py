@@ -7,6 +7,7 @@ As a program, it runs examples one after the other in one process, because Spark
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -61,23 +62,29 @@ def run_examples(folder: Path, examples: list[tuple[str, str]], **variables: str
     return ran
 
 
-def _run(language: str, text: str, names: dict[str, object]) -> list[tuple[int, str]]:
+def _run(language: str, text: str) -> list[tuple[int, str]]:
+    """Run an example; a block of Python has only the names that it defines or imports itself."""
     if language != "python":
-        return [_command(line) for line in commands(text)]
+        return [run_command(line) for line in commands(text)]
     with redirect_stdout(StringIO()) as printed:
-        exec(text, names)  # noqa: S102 - our own page
+        exec(text, {"__name__": "__main__"})  # noqa: S102 - our own page
     return [(0, printed.getvalue())]
 
 
-def _command(line: str) -> tuple[int, str]:
+def run_command(line: str) -> tuple[int, str]:
+    """Run a command line of this package in this process, in the current folder: its exit code and what it prints."""
     from kip848_records.cli import main  # noqa: PLC0415 - the tests that start this program need no command
 
+    program, *words = shlex.split(line)
+    found = shutil.which(program)
+    # In the environment of these tests, which the reader's folder links to.
+    assert found is not None, f"there is no {program} here"
+    assert Path(found).resolve() == Path(sys.prefix, "bin", "kip848").resolve(), f"{program} is another one: {found}"
     with redirect_stdout(StringIO()) as printed:
-        code = main(shlex.split(line)[1:])
+        code = main(words)
     return code, printed.getvalue()
 
 
 if __name__ == "__main__":
-    shared: dict[str, object] = {}
-    found = [_run(language, text, shared) for language, text in json.load(sys.stdin)]
+    found = [_run(language, text) for language, text in json.load(sys.stdin)]
     Path(sys.argv[1]).write_text(json.dumps(found), encoding="utf-8")

@@ -23,7 +23,8 @@ from kip848_records.report.news import news
 from kip848_records.sources.read import read_log
 from tests.audits import table_rows
 from tests.conftest import QUICK_JAVA
-from tests.docs.pages import ROOT, block, commands, examples
+from tests.docs import reader
+from tests.docs.pages import ROOT, block, commands, examples, pages
 from tests.docs.reader import environment, make_clone, run_examples
 
 EVALUATED = sum(setting.severity != "off" for setting in load_settings().values())
@@ -146,6 +147,24 @@ def test_sql_measures_only_what_was_observed(clone, tmp_path):
     (((_, printed),),) = run_examples(other, [("python", block("test: sql"))])
     assert "10 rows" in printed
     assert "slow-revoke" not in printed
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda each: each.stem)
+def test_a_page_that_uses_the_environment_of_a_clone_makes_it_before(page):
+    text = page.read_text(encoding="utf-8")
+    for each in examples(page):
+        if ".venv/bin/kip848" in each.text:
+            before = text[: text.index(each.text)] + each.text.partition(".venv/bin/kip848")[0]
+            assert "make audit" in before or "python3 -m venv .venv" in before
+
+
+@pytest.mark.parametrize(
+    "line", ["no-kip848 doctor", ".venv/bin/no-kip848 doctor", "bash doctor"]
+)  # a program that is not there, or another
+def test_the_program_of_an_example_is_looked_up(tmp_path, monkeypatch, line):
+    monkeypatch.chdir(make_clone(tmp_path / "clone"))
+    with pytest.raises(AssertionError, match=r"there is no |is another one"):
+        reader.run_command(line)
 
 
 def test_python_example_shows_records(ran_with_spark):
