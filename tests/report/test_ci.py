@@ -75,7 +75,7 @@ def test_the_job_runs_as_written_on_what_the_job_before_left(pipeline, captures,
     )
     folder = make_clone(tmp_path / "project")
     shutil.copytree(captures / "kafka-4.0.0-zstd" / "segments", folder / "dump" / "log")
-    (folder / "dump" / "captured-at").write_text("2026-11-21T08:20:46Z\n")
+    (folder / "dump" / "captured-at").write_text("2026-11-21T08:40:00Z\n")
     (folder / f".{pipeline.stem.partition('-')[0]}").mkdir()
     shutil.copy(CI / "kip848.toml", folder / f".{pipeline.stem.partition('-')[0]}")
     done = subprocess.run(
