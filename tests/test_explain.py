@@ -94,7 +94,8 @@ def test_a_classic_group_and_one_that_was_deleted(explain):
     said = r"generation 3 was completed at 2026-\S+ \S+ UTC; whether it rebalances now is not in the log\n"
     assert re.match(rf"Group classic of cluster .+: {said}", out)
     assert "\nMembers of the last generation:\n" in out
-    assert out.endswith("a rebalance took at least its sync time. See docs/groups/classic.md\n")
+    assert "a rebalance took at least its sync time. See docs/groups/classic.md\n\nUpgrade to the consumer" in out
+    assert out.endswith("  see docs/groups/migration.md#can-this-group-be-upgraded\n")
     assert "was deleted; its last state was" in explain("deleted")[1]
 
 
