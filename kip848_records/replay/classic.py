@@ -142,7 +142,7 @@ class ClassicGroup:
         """Return the group's epoch or generation when a member left, and how it left."""
         if consumer is not None:
             member = consumer.members.get(member_id)
-            if member is not None and member.value is not None and member.value.is_classic:
+            if member is not None and member.known is not None and member.known.is_classic:
                 return consumer.group_epoch, UPGRADED
         if self.value is None:
             return None, GROUP_DELETED

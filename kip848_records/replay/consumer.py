@@ -52,6 +52,11 @@ class ConsumerGroup(ConsumerState):
         return handlers
 
     @property
+    def converted_members(self) -> int:
+        """How many members of the classic protocol the operation wrote; a static one may have been replaced in it."""
+        return sum(member.known is not None and member.known.is_classic for member in self.touched)
+
+    @property
     def is_untouched(self) -> bool:
         """Whether no record of a consumer group has been replayed."""
         return not self.members and self.group_epoch is None and self.assignment_epoch is None

@@ -120,7 +120,8 @@ class GroupReplay:
             return True
         if consumer is None:
             if role is _TOPOLOGY:
-                self._coverage.add(self._part, record.offset, self._operation.first)
+                operation = self._operation
+                self._coverage.add(self._part, record.offset, operation.first, is_timed=operation.at is not None)
                 self._part = record.offset + 1
             return role is _TOPOLOGY
         return not consumer.is_untouched
@@ -258,7 +259,7 @@ class GroupReplay:
                     self._states.restart(*self._before)
                     consumer.end.restart(*self._before)
             consumer.jump = None
-        if not coverage.add(self._part, operation.last, operation.first):
+        if not coverage.add(self._part, operation.last, operation.first, is_timed=operation.at is not None):
             is_evaluated = self._is_evaluated = False
         return is_evaluated
 
@@ -329,8 +330,10 @@ class GroupReplay:
             migrations.convert(before, CLASSIC, classic.offset, classic.value.generation, members)
         elif classic.value is None and consumer is not None and not consumer.is_untouched:
             if ended_by == UPGRADED:
-                generation, members = classic.generation_before, consumer.classic_members
+                generation, members = classic.generation_before, consumer.converted_members
                 migrations.upgrade(consumer.kind, classic.offset, generation, members)
+                if not consumer.classic_members:
+                    migrations.end_mixed()
             elif self._operation.first <= classic.offset:
                 migrations.convert(CLASSIC, consumer.kind, classic.offset, consumer.group_epoch)
 
@@ -338,7 +341,7 @@ class GroupReplay:
         """Return how the operation ended a classic group."""
         if consumer is None or consumer.is_untouched:
             return DELETED if self._deletes_classic else REPLACED
-        return UPGRADED if consumer.classic_members else REPLACED
+        return UPGRADED if consumer.converted_members else REPLACED
 
     def _end_classic(self) -> None:
         """End the incarnation of a classic group that was deleted; a conversion to another type ends none."""

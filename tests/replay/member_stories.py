@@ -182,6 +182,22 @@ STORIES = (
         ),
     ),
     Story(
+        "a static member of a classic group that comes back with the consumer protocol upgrades the group",
+        """
+        10: 2 1/a@i
+        20: 2 x, 5 a @i *, 3 1, 7 a +0, 6 1, 8 a 1 +0, 8 a x, 7 a x, 5 a x, 5 b @i, 3 2, 7 b +0, 6 2, 8 b 2 +0
+        """,
+        causes=(
+            "1 upgraded by a, - moved",
+            "2 static_member_replaced by b, 0 moved",
+        ),
+        stays=(
+            "0 classic a @i joined at 10 (1), upgraded at 20 (2), right_censored",
+            "0 consumer a @i upgraded at 20 (2), replaced at 20 (2), right_censored",
+            "0 consumer b @i replaced at 20 (2), right_censored",
+        ),
+    ),
+    Story(
         "a static member that was away may come back under its member id",
         """
         10: 5 a @i ~t, 3 1, 7 a +0, 6 1, 8 a 1 +0
@@ -200,7 +216,7 @@ STORIES = (
         stays=(
             "0 consumer a @i joined at 10 (1), replaced at 50 (1), returned, 30 away",
             "0 consumer a @i replaced at 50 (1), replaced at 80 (2), returned, 20 away",
-            "0 consumer a @i replaced at 80 (2), expired at 95 (3), 5 away",
+            "0 consumer a @i replaced at 80 (2), expired at 95 (3), 5 away, right_censored",
         ),
         handovers=(
             "0 - to a at 10",
