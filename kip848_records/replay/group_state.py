@@ -65,7 +65,8 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         is_bumped = consumer.group_epoch is not None or consumer.assignment_epoch is not None
         epochs = consumer.group_epoch if is_bumped else start, start
         members, away = consumer.member_count, consumer.away
-        converged = None if consumer.stateless else consumer.converged
+        is_unknown = consumer.stateless or (start is None and members)
+        converged = None if is_unknown else consumer.converged
     if consumer is not None and states.group_type != CLASSIC:
         topology = consumer.topology_epoch, consumer.validated_topology_epoch, consumer.standby_replicas
     waits_for_away_only = members is not None and away is not None and converged == members - away

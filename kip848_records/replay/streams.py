@@ -89,8 +89,14 @@ class StreamsGroup(ConsumerGroup):
         return cast("StreamsCauses", self.causes)
 
     def evaluate(self, *, is_complete: bool) -> str:
-        """Return the group's state: as of a consumer group, but NotReady without a validated topology."""
+        """Return the group's state: as of a consumer group, but NotReady without a validated topology.
+
+        Before the first type 20 the assignment epoch is 0 in Kafka 4.2, and 1 from 4.3 on, while members begin at 1 in
+        both. The group's records do not show the release, so it is unknown whether such a member is behind.
+        """
         state = self.phase = super().evaluate(is_complete=is_complete)
+        if self.assignment_epoch is None:
+            self.effective_assignment_epoch = None
         if state in {EMPTY, UNKNOWN}:
             return state
         if self.topology_epoch is not None and self.validated_topology_epoch is None:

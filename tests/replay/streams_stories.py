@@ -196,7 +196,7 @@ STORIES = (
         """,
         stays=(
             "0 streams a joined at 10 (2), 30 behind the topology, right_censored",
-            "0 streams b joined at 10 (2), left at 70 (5), 50 behind the topology",
+            "0 streams b joined at 10 (2), left at 70 (5), 50 behind the topology, right_censored",
             "0 streams c joined at 10 (2), 980 behind the topology, right_censored",
             "0 streams d joined at 20 (3), right_censored",
         ),
@@ -277,6 +277,49 @@ STORIES = (
         ),
         anomalies=(),
     ),
+    *(
+        Story(
+            f"a streams group is deleted, {name}",
+            f"""
+            10: 19 a, 23 0, 17 2 ?0, 21 a +0, 20 2, 22 a 2 +0
+            20: 22 a x, 21 a x, 19 a x, 17 3 ?0, 20 3
+            {deletion}
+            40: 19 b, 23 0, 17 2 ?0, 20 2, 22 b 2
+            """,
+            states=(
+                "0 streams Stable 10 to 20",
+                "0 streams Empty 20 to 30",
+                "1 streams Stable 40 to -, right_censored",
+            ),
+            epochs=(
+                "0/2 bumped 10 assigned 10 converged 10 converged, 1 members",
+                "0/3 bumped 20 assigned 20 converged - emptied, 0 members",
+                "1/2 bumped 40 assigned 40 converged 40 converged, 1 members",
+            ),
+            anomalies=(),
+        )
+        for name, deletion in (
+            ("its epoch before its topology", "30: 20 x, 17 x, 23 x"),
+            ("its topology before its epoch", "30: 20 x, 23 x, 17 x"),
+            ("its topology in an operation of its own", "30: 20 x, 17 x\n            31: 23 x"),
+            ("a description of its topology first", "30: 17 3 ?0, 20 x, 17 x, 23 x"),
+        )
+    ),
+    Story(
+        "before the first assignment it is unknown whether members are behind: Kafka 4.2 starts with another epoch",
+        """
+        10: 19 a, 23 0, 17 2 ?0, 22 a 1
+        20: 21 a +0, 20 2, 22 a 2 +0
+        """,
+        members=(
+            "a unknown 1 10 to 20",
+            "a reconciled 2 20 to -, right_censored",
+        ),
+        states=(
+            "0 streams Assigning 10 to 20",
+            "0 streams Stable 20 to -, right_censored",
+        ),
+    ),
     Story(
         "any difference of a dynamic member bumps the epoch",
         """
@@ -312,8 +355,8 @@ STORIES = (
             "7 member_changed by c, 0 moved",
         ),
         stays=(
-            "0 streams a @i joined at 10 (2), replaced at 70 (6), 10 away",
-            "0 streams b @i replaced at 70 (6), replaced at 90 (7), 10 away",
+            "0 streams a @i joined at 10 (2), replaced at 70 (6), 10 away, right_censored",
+            "0 streams b @i replaced at 70 (6), replaced at 90 (7), 10 away, right_censored",
             "0 streams c @i replaced at 90 (7), right_censored",
         ),
     ),
@@ -481,7 +524,7 @@ STORIES = (
         ),
         causes=("2 topology_initialized, - moved",),
         stays=(
-            "0 classic a joined at 10 (1), left at 20 (2)",
+            "0 classic a joined at 10 (1), left at 20 (2), right_censored",
             "0 streams b joined at 40 (2), right_censored",
         ),
         rebalances=(
