@@ -14,6 +14,7 @@ from kip848_records.replay.log_rows import LOG_SCHEMA
 from kip848_records.replay.reading import RecordReader
 from kip848_records.replay.records import PartitionNumbers, Role
 from kip848_records.replay.rows import Quarantine, UnknownRecord
+from kip848_records.sources.keys import key_columns, lacks_group
 from tests.dump_log import read_dump_logs
 from tests.protocol.samples import VECTOR_RELEASES, read_capture, read_vectors
 from tests.replay.log_batches import CAPTURES, cut, group_rows, log_batch
@@ -242,6 +243,21 @@ def test_batches_do_not_matter(monkeypatch, schema, largest_bytes, rows_a_batch)
     records = [record for group in plain.values() for record in group]
     assert (records[9].timestamp, records[11].leader_epoch) == (None, 4)
     assert [record.leader_epoch for record in records if record.leader_epoch] == [4]
+
+
+@pytest.mark.parametrize(
+    "rest", [b"", b"\0\1g", b"\0\1g\0\1m", b"\xff\xff", b"\x7f\xffg", b"\2g\0", b"\0\1\xff"], ids=repr
+)
+@pytest.mark.parametrize("value", [None, b"", b"\0\0\1", b"\xff" * 9], ids=repr)
+def test_a_type_of_a_later_release_is_unknown_and_no_damage(rest, value):
+    """Kafka's trunk has a type 24 for streams groups. Its key may have any layout."""
+    key = b"\0\x18" + rest
+    groups, others = read([log_batch([{"key": key, "value": value}])])
+    assert (groups, others[Quarantine]) == ({}, [])
+    assert [(row.key_type, row.key, row.value) for row in others[UnknownRecord]] == [(24, key, value)]
+    key_type, group_id = key_columns(pa.array([key]))
+    assert (key_type.to_pylist(), group_id.to_pylist()) == ([24], [None])
+    assert lacks_group(key_type, group_id).to_pylist() == [False]
 
 
 def test_parts_of_a_batch(monkeypatch):
