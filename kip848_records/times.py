@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 FIRST_MS: Final = -62_135_596_800_000
 LAST_MS: Final = 253_402_300_799_999
 
+NO_TIMESTAMP_MS: Final = -1
+"""The timestamp of a record without one: `RecordBatch.NO_TIMESTAMP` in Kafka."""
+
 CLOCKS_DIFFER_BY_MS: Final = 10 * 60 * 1000
 """The tolerated difference between the clocks of machines; a larger one makes a time wrong."""
 

@@ -97,19 +97,21 @@ class GroupCoverage:
         self._jumps[place] = offset
         self._is_gapless = False
 
-    def add(self, first: int, last: int, operation: int) -> bool:
+    def add(self, first: int, last: int, operation: int, *, is_timed: bool) -> bool:
         """Add the records from one offset to another, of an operation that began at `operation`.
 
-        Return whether they lie in the complete range in which the operation began.
+        Without times it is unknown which records are one operation, so that nothing counts as known. Return whether
+        the records lie in the complete range in which the operation began.
         """
-        if self._is_gapless and not self._partition.tombstone_gaps:
+        if self._is_gapless and is_timed and not self._partition.tombstone_gaps:
             segment = self._segments[-1]
             if last < self._partition.complete_ranges[segment.complete_range][1]:
                 segment.last = self._last = last
                 return True
         place = self._range_of(operation)
         is_in_range = place != _NO_RANGE and last < self._partition.complete_ranges[place][1]
-        is_complete = is_in_range and not self.has_lost_prefix and operation >= self._jumps.get(place, NEVER)
+        is_known = is_timed and is_in_range and not self.has_lost_prefix
+        is_complete = is_known and operation >= self._jumps.get(place, NEVER)
         if is_complete:
             before = self._segments[-1] if self._goes_on(first) else None
             if before is not None and before.complete_range == place:
@@ -174,6 +176,10 @@ class KnownHistory:
         """Return the offset from which on no record of the group is missing up to this one; None if some may be."""
         place = bisect_right(self._firsts, end) - 1
         return self._runs[place][0] if place >= 0 and end <= self._runs[place][1] else None
+
+    def has_ended(self, incarnation: int) -> bool:
+        """Return whether an incarnation was deleted."""
+        return incarnation < len(self._ends) - 1
 
     def is_seen(self, begin: int, end: int) -> bool:
         """Return whether no record of the group is missing from one of its records to another."""

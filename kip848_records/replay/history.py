@@ -118,8 +118,10 @@ def _anomaly(
     those on which it depends. No row if none of them refuses it.
     """
     kind, incarnation, offset = head[:3]
-    # The group may have been deleted, unseen, after the record that another one contradicts.
-    is_proven = history.is_proven(offset) and (begin >= offset or history.is_seen(begin, offset))
+    # Without times it is unknown where operations end. The group may have been deleted, unseen, after the record that
+    # another one contradicts.
+    is_timed = head[3] is not None
+    is_proven = is_timed and history.is_proven(offset) and (begin >= offset or history.is_seen(begin, offset))
     releases = known_bug = None
     if extra:
         refused = context.writers.intersection(extra[0])
@@ -181,9 +183,13 @@ def _finish_membership(row: Membership, _: tuple[Any, ...], history: KnownHistor
     again = context.returned.get((row.incarnation, row.group_type, row.member_id))
     if again is not None and row.joined_offset is not None and row.joined_offset < again:
         return row._replace(returned=True)
-    if row.left_offset is None or history.is_seen(row.left_offset, history.end_of(row.incarnation)):
+    left_offset = row.left_offset
+    if left_offset is None:
         return row
-    return row._replace(returned=None)
+    if not history.has_ended(row.incarnation):  # it may still return
+        row = row._replace(history=_HISTORY[row.history in {OBSERVED, RIGHT_CENSORED}, False])
+    is_seen = history.is_seen(left_offset, history.end_of(row.incarnation))
+    return row if is_seen else row._replace(returned=None)
 
 
 def _finish_generation(

@@ -307,5 +307,7 @@ class Ownership:
 
     def _is_skewed(self, begin: int, head: tuple[Any, ...]) -> bool:
         """Return the value of `clock_skew` of a handover. A first acquisition has no start."""
-        operation = self._context.operation
-        return operation.is_skewed(operation.went_back if head[3] is None else begin, head[6])
+        operation, unowned_ms, wanted_ms = self._context.operation, head[6], head[8]
+        if unowned_ms is not None and wanted_ms is not None and wanted_ms > unowned_ms:
+            return True
+        return operation.is_skewed(operation.went_back if head[3] is None else begin, unowned_ms)

@@ -37,7 +37,7 @@ from kip848_records.sources.log import (
     without_offset_commits,
 )
 from kip848_records.sources.log_columns import TOPIC
-from kip848_records.times import utc
+from kip848_records.times import NO_TIMESTAMP_MS, utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -127,7 +127,7 @@ def placed_rows(rows: DataFrame, checks: Sequence[Check] = ()) -> DataFrame:
         Check(~is_shown, ErrorCode.TIMESTAMP_OUT_OF_RANGE, F.lit("timestamp out of range")),
     )
     known = {name: F.col(name) for name in ("partition", "offset", "key", "value")} | {
-        "timestamp": F.when(is_shown, F.col("timestamp")),
+        "timestamp": F.when(is_shown & (F.unix_millis("timestamp") != NO_TIMESTAMP_MS), F.col("timestamp")),
         "timestamp_type": _timestamp_type(given.get("timestampType")),
         # Kafka writes only offset commits in transactions, and its Spark source does not show their outcomes.
         "transaction": F.when(is_offset_commit(), "unknown").otherwise("none"),

@@ -17,7 +17,7 @@ from kip848_records.sources.keys import key_columns, lacks_group
 from kip848_records.sources.local_files import list_files
 from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.plain import LARGEST_BYTES, is_in_order, may_be_elsewhere
-from kip848_records.times import can_be_shown
+from kip848_records.times import NO_TIMESTAMP_MS, can_be_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,6 +83,13 @@ def _are_records(rows: pa.Table) -> bool:
     return is_of_log is not False and bool(np.all(can_be_shown(millis.to_numpy())))
 
 
+def _times(timestamps: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times, null for records without one."""
+    times = timestamps.cast(TIMES)
+    millis = pc.floor_temporal(times, unit="millisecond").cast(pa.int64())
+    return pc.if_else(pc.equal(millis, NO_TIMESTAMP_MS * 1000), None, times)
+
+
 def _records(found: Sequence[pa.Table]) -> pa.Table | None:
     rows = pa.concat_tables([each.select([*_TYPES]) for each in found], promote_options="permissive")
     rows = rows.sort_by([("partition", "ascending"), ("offset", "ascending")]).combine_chunks()
@@ -95,7 +102,7 @@ def _records(found: Sequence[pa.Table]) -> pa.Table | None:
     columns = {
         "partition": rows["partition"].cast(pa.int32()),
         "offset": rows["offset"].cast(pa.int64()),
-        "timestamp": rows["timestamp"].cast(TIMES),
+        "timestamp": _times(rows["timestamp"]),
         "key": rows["key"],
         "value": rows["value"],
         "key_type": key_type,

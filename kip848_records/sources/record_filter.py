@@ -10,7 +10,7 @@ import numpy as np
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.protocol.segments.rows import UNKNOWN_CONTROL
 from kip848_records.protocol.segments.transactions import ABORTED, OUTCOMES
-from kip848_records.times import can_be_shown
+from kip848_records.times import NO_TIMESTAMP_MS, can_be_shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,8 +44,7 @@ class RecordFilter:
             is_skipped &= np.isin(types, OFFSET_COMMIT_TYPES)
         if len(skipped := np.flatnonzero(is_skipped)):
             self._count(types[skipped], columns.outcome[skipped])
-            newest = int(columns.timestamp[skipped].max())
-            self._newest_ms = newest if self._newest_ms is None else max(self._newest_ms, newest)
+            self._note_times(columns.timestamp[skipped])
         if not self._offset_commits and columns.is_control.any():
             is_marker = columns.is_control & (columns.group.control_types() != UNKNOWN_CONTROL)
             is_skipped |= is_shown & is_marker
@@ -60,6 +59,12 @@ class RecordFilter:
             ],
             "newest_skipped": self._newest_ms,
         }
+
+    def _note_times(self, millis: NDArray[np.int64]) -> None:
+        timed = millis[millis != NO_TIMESTAMP_MS]
+        if len(timed):
+            newest = int(timed.max())
+            self._newest_ms = newest if self._newest_ms is None else max(self._newest_ms, newest)
 
     def _count(self, types: NDArray[np.int64], outcomes: NDArray[np.int8]) -> None:
         # Most records share one type and one outcome: count the few pairs, not every record.

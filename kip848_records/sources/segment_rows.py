@@ -22,7 +22,7 @@ from kip848_records.sources.formats import SEGMENTS
 from kip848_records.sources.keys import key_columns, lacks_group
 from kip848_records.sources.log_columns import COPY_COLUMNS, FILE, TOPIC
 from kip848_records.sources.record_filter import RecordFilter
-from kip848_records.times import can_be_shown
+from kip848_records.times import NO_TIMESTAMP_MS, can_be_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -32,6 +32,7 @@ FILE_PATH: Final = re.compile(rf"{TOPIC}-(\d{{1,9}})/0*(\d{{1,18}})\.log(\.swap)
 """The end of a segment file's path: its partition and its base offset."""
 LOCAL: Final = re.compile("^file:/+")
 _FIRST_BYTES: Final = 1 << 20
+_MILLIS: Final = pa.timestamp("ms", "UTC")
 _NO_LEADER_EPOCH: Final = -1
 """Kafka's `RecordBatch.NO_PARTITION_LEADER_EPOCH`."""
 
@@ -135,7 +136,7 @@ def _log_rows(rows: pa.RecordBatch, path: str, partition: int) -> pa.RecordBatch
     code, error = _errors(rows, shown, key_type, group_id)
     columns |= {
         "partition": pa.repeat(pa.scalar(partition, pa.int32()), count),
-        "timestamp": pc.if_else(shown, millis, None).cast(pa.timestamp("ms", "UTC")).cast(TIMES),
+        "timestamp": _without(pc.if_else(shown, millis, None), NO_TIMESTAMP_MS).cast(_MILLIS).cast(TIMES),
         "timestamp_type": _without(rows["timestamp_type"], NO_TIMESTAMP_TYPE),
         "leader_epoch": _without(rows["leader_epoch"], _NO_LEADER_EPOCH),
         "key_type": key_type,

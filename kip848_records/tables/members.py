@@ -59,7 +59,12 @@ MEMBERSHIP: Final = TableSpec(
             "and did not come back in time; replaced: its successor has its instance id, and sometimes its member id; "
             "group_deleted; upgraded; downgraded; null: it is a member",
         ),
-        Column("returned", BOOLEAN, "Whether the same member id joined again in this incarnation"),
+        Column(
+            "returned",
+            BOOLEAN,
+            "Whether the same member id joined again in this incarnation. Until it does, or the incarnation ends, the "
+            "row is right_censored",
+        ),
         Column("away_ms", BIGINT, "Time that a static member was away, in ms; null for dynamic members"),
         Column(
             "topology_lag_ms",

@@ -146,7 +146,7 @@ STORIES = (
         ),
         rebalances=("4 unknown, 10 to - -, - to - members, - moved, left_censored",),
         stays=(
-            "0 consumer a @i - at 10 (-), replaced at 100 (4), 90 away, left_censored",
+            "0 consumer a @i - at 10 (-), replaced at 100 (4), 90 away, censored",
             "0 consumer b @i replaced at 100 (4), right_censored",
         ),
         coverage=complete_between((8, 1000)),
@@ -217,8 +217,8 @@ STORIES = (
         ),
         states=("0 consumer Assigning 20 to -, censored",),
         stays=(
-            "0 consumer a - at 10 (-), - at - (-), left_censored",
-            "0 consumer d - at - (-), left at 100 (5), left_censored",
+            "0 consumer a - at 10 (-), - at - (-), censored",
+            "0 consumer d - at - (-), left at 100 (5), censored",
             "0 consumer c - at 20 (-), censored",
         ),
         coverage=complete_between((6, 1000)),
@@ -506,7 +506,7 @@ STORIES = (
         states=("0 classic Stable 10 to -, censored",),
         stays=(
             "0 classic a joined at 10 (5), censored",
-            "0 classic b joined at 10 (5), left at 20 (6), left_censored",
+            "0 classic b joined at 10 (5), left at 20 (6), censored",
         ),
         last="classic Stable generation 6, 1 members since 10, censored",
         coverage=complete_between((0, 1000), log_start_missing=True),
@@ -715,7 +715,7 @@ STORIES = (
             "0 consumer a joined at 10 (1), censored",
             "0 consumer b joined at 10 (1), censored",
             "0 consumer c joined at 10 (1), censored",
-            "0 consumer d - at 60 (-), - at - (-), left_censored",
+            "0 consumer d - at 60 (-), - at - (-), censored",
         ),
         members=(
             "a reconciled 1 60 to -, censored",

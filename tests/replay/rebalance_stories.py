@@ -90,7 +90,7 @@ STORIES = (
             "3 member_joined by b, 500 to 500 converged, 0 to 1 members, - moved",
         ),
         stays=(
-            "0 consumer a joined at 10 (1), left at 20 (2)",
+            "0 consumer a joined at 10 (1), left at 20 (2), right_censored",
             "0 consumer b joined at 500 (3), right_censored",
         ),
     ),
@@ -177,7 +177,7 @@ STORIES = (
         ),
         rebalances=("1 member_joined by a b, 10 to 10 converged, 0 to 2 members, - moved",),
         stays=(
-            "0 consumer a @i joined at 10 (1), replaced at 90 (1), 70 away",
+            "0 consumer a @i joined at 10 (1), replaced at 90 (1), 70 away, right_censored",
             "0 consumer b joined at 10 (1), right_censored",
             "0 consumer c @i replaced at 90 (1), right_censored",
         ),
@@ -514,8 +514,8 @@ STORIES = (
             ),
         ),
         stays=(
-            "0 classic a joined at 10 (6), upgraded at 20 (7)",
-            "0 classic b joined at 10 (6), upgraded at 20 (7)",
+            "0 classic a joined at 10 (6), upgraded at 20 (7), right_censored",
+            "0 classic b joined at 10 (6), upgraded at 20 (7), right_censored",
             "0 consumer a upgraded at 20 (7), right_censored",
             "0 consumer b upgraded at 20 (7), right_censored",
             "0 consumer c joined at 20 (7), right_censored",
@@ -582,7 +582,7 @@ STORIES = (
         """,
         states=("0 classic Stable 10 to -, right_censored",),
         stays=(
-            "0 classic a @i joined at 10 (1), replaced at 20 (1)",
+            "0 classic a @i joined at 10 (1), replaced at 20 (1), right_censored",
             "0 classic b joined at 10 (1), right_censored",
             "0 classic c @i replaced at 20 (1), left at 30 (2), returned",
             "0 classic c @i joined at 40 (3), right_censored",
@@ -719,8 +719,8 @@ STORIES = (
             "2 c to - from 90 after 5 (0 wanted)",
         ),
         stays=(
-            "0 consumer a @i joined at 10 (1), replaced at 60 (1), 40 away",
-            "0 consumer b @j joined at 10 (1), expired at 80 (2), 50 away",
+            "0 consumer a @i joined at 10 (1), replaced at 60 (1), 40 away, right_censored",
+            "0 consumer b @j joined at 10 (1), expired at 80 (2), 50 away, right_censored",
             "0 consumer c joined at 10 (1), left at 90 (3), returned",
             "0 consumer d @i replaced at 60 (1), right_censored",
             "0 consumer c joined at 95 (4), right_censored",

@@ -53,9 +53,9 @@ def test_static_members_are_replaced_or_expire():
     story.advance(60_000)  # bob's session is over 45 s after he went
     capture = story.capture()
     assert rows(capture, "membership", *STAY, "away_ms") == [
-        ("ann", 0, "joined", 2, 30_000, "replaced", 3, "observed", 10_000),
+        ("ann", 0, "joined", 2, 30_000, "replaced", 3, "right_censored", 10_000),
         ("ann-again", 30_000, "replaced", 3, None, None, None, "right_censored", 0),
-        ("bob", 1, "joined", 3, 65_000, "expired", 4, "observed", 44_999),
+        ("bob", 1, "joined", 3, 65_000, "expired", 4, "right_censored", 44_999),
     ]
     assert rows(capture, "member_state_timeline", "member_id", "from_at", "to_at", "state", "member_epoch") == [
         ("ann", 0, 5_000, "reconciled", 2),

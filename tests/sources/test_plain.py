@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from errno import EACCES
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from kip848_records.protocol.decoded_rows import json_records
 from kip848_records.sources import plain, segment_rows
 from kip848_records.sources.plain import read_plain
 from kip848_records.sources.read import read_log
+from kip848_records.sources.record_filter import RecordFilter
 from tests.protocol.segment_writer import write_batch, write_marker
 from tests.sources.test_segments import offset_commit, segment
 
@@ -148,6 +150,25 @@ def test_large_files_are_not_plain(folder, tmp_path, monkeypatch):
     assert read_plain(str(tmp_path)) is not None
     monkeypatch.setattr(plain, "LARGEST_BYTES", size - 1)
     assert read_plain(str(tmp_path)) is None
+
+
+def test_a_record_without_a_timestamp_has_no_time(folder, tmp_path):
+    """Kafka writes -1 then. The records that an audit skips have no newest time."""
+    segment(folder, 0, write_batch([replace(offset_commit(0), timestamp=-1)]), write_batch([offset_commit(1)]))
+    rows = read_plain(str(tmp_path))
+    assert [at if at is None else round(at.timestamp() * 1000) for at in rows["timestamp"].to_pylist()] == [None, 1001]
+    assert rows["error"].null_count == 2
+    assert _newest_skipped(folder) == 1001
+    segment(folder, 0, write_batch([replace(offset_commit(0), timestamp=-1)]))
+    assert _newest_skipped(folder) is None
+
+
+def _newest_skipped(folder):
+    file = segment_rows.SegmentFile(0, 0, 0)
+    skips = RecordFilter(offset_commits=False, aborted=False)
+    (row,) = segment_rows.read_file(memoryview((folder / f"{0:020}.log").read_bytes()), "", file, skips)
+    newest = row["files"][0][0]["newest_skipped"].as_py()
+    return newest and round(newest.timestamp() * 1000)
 
 
 @pytest.mark.parametrize("name", sorted(SPARK))

@@ -70,6 +70,8 @@ class MembershipTruth:
         """End the rows of present members."""
         for member_id in list(self._stays):
             self._end(member_id, None, None, None)
+        for row in (row for rows in self._ended.values() for row in rows if not row["returned"]):
+            row["history"] = RIGHT_CENSORED  # it may still return
         self._flush()
 
     def _left_how(self, event: MemberRemoved, remaining: set[str], operation: Operation) -> str:

@@ -87,6 +87,9 @@ class ShareTruth:
             intervals.close(captured_at)
         if group is None:
             return
+        for ended in self._walk.rows["membership"]:
+            if ended["incarnation"] == self._walk.incarnation:
+                ended["history"] = RIGHT_CENSORED  # the member may still return
         for member_id, stay in self._stays.items():
             topics = sorted(group.members[member_id].topics)
             self._walk.note("membership", stay | {"topics": topics, "history": RIGHT_CENSORED})
