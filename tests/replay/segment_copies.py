@@ -11,7 +11,7 @@ from kip848_records.replay.group import GroupReplay
 from kip848_records.replay.log_rows import LOG_SCHEMA
 from kip848_records.replay.reading import RecordReader
 from kip848_records.replay.records import PartitionNumbers, ReplayInputs
-from kip848_records.sources.plain import read_plain
+from kip848_records.sources.segment_rows import ROWS_SCHEMA, mapped, read_file, segment_files
 from tests.replay.logs import Rows, inputs_of
 
 _FIRST_OF_GROUPS = 2
@@ -25,9 +25,12 @@ def captured_at(copy: Path) -> int:
 
 def group_batch(copy: Path) -> pa.RecordBatch:
     """The log rows of groups in a copy's segments, as a replay reads them; without offset commits."""
-    records = read_plain(str(copy / "segments"))
-    assert records is not None, f"{copy}: a row is unreadable, or a transaction is open"
-    rows = records.filter(pc.greater_equal(records["key_type"], _FIRST_OF_GROUPS)).select(LOG_SCHEMA.names)
+    files = segment_files(map(str, copy.glob("segments/*/*.log")))
+    tables = [pa.Table.from_batches(read_file(mapped(path), path, file), ROWS_SCHEMA) for path, file in files.items()]
+    rows = pa.concat_tables(tables)
+    assert rows["error_code"].null_count == len(rows)
+    rows = rows.filter(pc.and_(pc.is_null(rows["control"]), pc.is_null(rows["files"])))
+    rows = rows.filter(pc.greater_equal(rows["key_type"], _FIRST_OF_GROUPS)).select(LOG_SCHEMA.names)
     in_order = rows.sort_by([(name, "ascending") for name in ("partition", "group_id", "offset")])
     (batch,) = in_order.combine_chunks().to_batches()
     return batch
