@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.errors import InputError, Kip848Error
 from kip848_records.expectations import EXPECTATIONS
+from kip848_records.expectations.captures import capture_limits
 from kip848_records.expectations.results import OFF, PASS, UNKNOWN, VIOLATION, WARN, Counts, Finding, Result, Verdict
 from kip848_records.expectations.sql import DETAIL, NAMES_BLOCKER, query
 from kip848_records.report.blockers import blocked_groups
@@ -54,7 +55,9 @@ def check(
             except Exception as error:  # noqa: BLE001 - the results of the other expectations stand
                 faults[run.cluster] = error
         results.append(_result(each, settings[each.name], found, faults))
-    return Verdict(tables.location, {run.cluster: run.captured_at for run in runs}, results)
+    captured_at = {run.cluster: run.captured_at for run in runs}
+    limits = {run.cluster: capture_limits(tables, run.cluster) for run in runs}
+    return Verdict(tables.location, captured_at, results, limits)
 
 
 def _evaluate(tables: Tables, run: Run, expectation: Expectation, setting: Setting, now: datetime) -> list[Any]:

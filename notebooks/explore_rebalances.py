@@ -59,7 +59,6 @@ def session():
 opened = open_tables(tables, "spark" if "spark" in globals() else None, session=session, note=print)
 (run,) = opened.chosen_runs(cluster)
 found = contents(opened, cluster=cluster)
-captured_ms = found.captured[cluster]
 print(f"Cluster {cluster}, as of {utc_text(run.captured_at)}")
 
 
@@ -87,7 +86,8 @@ def times(millis):
 def row_of(each):
     """A group's row: that of the page's list."""
     is_stuck = each["health"] == "stuck"
-    stuck_ms = captured_ms - each["since_ms"] if is_stuck and None not in (captured_ms, each["since_ms"]) else None
+    captured_ms, since_ms = each["captured_ms"], each["since_ms"]
+    stuck_ms = captured_ms - since_ms if is_stuck and None not in (captured_ms, since_ms) else None
     return {
         **{name: each[name] for name in ("group_id", "kind", "state", "health")},
         "stuck_for_s": None if stuck_ms is None else stuck_ms / 1000,
@@ -143,6 +143,7 @@ CAUSES = {
 OTHER_CAUSE = "#8C8C8C"
 HATCHES = {"observed": "", "left_censored": "\\", "right_censored": "/", "censored": "x"}
 incarnation = of_group.incarnations[-1]
+captured_ms = next(each["captured_ms"] for each in found.groups if each["group_id"] == group)
 history = found.histories.get((cluster, incarnation.partition, group), {})
 
 

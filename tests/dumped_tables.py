@@ -69,8 +69,9 @@ def write(  # noqa: PLR0913 - what an audit is told
     made_tables.write(out, cluster, consumption_stop=[])
     compared = protocol_comparison(DuckTables(str(out)).newest, cluster).to_batches()
     assert replace_rows(out / PROTOCOL_COMPARISON.name, PROTOCOL_COMPARISON, cluster, compared)
-    run = {"run": 1, "dialect": dialect, "captured_at": captured_at}
-    made_tables.write(out, cluster, audit_runs=[run], partition_history=[copy._asdict() for copy in copies])
+    run = {"run": 1, "dialect": dialect, "captured_at": captured_at, "has_capture_time": True}
+    held = [copy._asdict() | {"captured_at": captured_at} for copy in copies]
+    made_tables.write(out, cluster, audit_runs=[run], partition_history=held)
 
 
 def write_file(out: Path, file: Path) -> None:

@@ -29,13 +29,30 @@ def rows_of(spark: SparkSession, table: str, rows: Rows) -> DataFrame:
 
 
 def write(out: Path, cluster: str, **tables: Rows) -> None:
-    """Write tables as an audit would, without Spark; beside the rows of other clusters that are there."""
-    for name, rows in tables.items():
+    """Write tables as an audit would, without Spark; beside the rows of other clusters that are there.
+
+    With a run, every partition is known up to its time, if the rows name no other.
+    """
+    for name, rows in _captured({name: list(rows) for name, rows in tables.items()}).items():
         made = [{**_empty(name), **row, "cluster": cluster} for row in rows]
         schema = to_arrow_schema(TABLES[name].schema)
         deltalake.write_deltalake(
             str(out / name), pa.Table.from_pylist(made, schema), mode="append", partition_by=["cluster"]
         )
+
+
+def _captured(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    if not tables.get("audit_runs"):
+        return tables
+    captured_at = max(tables["audit_runs"], key=lambda run: run["run"]).get("captured_at")
+    rows = [row for name in tables.keys() - {"audit_runs", "log"} for row in tables[name]]
+    partitions = sorted({row.get("offsets_partition", row.get("partition")) or 0 for row in rows})
+    history = tables.get("partition_history") or [{"partition": each, "is_base": True} for each in partitions or [0]]
+    tables |= {"partition_history": history}
+    known = {"captured_at": captured_at}
+    return tables | {
+        name: [known | row for row in tables[name]] for name in ("group_state", "partition_history") if name in tables
+    }
 
 
 def _empty(table: str) -> dict[str, Any]:

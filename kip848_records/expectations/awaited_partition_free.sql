@@ -46,10 +46,12 @@ WITH waiting AS (
         waiting.*, limits.max_seconds, limits.max_seconds_text, first_free.topic, first_free.number,
         coalesce(first_free.free, 0) AS free,
         coalesce(first_free.known, 0) AS known,
-        CASE WHEN waiting.awaited IS NULL THEN NULL WHEN first_free.free IS NULL THEN 0 ELSE age_ms(first_free.since) END
-            AS free_for
+        CASE WHEN waiting.awaited IS NULL THEN NULL WHEN first_free.free IS NULL THEN 0
+            ELSE lasted_ms(first_free.since, captures.captured_at)
+        END AS free_for
     FROM waiting
     JOIN limits ON limits.group_id = waiting.group_id
+    LEFT JOIN captures ON captures.partition = waiting.partition
     LEFT JOIN first_free
         ON first_free.partition = waiting.partition AND first_free.group_id = waiting.group_id
         AND first_free.incarnation = waiting.incarnation AND first_free.group_epoch = waiting.group_epoch

@@ -27,12 +27,13 @@ SELECT
 FROM (
     SELECT
         units.*, max_seconds, max_seconds_text,
-        CASE WHEN status = 'open' AND expected_at > CAST(:captured_at AS timestamp)
+        CASE WHEN status = 'open' AND expected_at > captures.captured_at
             THEN ms_between(released_at, expected_at)
-            WHEN status = 'open' THEN age_ms(released_at)
+            WHEN status = 'open' THEN lasted_ms(released_at, captures.captured_at)
             ELSE unowned_ms
         END AS lasted
     FROM task_handover AS units
     JOIN limits ON limits.group_id = units.group_id
+    LEFT JOIN captures ON captures.partition = units.partition
     WHERE connector IS NOT NULL AND status <> 'removed'
 ) AS timed

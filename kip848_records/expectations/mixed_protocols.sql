@@ -52,11 +52,12 @@ WITH ordered AS (
     WHERE is_mixed IS DISTINCT FROM was_mixed
 ), timed AS (
     SELECT
-        periods.*, limits.max_seconds_text, lasted_ms(at_, to_at) AS lasted,
+        periods.*, limits.max_seconds_text, lasted_ms(at_, coalesce(to_at, captures.captured_at)) AS lasted,
         history IN ('observed', 'right_censored') AS is_complete,
-        lasted_ms(at_, to_at) > limits.max_seconds * 1000 AS is_long
+        lasted_ms(at_, coalesce(to_at, captures.captured_at)) > limits.max_seconds * 1000 AS is_long
     FROM periods
     JOIN limits ON limits.group_id = periods.group_id
+    LEFT JOIN captures ON captures.partition = periods.partition
     WHERE is_mixed
 )
 SELECT

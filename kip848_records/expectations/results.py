@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from kip848_records.expectations.captures import CaptureLimits
+
 PASS: Final = "pass"  # noqa: S105 - no password
 VIOLATION: Final = "violation"
 UNKNOWN: Final = "unknown"
@@ -92,12 +94,14 @@ class Result:
 class Verdict:
     """The results of a check of the tables in `tables`, in the order of the expectations.
 
-    `captured_at`: when each cluster's log was copied, None if unknown.
+    `captured_at`: when each cluster's log was copied, None if unknown. `limits`: what limits the ages of its open
+    groups.
     """
 
     tables: str
     captured_at: dict[str, datetime | None]
     results: Sequence[Result]
+    limits: Mapping[str, CaptureLimits] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:

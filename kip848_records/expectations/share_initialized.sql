@@ -15,8 +15,9 @@ SELECT
         CASE WHEN to_at IS NULL THEN 'has been' ELSE 'was' END, ' initializing for ', at_least(lasted)
     ) AS message
 FROM (
-    SELECT states.*, max_seconds, max_seconds_text, lasted_ms(from_at, to_at) AS lasted
+    SELECT states.*, max_seconds, max_seconds_text, lasted_ms(from_at, coalesce(to_at, captures.captured_at)) AS lasted
     FROM share_partition_state AS states
     JOIN limits ON limits.group_id = states.group_id
+    LEFT JOIN captures ON captures.partition = states.partition
     WHERE state = 'initializing'
 ) AS timed

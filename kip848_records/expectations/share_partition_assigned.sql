@@ -17,9 +17,10 @@ SELECT
     ) AS message
 FROM (
     SELECT
-        subscribed_shares.*, max_seconds_text, age_ms(free_since) AS lasted,
-        age_ms(free_since) > max_seconds * 1000 AS is_late
+        subscribed_shares.*, max_seconds_text, lasted_ms(free_since, captures.captured_at) AS lasted,
+        lasted_ms(free_since, captures.captured_at) > max_seconds * 1000 AS is_late
     FROM subscribed_shares
+    LEFT JOIN captures ON captures.partition = subscribed_shares.partition
     JOIN limits ON limits.group_id = subscribed_shares.group_id
     WHERE owners = 0
 ) AS late

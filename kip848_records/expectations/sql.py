@@ -8,7 +8,8 @@ A text may use the tables, and:
 - the functions of `_FUNCTIONS`, which are replaced by their text, so that both engines support them.
 - the column ``names_blocker`` of its answer, a boolean: the finding is about the group's ongoing rebalance, so that
   `kip848 check` names the member that blocks it, and adds the sentence that all reports have about it.
-- the parameters ``:captured_at`` and ``:dialect`` of the run, and ``:now``.
+- the parameters ``:captured_at`` and ``:dialect`` of the run, and ``:now``. The age of what is open is not measured to
+  that time, but to that of its partition: ``group_state.captured_at``, or ``captures.captured_at``.
 """
 
 from __future__ import annotations
@@ -65,10 +66,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., str]]] = {
         f"CASE WHEN {count} = 1 THEN ' {what}' ELSE ' {what}s' END)"
     ),
     "ms_between": lambda start, end: f"(unix_millis({end}) - unix_millis({start}))",
-    "age_ms": lambda start: _not_negative(f"ms_between({start}, CAST(:captured_at AS timestamp))"),
-    "lasted_ms": lambda start, end: (
-        f"CASE WHEN {end} IS NULL THEN age_ms({start}) ELSE {_not_negative(f'ms_between({start}, {end})')} END"
-    ),
+    "lasted_ms": lambda start, end: _not_negative(f"ms_between({start}, {end})"),
     "hex_number": lambda digits: "({})".format(
         " + ".join(
             f"{16**power} * (instr('0123456789ABCDEF', substring({digits}, {4 - power}, 1)) - 1)" for power in range(4)

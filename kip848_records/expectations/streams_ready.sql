@@ -22,8 +22,9 @@ SELECT
         END
     ) AS message
 FROM (
-    SELECT states.*, max_seconds, max_seconds_text, lasted_ms(from_at, to_at) AS lasted
+    SELECT states.*, max_seconds, max_seconds_text, lasted_ms(from_at, coalesce(to_at, captures.captured_at)) AS lasted
     FROM group_state_timeline AS states
     JOIN limits ON limits.group_id = states.group_id
+    LEFT JOIN captures ON captures.partition = states.partition
     WHERE group_type = 'streams'
 ) AS timed

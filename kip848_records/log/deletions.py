@@ -35,7 +35,7 @@ class DeletionSearch:
     """The input of the search for deletions: the partitions `again`, with the last read of each.
 
     `live_rows`: all present rows of these partitions. `ends`: the topic's present starts and ends. `new_ends`: the ends
-    of the offsets that this run reads. `captured_ms`: when the previous run read the topic.
+    of the offsets that this run reads.
     """
 
     log: LogTable
@@ -43,7 +43,6 @@ class DeletionSearch:
     live_rows: DataFrame
     ends: Ends
     new_ends: Mapping[int, int]
-    captured_ms: int | None
 
 
 def without_inferred(read: PartitionRead, found: Row | None) -> PartitionRead:
@@ -88,10 +87,11 @@ def inferred_tombstones(search: DeletionSearch, rows: DataFrame) -> DataFrame:
     last_of_group = F.when(key_of_types(_LAST_OF_GROUP), 1).otherwise(0)
     in_order = (F.asc_nulls_last("back_at"), "group_id", last_of_group, F.desc("key"))
     numbered = gone.withColumn("nth", F.row_number().over(Window.partitionBy("partition").orderBy(*in_order)))
-    captured_at = F.timestamp_millis(F.lit(search.captured_ms).cast("bigint"))
+    captured_at = F.timestamp_millis("captured_ms")
     return (
         numbered.drop("offset", "timestamp")
         .join(_free_offsets(bounds, rows, numbered), ["partition", "nth"])
+        .join(bounds.select("partition", "captured_ms"), "partition")
         .withColumns({"timestamp": captured_at, "value": F.lit(None).cast("binary")})
         .withColumn("is_inferred", F.lit(True))  # noqa: FBT003
         .select(*rows.columns, *(() if "is_inferred" in rows.columns else ("is_inferred",)))
@@ -111,12 +111,16 @@ def _with_return(gone: DataFrame, rows: DataFrame) -> DataFrame:
 
 
 def _bounds(search: DeletionSearch) -> DataFrame:
-    """Return for each partition the present start of its log, and the new offsets that this run reads."""
+    """Return for each partition the present start of its log, the new offsets, and up to when it was known before."""
     bounds = [
-        (read.partition, search.ends.offsets[read.partition][0], read.until_offset, search.new_ends[read.partition])
+        (
+            *(read.partition, search.ends.offsets[read.partition][0], read.until_offset),
+            *(search.new_ends[read.partition], read.captured_ms),
+        )
         for read in search.again
     ]
-    return search.log.spark.createDataFrame(bounds, "partition int, start bigint, first bigint, until bigint")
+    schema = "partition int, start bigint, first bigint, until bigint, captured_ms bigint"
+    return search.log.spark.createDataFrame(bounds, schema)
 
 
 def _free_offsets(bounds: DataFrame, rows: DataFrame, numbered: DataFrame) -> DataFrame:

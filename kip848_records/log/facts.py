@@ -124,7 +124,7 @@ def log_facts(log: LogTable, knowledge: Knowledge) -> LogFacts:
     return LogFacts(
         inputs=ReplayInputs(
             dialect,
-            info.captured_ms or counts.newest_ms,
+            _captured_ms(info.captured_ms, counts.newest_ms),
             coverage.partitions,
             offset_commits=info.offset_commits,
         ),
@@ -135,6 +135,11 @@ def log_facts(log: LogTable, knowledge: Knowledge) -> LogFacts:
         dialect_note=None if choice is None else str(choice),
         held_elsewhere=records_of_other_copies(log.records()) if has_errors else None,
     )
+
+
+def _captured_ms(known_ms: int | None, newest_ms: int | None) -> int | None:
+    """Return when the log was captured: not before its newest record, whatever a clock or a user says."""
+    return max((ms for ms in (known_ms, newest_ms) if ms is not None), default=None)
 
 
 def _coverage_of_topic(knowledge: Knowledge, losses: Mapping[int, tuple[int, int]]) -> LogCoverage:

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 class RunInfo:
     """The facts about a run.
 
-    `captured_ms`: when the log was copied, by the user or by the run; None: the newest time in the log. `dialect` may
-    be `auto` for a copy: then its records decide. `names`: (topic id, topic, source) that are in no record.
-    `kept_since_ms`: retention removed rows that had ended before. `is_pruning`: the run only did that, without a read.
-    `record_tables`: decoded records get their own tables.
+    `captured_ms`: when the log was copied, as the user named it, or when the run read the topic; None for a copy of
+    which no time was named: the newest time in the log stands for it. `dialect` may be `auto` for a copy: then its
+    records decide. `names`: (topic id, topic, source) that are in no record. `kept_since_ms`: retention removed rows
+    that had ended before. `is_pruning`: the run only did that, without a read. `record_tables`: decoded records get
+    their own tables.
     """
 
     run: int
@@ -57,6 +58,9 @@ class PartitionRead:
 
     Before ``kept_from`` retention kept only the present state. ``is_tombstone_gap``: tombstones may have been removed,
     unseen, since the previous run.
+
+    ``captured_ms``: up to then all that happened in the partition is known, in ms since 1970; None: no record was read
+    yet. Not ``is_read_to_end``: an open transaction hides later records.
     """
 
     run: int
@@ -72,6 +76,8 @@ class PartitionRead:
     compaction_probe: int | None = None
     kept_from: int = 0
     is_tombstone_gap: bool = False
+    captured_ms: int | None = None
+    is_read_to_end: bool = True
 
     @classmethod
     def of(cls, run: int, partition: int, known: Mapping[str, Any]) -> PartitionRead:
@@ -119,6 +125,8 @@ def coverage_of_reads(
             tombstone_gaps=tuple(read.from_offset for read in theirs if read.is_tombstone_gap),
             first_loss=losses.get(partition, (None, None))[0],
             last_loss=losses.get(partition, (None, None))[1],
+            captured_at=theirs[-1].captured_ms,
+            is_read_to_end=theirs[-1].is_read_to_end,
         )
         for partition, theirs in by_partition.items()
     }

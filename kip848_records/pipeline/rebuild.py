@@ -40,15 +40,16 @@ from kip848_records.times import utc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kip848_records.log.bases import CopyCoverage
     from kip848_records.log.runs import PartitionRead, RunInfo
     from kip848_records.log.table import Knowledge, LogTable
     from kip848_records.pipeline.scratch import Scratch
     from kip848_records.pipeline.staged import Rows
     from kip848_records.progress import Progress
+    from kip848_records.replay.records import ReplayInputs
 
 
 SLOW_REBUILD_S: Final = 15 * 60
@@ -92,7 +93,7 @@ def rebuild(
         stops = scratch.stage(stops_of_consumption(commits, stopped, facts.inputs), "consumption-stops")
         tables["consumption_stop"] = _table_rows("consumption_stop", stops, None, topics, last.kept_since_ms)
     tables["topic_name"] = ArrowRows(log.spark, topics) if topics.num_rows else None
-    tables["partition_history"] = _partition_history(log.spark, facts.copies)
+    tables["partition_history"] = _partition_history(log.spark, facts)
     progress.phase("writing tables")
     several(lambda item: _replace(log, *item), tables.items())
     # It reads other tables, so they are written before.
@@ -148,10 +149,19 @@ def _of_commits(commits: DataFrame, facts: LogFacts, scratch: Scratch) -> dict[s
     return {name: scratch.stage(frame, f"{name}-of-commits") for name, frame in rows.items()}
 
 
-def _partition_history(spark: SparkSession, copies: Sequence[CopyCoverage]) -> Rows | None:
+def _partition_history(spark: SparkSession, facts: LogFacts) -> Rows | None:
     schema = to_arrow_schema(TABLES["partition_history"].schema_without("cluster"))
-    rows = pa.Table.from_pylist([each._asdict() for each in copies], schema)
-    return ArrowRows(spark, rows) if copies else None
+    rows = [each._asdict() | _known_until(facts.inputs, each.partition) for each in facts.copies]
+    return ArrowRows(spark, pa.Table.from_pylist(rows, schema)) if rows else None
+
+
+def _known_until(inputs: ReplayInputs, partition: int) -> dict[str, object]:
+    """Return up to when a partition is known, and whether it was read to its end, as columns of tables."""
+    covered = inputs.partitions.get(partition)
+    return {
+        "captured_at": _time(inputs.captured_at_of(partition)),
+        "is_read_to_end": None if covered is None else covered.is_read_to_end,
+    }
 
 
 def _record_tables(log: LogTable, facts: LogFacts, *, is_wanted: bool) -> Sequence[tuple[str, DataFrame | None]]:
@@ -211,7 +221,8 @@ def _run_row(
     captured_ms = facts.inputs.captured_at if versions is not None else run.captured_ms
     return {
         "run": run.run,
-        "captured_at": None if captured_ms is None else utc(captured_ms),
+        "captured_at": _time(captured_ms),
+        "has_capture_time": run.captured_ms is not None,
         "sources": list(run.sources),
         "dialect": facts.inputs.dialect,
         "version": __version__,
@@ -219,9 +230,17 @@ def _run_row(
         "is_copy": run.is_copy,
         "is_archived": facts.is_archived,
         "partitions": [
-            {name: getattr(read, name) for name in ("partition", "from_offset", "until_offset", "note")}
+            {
+                name: getattr(read, name)
+                for name in ("partition", "from_offset", "until_offset", "note", "is_read_to_end")
+            }
+            | {"captured_at": _time(read.captured_ms)}
             for read in reads
         ]
         or None,
         "table_versions": versions and [*versions.items()],
     }
+
+
+def _time(millis: int | None) -> datetime | None:
+    return None if millis is None else utc(millis)

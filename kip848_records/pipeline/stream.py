@@ -100,8 +100,7 @@ def _ending(run: TopicRun, starting: Mapping[int, int], planned: Mapping[int, in
         partition: (start, max(starting[partition], planned.get(partition, 0)))
         for partition, (start, _) in run.ends.offsets.items()
     }
-    marks = {partition: end for partition, (_, end) in offsets.items()}
-    return replace(run, ends=replace(run.ends, offsets=offsets, high_watermarks=marks))
+    return replace(run, ends=replace(run.ends, offsets=offsets))
 
 
 def _is_ahead(spark: SparkSession, checkpoint: str, topic: str, starting: Mapping[int, int]) -> bool:

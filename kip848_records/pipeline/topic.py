@@ -24,7 +24,7 @@ from kip848_records.pipeline.topic_rows import TopicRows, stage_rows
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.sources.known_keys import check_rows_are_log
-from kip848_records.sources.log import key_of_types
+from kip848_records.sources.log import key_of_types, newest_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -137,6 +137,7 @@ def commit_run(run: TopicRun, staged: TopicRows, scratch: Scratch) -> FinishedRu
     if not sum(staged.seen.values()) and not before and not run.options.allow_empty:
         raise InputError.no_rows(run.live.name, None)
     check_captured(run.options.captured_ms, staged.newest_ms)
+    known = captured(run.ends, _asked_ms(run), before, _newest_ms(run, staged))
     fresh = [
         PartitionRead(
             run=run.number,
@@ -148,6 +149,8 @@ def commit_run(run: TopicRun, staged: TopicRows, scratch: Scratch) -> FinishedRu
             first_offset=first,
             range_from=first,
             is_gapless=staged.seen.get(partition, 0) == until - first,
+            captured_ms=known[partition],
+            is_read_to_end=run.ends.is_end(partition, until),
         )
         for partition, (first, until) in ranges.items()
     ]
@@ -157,7 +160,7 @@ def commit_run(run: TopicRun, staged: TopicRows, scratch: Scratch) -> FinishedRu
     reads = [continued(read, before.get(read.partition), is_probed=read.partition in probed) for read in fresh]
     reads = with_repeated_keys(run.log, rows, reads)
     reads, rows = _with_deletions(run, reads, rows, scratch)
-    knowledge = run.log.append_run(rows, _run_info(run, staged), reads)
+    knowledge = run.log.append_run(rows, _run_info(run, staged, known.values()), reads)
     return FinishedRun(reads, staged.offset_commits, staged.skipped, run.number, knowledge)
 
 
@@ -185,7 +188,6 @@ def _with_deletions(
             live_rows=run.live.read({partition: ends.offsets[partition] for partition in asked}),
             ends=ends,
             new_ends={partition: until for partition, (_, until) in run.ends.offsets.items()},
-            captured_ms=last.captured_ms,
         )
         new = run.live.read({}) if rows is None else rows
         deleted = scratch.materialize(inferred_tombstones(search, new), "deleted")
@@ -195,9 +197,43 @@ def _with_deletions(
     return reads, deleted if rows is None else rows.unionByName(deleted, allowMissingColumns=True)
 
 
-def _run_info(run: TopicRun, staged: TopicRows) -> RunInfo:
+def _newest_ms(run: TopicRun, staged: TopicRows) -> dict[int, int | None]:
+    """Return the time of the newest record that was read of each partition, as far as `_captured` needs it.
+
+    The order of times is that of offsets, except for clocks that differ. The time of the last record is known; skipped
+    offset commits count. Only if that may not be enough, the rows are asked.
+    """
+    newest: dict[int, int | None] = {**staged.last_ms}
+    is_cut = any(not run.ends.is_end(partition, end) for partition, (_, end) in run.ends.offsets.items())
+    is_ahead = staged.newest_ms is not None and staged.newest_ms > _asked_ms(run)
+    if staged.rows is not None and (is_cut or is_ahead):
+        for row in staged.rows.groupBy("partition").agg(newest_ms().alias("ms")).collect():
+            newest[row.partition] = _newest([row.ms, newest.get(row.partition)])
+    return newest
+
+
+def captured(
+    ends: Ends, asked_ms: int, before: Mapping[int, PartitionRead], newest: Mapping[int, int | None]
+) -> dict[int, int | None]:
+    """Return for each partition up to when it is known, in ms since 1970; None if nothing of it is known.
+
+    If it was read to its end, that is when the run asked for the end, or the time that the user named: `asked_ms`. Else
+    it is the time of its last record that was read, or what the previous run knew. It never precedes the partition's
+    newest record, because the clocks of this machine and of the brokers may differ.
+    """
+    known = {partition: read.captured_ms for partition, read in before.items()}
+    return {
+        partition: _newest([asked_ms if ends.is_end(partition, end) else known.get(partition), newest.get(partition)])
+        for partition, (_, end) in ends.offsets.items()
+    }
+
+
+def _asked_ms(run: TopicRun) -> int:
+    return run.ends.at_ms if run.options.captured_ms is None else run.options.captured_ms
+
+
+def _run_info(run: TopicRun, staged: TopicRows, captured_at: Iterable[int | None]) -> RunInfo:
     last, options = run.last_run, run.options
-    newest = _newest([staged.newest_ms, last.captured_ms if last else None])
     known = {name for each in run.knowledge.runs for name in each.names}
     names = [(topic_id, name, TOPICS_FILE) for topic_id, name in options.names.items()]
     names += [(topic_id, name, LIVE) for topic_id, name in run.ends.topic_names.items()]
@@ -209,7 +245,7 @@ def _run_info(run: TopicRun, staged: TopicRows) -> RunInfo:
         dialect=_dialect(run, staged.rows),
         offset_commits=options.offset_commits,
         read_ms=run.ends.at_ms,
-        captured_ms=options.captured_ms or newest,
+        captured_ms=_newest([_asked_ms(run), *captured_at]),
         topic_id=run.ends.topic_id,
         record_tables=options.record_tables,
         kept_since_ms=last.kept_since_ms if last else None,

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _TEXTS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*")
 _RUNS: Final = """
-SELECT cluster, run, captured_at, sources, dialect, version, offset_commits, is_copy, is_archived, table_versions
+SELECT cluster, run, captured_at, has_capture_time, sources, dialect, version, offset_commits, is_copy, is_archived,
+    table_versions
 FROM (SELECT *, row_number() OVER (PARTITION BY cluster ORDER BY run DESC) AS nth FROM audit_runs) AS runs
 WHERE nth = 1
 ORDER BY cluster
@@ -38,13 +39,15 @@ ORDER BY log.cluster
 class Run(NamedTuple):
     """The last run over a cluster, from its row of the table `audit_runs`.
 
-    `captured_at`: when the log was copied, or read; None if no record has a time. `is_archived`: the run archives
+    `captured_at`: when the log was copied, or read; None if no record has a time. `has_capture_time`: false if that is
+    only the time of the newest record. `is_archived`: the run archives
     partitions that were recreated. `table_versions`: the Delta version of each table after the run.
     """
 
     cluster: str
     run: int
     captured_at: datetime | None
+    has_capture_time: bool
     sources: Sequence[str]
     dialect: str
     version: str

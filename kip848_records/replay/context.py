@@ -85,6 +85,9 @@ class Stopwatch:
 class Context:
     """A group, and the position of its replay.
 
+    `captured_at`: ms since 1970, the age of what is open is measured to it; `is_read_to_end`: nothing that was written
+    before is unread (None: the source does not show it).
+
     `incarnation_offset`: the offset of the incarnation's first record. `is_evaluated`: the operation lies where the
     history is complete, by the records read up to now. `reads_commits`: offset commits were read, and the rows that
     they are compared with are wanted. `round_offset`: of the last epoch's or generation's first record. `returned`:
@@ -95,7 +98,9 @@ class Context:
 
     def __init__(self, inputs: ReplayInputs, numbers: PartitionNumbers, partition: int, group_id: str) -> None:
         self.dialect = inputs.dialect
-        self.captured_at = inputs.captured_at
+        self.captured_at = inputs.captured_at_of(partition)
+        covered = inputs.partitions.get(partition)
+        self.is_read_to_end = None if covered is None else covered.is_read_to_end
         self.numbers = numbers
         self.partition = partition
         self.group_id = group_id

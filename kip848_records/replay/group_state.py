@@ -89,5 +89,6 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         *(work.largest_offset, complete_from),
         complete_from is not None and context.incarnation_offset >= complete_from,
         is_lost,
+        *(context.captured_at, context.is_read_to_end),
         RIGHT_CENSORED if is_seen else CENSORED,
     )

@@ -339,6 +339,10 @@ class PartitionCoverage:
     reads before which tombstones may have been removed too, unseen. `log_start_missing`: the start of the log is
     missing, though compaction would have kept it. `last_offset`: of any record that was read; None if none was.
     `first_loss`, `last_loss`: offsets of the first and last lost record that may belong to any group.
+
+    `captured_at`: ms since 1970; up to then all that happened in the partition is known. None: up to the time of the
+    whole log. `is_read_to_end`: false if records behind `captured_at` could not be read; None for a copy, which does
+    not show it.
     """
 
     complete_ranges: tuple[tuple[int, int], ...] = ()
@@ -347,6 +351,8 @@ class PartitionCoverage:
     tombstone_gaps: tuple[int, ...] = ()
     first_loss: int | None = None
     last_loss: int | None = None
+    captured_at: int | None = None
+    is_read_to_end: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -354,11 +360,16 @@ class ReplayInputs:
     """The inputs of a replay besides the records.
 
     `dialect`: a name in `protocol.messages.DIALECTS`. `captured_at`: ms since 1970; the age of open rows is measured to
-    it. `partitions`: the coverage of each; the history of a missing one never counts as complete. `offset_commits`: the
-    log has offset commits, which rebalances are compared with.
+    it, if their partition has no time of its own. `partitions`: the coverage of each; the history of a missing one
+    never counts as complete. `offset_commits`: the log has offset commits, which rebalances are compared with.
     """
 
     dialect: str
     captured_at: int | None
     partitions: Mapping[int, PartitionCoverage]
     offset_commits: bool = False
+
+    def captured_at_of(self, partition: int) -> int | None:
+        """Return the time to which the age of what is open in a partition is measured, in ms since 1970."""
+        covered = self.partitions.get(partition)
+        return self.captured_at if covered is None or covered.captured_at is None else covered.captured_at

@@ -231,6 +231,8 @@ class GroupState(NamedTuple):
     complete_from: int | None
     has_full_history: bool
     has_lost_prefix: bool
+    captured_at: int | None
+    is_read_to_end: bool | None
     history: str
 
 

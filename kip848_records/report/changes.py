@@ -64,44 +64,45 @@ def changes_since_last_run(
     converged. The groups that have been stuck for longest come first.
     """
     rows = tables.rows(query("since_last_run"), cluster, run=run, captured=captured_at, unknown=UNKNOWN, **STATES)
-    compared = _Compared(rows[0].earlier_ms, round(captured_at.timestamp() * 1000), settings)
     found: dict[str, list[Changed]] = {"newly_stuck": [], "unknown": [], "recovered": []}
     for row in rows:
-        if row.group_id is not None and (change := compared.change(row)) is not None:
-            found[change].append(Changed(row.group_id, None if change == "recovered" else compared.stuck_ms(row)))
-    return Changes(is_first=compared.earlier_ms is None, **found)
+        if row.group_id is not None and (change := _change(row, settings)) is not None:
+            found[change].append(Changed(row.group_id, None if change == "recovered" else _stuck_ms(row)))
+    return Changes(is_first=rows[0].is_first, **found)
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """Two captures, in ms since 1970, and the settings that limit how long a group may be in a state."""
+def _change(row: Row, settings: Mapping[str, Setting] | None) -> str | None:
+    """Return what changed about a group, a row of `since_last_run.sql`: the name of a field of `Changes`.
 
-    earlier_ms: int | None
-    captured_ms: int
-    settings: Mapping[str, Setting] | None
+    The two captures are those of the group's partition: `earlier_ms` and `captured_ms`, in ms since 1970.
+    """
+    was_stuck = _is_stuck(row.expectation_before, row, row.since_before_ms, row.earlier_ms, settings)
+    if not _is_stuck(row.expectation, row, row.since_ms, row.captured_ms, settings):
+        # Without an expectation the log may not show whether the group left its state.
+        is_in_other_state = row.expectation not in {None, row.expectation_before}
+        return "recovered" if was_stuck and (row.is_released or is_in_other_state) else None
+    if row.earlier_ms is None or not row.is_known_before:
+        return "unknown"
+    # The present state may be older than the run before; the states of classic and share groups do not show that.
+    was_stuck_so = _is_stuck(row.expectation, row, row.since_ms, row.earlier_ms, settings)
+    return None if was_stuck_so or (was_stuck and not row.is_released) else "newly_stuck"
 
-    def change(self, row: Row) -> str | None:
-        """Return what changed about a group, a row of `since_last_run.sql`: the name of a field of `Changes`."""
-        was_stuck = self._is_stuck(row.expectation_before, row, row.since_before_ms, self.earlier_ms)
-        if not self._is_stuck(row.expectation, row, row.since_ms, self.captured_ms):
-            # Without an expectation the log may not show whether the group left its state.
-            is_in_other_state = row.expectation not in {None, row.expectation_before}
-            return "recovered" if was_stuck and (row.is_released or is_in_other_state) else None
-        if self.earlier_ms is None or not row.is_known_before:
-            return "unknown"
-        # The present state may be older than the run before; the states of classic and share groups do not show that.
-        was_stuck_so = self._is_stuck(row.expectation, row, row.since_ms, self.earlier_ms)
-        return None if was_stuck_so or (was_stuck and not row.is_released) else "newly_stuck"
 
-    def stuck_ms(self, row: Row) -> int | None:
-        return None if row.since_ms is None else self.captured_ms - row.since_ms
+def _stuck_ms(row: Row) -> int | None:
+    return None if row.since_ms is None or row.captured_ms is None else row.captured_ms - row.since_ms
 
-    def _is_stuck(self, expectation: str | None, row: Row, since_ms: int | None, at_ms: int | None) -> bool:
-        """Return whether a group that is in a state since a time violated the expectation at another time."""
-        if expectation is None or at_ms is None:
-            return False
-        if self.settings is None:
-            return since_ms is None or since_ms <= at_ms
-        setting = self.settings[expectation].of_group(row.group_id)
-        limit_ms = setting.limits["max_seconds"] * 1000
-        return setting.severity != OFF and since_ms is not None and at_ms - since_ms > limit_ms
+
+def _is_stuck(
+    expectation: str | None, row: Row, since_ms: int | None, at_ms: int | None, settings: Mapping[str, Setting] | None
+) -> bool:
+    """Return whether a group that is in a state since a time violated the expectation at another time.
+
+    `settings` limit how long a group may be in a state.
+    """
+    if expectation is None or at_ms is None:
+        return False
+    if settings is None:
+        return since_ms is None or since_ms <= at_ms
+    setting = settings[expectation].of_group(row.group_id)
+    limit_ms = setting.limits["max_seconds"] * 1000
+    return setting.severity != OFF and since_ms is not None and at_ms - since_ms > limit_ms

@@ -25,7 +25,7 @@ def check_json(verdict: Verdict) -> str:
     document = {
         "version": __version__,
         "tables": verdict.tables,
-        "captured_at": {cluster: _time(at) for cluster, at in verdict.captured_at.items()},
+        **_captures(verdict),
         "status": overall(verdict),
         "expectations": [_expectation(result) for result in verdict.results],
     }
@@ -42,7 +42,7 @@ def check_line(verdict: Verdict, exit_code: int) -> str:
         "at": _time(datetime.now(UTC)),
         "version": __version__,
         "tables": verdict.tables,
-        "captured_at": {cluster: _time(at) for cluster, at in verdict.captured_at.items()},
+        **_captures(verdict),
         "status": overall(verdict),
         "exit_code": exit_code,
         "checked": sum(checked(result) for result in verdict.results),
@@ -55,6 +55,22 @@ def check_line(verdict: Verdict, exit_code: int) -> str:
         },
     }
     return json.dumps(document)
+
+
+def _captures(verdict: Verdict) -> dict[str, object]:
+    """Return when each cluster's log was captured, and where ages end earlier.
+
+    `as_of_newest_record`: clusters whose time of the copy is not known. `known_to`: by cluster and partition.
+    """
+    return {
+        "captured_at": {cluster: _time(at) for cluster, at in verdict.captured_at.items()},
+        "as_of_newest_record": [cluster for cluster, each in verdict.limits.items() if each.is_newest_record],
+        "known_to": {
+            cluster: {str(partition): _time(at) for partition, at in each.known_to.items()}
+            for cluster, each in verdict.limits.items()
+            if each.known_to
+        },
+    }
 
 
 def _time(at: datetime | None) -> str | None:

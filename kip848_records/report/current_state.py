@@ -9,6 +9,7 @@ from rich.text import Text
 from kip848_records.replay.coverage import CENSORED
 from kip848_records.replay.states import EMPTY
 from kip848_records.report.terms import CONNECT, TERMS, kind_of
+from kip848_records.report.words import limits_of
 from kip848_records.terminal import count_text, lasting_text, time_text
 from kip848_records.text import printable
 
@@ -33,6 +34,8 @@ def current_state(group: GroupHistory) -> Iterator[RenderableType]:
         place = f" in partition {now.partition}" if len(states) > 1 else ""
         yield Text(f"{name}{place}: {_state(group, now)}")
         yield Text(f"  {', '.join(_facts(now))}")
+        for limit in limits_of(group.limits, now.partition, is_open=now.is_stuck or now.waits_for_away_only):
+            yield Text(f"  {limit}")
 
 
 def _facts(now: Row) -> Iterator[str]:
@@ -82,7 +85,8 @@ def _since(group: GroupHistory, now: Row) -> str:
 def _time_and_age(group: GroupHistory, since_ms: int | None, now: Row) -> tuple[str, int | None]:
     if since_ms is None:
         return "", None
-    return f"since {time_text(since_ms)}{' or before' if now.history == CENSORED else ''}", group.ago(since_ms)
+    since = f"since {time_text(since_ms)}{' or before' if now.history == CENSORED else ''}"
+    return since, group.ago(since_ms, now.partition)
 
 
 def _lasting(since: tuple[str, int | None]) -> str:

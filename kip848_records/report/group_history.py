@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
+from kip848_records.expectations.captures import capture_limits
 from kip848_records.report.sql import query
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import groups_command
@@ -27,7 +28,7 @@ class GroupHistory:
 
     A group that was deleted and created again has several incarnations. So has a group in two partitions, for example
     after partitions were added to the topic. `incarnations` lists all of them in the order of their ends; one that
-    still exists comes last.
+    still exists comes last. `limits`: what limits the ages of open groups in the cluster.
     """
 
     def __init__(self, tables: Tables, group_id: str, cluster: str | None) -> None:
@@ -49,8 +50,8 @@ class GroupHistory:
         self.incarnations = [
             Incarnation(row.partition, row.incarnation) for row in found if row.cluster == self.cluster
         ]
-        captured = next(run.captured_at for run in tables.runs() if run.cluster == self.cluster)
-        self.captured_ms = None if captured is None else round(captured.timestamp() * 1000)
+        self.limits = capture_limits(tables, self.cluster)
+        self._captured_ms = {row.partition: row.captured_ms for row in tables.rows(query("captures"), self.cluster)}
 
     def rows(self, name: str, incarnation: Incarnation | None = None, **parameters: Parameter) -> list[Row]:
         """Return the answer to a question about the group, or about one of its incarnations, as `Tables.rows` does.
@@ -70,9 +71,11 @@ class GroupHistory:
             raise TablesError.no_such_epoch(self.group_id, epoch)
         return incarnations[-1]
 
-    def ago(self, millis: int | None) -> int | None:
+    def ago(self, millis: int | None, partition: int | None = None) -> int | None:
         """Return how long before the capture a time was, in ms; None if one of them is unknown.
 
-        `millis`: the time, in ms since 1970.
+        `millis`: the time, in ms since 1970. `partition`: the one of the log in which it is; by default that of the
+        last incarnation.
         """
-        return None if millis is None or self.captured_ms is None else self.captured_ms - millis
+        captured_ms = self._captured_ms.get(self.incarnations[-1].partition if partition is None else partition)
+        return None if millis is None or captured_ms is None else captured_ms - millis

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 
+from kip848_records.expectations.captures import capture_limits
 from kip848_records.report.changes import STATES
 from kip848_records.report.sql import query
 
@@ -40,6 +41,12 @@ class MetricSpec(NamedTuple):
 METRICS: Final[Mapping[str, MetricSpec]] = {
     "kip848_audit_captured_timestamp_seconds": MetricSpec(
         "gauge", ("cluster",), "When the log was copied, or read, that the last audit replayed, in seconds since 1970."
+    ),
+    "kip848_partitions_not_read_to_end": MetricSpec(
+        "gauge",
+        ("cluster",),
+        "Partitions of the log in which an open transaction hid the latest records from the last audit: their groups "
+        "are known only to an earlier time.",
     ),
     "kip848_groups": MetricSpec("gauge", ("cluster", "group_type", "state"), "Groups by type and state."),
     "kip848_stuck_groups": MetricSpec(
@@ -120,12 +127,13 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
     # An id may be in several partitions, if a group is not in its own: a series may not come twice.
     stuck: dict[str, float] = {}
     for row in tables.rows(query("stuck_groups"), cluster, **STATES):
-        seconds = 0.0 if captured is None or row.since_ms is None else captured - row.since_ms / 1000
+        seconds = 0.0 if row.stuck_ms is None else row.stuck_ms / 1000
         stuck[row.group_id] = max(seconds, stuck.get(row.group_id, seconds))
     add("kip848_stuck_groups", (cluster,), len(stuck))
     for group, seconds in sorted(stuck.items(), key=lambda item: (-item[1], item[0]))[:GROUPS_SHOWN]:
         if seconds >= 0:  # else the broker's clock went back
             add("kip848_stuck_group_seconds", (cluster, group), round(seconds, 3))
+    add("kip848_partitions_not_read_to_end", (cluster,), len(capture_limits(tables, cluster).known_to))
     if captured is not None:
         add("kip848_audit_captured_timestamp_seconds", (cluster,), captured)
     if changes is not None and not changes.is_first:

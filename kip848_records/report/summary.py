@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.text import Text
 
+from kip848_records.expectations.captures import capture_limits
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.replay.coverage import CENSORED, OBSERVED
@@ -16,6 +17,7 @@ from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.changes import STATES, changes_since_last_run
 from kip848_records.report.commits_only import commits_only_count
 from kip848_records.report.sql import query
+from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
 from kip848_records.terminal import count_text, ranges_text, span_text
 from kip848_records.text import printable
@@ -56,13 +58,13 @@ class Stuck(NamedTuple):
 def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     """Yield the parts of the summary, in order: 30 lines of 80 columns, wider only if an id needs it."""
     cluster = audit.options.cluster
-    captured_ms = None if audit.captured_at is None else round(audit.captured_at.timestamp() * 1000)
     (counts,) = tables.rows(query("summary_counts"), cluster)
-    stuck = _stuck(tables, cluster, captured_ms)
+    stuck = _stuck(tables, cluster)
     above = [
         *_headline(audit, counts, commits_only_count(tables, audit)),
         *_losses(tables, cluster),
         *_notes(audit),
+        *map(Text, limits_text(capture_limits(tables, cluster))),
         *_dialect(tables, audit),
         *_clients(stuck),
     ]
@@ -158,14 +160,13 @@ def _notes(audit: Audit) -> Iterator[RenderableType]:
     yield from map(Text, notes)
 
 
-def _stuck(tables: Tables, cluster: str, captured_ms: int | None) -> list[Stuck]:
+def _stuck(tables: Tables, cluster: str) -> list[Stuck]:
     """Return the stuck groups, those stuck for longest first."""
     blocked = blocked_groups(tables, cluster)
     found = []
     for row in tables.rows(query("stuck_groups"), cluster, **STATES):
-        stuck_ms = None if captured_ms is None or row.since_ms is None else captured_ms - row.since_ms
         who, client, waiting = _blocker(blocked.get(incarnation_of(row)))
-        found.append(Stuck(row, who, client, waiting, stuck_ms))
+        found.append(Stuck(row, who, client, waiting, row.stuck_ms))
     return found
 
 

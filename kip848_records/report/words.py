@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.errors import UnexpectedError
 from kip848_records.expectations.results import FAIL, FAULT, PASS, UNKNOWN, WARN
-from kip848_records.terminal import count_text
+from kip848_records.terminal import count_text, ranges_text
 from kip848_records.text import printable
 from kip848_records.times import utc_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
+    from kip848_records.expectations.captures import CaptureLimits
     from kip848_records.expectations.results import Finding, Result, Verdict
 
 SAID: Final = {FAULT: "broke", FAIL: "failed", WARN: "warned", UNKNOWN: "could not be evaluated", PASS: "passed"}
 """The verb for each status of an expectation, the worst first."""
+
+_PARTITIONS_SHOWN: Final = 2
 
 
 def overall(verdict: Verdict) -> str:
@@ -40,9 +44,37 @@ def sentence(verdict: Verdict) -> str:
 
 
 def captures(verdict: Verdict) -> list[str]:
-    """Return a line per cluster with the time at which its log was copied."""
-    times = {cluster: "an unknown time" if at is None else utc_text(at) for cluster, at in verdict.captured_at.items()}
-    return [f"Cluster {cluster}, captured at {time}" for cluster, time in times.items()]
+    """Return a line per cluster with the time at which its log was copied, and what limits the ages of its groups."""
+    lines = []
+    for cluster, at in verdict.captured_at.items():
+        lines.append(f"Cluster {cluster}, captured at {'an unknown time' if at is None else utc_text(at)}")
+        lines += limits_text(verdict.limits[cluster]) if cluster in verdict.limits else []
+    return lines
+
+
+def limits_text(limits: CaptureLimits) -> list[str]:
+    """Return the sentences about what limits the ages of open groups; none if they count to the time of the capture."""
+    if limits.is_newest_record:
+        return ["Ages are as of the newest record; pass --captured-at with the time of the copy"]
+    known = limits.known_to
+    times = sorted(at for at in known.values() if at is not None)
+    if len(known) <= _PARTITIONS_SHOWN:
+        return [_known_to(partition, at) for partition, at in known.items()]
+    parts = ["not known"] if None in known.values() else []
+    parts += [f"known only to {utc_text(times[0])} or later"] if times else []
+    return [f"Partitions {ranges_text(known)} are {', or '.join(parts)}: open transactions hide what follows"]
+
+
+def limits_of(limits: CaptureLimits, partition: int, *, is_open: bool) -> list[str]:
+    """Return what `limits_text` says of a group in a partition; `is_open`: the group is stuck, or waits."""
+    if partition in limits.known_to:
+        return [_known_to(partition, limits.known_to[partition])]
+    return limits_text(limits) if limits.is_newest_record and is_open else []
+
+
+def _known_to(partition: int, at: datetime | None) -> str:
+    known = "not known" if at is None else f"known only to {utc_text(at)}"
+    return f"Partition {partition} is {known}: an open transaction hides what follows"
 
 
 def checked(result: Result) -> int:

@@ -21,7 +21,13 @@ from kip848_records.tables.columns import (
 RUN: Final = Column("run", BIGINT, "Number of the run, from 1", required=True)
 
 _PARTITIONS: Final = ArrayType(
-    StructType().add("partition", INT).add("from_offset", BIGINT).add("until_offset", BIGINT).add("note", STRING)
+    StructType()
+    .add("partition", INT)
+    .add("from_offset", BIGINT)
+    .add("until_offset", BIGINT)
+    .add("note", STRING)
+    .add("captured_at", TIMESTAMP)
+    .add("is_read_to_end", BOOLEAN)
 )
 _BY_OUTCOME: Final = MapType(STRING, BIGINT)
 _MEASURED: Final = (
@@ -41,7 +47,18 @@ AUDIT_RUNS: Final = TableSpec(
     (
         CLUSTER,
         RUN,
-        Column("captured_at", TIMESTAMP, "When the log was copied; the age of open rows is measured to it (UTC)"),
+        Column(
+            "captured_at",
+            TIMESTAMP,
+            "When the log was copied, or when the run asked where the live topic ends, not before the newest record. "
+            "The ages of what is open are measured to group_state.captured_at (UTC)",
+        ),
+        Column(
+            "has_capture_time",
+            BOOLEAN,
+            "Whether that time is known; false: no time of the copy was named, so it is that of the newest record",
+            required=True,
+        ),
         Column("sources", STRINGS, "The sources read, as passed to the audit", required=True),
         Column("dialect", STRING, "The dialect in which the records were decoded", required=True),
         Column("version", STRING, "The version of kip848-records that wrote the tables", required=True),
@@ -50,7 +67,11 @@ AUDIT_RUNS: Final = TableSpec(
         Column(
             "is_archived", BOOLEAN, "Whether it archives partitions that were truncated or recreated", required=True
         ),
-        Column("partitions", _PARTITIONS, "The range read of each partition of a live topic; else null"),
+        Column(
+            "partitions",
+            _PARTITIONS,
+            "The range read of each partition of a live topic, and up to when it is known; else null",
+        ),
         Column(
             "new_rebalances",
             _BY_OUTCOME,

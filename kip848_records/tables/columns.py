@@ -72,6 +72,19 @@ CLUSTER = Column("cluster", STRING, "Name of the Kafka cluster, as given to the 
 PARTITION = Column("partition", INT, "Partition of __consumer_offsets", required=True)
 OFFSET = Column("offset", BIGINT, "Offset of the record in its partition", required=True)
 LOGGED_AT = Column("timestamp", TIMESTAMP, "When the record was appended, by the coordinator's clock (UTC)")
+CAPTURED_AT = Column(
+    "captured_at",
+    TIMESTAMP,
+    "Up to when the partition of __consumer_offsets is known; the ages of what is open there are measured to it. Of a "
+    "copy as in audit_runs. Of a live topic when the run asked where it ends; for a partition that was not read to its "
+    "end, the time of the last record that was read. Never before the partition's newest record (UTC)",
+)
+IS_READ_TO_END = Column(
+    "is_read_to_end",
+    BOOLEAN,
+    "Whether a live topic's partition was read to its end; false: an open transaction hides what was written since "
+    "captured_at. Null for a copy, which does not show it",
+)
 POSITION = (CLUSTER, PARTITION, OFFSET, LOGGED_AT)
 POSITION_KEY = ("cluster", "partition", "offset")
 KEY_TYPE = Column("key_type", INT, "Record type: the first two bytes of the key", required=True)

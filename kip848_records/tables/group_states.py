@@ -8,11 +8,13 @@ from kip848_records.replay.rows import GroupState, GroupStateInterval
 from kip848_records.tables.columns import (
     BIGINT,
     BOOLEAN,
+    CAPTURED_AT,
     CLOCK_SKEW,
     GROUP,
     GROUP_TYPE,
     HISTORY,
     INT,
+    IS_READ_TO_END,
     OFFSET,
     PARTITION,
     STATE,
@@ -121,6 +123,8 @@ GROUP_STATE: Final = TableSpec(
             "Whether records of this incarnation are missing that compaction would have kept",
             required=True,
         ),
+        CAPTURED_AT,
+        IS_READ_TO_END,
         Column(
             "history",
             STRING,

@@ -41,6 +41,8 @@ PARTITION_READ: Final = (
     .add("compaction_probe", BIGINT)
     .add("kept_from", BIGINT)
     .add("is_tombstone_gap", BOOLEAN)
+    .add("captured_ms", BIGINT)
+    .add("is_read_to_end", BOOLEAN)
 )
 """The range that a run read of one partition of a live topic: see `log.runs.PartitionRead`."""
 
@@ -85,7 +87,8 @@ LOG: Final = TableSpec(
             "is_inferred",
             BOOLEAN,
             "Whether the log no longer has the record. When the topic was read again, a key was missing, so its "
-            "deletion is inferred: at the first free offset after the earlier read, with the time of the later one",
+            "deletion is inferred: at the first free offset after the earlier read, with the time to which that read "
+            "knew the partition",
             required=True,
         ),
         Column("run_info", RUN_INFO, "The facts about a run; null for all other rows"),

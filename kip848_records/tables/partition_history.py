@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.tables.columns import BIGINT, BOOLEAN, CLUSTER, PARTITION, STRING, Column, TableSpec
+from kip848_records.tables.columns import (
+    BIGINT,
+    BOOLEAN,
+    CAPTURED_AT,
+    CLUSTER,
+    IS_READ_TO_END,
+    PARTITION,
+    STRING,
+    Column,
+    TableSpec,
+)
 
 PARTITION_HISTORY: Final = TableSpec(
     "partition_history",
@@ -40,5 +50,7 @@ PARTITION_HISTORY: Final = TableSpec(
             "after last_lost_offset; null: nothing is known to be lost",
         ),
         Column("last_lost_offset", BIGINT, "Base copy: the last offset of such records"),
+        CAPTURED_AT,
+        IS_READ_TO_END,
     ),
 )

@@ -12,6 +12,8 @@ from tests.broker.waiting import T, wait_until
 
 Partition = tuple[str, int]
 
+HELD_S = 900
+"""For how long a member that holds gives nothing up, unless it is released: longer than any test."""
 _SOON = {KafkaError._WAIT_COORD, KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
 """What a request meets where the coordinator has just moved or started."""
 
@@ -84,7 +86,7 @@ class Member:
 
     def _revoke(self, _consumer, _partitions) -> None:
         self._asked.set()
-        self._released.wait(120)
+        self._released.wait(HELD_S)
 
     def _take(self, message: Message | None) -> None:
         if message and not message.error():

@@ -147,6 +147,7 @@ def test_a_record_of_a_year_that_cannot_be_shown_does_not_say_when_the_log_was_r
     )
     there = topic.read({partition: (0, end) for partition, end in topic.until.items()})
     newest = there.where(~is_damaged).agg(F.max(F.unix_millis("timestamp"))).first()[0]
+    topic.now_ms = 0  # the newest record is later
     assert topic.audit(tmp_path).captured_at.timestamp() * 1000 == newest
 
 

@@ -6,8 +6,10 @@ import pytest
 
 from kip848_records.pipeline import maintain
 from kip848_records.pipeline.run_totals import OUTCOMES
+from kip848_records.simulate.spec import START_MS
 from tests.audits import table_rows
 from tests.live import two_days
+from tests.live.topics import DAY_MS
 from tests.progress import Watcher
 
 pytestmark = pytest.mark.slow
@@ -31,6 +33,7 @@ def nights(spark, log, tmp_path_factory):
     topic, ended = two_days.topic(spark, log.folder, two_days.FIRST_DAY), []
     for until in (two_days.FIRST_DAY, log.ends):
         topic.until = dict(until)
+        topic.now_ms = START_MS + DAY_MS if until == two_days.FIRST_DAY else START_MS + 2 * DAY_MS + 120_000
         topic.audit(out)
         ended.append(counted(table_rows(out, "rebalance", "default")))
     return out, ended

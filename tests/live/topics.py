@@ -22,7 +22,11 @@ DAY_MS = 24 * 60 * 60 * 1000
 
 @dataclass
 class Topic:
-    """`rows` is all that is ever written to it (`LOG_SCHEMA`); `ends` how much of it is there yet, by partition."""
+    """`rows` is all that is ever written to it (`LOG_SCHEMA`); `until` how much of it is there yet, by partition.
+
+    `open_after`: how many offsets a partition has behind that, which an open transaction hides. `now_ms`: when a run
+    asks for the ends, by default 10 s behind the log of `two_days`.
+    """
 
     spark: SparkSession
     rows: DataFrame
@@ -31,14 +35,15 @@ class Topic:
     removed: set[tuple[int, int]] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     topic_id: str = "AAAAAAAAAAAAAAAAAAAAAQ"
-    now_ms: int = START_MS + 10 * DAY_MS
+    now_ms: int = START_MS + 2 * DAY_MS + 120_000
     retention_ms: int | None = DAY_MS
+    open_after: dict[int, int] = field(default_factory=dict)
     asked: list[dict[int, tuple[int, int]]] = field(default_factory=list)
     name: str = "kafka://localhost:9092/__consumer_offsets"
 
     def ends(self) -> Ends:
         offsets = {partition: (self.starts.get(partition, 0), end) for partition, end in self.until.items()}
-        marks = {partition: end for partition, (_, end) in offsets.items()}
+        marks = {partition: end + self.open_after.get(partition, 0) for partition, (_, end) in offsets.items()}
         return Ends(self.topic_id, offsets, marks, self.retention_ms, self.names, self.now_ms)
 
     def read(self, ranges):

@@ -1,19 +1,46 @@
 """A verdict as JSON: nothing is lost, whatever ids hold."""
 
 import json
-from dataclasses import asdict
-from datetime import datetime, timedelta, timezone
+from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta, timezone
 
 from hypothesis import given
 
 from kip848_records import __version__
+from kip848_records.expectations.captures import CaptureLimits
 from kip848_records.report.check_json import check_json, check_line
+from kip848_records.report.words import captures, limits_text
 from tests.report.verdicts import ALL, CAPTURED, MEMBER, STUCK, verdict, verdicts
+
+CAPTURE = ("captured_at", "as_of_newest_record", "known_to")
+
+
+def test_what_limits_ages_is_said():
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    limits = {"demo": CaptureLimits(is_newest_record=True), "live": CaptureLimits(known_to={3: at, 7: None})}
+    made = replace(verdict(captured_at={"demo": at, "live": at}), limits=limits)
+    document = json.loads(check_json(made))
+    assert document["as_of_newest_record"] == ["demo"]
+    assert document["known_to"] == {"live": {"3": "2026-01-01T00:00:00.000+00:00", "7": None}}
+    assert captures(made) == [
+        "Cluster demo, captured at 2026-01-01 00:00:00.000 UTC",
+        "Ages are as of the newest record; pass --captured-at with the time of the copy",
+        "Cluster live, captured at 2026-01-01 00:00:00.000 UTC",
+        "Partition 3 is known only to 2026-01-01 00:00:00.000 UTC: an open transaction hides what follows",
+        "Partition 7 is not known: an open transaction hides what follows",
+    ]
+    many = CaptureLimits(known_to={1: None, 3: at, 4: at + timedelta(days=1)})
+    assert limits_text(many) == [
+        (
+            "Partitions 1, 3-4 are not known, or known only to 2026-01-01 00:00:00.000 UTC or later: "
+            "open transactions hide what follows"
+        )
+    ]
 
 
 def test_what_is_said_of_the_whole():
     document = json.loads(check_json(ALL))
-    assert list(document) == ["version", "tables", "captured_at", "status", "expectations"]
+    assert list(document) == ["version", "tables", *CAPTURE, "status", "expectations"]
     assert document["version"] == __version__
     assert document["tables"] == "out/tables"
     assert document["captured_at"] == {"demo": "2026-11-21T08:18:46.358+00:00"}
@@ -82,6 +109,8 @@ def test_the_line_for_log_shippers_is_one_line_of_counts():
         "version": __version__,
         "tables": "out/tables",
         "captured_at": {"demo": "2026-11-21T08:18:46.358+00:00"},
+        "as_of_newest_record": [],
+        "known_to": {},
         "status": "fail",
         "exit_code": 1,
         "checked": 80,

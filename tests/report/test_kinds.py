@@ -99,7 +99,8 @@ def write_shared(out, members=("a", "b")):
 
 def test_shared_partitions_that_no_member_has_are_named(tmp_path):
     write_shared(tmp_path)
-    made_tables.write(tmp_path, "made", audit_runs=[{"run": 1, "captured_at": CAPTURED}], classic_generation=[])
+    known = {"partition_history": [{"partition": 0, "is_base": True}], "classic_generation": []}
+    made_tables.write(tmp_path, "made", audit_runs=[{"run": 1, "captured_at": CAPTURED}], **known)
     group = GroupHistory(DuckTables(str(tmp_path)), "g", "made")
     parts = [str(part) for part in kind_of_group(group, group.incarnations[-1], "share")]
     assert [part for part in parts if "No member" in part] == ["\nNo member has orders 0, 2, for ≥ 2 min"]

@@ -6,8 +6,9 @@ SELECT
     stay.joined_offset, stay.left_offset, stay.left_at, stay.instance_id, stay.rebalance_timeout_ms,
     coalesce(present.has_lost_prefix OR present.state = 'unknown', false) AS has_losses,
     interval_.history IN ('observed', 'right_censored') AS is_complete,
-    lasted_ms(interval_.from_at, interval_.to_at) AS lasted
+    lasted_ms(interval_.from_at, coalesce(interval_.to_at, captures.captured_at)) AS lasted
 FROM member_state_timeline AS interval_
+LEFT JOIN captures ON captures.partition = interval_.partition
 LEFT JOIN membership AS stay
     ON stay.partition = interval_.partition AND stay.group_id = interval_.group_id
     AND stay.incarnation = interval_.incarnation AND stay.group_type IS NOT DISTINCT FROM interval_.group_type

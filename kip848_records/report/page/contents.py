@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from kip848_records.expectations.captures import capture_limits
 from kip848_records.report.advice import WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import Incarnation, blocked_groups
 from kip848_records.report.sql import with_relations
@@ -16,6 +17,7 @@ from kip848_records.terminal import ranges_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from kip848_records.expectations.captures import CaptureLimits
     from kip848_records.expectations.results import Verdict
     from kip848_records.queries.tables import Tables
     from kip848_records.report.blockers import Blocked
@@ -56,17 +58,18 @@ Fields: TypeAlias = "dict[str, Any]"
 class Contents:
     """The data of the page: the clusters at a location of tables. Times are in ms since 1970, UTC.
 
-    `captured`: by cluster, when its log was copied; None if that is unknown. `verdict`: what a check found; None if it
-    did not run. `only`: the cluster that was asked for. `files`: what the check was given, by the names of its options.
-    `groups`: rows of `groups.sql` with ``cluster``, ``blockers`` (ids of members, the worst first), ``blocker`` (the
-    worst one, and what to do; of stuck groups) and ``words``, which the search knows, the worst first; `counts` counts
-    all that there are by health. `histories`: of the first of them, by cluster, partition and group id, the rows of
-    `history_*.sql` by the names of `LIMITS`, and in ``totals`` how many there are. `slowest`: rows of `slowest.sql`.
-    `begun`: rows of `begun.sql`, spans of `step_s` seconds.
+    `captured`: by cluster, when its log was copied; None if that is unknown. `limits`: what limits the ages of its open
+    groups. `verdict`: what a check found; None if it did not run. `only`: the cluster that was asked for. `files`: what
+    the check was given, by the names of its options. `groups`: rows of `groups.sql` with ``cluster``, ``blockers`` (ids
+    of members, the worst first), ``blocker`` (the worst one, and what to do; of stuck groups) and ``words``, which the
+    search knows, the worst first; `counts` counts all that there are by health. `histories`: of the first of them, by
+    cluster, partition and group id, the rows of `history_*.sql` by the names of `LIMITS`, and in ``totals`` how many
+    there are. `slowest`: rows of `slowest.sql`. `begun`: rows of `begun.sql`, spans of `step_s` seconds.
     """
 
     location: str
     captured: Mapping[str, int | None]
+    limits: Mapping[str, CaptureLimits]
     groups: Sequence[Fields]
     counts: Mapping[str, int]
     histories: Mapping[tuple[str, int, str], Fields]
@@ -101,6 +104,7 @@ def contents(
     return Contents(
         location=tables.location,
         captured=captured,
+        limits={name: capture_limits(tables, name) for name in captured},
         groups=groups,
         counts=_counts(tables, captured),
         histories={key: found for name in captured for key, found in _histories(tables, name, groups).items()},

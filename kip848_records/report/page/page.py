@@ -101,12 +101,13 @@ def _overview(contents: Contents) -> dict[str, Any]:
         "place": place_text(contents.location),
         "commands": commands(contents),
         "captured": contents.captured,
+        "limits": [line for each in contents.limits.values() for line in words.limits_text(each)],
         "several": several,
         "counts": contents.counts,
         "others": [(contents.counts[kind], said) for kind, said in OTHERS.items() if contents.counts.get(kind)],
         "total": sum(contents.counts.values()),
         "listed": len(contents.groups),
-        "stuck": [_stuck(contents, cluster) for cluster in _clusters(contents)[:_STUCK_SHOWN]],
+        "stuck": [_stuck(cluster) for cluster in _clusters(contents)[:_STUCK_SHOWN]],
         "slowest": contents.slowest,
         "storms": _most(contents.groups, lambda group: group["peak_per_hour"] if group["peak_per_hour"] > 1 else 0),
         "idle": _most(contents.groups, lambda group: group["idle_ms"]),
@@ -132,10 +133,10 @@ def _clusters(contents: Contents) -> list[Alike]:
     return sorted(found, key=lambda cluster: (-len(cluster.groups), cluster.groups[0]["since_ms"] or 0))
 
 
-def _stuck(contents: Contents, cluster: Alike) -> Fields:
+def _stuck(cluster: Alike) -> Fields:
     """Return a row of the table of stuck groups: one group, or a cluster, whose age is its oldest group's."""
     oldest = cluster.groups[0]
-    captured, since = contents.captured[oldest["cluster"]], oldest["since_ms"]
+    captured, since = oldest["captured_ms"], oldest["since_ms"]
     is_one = len(cluster.groups) == 1
     return oldest | {
         "groups": len(cluster.groups),

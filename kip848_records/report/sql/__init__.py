@@ -7,7 +7,7 @@ from typing import Final
 
 from kip848_records.expectations.sql import relation
 
-_RELATIONS: Final = ("assigning_now", "stuck_now", "subscribed_shares", "waiting_now", "worker_urls")
+_RELATIONS: Final = ("assigning_now", "captures", "stuck_now", "subscribed_shares", "waiting_now", "worker_urls")
 
 
 def query(name: str) -> str:

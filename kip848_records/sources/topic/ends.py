@@ -25,9 +25,10 @@ class Ends:
 
     `topic_id`: as Kafka prints it, base64url. `offsets`: by partition, the log's start offset and its end offset, the
     first that does not exist yet; with `read_committed` the last stable offset, at which the first open transaction
-    begins. `high_watermarks`: by partition, always the end offset. `delete_retention_ms`: how long the topic keeps
-    tombstones; None if the user may not see its settings. `topic_names`: by topic id, of all topics that the user may
-    see. `at_ms`: the driver's clock just before the request for the offsets, ms since 1970.
+    begins. `high_watermarks`: by partition, always the end offset, requested before that: if the last stable offset is
+    below it, a transaction is open. `delete_retention_ms`: how long the topic keeps tombstones; None if the user may
+    not see its settings. `topic_names`: by topic id, of all topics that the user may see. `at_ms`: the driver's clock
+    just before the request for the offsets, ms since 1970.
     """
 
     topic_id: str
@@ -36,6 +37,10 @@ class Ends:
     delete_retention_ms: int | None
     topic_names: Mapping[str, str]
     at_ms: int
+
+    def is_end(self, partition: int, offset: int) -> bool:
+        """Return whether an offset is the partition's end: nothing that was written before `at_ms` is behind it."""
+        return offset >= self.high_watermarks[partition]
 
 
 def look_up(spark: SparkSession, topic: Topic, *, isolation: str) -> Ends:
@@ -52,10 +57,11 @@ def look_up(spark: SparkSession, topic: Topic, *, isolation: str) -> Ends:
         if leaderless := sorted(partition for partition, led in partitions.items() if not led):
             raise TopicError.no_leader(topic.name, leaderless)
         at_ms = time.time_ns() // 1_000_000
-        # With this order of requests no end precedes its start, and none exceeds its high watermark.
+        # With this order of requests no end precedes its start. A last stable offset is below an earlier high watermark
+        # only if a transaction is open; a later high watermark may exceed it because of records written in between.
         starts = admin.starts(topic.name, partitions)
-        ends = admin.ends(topic.name, partitions, isolation)
-        marks = admin.ends(topic.name, partitions, READ_UNCOMMITTED) if isolation == READ_COMMITTED else ends
+        marks = admin.ends(topic.name, partitions, READ_UNCOMMITTED)
+        ends = admin.ends(topic.name, partitions, isolation) if isolation == READ_COMMITTED else marks
         return Ends(
             topic_id=topic_id,
             offsets={partition: (starts[partition], ends[partition]) for partition in sorted(partitions)},

@@ -57,12 +57,14 @@ SELECT every.partition, every.group_id, every.incarnations, every.group_type, pr
     AS since_ms,
   CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.history, states.history) ELSE states.history END AS history,
   unix_millis(states.since) AS state_since_ms, unix_millis(protocols.completed_at) AS completed_ms, states.offset AS at_offset, states.group_epoch, states.assignment_epoch,
+  unix_millis(captures.captured_at) AS captured_ms,
   states.generation, states.topology_epoch, states.validated_topology_epoch, states.members, states.converged_members,
   coalesce(busiest.rebalances, 0) AS rebalances, coalesce(busiest.peak_per_hour, 0) AS peak_per_hour,
   finished.slowest_ms, coalesce(idle.idle_ms, 0) AS idle_ms, coalesce(intervals.intervals, 0) AS intervals,
   coalesce(waits.waiting, 0) AS waiting
 FROM every
 LEFT JOIN states ON every.partition = states.partition AND every.group_id = states.group_id
+LEFT JOIN ({captures}) AS captures ON every.partition = captures.partition
 LEFT JOIN finished ON every.partition = finished.partition AND every.group_id = finished.group_id
 LEFT JOIN busiest ON every.partition = busiest.partition AND every.group_id = busiest.group_id
 LEFT JOIN ongoing ON every.partition = ongoing.partition AND every.group_id = ongoing.group_id

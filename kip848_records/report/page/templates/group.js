@@ -115,7 +115,6 @@ async function showGroup(group, range) {
     home.append(element("p", { class: "note" }, "The timeline of this group is not included in the page. In the terminal: "), element("p", {}, command(explainCommand(group))));
     return;
   }
-  const captured = data.captured[group.cluster];
   const now = new Map(history.intervals.filter((each) => each.to_ms === null).map((each) => [`${each.incarnation} ${each.member_id}`, each]));
   const owned = ownedNow(history);
   const rank = (row) => group.blockers.includes(row.member_id) ? group.blockers.indexOf(row.member_id) : Infinity;
@@ -124,7 +123,7 @@ async function showGroup(group, range) {
     const state = isPresent ? now.get(`${row.incarnation} ${row.member_id}`)?.state : null;
     return { ...row, now: isPresent ? statesOf(group)[state] ?? (isClassic(group) ? termsOf(group).member : "") : plainly(row.left_how ?? "left"),
       has: (isPresent && owned.get(row.member_id)?.roles.get(null)) || [],
-      behind: row.behind_since_ms === null || captured === null ? null : captured - row.behind_since_ms };
+      behind: row.behind_since_ms === null || group.captured_ms === null ? null : group.captured_ms - row.behind_since_ms };
   }).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));
   home.querySelector(".blocked")?.replaceWith(adviceOf(group, members, history.tasks.filter((row) => row.status === "open")));
   const omitted = Object.entries(HISTORIES).filter(([name]) => (history.totals[name] ?? 0) > history[name].length)

@@ -5,7 +5,7 @@ const titled = (words) => words[0].toUpperCase() + words.slice(1);
 const isClassic = (group) => ["classic", "connect"].includes(group.kind);
 const plainly = (name) => (name ?? "").replaceAll("_", " ");
 const ENDINGS = { next_generation: "", emptied: "last member left", upgraded: "upgrade", replaced: "another type of group", deleted: "deletion" };
-const sinceCapture = (group, at) => at === null || data.captured[group.cluster] === null ? null : data.captured[group.cluster] - at;
+const sinceCapture = (group, at) => at === null || group.captured_ms === null ? null : group.captured_ms - at;
 
 /** Return the words of the states that members of a kind of group can have. */
 function statesOf(group) {

@@ -4,10 +4,7 @@ const FIRST = 20;
 const FIRST_NARROW = 6;
 const PRINTED = 50;
 const isStuck = (group) => group.health === "stuck";
-const lasted = (group) => {
-  const captured = data.captured[group.cluster];
-  return group.since_ms === null || captured === null ? null : captured - group.since_ms;
-};
+const lasted = (group) => group.since_ms === null || group.captured_ms === null ? null : group.captured_ms - group.since_ms;
 const stuckFor = (group) => isStuck(group) ? lasted(group) : null;
 const KINDS = { consumer: "consumer", classic: "classic", connect: "Connect", share: "share", streams: "streams" };
 const HEALTH = { away: "waiting for absent static members", unknown: "insufficient data" };

@@ -66,7 +66,7 @@ const tickStep = (width) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 
 
 /** Draw a timeline into a section; `kept` is the range in the address, or null. Returns what draws it again. */
 function startTimeline(section, group, history, kept) {
-  const end = data.captured[group.cluster] ?? Math.max(...history.states.map((each) => each.to_ms ?? each.from_ms), 0);
+  const end = group.captured_ms ?? Math.max(...history.states.map((each) => each.to_ms ?? each.from_ms), 0);
   const rows = timelineRows(group, history, end);
   const first = Math.min(...rows.flatMap((row) => row.bars.map((bar) => bar.from)));
   if (!Number.isFinite(first)) {
