@@ -60,7 +60,7 @@ class PartitionRead:
     unseen, since the previous run.
 
     ``captured_ms``: up to then all that happened in the partition is known, in ms since 1970; None: no record was read
-    yet. Not ``is_read_to_end``: an open transaction hides later records.
+    yet. Not ``is_read_to_end``: later records are behind an open transaction, or were not read.
     """
 
     run: int

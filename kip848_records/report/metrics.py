@@ -45,8 +45,8 @@ METRICS: Final[Mapping[str, MetricSpec]] = {
     "kip848_partitions_not_read_to_end": MetricSpec(
         "gauge",
         ("cluster",),
-        "Partitions of the log in which an open transaction hid the latest records from the last audit: their groups "
-        "are known only to an earlier time.",
+        "Partitions of the log that the last audit did not read to their end, for example because of an open "
+        "transaction: their groups are known only to an earlier time.",
     ),
     "kip848_groups": MetricSpec("gauge", ("cluster", "group_type", "state"), "Groups by type and state."),
     "kip848_stuck_groups": MetricSpec(

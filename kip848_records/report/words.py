@@ -21,6 +21,7 @@ SAID: Final = {FAULT: "broke", FAIL: "failed", WARN: "warned", UNKNOWN: "could n
 """The verb for each status of an expectation, the worst first."""
 
 _PARTITIONS_SHOWN: Final = 2
+_NOT_READ: Final = "later records are behind an open transaction, or were not read"
 
 
 def overall(verdict: Verdict) -> str:
@@ -62,7 +63,7 @@ def limits_text(limits: CaptureLimits) -> list[str]:
         return [_known_to(partition, at) for partition, at in known.items()]
     parts = ["not known"] if None in known.values() else []
     parts += [f"known only to {utc_text(times[0])} or later"] if times else []
-    return [f"Partitions {ranges_text(known)} are {', or '.join(parts)}: open transactions hide what follows"]
+    return [f"Partitions {ranges_text(known)} are {', or '.join(parts)}: {_NOT_READ}"]
 
 
 def limits_of(limits: CaptureLimits, partition: int, *, is_open: bool) -> list[str]:
@@ -74,7 +75,7 @@ def limits_of(limits: CaptureLimits, partition: int, *, is_open: bool) -> list[s
 
 def _known_to(partition: int, at: datetime | None) -> str:
     known = "not known" if at is None else f"known only to {utc_text(at)}"
-    return f"Partition {partition} is {known}: an open transaction hides what follows"
+    return f"Partition {partition} is {known}: {_NOT_READ}"
 
 
 def checked(result: Result) -> int:

@@ -82,8 +82,8 @@ CAPTURED_AT = Column(
 IS_READ_TO_END = Column(
     "is_read_to_end",
     BOOLEAN,
-    "Whether a live topic's partition was read to its end; false: an open transaction hides what was written since "
-    "captured_at. Null for a copy, which does not show it",
+    "Whether a live topic's partition was read to its end; false: what was written since captured_at is behind an open "
+    "transaction, or the run did not read it. Null for a copy, which does not show it",
 )
 POSITION = (CLUSTER, PARTITION, OFFSET, LOGGED_AT)
 POSITION_KEY = ("cluster", "partition", "offset")
@@ -113,8 +113,8 @@ HISTORY = Column(
     "history",
     STRING,
     "observed: both ends seen and no record missing between; left_censored: began, or may have lost records, before "
-    "the history is complete; right_censored: open at the end of the log, or until records were lost; censored: both. "
-    "Use only observed rows for measurements",
+    "the history is complete; right_censored: open at the end of the log, or until records were lost, or a later record "
+    "may still change it; censored: both. Use only observed rows for measurements",
     required=True,
 )
 HAS_ENDED = "coalesce(status, '') NOT IN ('open', 'unknown') AND history NOT IN ('right_censored', 'censored')"

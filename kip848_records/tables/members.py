@@ -63,7 +63,7 @@ MEMBERSHIP: Final = TableSpec(
             "returned",
             BOOLEAN,
             "Whether the same member id joined again in this incarnation. Until it does, or the incarnation ends, the "
-            "row is right_censored",
+            "row is right_censored: left_at is still exact",
         ),
         Column("away_ms", BIGINT, "Time that a static member was away, in ms; null for dynamic members"),
         Column(

@@ -26,8 +26,8 @@ def test_what_limits_ages_is_said():
         "Cluster demo, captured at 2026-01-01 00:00:00.000 UTC",
         "Ages are as of the newest record; pass --captured-at with the time of the copy",
         "Cluster live, captured at 2026-01-01 00:00:00.000 UTC",
-        "Partition 3 is known only to 2026-01-01 00:00:00.000 UTC: an open transaction hides what follows",
-        "Partition 7 is not known: an open transaction hides what follows",
+        "Partition 3 is known only to 2026-01-01 00:00:00.000 UTC: later records are behind an open transaction, or were not read",
+        "Partition 7 is not known: later records are behind an open transaction, or were not read",
     ]
     many = CaptureLimits(known_to={1: None, 3: at, 4: at + timedelta(days=1)})
     assert limits_text(many) == [

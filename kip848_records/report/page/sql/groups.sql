@@ -56,7 +56,8 @@ SELECT every.partition, every.group_id, every.incarnations, every.group_type, pr
   unix_millis(CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.began_at, states.since) ELSE states.since END)
     AS since_ms,
   CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.history, states.history) ELSE states.history END AS history,
-  unix_millis(states.since) AS state_since_ms, unix_millis(protocols.completed_at) AS completed_ms, states.offset AS at_offset, states.group_epoch, states.assignment_epoch,
+  unix_millis(states.since) AS state_since_ms, unix_millis(protocols.completed_at) AS completed_ms,
+  states.offset AS at_offset, states.group_epoch, states.assignment_epoch,
   unix_millis(captures.captured_at) AS captured_ms,
   states.generation, states.topology_epoch, states.validated_topology_epoch, states.members, states.converged_members,
   coalesce(busiest.rebalances, 0) AS rebalances, coalesce(busiest.peak_per_hour, 0) AS peak_per_hour,
