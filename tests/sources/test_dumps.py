@@ -99,6 +99,15 @@ def test_json_times_may_be_numbers_of_any_unit(spark, tmp_path, unit):
     assert (row["error"], row["timestamp"], row["value"]) == (None, 1763712000123000, b"\x00")
 
 
+@pytest.mark.parametrize("at", [-1, "1969-12-31T23:59:59.999Z"])
+def test_a_record_without_a_timestamp_has_no_time(spark, tmp_path, at):
+    """Kafka's source gives the record's -1 as a time."""
+    line = {"key": "AAMAAWc=", "value": "AA==", "partition": 0, "offset": 5, "timestamp": at}
+    (tmp_path / "dump.jsonl.gz").write_bytes(gzip.compress(json.dumps(line).encode()))
+    (row,) = in_log_order(read_log(spark, str(tmp_path / "dump.jsonl.gz")))
+    assert (row["error"], row["timestamp"], row["value"]) == (None, None, b"\x00")
+
+
 @pytest.mark.parametrize("written", ["parquet", "json"])
 def test_timestamp_types_as_names(spark, kafka_rows, expected, tmp_path, written):
     names = {0: "CreateTime", 1: "LogAppendTime", None: "NoTimestampType"}
