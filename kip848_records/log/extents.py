@@ -104,7 +104,7 @@ class Extent:
     def whole_from(self) -> int | None:
         """The offset from which on compaction removed nothing; None if the source does not show that."""
         if self.gaps is None:
-            return self.first_repeated
+            return None
         return self.gaps[-1].next_offset if self.gaps else self.first_offset
 
     @property
@@ -209,7 +209,8 @@ def _unread(files: Sequence[FileRow]) -> tuple[Unread, ...]:
 def _gaps(files: Sequence[FileRow]) -> tuple[Gap, ...]:
     """Return the gaps inside each file and before it, in order.
 
-    A file whose end could not be read may contain all offsets that are missing before the next file.
+    A file whose end could not be read may contain all offsets that are missing before the next file. If a file does not
+    tell where its first gap starts (rows of `log` from before that column), it may start with the file.
     """
     gaps = []
     reached: int | None = None
@@ -218,8 +219,9 @@ def _gaps(files: Sequence[FileRow]) -> tuple[Gap, ...]:
         base = file.base_offset or 0
         if reached is not None and base > reached + 1 and not is_open:
             gaps.append(Gap(reached + 1, base, is_in_file=False))
-        if file.first_missing_offset is not None and file.last_gap_end is not None:
-            gaps.append(Gap(file.first_missing_offset, file.last_gap_end, is_in_file=True))
+        if file.last_gap_end is not None:
+            first_missing = base if file.first_missing_offset is None else file.first_missing_offset
+            gaps.append(Gap(first_missing, file.last_gap_end, is_in_file=True))
         reached = max(-1 if reached is None else reached, base if file.last_offset is None else file.last_offset)
         is_open = any(each.next_offset is None for each in file.unread)
     return tuple(sorted(gaps, key=lambda gap: gap.next_offset))
@@ -236,20 +238,42 @@ def _overlap(files: Sequence[FileRow]) -> bool:
 
 
 def without_filled(extents: Sequence[Extent]) -> list[Extent]:
-    """Return the extents of one partition's copies without the losses that other copies hold as a whole."""
+    """Return the extents of one partition's copies without the losses that other copies hold as a whole.
+
+    A loss before a copy's complete part stays: if history starts with this copy, the records of others do not count
+    there (`log.bases`), so the state at `complete_from` lacks them.
+    """
     if len(extents) == 1:
         return list(extents)
     held = [_held(extent) for extent in extents]
     found = []
     for number, extent in enumerate(extents):
         others = sorted(each for other, ranges in enumerate(held) if other != number for each in ranges)
-        unread = tuple(part for part in extent.unread if not _is_held(part, others))
-        found.append(extent if len(unread) == len(extent.unread) else replace(extent, unread=unread))
+        found.append(_without(extent, [part for part in extent.unread if _is_held(part, others)]))
     return found
 
 
+def _without(extent: Extent, filled: Sequence[Unread]) -> Extent:
+    """Return the extent without those of its losses that, once removed, are inside its complete part."""
+    while True:
+        found = replace(extent, unread=tuple(part for part in extent.unread if part not in filled))
+        counted = [part for part in filled if part.first_offset >= found.complete_from]
+        if len(counted) == len(filled):
+            return found
+        filled = counted
+
+
+def is_held_by_others(first: int, behind: int, extent: Extent, extents: Sequence[Extent]) -> bool:
+    """Return whether the copies but `extent` hold every record from `first` to before `behind`."""
+    ranges = sorted(each for other in extents if other is not extent for each in _held(other))
+    return _is_held(Unread(first, behind, MISSING), ranges)
+
+
 def _held(extent: Extent) -> list[tuple[int, int]]:
-    """Return the ranges of which a copy holds every record, each by its first offset and the offset after its last."""
+    """Return the ranges of which a copy holds every record, each by its first offset and the offset after its last.
+
+    A dump with gaps does not show whether it lacks records, so it holds no range for certain.
+    """
     if extent.whole_from is None:
         return []
     ranges = []

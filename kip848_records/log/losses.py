@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql import functions as F
 
+from kip848_records.log.extents import is_held_by_others
 from kip848_records.sources.error_codes import UNREAD_BYTES, ErrorCode
 from kip848_records.sources.keys import GROUP_TYPES
 from kip848_records.sources.log import is_readable
@@ -58,8 +59,9 @@ def losses(extents: Sequence[Extent], base: Extent, lost: Sequence[LostRecord]) 
     """Return first and last offset of each part of a partition in which records may have been lost to any group.
 
     There are three exceptions. A copy of a log that is being written to may end within a batch: no record behind the
-    last offset is lost with it. If the partition's history is complete there, another copy has the records. If the base
-    could be read there, it has the last values of all keys.
+    last offset is lost with it. Where the partition's history is complete, another copy may have the records; a dump
+    with gaps does not prove that it has those of a loss inside another copy. If the base could be read there, it has
+    the last values of all keys; in such a dump compaction explains missing records only before its complete part.
 
     Args:
         extents: what each copy holds of one partition.
@@ -69,11 +71,16 @@ def losses(extents: Sequence[Extent], base: Extent, lost: Sequence[LostRecord]) 
     end = max(extent.last_offset for extent in extents)
     found = []
     for extent in extents:
-        for first, behind, code in extent.unread:
+        for first, next_offset, code in extent.unread:
+            is_end, behind = next_offset is None, next_offset or first + 1
             is_cut_off = code == ErrorCode.CUT_OFF.value and first > end
             is_in_base = extent is not base and base.first_offset <= first <= base.last_offset
-            if not (is_cut_off or is_in_base or base.complete_from <= first <= end):
-                found.append((first, first if behind is None else max(first, behind - 1)))
+            if base.gaps is None and not is_end:
+                is_in_base = is_in_base and behind <= base.complete_from
+            is_held = is_end or is_held_by_others(first, behind, extent, extents)
+            is_complete = base.complete_from <= first <= end and is_held
+            if not (is_cut_off or is_in_base or is_complete):
+                found.append((first, max(first, behind - 1)))
     return found + [(each.offset, each.offset) for each in lost if not _is_elsewhere(each, extents, base)]
 
 

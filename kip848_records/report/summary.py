@@ -122,7 +122,8 @@ def _losses(tables: Tables, cluster: str) -> Iterator[RenderableType]:
             f"Partitions {ranges_text([row.partition for row in lost])}: records were lost, not compacted (the table "
             "partition_history has their offsets)"
         )
-    yield Text(f"{what}; groups there are unknown from then on until they are deleted")
+    until = "until they are deleted or, for classic groups, complete another generation"
+    yield Text(f"{what}; groups there are unknown from then on {until}")
 
 
 def _is_unproven(read: PartitionRead) -> bool:

@@ -46,8 +46,9 @@ PARTITION_HISTORY: Final = TableSpec(
             "first_lost_offset",
             BIGINT,
             "Base copy: the first offset of records that were lost to all copies, not compacted, and may be of any "
-            "group: a missing file, a batch that cannot be read. A group is unknown from here on until it is deleted "
-            "after last_lost_offset; null: nothing is known to be lost",
+            "group: a missing file, a batch that cannot be read. A group is unknown from here on until, "
+            "after last_lost_offset, it is deleted or, for a classic group, completes another generation; null: "
+            "nothing is known to be lost",
         ),
         Column("last_lost_offset", BIGINT, "Base copy: the last offset of such records"),
         CAPTURED_AT,

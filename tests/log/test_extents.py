@@ -172,6 +172,13 @@ def lost(*extents):
     return [[part[:2] for part in sorted(each.unread)] for each in without_filled(extents)]
 
 
+def test_a_file_that_does_not_tell_where_its_first_gap_starts():
+    """Rows of `log` from before the column: the gap may start with the file."""
+    old = FileRow(0, 0, 79, True, None, 50, None, ())  # noqa: FBT003 - the columns in order
+    found = extent(3, "a", [old])
+    assert (found.gaps, found.complete_from) == (((0, 50, True),), 80)
+
+
 class TestCopiesThatFillLosses:
     """What one copy lost, the others may hold."""
 
@@ -197,6 +204,13 @@ class TestCopiesThatFillLosses:
         compacted = segments("c", of(0, 39, gap=2, gap_end=15, repeated=38))
         assert lost(self.first, compacted) == [[(10, 20)], []]
 
+    def test_a_loss_before_the_complete_part_stays(self):
+        """The records of others do not count there, so the state at the first repeated key lacks them."""
+        base = segments("b", of(0, 17, gap_end=4), of(42, 45, repeated=44))
+        whole = segments("a", of(18, 41, start=18))
+        assert lost(whole, base) == [[], [(18, 42)]]
+        assert lost(segments("a", of(0, 41)), segments("b", of(0, 17), of(42, 45))) == [[], []]
+
     def test_what_could_not_be_read(self):
         damaged = segments("c", of(0, 39, repeated=3, unread=[(12, 14, CRC)]))
         assert lost(self.first, damaged) == [[(10, 20)], [(12, 14)]]
@@ -206,5 +220,6 @@ class TestCopiesThatFillLosses:
         whole, with_gaps = (extent(3, "d", [dump(5, 29, has_gap=each)]) for each in (False, True))
         assert lost(self.first, whole) == [[], []]
         assert lost(self.first, with_gaps) == [[(10, 20)], []]
-        assert lost(self.first, with_gaps.with_repeated(8)) == [[], []]
+        # It may lack the same records: a part of it may be missing.
+        assert lost(self.first, with_gaps.with_repeated(8)) == [[(10, 20)], []]
         assert lost(self.first, whole.with_lost_record(12)) == [[(10, 20)], []]

@@ -217,4 +217,5 @@ def test_records_of_another_dialect_are_named_with_the_way_out(printed):
 def test_what_was_lost(printed, lost, expected):
     lines = printed({"group_state": group("g")}, lost=lost)
     (line,) = (line for line in lines if line.startswith("Partition"))
-    assert line == f"{expected}; groups there are unknown from then on until they are deleted"
+    until = "until they are deleted or, for classic groups, complete another generation"
+    assert line == f"{expected}; groups there are unknown from then on {until}"
