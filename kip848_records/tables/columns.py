@@ -113,8 +113,8 @@ HISTORY = Column(
     "history",
     STRING,
     "observed: both ends seen and no record missing between; left_censored: began, or may have lost records, before "
-    "the history is complete; right_censored: open at the end of the log, or until records were lost, or a later record "
-    "may still change it; censored: both. Use only observed rows for measurements",
+    "the history is complete; right_censored: open at the end of the log, or until records were lost, or a later "
+    "record may still change it; censored: both. Use only observed rows for measurements",
     required=True,
 )
 HAS_ENDED = "coalesce(status, '') NOT IN ('open', 'unknown') AND history NOT IN ('right_censored', 'censored')"

@@ -173,7 +173,8 @@ def test_an_open_transaction_stops_what_is_known_of_its_partition(spark, log, tm
     assert known(tmp_path) == {stuck: (newest[stuck], False), other: (topic.now_ms, True)}
     assert open_ages(tmp_path) == {newest[stuck]}
     opened = DuckTables(str(tmp_path))
-    limit = f"Partition {stuck} is known only to {utc_text(utc(newest[stuck]))}: later records are behind an open transaction, or were not read"
+    known_to = f"is known only to {utc_text(utc(newest[stuck]))}"
+    limit = f"Partition {stuck} {known_to}: later records are behind an open transaction, or were not read"
     assert limit in lines(summary(opened, audit))
     assert limit in lines(explain(GroupHistory(opened, STUCK, None)))
     verdict = verdict_of(tmp_path)

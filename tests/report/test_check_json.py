@@ -12,6 +12,7 @@ from kip848_records.report.check_json import check_json, check_line
 from kip848_records.report.words import captures, limits_text
 from tests.report.verdicts import ALL, CAPTURED, MEMBER, STUCK, verdict, verdicts
 
+LATER = "later records are behind an open transaction, or were not read"
 CAPTURE = ("captured_at", "as_of_newest_record", "known_to")
 
 
@@ -26,15 +27,12 @@ def test_what_limits_ages_is_said():
         "Cluster demo, captured at 2026-01-01 00:00:00.000 UTC",
         "Ages are as of the newest record; pass --captured-at with the time of the copy",
         "Cluster live, captured at 2026-01-01 00:00:00.000 UTC",
-        "Partition 3 is known only to 2026-01-01 00:00:00.000 UTC: later records are behind an open transaction, or were not read",
-        "Partition 7 is not known: later records are behind an open transaction, or were not read",
+        "Partition 3 is known only to 2026-01-01 00:00:00.000 UTC: " + LATER,
+        "Partition 7 is not known: " + LATER,
     ]
     many = CaptureLimits(known_to={1: None, 3: at, 4: at + timedelta(days=1)})
     assert limits_text(many) == [
-        (
-            "Partitions 1, 3-4 are not known, or known only to 2026-01-01 00:00:00.000 UTC or later: "
-            "open transactions hide what follows"
-        )
+        ("Partitions 1, 3-4 are not known, or known only to 2026-01-01 00:00:00.000 UTC or later: " + LATER)
     ]
 
 
