@@ -153,6 +153,7 @@ class KnownHistory:
 
     `first_run`: the first and last offset of the first records without a gap. `last`: the group's last offset.
     `complete_from`: from there on no record of the group is missing; None if unknown even for its last record.
+    `has_losses`: records that may be the group's were lost, other than from the start of the log.
     """
 
     def __init__(
@@ -160,6 +161,7 @@ class KnownHistory:
     ) -> None:
         self._runs = runs
         self._last_loss = last_loss
+        self.has_losses = last_loss != NEVER
         self._firsts = [first for first, _ in runs]
         self.first_run = runs[0] if runs else _NO_RUN
         self._before_jumps = before_jumps

@@ -45,30 +45,32 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
 ) -> GroupState:
     """Return the state of a group that was not deleted; `is_lost`: records of it are missing.
 
-    In that case its members are unknown. Without types 3 and 6 its epochs have their start value.
+    In that case the members of all groups but classic ones are unknown. In state unknown a lost record may have changed
+    what earlier records say: that is null. If only the start of the log is missing, its epochs are those of the last
+    records. Without types 3 and 6 a complete group's epochs have their start value.
     """
     epochs: tuple[int | None, int | None] = (None, None)
     topology: tuple[int | None, int | None, int | None] = (None, None, None)
     generation = members = converged = away = None
     protocol_type = protocol = leader = upgradable = upgradable_reason = None
+    is_known = states.state not in {None, UNKNOWN}
     if states.group_type == CLASSIC:
-        if classic.value is not None:
+        if classic.value is not None and is_known:
             generation, members, away = classic.value.generation, classic.members, 0
             value = classic.value
             protocol_type, protocol, leader = value.protocol_type or None, value.protocol, value.leader
             reasons = upgrade_reasons(value)
             upgradable, upgradable_reason = is_upgradable(value, reasons), ", ".join(reasons) or None
-    elif consumer is not None and is_lost:
+    elif consumer is not None and (is_known or not history.has_losses):
         epochs = consumer.group_epoch, consumer.assignment_epoch
-    elif consumer is not None:
-        start = consumer.effective_assignment_epoch
-        is_bumped = consumer.group_epoch is not None or consumer.assignment_epoch is not None
-        epochs = consumer.group_epoch if is_bumped else start, start
-        members, away = consumer.member_count, consumer.away
-        is_unknown = consumer.stateless or (start is None and members)
-        converged = None if is_unknown else consumer.converged
-    if consumer is not None and states.group_type != CLASSIC:
         topology = consumer.topology_epoch, consumer.validated_topology_epoch, consumer.standby_replicas
+        if not is_lost:
+            start = consumer.effective_assignment_epoch
+            is_bumped = epochs != (None, None)
+            epochs = consumer.group_epoch if is_bumped else start, start
+            members, away = consumer.member_count, consumer.away
+            is_unknown = consumer.stateless or (start is None and members)
+            converged = None if is_unknown else consumer.converged
     waits_for_away_only = members is not None and away is not None and converged == members - away
     complete_from, since = history.complete_from, states.since_offset
     is_seen = since != NEVER and history.is_seen(since, history.last)

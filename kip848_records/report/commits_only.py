@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from kip848_records.pipeline.options import Audit
     from kip848_records.queries.tables import Tables
 
+_EMPTY: Final = "Empty, with commits only"
+_UNKNOWN: Final = "commits only; its membership is not in this copy of the log"
+
 
 def commits_only(tables: Tables, group_id: str, cluster: str | None) -> Sequence[RenderableType]:
     """Return what `kip848 explain` says of such a group; nothing for any other group.
@@ -29,7 +32,7 @@ def commits_only(tables: Tables, group_id: str, cluster: str | None) -> Sequence
         return ()
     return [
         Text(
-            f"Group {printable(group_id)} of cluster {printable(row.cluster)}: Empty, with commits only: "
+            f"Group {printable(group_id)} of cluster {printable(row.cluster)}: {_EMPTY if row.is_whole else _UNKNOWN}: "
             f"{count_text(row.commits, 'partition')}, last commit at {time_text(row.last_ms)}"
         )
         for row in tables.rows(query("commits_only"), cluster, group=group_id)

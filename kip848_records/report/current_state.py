@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from kip848_records.replay.coverage import CENSORED
-from kip848_records.replay.states import EMPTY
+from kip848_records.replay.states import EMPTY, UNKNOWN
 from kip848_records.report.terms import CONNECT, TERMS, kind_of
 from kip848_records.report.words import limits_of
 from kip848_records.terminal import count_text, lasting_text, time_text
@@ -60,6 +60,8 @@ def _validated(now: Row) -> str:
 
 def _state(group: GroupHistory, now: Row) -> str:
     """Return the state of a group, and since when; of a classic group, what its last record tells."""
+    if now.state == UNKNOWN:
+        return f"{now.state}{_since(group, now)}"
     began, lasted = _time_and_age(group, now.stuck_since_ms, now)
     lasts = lasting_text(lasted, is_minimum=True)
     rebalance = f"a rebalance is ongoing{f' {began}' if began else ''}{f',{lasts}' if lasts else ''}"

@@ -11,7 +11,7 @@ from rich.text import Text
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.messages import AUTO, KAFKA
-from kip848_records.replay.coverage import CENSORED, OBSERVED
+from kip848_records.replay.coverage import OBSERVED
 from kip848_records.report.advice import client_text
 from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.changes import STATES, changes_since_last_run
@@ -212,7 +212,7 @@ def _groups(stuck: Sequence[Stuck], shown: int) -> Iterator[RenderableType]:
     rows = [
         (
             printable(each.row.group_id),
-            "" if each.stuck_ms is None else _at_least(each.stuck_ms, earlier=each.row.history == CENSORED),
+            "" if each.stuck_ms is None else _at_least(each.stuck_ms),
             "?" if each.row.converged_members is None else f"{each.row.converged_members}/{each.row.members}",
             each.who or "",
             f"{each.row.waiting:,}",
@@ -223,10 +223,8 @@ def _groups(stuck: Sequence[Stuck], shown: int) -> Iterator[RenderableType]:
     yield from _columns((f"Stuck groups{more}", "stuck for", "ok", "blocked by", "waiting"), rows, left=1, text=(3,))
 
 
-def _at_least(millis: int | None, *, earlier: bool = False) -> str:
-    if millis is None:
-        return "unknown"
-    return f"{span_text(millis, is_minimum=True)}{' or more' if earlier and millis >= 0 else ''}"
+def _at_least(millis: int | None) -> str:
+    return "unknown" if millis is None else span_text(millis, is_minimum=True)
 
 
 def _slowest(tables: Tables, cluster: str) -> Iterator[RenderableType]:

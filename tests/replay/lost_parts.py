@@ -46,6 +46,9 @@ _COUNTS = {
     *("complete_from", "has_full_history", "has_lost_prefix", "history"),
 }
 
+_OF_UNKNOWN = {"state", "since", "offset"}
+"""What a row in state unknown says of itself: since when, and its last record, behind which others may be lost."""
+
 
 class Part(NamedTuple):
     """A record batch as bytes, with its first and last offset."""
@@ -148,10 +151,14 @@ def contradictions(whole: Rows, until_end: Rows, part: Rows) -> Counter[Any]:
                 wrong.update((table, row.history, column) for column in _differing(row, true))
     known_states = {row.group_id: row for row in until_end["GroupState"]}
     for row in part["GroupState"]:
-        if row.state != UNKNOWN:
-            skipped = _COUNTS if row.history == RIGHT_CENSORED else {*_COUNTS, "since"}
-            columns = [name for name in _differing(row, known_states.get(row.group_id)) if name not in skipped]
-            wrong.update(("GroupState", column) for column in columns)
+        skipped = _COUNTS if row.history == RIGHT_CENSORED else {*_COUNTS, "since"}
+        true = known_states.get(row.group_id)
+        if row.state == UNKNOWN:
+            if true is None:  # the loss may hide its deletion
+                continue
+            skipped = {*_COUNTS, *_OF_UNKNOWN}
+        columns = [name for name in _differing(row, true) if name not in skipped]
+        wrong.update(("GroupState", column) for column in columns)
     proven = {row._replace(incarnation=0) for row in whole["Anomaly"]}
     wrong.update(
         ("Anomaly", row.kind) for row in part["Anomaly"] if row.is_proven and row._replace(incarnation=0) not in proven

@@ -117,6 +117,19 @@ def test_empty_groups_are_not_healthy_and_those_with_commits_only_are_counted(pr
     assert lines[1] == "1 healthy · 2 empty · 2 empty with commits only"
 
 
+def test_commits_where_records_are_lost_make_no_empty_group(printed):
+    rows = {"group_state": group("fine")}, {"latest_state": {"group_id": "only", "key_type": 1, "partition": 0}}
+    assert printed(*rows, lost=[(4, 5)])[1] == "1 healthy"
+
+
+def test_an_open_rebalance_of_an_unknown_group_is_not_stuck(printed):
+    share = {"group_id": "s", "group_type": "share"}
+    opened = share | {"began_offset": 1, "outcome": "open", "began_at": ago(720), "epochs": 1}
+    lines = printed({"group_state": group("s", "unknown", group_type="share"), "rebalance": opened})
+    assert lines[1] == "0 healthy · 1 insufficient data"
+    assert not any(line.startswith("Stuck groups") for line in lines)
+
+
 def test_all_is_well(printed):
     lines = printed({"group_state": group("fine")})
     assert lines[0].startswith("OK  0 of 1 group stuck   c, captured")

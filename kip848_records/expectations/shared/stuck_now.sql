@@ -1,5 +1,5 @@
 -- Every group at capture. is_stuck: it has not converged, and does not only wait for absent static members. is_hidden: it
--- has an ongoing rebalance since hidden_since, which the states of its kind do not show. stuck_since: when the ongoing
+-- has an ongoing rebalance since hidden_since, which the states of its kind do not show. Neither holds of an unknown state. stuck_since: when the ongoing
 -- rebalance began, else the state; the states of one rebalance may alternate. health: stuck, away, unknown, empty (no
 -- member), or healthy.
 SELECT
@@ -30,4 +30,5 @@ FROM (
     ) AS ongoing
         ON ongoing.partition = states.partition AND ongoing.group_id = states.group_id
         AND ongoing.incarnation = states.incarnation AND ongoing.group_type = states.group_type
+        AND states.state <> 'unknown'
 ) AS stuck
