@@ -65,6 +65,16 @@ def test_the_tombstone_of_a_classic_group() -> None:
         assert [(row.kind, row.is_proven) for row in rows["Anomaly"]] == [("epoch_went_back", False)]
 
 
+def test_the_last_generation_of_a_classic_group() -> None:
+    """The generation before it, its members and whether it can be upgraded are no longer the present."""
+    for files in (log(3).without(267), log(3).damaged(267)):
+        found, rows = log(3).compared(files)
+        assert found == Counter()
+        (now,) = [row for row in rows["GroupState"] if row.group_id == "classic-0-kp"]
+        assert (now.state, now.generation, now.members, now.members_away) == (UNKNOWN, None, None, None)
+        assert (now.protocol_type, now.protocol, now.leader, now.upgradable) == (None, None, None, None)
+
+
 def test_the_whole_log_is_complete() -> None:
     for partition in PARTITIONS:
         found, rows = log(partition).compared([log(partition).parts])
