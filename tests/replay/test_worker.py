@@ -182,7 +182,7 @@ def test_garbage_collection_is_as_before():
 def test_one_schema_for_all_tables(monkeypatch):
     monkeypatch.setattr(arrow_rows, "LISTED_ROWS", 3)
     names = [TopicName(TOPIC, f"topic-{number}", "source", 0, number) for number in range(7)]
-    anomaly = Anomaly("two_owners", "g", 0, 1, 2, 1_000, None, None, None, None, is_proven=True)
+    anomaly = Anomaly("two_owners", "g", 0, 1, 2, 1_000, None, None, None, None, None, None, is_proven=True)
     tables = {"topic_name": TopicName, "anomaly": Anomaly}
     results = [
         (TopicName, to_batch(TopicName, names)),
@@ -211,7 +211,7 @@ def test_large_rows_stand_alone():
 
 def test_the_union_of_all_tables_is_little_more_than_the_rows():
     """Other tables' columns are null, and must not take the bytes of their fields on the way to Spark."""
-    rows = [TopicName(TOPIC, "topic", "source", 0, number) for number in range(10_000)]
+    rows = [TopicName(TOPIC, "topic", "source", 0, number) for number in range(20_000)]
     alone = to_batch(TopicName, rows)
     (together,) = union_batches(ROW_CLASSES, [(TopicName, alone)])
     assert together.schema == union_type(ROW_CLASSES)
