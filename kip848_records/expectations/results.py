@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from kip848_records.expectations.captures import CaptureLimits
-
 PASS: Final = "pass"  # noqa: S105 - no password
 VIOLATION: Final = "violation"
 UNKNOWN: Final = "unknown"
@@ -88,6 +86,19 @@ class Result:
         if self.warnings:
             return WARN
         return UNKNOWN if self.unknowns else PASS
+
+
+@dataclass(frozen=True)
+class CaptureLimits:
+    """What limits the ages of open groups.
+
+    `is_newest_record`: the time of the copy is not known, so ages count to the newest record. It matters only if some
+    group is open, so it is false if there is none. `known_to`: the partitions of a live topic that were not read to their
+    end, for example because of an open transaction, and up to when each is known; None if nothing of it is.
+    """
+
+    is_newest_record: bool = False
+    known_to: Mapping[int, datetime | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

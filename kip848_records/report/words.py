@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from kip848_records.expectations.captures import CaptureLimits
-    from kip848_records.expectations.results import Finding, Result, Verdict
+    from kip848_records.expectations.results import CaptureLimits, Finding, Result, Verdict
 
 SAID: Final = {FAULT: "broke", FAIL: "failed", WARN: "warned", UNKNOWN: "could not be evaluated", PASS: "passed"}
 """The verb for each status of an expectation, the worst first."""

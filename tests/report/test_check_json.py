@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from hypothesis import given
 
 from kip848_records import __version__
-from kip848_records.expectations.captures import CaptureLimits
+from kip848_records.expectations.results import CaptureLimits
 from kip848_records.report.check_json import check_json, check_line
 from kip848_records.report.words import captures, limits_text
 from tests.report.verdicts import ALL, CAPTURED, MEMBER, STUCK, verdict, verdicts

@@ -17,8 +17,7 @@ from kip848_records.terminal import ranges_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kip848_records.expectations.captures import CaptureLimits
-    from kip848_records.expectations.results import Verdict
+    from kip848_records.expectations.results import CaptureLimits, Verdict
     from kip848_records.queries.tables import Tables
     from kip848_records.report.blockers import Blocked
 
