@@ -93,8 +93,8 @@ class CaptureLimits:
     """What limits the ages of open groups.
 
     `is_newest_record`: the time of the copy is not known, so ages count to the newest record. It matters only if some
-    group is open, so it is false if there is none. `known_to`: the partitions of a live topic that were not read to their
-    end, for example because of an open transaction, and up to when each is known; None if nothing of it is.
+    group is open, so it is false if there is none. `known_to`: the partitions of a live topic that were not read to
+    their end, for example because of an open transaction, and up to when each is known; None if nothing of it is.
     """
 
     is_newest_record: bool = False
