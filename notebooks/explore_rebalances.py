@@ -361,7 +361,10 @@ owned = pd.DataFrame(
 if owned.empty:
     current = "SELECT member_id, value FROM latest_state WHERE group_id = :group AND key_type = 8 ORDER BY member_id"
     owned = opened.arrow(current, cluster, group=group).to_pandas()
-display(owned)
+if owned.empty:
+    print(f"No member of group {group} has anything now")
+else:
+    display(owned)
 
 # COMMAND ----------
 

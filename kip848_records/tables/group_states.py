@@ -52,7 +52,7 @@ GROUP_STATE_TIMELINE: Final = TableSpec(
 
 GROUP_STATE: Final = TableSpec(
     "group_state",
-    "The present state of every group that was not deleted",
+    "The present state of every group that was not deleted. In state unknown, what lost records may change is null",
     ("cluster", "group_id", "partition"),
     (
         *GROUP,

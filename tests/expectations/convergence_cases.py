@@ -158,7 +158,7 @@ CASES = [
         "lost",
         UNKNOWN,
         lambda g: lose(stuck(g, 60), 8, memberId="ann", state=1),
-        ("3 - @12 error: expected Stable within 30 s, the log does not show it",),
+        ("- - @12 error: expected Stable within 30 s, the log does not show it",),
     ),
     Case(
         "rebalance_time",

@@ -61,7 +61,13 @@ def run_row(run, at, total):
 
 def state(group, state, since, **columns):
     row = {"group_id": group, "group_type": "consumer", "state": state, "since": since, "history": "right_censored"}
-    return row | {"members": 1, "converged_members": 0, "has_full_history": group != "fine", **columns}
+    return row | {
+        "captured_at": CAPTURED,
+        "members": 1,
+        "converged_members": 0,
+        "has_full_history": group != "fine",
+        **columns,
+    }
 
 
 def interval(group, state, since, until=None):

@@ -71,7 +71,7 @@ def test_spark_evaluates_the_same_expectations(run, classic):
 
 class TestExploreRebalances:
     def test_it_begins_with_the_group_that_is_stuck_and_tells_its_story(self, run, capsys):
-        names, (groups, rebalances, blockers), (rebalances_figure, members_figure) = run("explore_rebalances")
+        names, (groups, rebalances, blockers, owned), (rebalances_figure, members_figure) = run("explore_rebalances")
         assert (names["group"], groups.group_id[0]) == ("stuck", "stuck")
         assert list(groups.health == "stuck") == [True] + [False] * (len(groups) - 1)
         assert groups.stuck_for_s[0] == pytest.approx(28.027)
@@ -84,6 +84,7 @@ class TestExploreRebalances:
         }
         (culprit,) = blockers.itertuples()
         assert (culprit.client, culprit.last_state, culprit.held_up) == ("stuck-app @ 127.0.0.1", "revoking", 1)
+        assert culprit.member_id in set(owned.member_id)
         states = {bar.name: set(bar.y) for bar in members_figure.data}
         assert culprit.member_id in states["revoking"]
         assert culprit.member_id not in states["waiting"]
@@ -95,7 +96,9 @@ class TestExploreRebalances:
         assert "left no partition or task without an owner" in said
 
     def test_another_group_is_looked_at_by_its_name(self, run, audits):
-        _, (_, rebalances, _), (figure, members_figure, unowned_figure) = run("explore_rebalances", group="slow-revoke")
+        _, (_, rebalances, _, _), (figure, members_figure, unowned_figure) = run(
+            "explore_rebalances", group="slow-revoke"
+        )
         assert list(rebalances.duration_ms) == [0, 6006, 7008]
         bars = [bar for bar in figure.data if bar.type == "bar"]
         assert sorted(ms for bar in bars for ms in bar.x) == [0, 6006, 7008]
