@@ -44,7 +44,7 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
 def _captured(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
     if not tables.get("audit_runs"):
         return tables
-    captured_at = max(tables["audit_runs"], key=lambda run: run["run"]).get("captured_at")
+    captured_at = max(tables["audit_runs"], key=lambda run: run.get("run", 0)).get("captured_at")
     rows = [row for name in tables.keys() - {"audit_runs", "log"} for row in tables[name]]
     partitions = sorted({row.get("offsets_partition", row.get("partition")) or 0 for row in rows})
     history = tables.get("partition_history") or [{"partition": each, "is_base": True} for each in partitions or [0]]

@@ -28,6 +28,8 @@ class ShareTruth:
         self._epochs = OpenEpochs(walk, _SHARE)
         self._rebalance = OpenRebalance(walk, _SHARE)
         self._stays: dict[str, Row] = {}
+        self._left: list[Row] = []
+        """The stays that ended in the present incarnation: as long as it lives, their members may return."""
         self._members_before = 0
         self._last_moment = walk.now
         self._without_member = 0
@@ -72,6 +74,10 @@ class ShareTruth:
             {key: owner | dict(zip(("member_id", "topic_id", "partition"), key, strict=True)) for key in held}, offset
         )
         self._end_stays(group)
+        if is_deleted:
+            for stay in self._left:
+                walk.note("membership", stay)
+            self._left.clear()
         state = {"group_type": _SHARE, "state": "Stable" if members else "Empty", "hides_rebalance": True}
         self._states.follow({} if is_deleted else {state["state"]: state}, offset)
         if not members or group.has_converged:
@@ -87,9 +93,8 @@ class ShareTruth:
             intervals.close(captured_at)
         if group is None:
             return
-        for ended in self._walk.rows["membership"]:
-            if ended["incarnation"] == self._walk.incarnation:
-                ended["history"] = RIGHT_CENSORED  # the member may still return
+        for stay in self._left:
+            self._walk.note("membership", stay | {"history": RIGHT_CENSORED})
         for member_id, stay in self._stays.items():
             topics = sorted(group.members[member_id].topics)
             self._walk.note("membership", stay | {"topics": topics, "history": RIGHT_CENSORED})
@@ -120,7 +125,7 @@ class ShareTruth:
             if stay["joined_epoch"] is None:
                 stay["joined_epoch"] = group.epoch
             if "left_at" in stay:
-                self._walk.note("membership", self._stays.pop(member_id) | {"left_epoch": group.epoch})
+                self._left.append(self._stays.pop(member_id) | {"left_epoch": group.epoch})
 
     def _end_rebalance(self, group: ShareGroup, outcome: str, captured_at: int | None = None) -> None:
         """End the open epochs and their rebalance with the operation, or at the end of the log."""
