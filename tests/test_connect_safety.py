@@ -23,8 +23,9 @@ _ALLOWED = {
     "session.py": {
         "SparkContext": "where nobody offers a session, it starts a JVM for one",
         "_active_spark_context": "another thread's session has a context already",
-        "java_gateway": "the JVM's log goes to a file",
+        **dict.fromkeys(["_gateway", "_jvm"], "a JVM that it started, and that ended, is forgotten"),
     },
+    "spark_process.py": {"java_gateway": "starts the JVM, so that an interrupt can end it"},
     "cli/audit.py": {"checkpoint": "a stream's folder, an option"},
     "sources/files.py": {
         "_jsc": "asks a session that has it where files lie; one of Connect has none, and is not asked"

@@ -44,7 +44,7 @@ def test_a_group_that_is_stuck(explain):
     assert out.startswith(f"Group stuck of cluster {CLUSTERS[STUCK]}: Reconciling, {since}\n")
     assert "group epoch 4, assignment epoch 4, 1 of 3 members converged" in out
     asked = "stuck-app @ 127.0.0.1 has been asked to give up partitions for ≥ 27 s; 1 member waits for it"
-    assert out.splitlines()[3] == asked
+    assert out.splitlines()[4] == asked
     assert "docs/runbook.md#slow_revocation\n" in out
     rebalances = table(out, "Rebalances:")
     assert [row[0] for row in rebalances] == ["2", "3-4"]
@@ -151,7 +151,7 @@ def test_a_page_that_is_named_exists_wherever_the_command_runs(explain, tmp_path
     monkeypatch.chdir(tmp_path)
     runbook = re.search(r"^  runbook  (/.*)#slow_revocation$", explain("stuck")[1], re.MULTILINE)[1]
     assert "### `slow_revocation`" in Path(runbook).read_text()
-    limit = re.search(r"See (/.*/groups/classic\.md)\n$", explain("classic")[1])[1]
+    limit = re.search(r"See (/.*/groups/classic\.md)$", explain("classic")[1], re.MULTILINE)[1]
     assert Path(limit).read_text().startswith("# Classic")
 
 
@@ -194,6 +194,7 @@ def made(tmp_path_factory):
     made_tables.write(
         out,
         "made",
+        anomaly=[],
         group_state_timeline=[
             story("again", state="Stable", from_at=at(0), from_offset=1, to_at=at(50), duration_ms=50_000),
             story("again", incarnation=1, state="Assigning", from_at=at(100), from_offset=5, duration_ms=5_000),

@@ -128,7 +128,10 @@ class TestCommand:
         assert command(interrupt)[0] == 130
         assert command(lambda: 0) == (0, "")
         code, said = command(lambda: 1 // 0)
-        assert (code, said.splitlines()[0]) == (1, "error: ZeroDivisionError: integer division or modulo by zero")
+        assert (code, said.splitlines()[0]) == (
+            70,
+            "error: kip848 itself failed: ZeroDivisionError: integer division or modulo by zero",
+        )
 
 
 class TestJobs:

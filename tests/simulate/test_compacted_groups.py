@@ -93,7 +93,10 @@ def differing(row, true, columns):
     """The columns that say something else than the truth; null and `unknown` say nothing."""
     if true is None:
         return ["no such row"]
-    return [name for name in columns if name not in NOT_COMPARED and not is_true(row[name], true.get(name))]
+    compared = [name for name in columns if name not in NOT_COMPARED]
+    if row.get("returned", False) is None and row["history"] == "right_censored":
+        compared.remove("history")  # records are missing in which the member may have returned
+    return [name for name in compared if not is_true(row[name], true.get(name))]
 
 
 def is_true(value, true):
