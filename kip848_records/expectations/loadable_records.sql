@@ -14,7 +14,7 @@ WITH dialects AS (
     FROM (
         SELECT count_if(key_type BETWEEN 4 AND 8 AND position IS NOT NULL) AS failed FROM quarantined
     ) AS failed
-    CROSS JOIN (SELECT coalesce(sum(records), 0) AS replayed FROM group_state) AS replayed
+    CROSS JOIN (SELECT coalesce(sum(CAST(records AS decimal(38, 0))), 0) AS replayed FROM group_state) AS replayed
 ), undecodable AS (
     SELECT
         quarantined.*,

@@ -40,7 +40,7 @@ from tests.expectations.evaluated import evaluated
 from tests.extremes import made
 
 CLUSTERS = (made.VARIED, made.PARTITIONS, *made.TIMES, made.EMPTY, made.DELETED)
-FEW = (made.VARIED, made.DELETED)
+FEW = (made.VARIED,)
 """Of the clusters those that Spark is asked about, too: each of its queries takes seconds."""
 SETTINGS = load_settings()
 EXPLAINED = {"duckdb": 30, "spark": 2}
