@@ -177,7 +177,15 @@ def test_an_open_transaction_stops_what_is_known_of_its_partition(spark, log, tm
     limit = f"Partition {stuck} {known_to}: later records are behind an open transaction, or were not read"
     assert limit in lines(summary(opened, audit))
     assert limit in lines(explain(GroupHistory(opened, STUCK, None)))
+    (group,) = (row for row in contents(opened).groups if row["group_id"] == STUCK)
+    assert group["captured_ms"] == newest[stuck]
     verdict = verdict_of(tmp_path)
+    stuck_s = (
+        f'kip848_stuck_group_seconds{{cluster="default",group="stuck"}} {(newest[stuck] - group["since_ms"]) / 1000}'
+    )
+    assert {stuck_s, 'kip848_partitions_not_read_to_end{cluster="default"} 1.0'} <= {
+        *metrics(opened, verdict, {}).splitlines()
+    }
     assert verdict.limits["default"].known_to == {stuck: utc(newest[stuck])}
     assert next(result for result in verdict.results if result.name == "group_stable").status == PASS
 
