@@ -79,7 +79,7 @@ def write_tables(folder, *runs):
     stuck = [state(group, "Reconciling", ago(hours=2)) for group in HOSTILE]
     stuck.append(state(HOSTILE[0], "Reconciling", ago(hours=3), partition=1))
     others = [state("fine", "Stable", ago(hours=9)), state("new", "Assigning", ago(minutes=12))]
-    others.append(state("well", "Stable", ago(minutes=1)))
+    others += [state("well", "Stable", ago(minutes=1)), state("lost", "unknown", ago(minutes=1))]
     timeline = [
         interval(row["group_id"], row["state"], row["since"]) | {"partition": row.get("partition", 0)} for row in stuck
     ]

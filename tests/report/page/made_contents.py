@@ -31,7 +31,7 @@ def write_groups(out, groups, *, cluster="demo", members=3, rebalances=3):
 
 _TABLES = (
     *("audit_runs", "group_state", "group_state_timeline", "rebalance", "rebalance_lag", "member_state_timeline"),
-    *("membership", "partition_handover"),
+    *("membership", "partition_handover", "anomaly"),
     *OF_KINDS,
 )
 
