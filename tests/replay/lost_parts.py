@@ -46,8 +46,9 @@ _COUNTS = {
     *("complete_from", "has_full_history", "has_lost_prefix", "history"),
 }
 
-_OF_UNKNOWN = {"state", "since", "offset"}
-"""What a row in state unknown says of itself: since when, and its last record, behind which others may be lost."""
+_OF_UNKNOWN = {"state", "since", "offset", "group_type"}
+"""What a row in state unknown says of itself: since when, its last record, behind which others may be lost, and the type
+by that record: a lost one may have converted the group."""
 
 
 class Part(NamedTuple):
