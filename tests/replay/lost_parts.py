@@ -47,8 +47,8 @@ _COUNTS = {
 }
 
 _OF_UNKNOWN = {"state", "since", "offset", "group_type"}
-"""What a row in state unknown says of itself: since when, its last record, behind which others may be lost, and the type
-by that record: a lost one may have converted the group."""
+"""What a row in state unknown says of itself: since when, its last record, behind which others may be lost, and the
+type by that record: a lost one may have converted the group."""
 
 
 class Part(NamedTuple):
