@@ -80,7 +80,7 @@ def _is_on(setting: Setting) -> bool:
 
 
 class BlockerAdvice:
-    """What all reports say about the blocker of a group's ongoing rebalance; read once for each cluster."""
+    """The advice of all reports about the blocker of a group's ongoing rebalance, read once for each cluster."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -99,7 +99,7 @@ class BlockerAdvice:
 
 
 class _Found(NamedTuple):
-    """What an expectation found in one cluster."""
+    """The findings of an expectation in one cluster."""
 
     counts: Counts
     violations: Sequence[Finding]

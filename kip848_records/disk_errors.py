@@ -39,7 +39,7 @@ class DiskError(InputError):
 
     @classmethod
     def is_folder(cls, path: Path) -> Self:
-        """A file is to be written, but there is a folder of that name."""
+        """The name of a file for results is that of a folder."""
         return cls.no_file(str(path), "it is a folder", f"name a file in it, such as {path / 'results'}")
 
     @classmethod
@@ -101,7 +101,7 @@ class DiskError(InputError):
     def full(cls, places: Mapping[str, Path]) -> Self:
         """A disk became full; which one, the error does not say. `places`: what was written, by how users name it.
 
-        What a run wrote may be removed by now, so the numbers are those after it.
+        The run may have removed its files by now, so the numbers are those after it.
         """
         disks: dict[int, str] = {}
         for name, path in places.items():

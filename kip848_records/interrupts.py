@@ -65,7 +65,7 @@ def _dropped_ones_anew() -> Iterator[None]:
 
 
 class Starting:
-    """What starts within `deferred_interrupts`: an interrupt ends its process, and so whatever waits for it."""
+    """The process that starts within `deferred_interrupts`: an interrupt ends it, and so the wait for it."""
 
     def __init__(self) -> None:
         self.is_interrupted = False

@@ -45,7 +45,7 @@ class ScratchFolder(NamedTuple):
 
 def check_scratch_disks() -> None:
     """Raise DiskError if a session could not start because a disk is full, or may not be written to."""
-    for each in scratch_folders(default_settings() | submitted_settings()):
+    for each in _own_folders():
         there = existing(each.folder)
         if there is None:
             continue
@@ -59,10 +59,14 @@ def check_scratch_disks() -> None:
 def scratch_places() -> dict[str, Path]:
     """Return the same folders by their names, as `DiskError.full` takes them."""
     try:
-        settings = default_settings() | submitted_settings()
+        folders = _own_folders()
     except SetupError:
-        settings = {}
-    return {each.name: each.folder for each in scratch_folders(settings)}
+        folders = scratch_folders({})
+    return {each.name: each.folder for each in folders}
+
+
+def _own_folders() -> list[ScratchFolder]:
+    return scratch_folders(default_settings() | submitted_settings())
 
 
 def scratch_folders(settings: Mapping[str, str]) -> list[ScratchFolder]:

@@ -1,6 +1,6 @@
 """Files of results: each is written beside the old one and takes its place when it is complete.
 
-A disk that becomes full, or a command that is interrupted, leaves the old file as it was, and nothing beside it.
+If the disk becomes full, or the command is interrupted, the old file stays unchanged, and nothing stays beside it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What limits the ages of open groups: the query of `results.CaptureLimits`."""
+"""Queries the limits of the ages of open groups: `results.CaptureLimits`."""
 
 from __future__ import annotations
 

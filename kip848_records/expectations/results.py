@@ -90,7 +90,7 @@ class Result:
 
 @dataclass(frozen=True)
 class CaptureLimits:
-    """What limits the ages of open groups.
+    """The limits of the ages of open groups.
 
     `is_newest_record`: the time of the copy is not known, so ages count to the newest record. It matters only if some
     group is open, so it is false if there is none. `known_to`: the partitions of a live topic that were not read to

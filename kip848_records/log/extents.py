@@ -210,7 +210,7 @@ def _gaps(files: Sequence[FileRow]) -> tuple[Gap, ...]:
     """Return the gaps inside each file and before it, in order.
 
     A file whose end could not be read may contain all offsets that are missing before the next file. If a file does not
-    tell where its first gap starts (rows of `log` from before that column), it may start with the file.
+    show where its first gap starts (rows of `log` from before that column), the gap may start with the file.
     """
     gaps = []
     reached: int | None = None

@@ -201,7 +201,7 @@ def _newest_ms(run: TopicRun, staged: TopicRows) -> dict[int, int | None]:
     """Return the time of the newest record that was read of each partition, as far as `_captured` needs it.
 
     The order of times is that of offsets, except for clocks that differ. The time of the last record is known; skipped
-    offset commits count. Only if that may not be enough, the rows are asked.
+    offset commits count. If that may not be enough, a query over the rows finds it.
     """
     newest: dict[int, int | None] = {**staged.last_ms}
     is_cut = any(not run.ends.is_end(partition, end) for partition, (_, end) in run.ends.offsets.items())

@@ -25,7 +25,7 @@ _UNKNOWN: Final = "commits only; its membership is not in this copy of the log"
 def commits_only(tables: Tables, group_id: str, cluster: str | None) -> Sequence[RenderableType]:
     """Return what `kip848 explain` says of such a group; nothing for any other group.
 
-    Only an audit with offset commits has them.
+    An audit without offset commits has none of them.
     """
     has_commits = any(run.offset_commits for run in tables.runs() if cluster in {None, run.cluster})
     if not has_commits or tables.rows(query("incarnations"), cluster, group=group_id):

@@ -59,7 +59,7 @@ def _validated(now: Row) -> str:
 
 
 def _state(group: GroupHistory, now: Row) -> str:
-    """Return the state of a group, and since when; of a classic group, what its last record tells."""
+    """Return the state of a group, and since when; for a classic group, which generation was completed."""
     if now.state == UNKNOWN:
         return f"{now.state}{_since(group, now)}"
     began, lasted = _time_and_age(group, now.stuck_since_ms, now)

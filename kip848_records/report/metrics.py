@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 
-from kip848_records.expectations.captures import capture_limits
 from kip848_records.report.changes import STATES
 from kip848_records.report.sql import query
 
@@ -111,6 +110,7 @@ def _metrics(tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]) -
     for run in tables.runs():
         if run.cluster in verdict.captured_at:
             _add_groups(add, tables, run, changes.get(run.cluster))
+            add("kip848_partitions_not_read_to_end", (run.cluster,), len(verdict.limits[run.cluster].known_to))
             _add_rebalances(add, tables, run.cluster)
     for result in verdict.results:
         for cluster, counts in result.by_cluster.items():
@@ -133,7 +133,6 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
     for group, seconds in sorted(stuck.items(), key=lambda item: (-item[1], item[0]))[:GROUPS_SHOWN]:
         if seconds >= 0:  # else the broker's clock went back
             add("kip848_stuck_group_seconds", (cluster, group), round(seconds, 3))
-    add("kip848_partitions_not_read_to_end", (cluster,), len(capture_limits(tables, cluster).known_to))
     if captured is not None:
         add("kip848_audit_captured_timestamp_seconds", (cluster,), captured)
     if changes is not None and not changes.is_first:

@@ -121,7 +121,8 @@ class _FirstRepeat:
 
     If the cleaner had ever reached the second of two records of one key, the first would be gone (Kafka's `Cleaner`).
     So nothing from there on was cleaned. Other rules apply to transactional records. Keys are compared by hashes of 64
-    bits. Of more keys than `_SLOTS` some are forgotten: then the first repeated key that is found may be a later one.
+    bits. A file with more keys than `_SLOTS` loses some of them: then the first repeated key that is
+    found may be a later one.
     """
 
     def __init__(self) -> None:

@@ -75,9 +75,10 @@ LOGGED_AT = Column("timestamp", TIMESTAMP, "When the record was appended, by the
 CAPTURED_AT = Column(
     "captured_at",
     TIMESTAMP,
-    "Up to when the partition of __consumer_offsets is known; the ages of what is open there are measured to it. Of a "
-    "copy as in audit_runs. Of a live topic when the run asked where it ends; for a partition that was not read to its "
-    "end, the time of the last record that was read. Never before the partition's newest record (UTC)",
+    "Up to when the partition of __consumer_offsets is known; the ages of what is open there are measured to it. A "
+    "copy has the time in audit_runs. A live topic has the time when the run asked where it ends; a partition that was "
+    "not read to its end has the time of the last record that was read. Never before the "
+    "partition's newest record (UTC)",
 )
 IS_READ_TO_END = Column(
     "is_read_to_end",
