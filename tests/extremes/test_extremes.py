@@ -16,6 +16,8 @@ from rich.console import Console
 from kip848_records.check import check
 from kip848_records.config import load_settings
 from kip848_records.expectations import EXPECTATIONS
+from kip848_records.expectations.captures import capture_limits
+from kip848_records.expectations.results import Verdict
 from kip848_records.expectations.sql import _SHARED, _shared
 from kip848_records.log.runs import PartitionRead
 from kip848_records.queries.duck import DuckTables
@@ -131,7 +133,8 @@ def test_the_metrics_of_every_run_can_be_parsed(tables, verdicts):
     """Every extreme of `audit_runs` is a cluster of its own, which no check names but this one."""
     names = [run.cluster for run in tables.runs()]
     for cluster in names if tables.engine == "duckdb" else FEW:
-        verdict = verdicts.get(cluster, SimpleNamespace(captured_at={cluster: None}, results=[]))
+        unchecked = Verdict(tables.location, {cluster: None}, [], {cluster: capture_limits(tables, cluster)})
+        verdict = verdicts.get(cluster, unchecked)
         changes = changes_of_clusters(tables, [cluster], SETTINGS) if cluster in CLUSTERS else {}
         for family in text_string_to_metric_families(metrics(tables, verdict, changes)):
             for sample in family.samples:
