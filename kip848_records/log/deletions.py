@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from kip848_records.kinds import ROLES, Role
 from kip848_records.log.state import last_of_keys
-from kip848_records.replay.records import ROLES, Role
 from kip848_records.sources.log import key_of_types
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from kip848_records import __version__
+from kip848_records.kinds import ROLES, Role
 from kip848_records.log.runs import last_reads
 from kip848_records.log.state import last_of_keys
-from kip848_records.replay.records import ROLES, Role
 from kip848_records.sources.log import key_of_types
 from kip848_records.tables.log import KNOWLEDGE, LOG
 from kip848_records.tables.places import delta_table

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from kip848_records.kinds import CLASSIC, Role
 from kip848_records.replay.conversion import owners_of
 from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.generations import Generations
 from kip848_records.replay.member import Stay
 from kip848_records.replay.memberships import DOWNGRADED, GROUP_DELETED, JOINED, LEFT, REPLACED, UPGRADED, Stays
-from kip848_records.replay.records import CLASSIC, Role
 from kip848_records.replay.states import EMPTY, STABLE
 
 if TYPE_CHECKING:

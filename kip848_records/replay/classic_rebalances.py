@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kip848_records.kinds import CLASSIC
 from kip848_records.replay.causes import UNKNOWN
 from kip848_records.replay.connect import delay_ms, is_connect, needs_follow_up, revoked_units
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.epochs import CONVERGED, OPEN
 from kip848_records.replay.generation import CREATED, DOWNGRADED, EMPTIED, SHOWN
 from kip848_records.replay.generation_cause import FIRST_GENERATION
-from kip848_records.replay.records import CLASSIC
 from kip848_records.replay.stopped_partitions import StoppedPartitions
 
 if TYPE_CHECKING:

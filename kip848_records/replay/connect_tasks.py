@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kip848_records.kinds import CLASSIC
 from kip848_records.replay.connect import delay_ms, needs_follow_up, revoked_units
 from kip848_records.replay.context import ms_between
-from kip848_records.replay.records import CLASSIC
 from kip848_records.replay.tasks import ACQUIRED, OPEN, REMOVED
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from kip848_records.kinds import Role
 from kip848_records.replay.consumer_state import ConsumerState
 from kip848_records.replay.member import GONE, NO_EPOCH, Member
 from kip848_records.replay.operation_end import OperationEnd
-from kip848_records.replay.records import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable

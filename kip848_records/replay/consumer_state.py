@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from kip848_records.kinds import CONSUMER
 from kip848_records.replay.anomalies import Anomalies
 from kip848_records.replay.causes import Causes
 from kip848_records.replay.member import AWAY_EPOCH, GONE, NO_EPOCH, STATELESS
 from kip848_records.replay.member import STABLE as MEMBER_STABLE
 from kip848_records.replay.ownership import Ownership
-from kip848_records.replay.records import CONSUMER
 from kip848_records.replay.states import ASSIGNING, EMPTY, RECONCILING, STABLE, UNKNOWN
 from kip848_records.replay.targets import Targets
 from kip848_records.replay.waits import Waits

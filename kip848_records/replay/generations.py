@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from kip848_records.kinds import CLASSIC
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
 from kip848_records.replay.anomalies import EPOCH_WENT_BACK, TWO_OWNERS
 from kip848_records.replay.classic_rebalances import ClassicRebalances
@@ -16,7 +17,7 @@ from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.generation import CREATED, EMPTIED, Generation
 from kip848_records.replay.generation_cause import FIRST_GENERATION, cause_of, mode_of
 from kip848_records.replay.last_owners import LastOwners
-from kip848_records.replay.records import CLASSIC, ConsumerAssignment, ConsumerSubscription
+from kip848_records.replay.records import ConsumerAssignment, ConsumerSubscription
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

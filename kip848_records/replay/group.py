@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kip848_records.kinds import CLASSIC, CONSUMER, SHARE, STREAMS, Role
 from kip848_records.replay import spill
 from kip848_records.replay.classic import ClassicGroup
 from kip848_records.replay.consumer import ConsumerGroup
@@ -15,7 +16,7 @@ from kip848_records.replay.history import finished_rows
 from kip848_records.replay.loading import Loading
 from kip848_records.replay.memberships import REPLACED, UPGRADED
 from kip848_records.replay.migrations import Migrations
-from kip848_records.replay.records import CLASSIC, CONSUMER, SHARE, STREAMS, PartitionCoverage, Role
+from kip848_records.replay.records import PartitionCoverage
 from kip848_records.replay.share import ShareGroup
 from kip848_records.replay.states import DEAD, UNKNOWN, StateTimeline
 from kip848_records.replay.streams import StreamsGroup

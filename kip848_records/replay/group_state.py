@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kip848_records.kinds import CLASSIC
 from kip848_records.replay.coverage import CENSORED, NEVER, RIGHT_CENSORED
-from kip848_records.replay.records import CLASSIC
 from kip848_records.replay.rows import GroupState
 from kip848_records.replay.states import RECONCILING, UNKNOWN, group_id_hash
 from kip848_records.replay.upgrade import is_upgradable, upgrade_reasons

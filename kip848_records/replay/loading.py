@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from kip848_records.kinds import CLASSIC, CONSUMER, SHARE, STREAMS, Role
 from kip848_records.replay import refusals
 from kip848_records.replay.anomalies import RECORD_NOT_LOADABLE
-from kip848_records.replay.records import CLASSIC, CONSUMER, SHARE, STREAMS, Role
 from kip848_records.replay.tasks import is_active
 from kip848_records.replay.upgrade import duplicate_instance
 

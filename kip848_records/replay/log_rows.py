@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from kip848_records.replay.records import Role
+    from kip848_records.kinds import Role
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kip848_records.replay.records import CLASSIC
+from kip848_records.kinds import CLASSIC
 
 if TYPE_CHECKING:
     from kip848_records.replay.context import Context

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kip848_records.kinds import CONSUMER
 from kip848_records.replay.context import Stopwatch, ms_between
 from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.member import NOTHING
-from kip848_records.replay.records import CONSUMER
 from kip848_records.replay.stopped_partitions import StoppedPartitions
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kip848_records.kinds import STREAMS
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.coverage import NEVER
-from kip848_records.replay.records import STREAMS
 from kip848_records.replay.tasks import role_name, task_of
 
 if TYPE_CHECKING:

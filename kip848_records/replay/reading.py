@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kip848_records.kinds import ROLES, Role
 from kip848_records.protocol.columnar import Error
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.protocol.records import decode_records, join_batches
 from kip848_records.replay.classic_values import classic_groups
 from kip848_records.replay.columns import Columns, gather, texts
 from kip848_records.replay.log_rows import LogRows, parts
-from kip848_records.replay.records import ROLES, Record, Role
 from kip848_records.replay.undecoded import NO_TYPE, key_types, undecoded_rows
 from kip848_records.replay.values import assigned_members, values_of
 
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 
     from kip848_records.protocol.records import RecordGroup
     from kip848_records.replay.latest import RawRecord
-    from kip848_records.replay.records import PartitionNumbers
+    from kip848_records.replay.records import PartitionNumbers, Record
 
     Ints = NDArray[np.int64]
 
 _TARGET_ASSIGNMENT: Final = "consumer_group_target_assignment"
 _KAFKA_TYPES: Final[Mapping[str, int]] = {record.table: key_type for key_type, record in RECORDS.items()} | {
-    _TARGET_ASSIGNMENT: 6
+    _TARGET_ASSIGNMENT: KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA
 }
 """Record table -> its key type in Kafka's own dialect. Early dialects give some records other types."""
 
@@ -131,9 +132,10 @@ class RecordReader:
 
 def _targets(record: Record, members: Iterable[tuple[str, frozenset[int]]]) -> Iterator[Record]:
     """Yield the members' targets in an assignment of the draft dialect as separate records."""
-    kind, role = ROLES[7]
+    key_type = KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER
+    kind, role = ROLES[key_type]
     for member_id, target in members:
-        yield record._replace(kind=kind, role=role, key_type=7, member_id=member_id, value=target, size=0)
+        yield record._replace(kind=kind, role=role, key_type=key_type, member_id=member_id, value=target, size=0)
 
 
 def _groups(rows: LogRows, found: list[tuple[Iterable[Record], Ints]]) -> list[GroupRecords]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.kinds import SHARE
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.epochs import DELETED, DOWNGRADED, EMPTIED, UNSEEN
 from kip848_records.replay.epochs import UNKNOWN as UNKNOWN_OUTCOME
 from kip848_records.replay.member import UNRELEASED
 from kip848_records.replay.open_rebalance import OpenRebalance
-from kip848_records.replay.records import SHARE
 from kip848_records.replay.states import ASSIGNING, NOT_READY, RECONCILING, UNKNOWN
 
 if TYPE_CHECKING:

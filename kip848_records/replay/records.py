@@ -1,66 +1,17 @@
-"""Decoded records of a group in the form that the replay reads, and the role of each key type in its group type."""
+"""Decoded records of a group in the form that the replay reads."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kip848_records.replay.connect_records import EAGER_VERSION, WorkerAssignment, WorkerSubscription
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
-class Role(IntEnum):
-    """The purpose of a record type, in any kind of group."""
-
-    CLASSIC_GROUP = 0
-    GROUP_EPOCH = 1
-    MEMBER = 2
-    ASSIGNMENT_EPOCH = 3
-    MEMBER_TARGET = 4
-    CURRENT_ASSIGNMENT = 5
-    PARTITION_METADATA = 6
-    REGULAR_EXPRESSION = 7
-    OTHER = 8
-    """A group's record that counts in its operations, but has no other effect here."""
-    LOST = 9
-    """A record of a known group that could not be read or decoded."""
-    TOPOLOGY = 10
-    SHARE_STATE = 11
-
-
-CONSUMER: Final = "consumer"
-CLASSIC: Final = "classic"
-SHARE: Final = "share"
-STREAMS: Final = "streams"
-
-ROLES: Final[Mapping[int, tuple[str, Role]]] = {
-    2: (CLASSIC, Role.CLASSIC_GROUP),
-    3: (CONSUMER, Role.GROUP_EPOCH),
-    4: (CONSUMER, Role.PARTITION_METADATA),
-    5: (CONSUMER, Role.MEMBER),
-    6: (CONSUMER, Role.ASSIGNMENT_EPOCH),
-    7: (CONSUMER, Role.MEMBER_TARGET),
-    8: (CONSUMER, Role.CURRENT_ASSIGNMENT),
-    9: (SHARE, Role.OTHER),
-    10: (SHARE, Role.MEMBER),
-    11: (SHARE, Role.GROUP_EPOCH),
-    12: (SHARE, Role.ASSIGNMENT_EPOCH),
-    13: (SHARE, Role.MEMBER_TARGET),
-    14: (SHARE, Role.CURRENT_ASSIGNMENT),
-    15: (SHARE, Role.SHARE_STATE),
-    16: (CONSUMER, Role.REGULAR_EXPRESSION),
-    17: (STREAMS, Role.GROUP_EPOCH),
-    19: (STREAMS, Role.MEMBER),
-    20: (STREAMS, Role.ASSIGNMENT_EPOCH),
-    21: (STREAMS, Role.MEMBER_TARGET),
-    22: (STREAMS, Role.CURRENT_ASSIGNMENT),
-    23: (STREAMS, Role.TOPOLOGY),
-}
-"""Key type in Kafka's own dialect -> the kind of its group, and its role there."""
+    from kip848_records.kinds import Role
 
 
 class ConsumerSubscription(NamedTuple):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from kip848_records.kinds import SHARE, Role
 from kip848_records.replay.consumer import ConsumerGroup
-from kip848_records.replay.records import SHARE, Role
 from kip848_records.replay.share_causes import ShareCauses
 from kip848_records.replay.share_ownership import ShareAnomalies, ShareOwnership, ShareTargets
 from kip848_records.replay.states import EMPTY, STABLE, UNKNOWN

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kip848_records.kinds import SHARE
 from kip848_records.replay.anomalies import Anomalies
 from kip848_records.replay.member import NOTHING
 from kip848_records.replay.ownership import Ownership
 from kip848_records.replay.ownership_intervals import OwnershipIntervals
-from kip848_records.replay.records import SHARE
 from kip848_records.replay.share_partitions import SharePartitionStates
 from kip848_records.replay.targets import Targets
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.kinds import CONSUMER, KINDS
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.coverage import NEVER
-from kip848_records.replay.records import CLASSIC, CONSUMER, SHARE
 
 if TYPE_CHECKING:
     from kip848_records.replay.context import Context
@@ -22,8 +22,8 @@ DEAD: Final = "Dead"
 UNKNOWN: Final = "unknown"
 _UNCONVERGED: Final = "unconverged"
 
-_HIDING: Final = (CLASSIC, SHARE)
-"""The kinds of groups that are Stable in the log while they rebalance."""
+_HIDING: Final = frozenset(kind.group_type for kind in KINDS.values() if kind.hides_rebalances)
+"""The types of groups that are Stable in the log while they rebalance."""
 
 _Run = tuple[int, str, str]
 

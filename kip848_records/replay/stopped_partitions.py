@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.kinds import CLASSIC, CONSUMER
 from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.generation_cause import EAGER
-from kip848_records.replay.records import CLASSIC, CONSUMER
 
 if TYPE_CHECKING:
     from kip848_records.replay.classic_round import Round

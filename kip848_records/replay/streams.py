@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
+from kip848_records.kinds import STREAMS, Role
 from kip848_records.replay.consumer import ConsumerGroup
-from kip848_records.replay.records import STREAMS, Role
 from kip848_records.replay.states import ASSIGNING, EMPTY, NOT_READY, UNKNOWN
 from kip848_records.replay.streams_causes import StreamsCauses
 from kip848_records.replay.streams_waits import StreamsWaits

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, Final
 
+from kip848_records.kinds import Role
 from kip848_records.replay.columns import list_parts, texts, tuples
 from kip848_records.replay.records import (
     CurrentAssignmentValue,
-    Role,
     StreamsGroupEpochValue,
     StreamsMemberValue,
     TopologyValue,

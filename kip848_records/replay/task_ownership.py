@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kip848_records.kinds import STREAMS
 from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.member import NOTHING
 from kip848_records.replay.ownership import Ownership
 from kip848_records.replay.ownership_intervals import OwnershipIntervals
-from kip848_records.replay.records import STREAMS
 from kip848_records.replay.tasks import ACQUIRED, OPEN, REMOVED, ROLES, is_active, task_of
 
 if TYPE_CHECKING:

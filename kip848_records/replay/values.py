@@ -5,15 +5,14 @@ from __future__ import annotations
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, Final
 
+from kip848_records.kinds import STREAMS, Role
 from kip848_records.replay import streams_values
 from kip848_records.replay.columns import list_parts, partition_sets, texts, tuples
 from kip848_records.replay.records import (
-    STREAMS,
     CurrentAssignmentValue,
     GroupEpochValue,
     MemberValue,
     RegularExpressionValue,
-    Role,
     ShareStateValue,
     ShareTopic,
 )

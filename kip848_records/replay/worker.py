@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.replay.arrow_rows import row_type, to_batch
 from kip848_records.replay.group import GroupReplay
@@ -30,7 +31,10 @@ BATCH_SIZE: Final = 10_000
 COLLECTED_OBJECTS: Final = 100_000
 """Python searches for cyclic garbage after so many objects; with its default of 700 that takes as long as reading."""
 
-_NAMING_RECORDS: Final[Mapping[int, str]] = {key_type: RECORDS[key_type].table for key_type in (4, 15)}
+_NAMING_RECORDS: Final[Mapping[int, str]] = {
+    key_type: RECORDS[key_type].table
+    for key_type in (KeyType.CONSUMER_GROUP_PARTITION_METADATA, KeyType.SHARE_GROUP_STATE_PARTITION_METADATA)
+}
 """Records that contain topic names: key type -> table."""
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kip848_records.kinds import CONNECT, KINDS
 from kip848_records.replay.member import AWAY_STATE, BEHIND, RECONCILED, REVOKING, UNKNOWN, WAITING
-from kip848_records.report.terms import CLASSIC, CONNECT, STREAMS, TERMS
 from kip848_records.terminal import count_text, duration_text, lasting_text, time_text
 from kip848_records.text import printable
 
@@ -108,15 +108,14 @@ def advise(
     if (rebalance.epochs or 0) >= STORM_EPOCHS and late_ms < duration_ms / 2:
         return _storm(rebalance)
     if worst is not None:
-        units = "tasks" if rebalance.group_type == STREAMS else "partitions"
-        return _of_member(worst, members[worst["member_id"]], units)
+        return _of_member(worst, members[worst["member_id"]], KINDS[rebalance.group_type].units)
     if rebalance.is_not_ready:
         return _not_ready(rebalance.not_ready_ms)
     if rebalance.is_assigning:
         return _assigning(rebalance.assigning_ms)
     if rebalance.expected_ms is not None:
         return _delayed(rebalance, gone)
-    return next_round() if rebalance.group_type == CLASSIC else no_evidence()
+    return no_evidence() if KINDS[rebalance.group_type].has_epochs else next_round()
 
 
 def next_round() -> Advice:
@@ -227,7 +226,7 @@ def _delayed(rebalance: Any, gone: Sequence[Any]) -> Advice:  # noqa: ANN401
     if not gone:
         return _delayed_without_loss(until, is_over=is_over)
     who = f"worker {printable(gone[0].worker)}" if len(gone) == 1 else count_text(len(gone), "worker")
-    lost = f"{sum(each.units for each in gone):,} {TERMS[CONNECT].units}"
+    lost = f"{sum(each.units for each in gone):,} {KINDS[CONNECT].units}"
     left = f"{who[0].upper()}{who[1:]} left {lost} behind{_back(gone)}"
     if is_over:
         sentence = f"{left}; the leader should have assigned them to a worker by {until}"

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from kip848_records.kinds import CONNECT, KINDS, kind_of
 from kip848_records.replay.coverage import CENSORED
 from kip848_records.replay.states import EMPTY, UNKNOWN
-from kip848_records.report.terms import CONNECT, TERMS, kind_of
 from kip848_records.report.words import limits_of
 from kip848_records.terminal import count_text, lasting_text, time_text
 from kip848_records.text import printable
@@ -48,7 +48,7 @@ def _facts(now: Row) -> Iterator[str]:
     if now.topology_epoch is not None:
         yield f"topology epoch {now.topology_epoch}{_validated(now)}"
     if now.members is not None:
-        members = count_text(now.members, TERMS[kind].member)
+        members = count_text(now.members, KINDS[kind].member)
         yield members if now.converged_members is None else f"{now.converged_members} of {members} converged"
 
 

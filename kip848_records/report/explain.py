@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
+from kip848_records.kinds import KINDS
 from kip848_records.paths import with_page_paths
 from kip848_records.replay.epochs import OPEN
 from kip848_records.replay.member import RECONCILED
 from kip848_records.report.advice import MemberNow, advise, client_text, member_now
 from kip848_records.report.current_state import current_state
-from kip848_records.report.kinds import kind_of_group, kind_of_incarnation, one_generation
+from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
 from kip848_records.report.migration import before_and_after, conversions
 from kip848_records.report.readiness import readiness, refused_records
-from kip848_records.report.terms import TERMS
 from kip848_records.terminal import (
     CLOCK_WENT_BACK,
     count_text,
@@ -93,7 +93,7 @@ def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | No
     last = group.incarnations[-1]
     # If a group becomes a classic one, the coordinator writes the same records as for a deletion.
     (state,) = group.rows("last_state", incarnation)
-    deleted = "deleted" if state.group_type in {"share", "streams"} else "deleted, or became a classic group,"
+    deleted = "deleted, or became a classic group," if KINDS[state.group_type].converts else "deleted"
     ended = f"It was {deleted} {count_text(last.incarnation, 'time')} before"
     if incarnation.partition == last.partition and incarnation != last:
         yield Text(f"\n{ended}: epoch {epoch} belongs to an earlier incarnation only")
@@ -124,7 +124,7 @@ def _rebalances(rows: Sequence[Row], kind: str) -> Iterator[RenderableType]:
         )
         for row in reversed(rows)
     ]
-    epochs, count = f"{TERMS[kind].step}s", f"{TERMS[kind].member}s"
+    epochs, count = f"{KINDS[kind].step}s", f"{KINDS[kind].member}s"
     titles = (epochs, "began at", "causes", "total", "assignment time", count, "moved", "outcome")
     yield text_table(*titles, rows=cells, right=(epochs, "total", "assignment time", count, "moved"))
 
@@ -168,7 +168,7 @@ def _waiting(group: GroupHistory, members: Sequence[Row], kind: str) -> Iterator
     by_id = {row.member_id: row for row in members}
     yield Text("\nWho waits for whom, the oldest first:")
     for row in waiting[:_MEMBERS_SHOWN]:
-        waits = f"waits for {count_text(sum(map(bool, row.awaited)), TERMS[kind].unit)}"
+        waits = f"waits for {count_text(sum(map(bool, row.awaited)), KINDS[kind].unit)}"
         lasted = _behind(group, row)
         yield Text(f"  {_who(row)}: {waits}{f', behind for {lasted}' if lasted else ''}")
         for owner, topics in _awaited(row.awaited):

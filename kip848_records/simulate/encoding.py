@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kip848_records.protocol.encode import encode_key, encode_message
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 TOPIC = "__consumer_offsets"
 
-_GROUP_METADATA = 2
 _GROUP_METADATA_VERSION = 3  # as Kafka 4 writes it; the records of KIP-848 have version 0 only
 
 
@@ -23,7 +23,7 @@ def encode(record: Record, release: Release) -> tuple[bytes, bytes | None]:
     key = encode_key(kind, record.key)
     if record.value is None:
         return key, None
-    version = _GROUP_METADATA_VERSION if record.key_type == _GROUP_METADATA else 0
+    version = _GROUP_METADATA_VERSION if record.key_type == KeyType.GROUP_METADATA else 0
     if record.key_type in OFFSET_COMMIT_TYPES:
         version = release.offset_commit_version
     return key, encode_message(kind.value_layouts(version)[0], record.value)

@@ -28,7 +28,7 @@ from kip848_records.simulate.log import PartitionLog
 from kip848_records.simulate.spec import START_MS, BrokerClock, Simulation
 from kip848_records.simulate.truth import Truth, collect
 from kip848_records.simulate.truth.files import LOG_PARTITION, TruthFiles
-from kip848_records.simulate.walks.kinds import WalkedGroup, walked_groups, walked_topics
+from kip848_records.simulate.walks.walked_groups import WalkedGroup, walked_groups, walked_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from kip848_records.errors import InputError
+from kip848_records.kinds import CONSUMER, KINDS
 from kip848_records.simulate.broker.cluster import OFFSETS_PARTITIONS
 from kip848_records.simulate.broker.releases import NEWEST, RELEASES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from kip848_records.kinds import Kind
     from kip848_records.simulate.broker.releases import Release
 
 START_MS: Final = 1_800_000_000_000
@@ -44,30 +46,32 @@ _HOURS_PER_GROWTH: Final = 8
 
 
 class OtherKind(NamedTuple):
-    """A kind of groups other than consumer groups. `words`: its plural. `prefix`: the start of its group ids."""
+    """A kind of groups other than consumer groups."""
 
-    name: str
-    words: str
-    prefix: str
-    needs_newest_release: bool
+    kind: Kind
+
+    @property
+    def words(self) -> str:
+        """Its plural."""
+        return f"{self.kind.title}s"
+
+    @property
+    def prefix(self) -> str:
+        """The start of its group ids."""
+        return self.kind.title.lower().replace(" ", "-")
 
     @property
     def field(self) -> str:
         """The field of `Simulation` that has their number."""
-        return f"{self.name}_groups"
+        return f"{self.kind.name}_groups"
 
     @property
     def option(self) -> str:
         """The option of the command line that has their number."""
-        return f"--{self.name}-groups"
+        return f"--{self.kind.name}-groups"
 
 
-OTHER_KINDS: Final = (
-    OtherKind("classic", "classic groups", "classic-group", needs_newest_release=False),
-    OtherKind("connect", "Connect clusters", "connect-cluster", needs_newest_release=False),
-    OtherKind("share", "share groups", "share-group", needs_newest_release=True),
-    OtherKind("streams", "streams groups", "streams-group", needs_newest_release=True),
-)
+OTHER_KINDS: Final = tuple(OtherKind(kind) for kind in KINDS.values() if kind.name != CONSUMER)
 """The kinds of groups other than consumer groups."""
 
 
@@ -127,8 +131,8 @@ class Simulation:
                 raise InputError.not_simulated(name, getattr(self, name), low, high)
         if self.release not in RELEASES:
             raise InputError.unknown_release(self.release, RELEASES)
-        newest_only = [kind for kind in OTHER_KINDS if kind.needs_newest_release]
-        if self.release != NEWEST and any(others[kind.field] for kind in newest_only):
+        newest_only = [each for each in OTHER_KINDS if each.kind.first_release > self.release]
+        if any(others[each.field] for each in newest_only):
             words = " and ".join(kind.words for kind in newest_only)
             options = " and ".join(kind.option for kind in newest_only)
             raise InputError.not_in_release(words, options, self.release, NEWEST)

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, Row, SparkSession
 
-    from kip848_records.sources.kinds import ReadOptions
     from kip848_records.sources.listing import Copy
+    from kip848_records.sources.source_kind import ReadOptions
 
 _INTEGER = (IntegerType, LongType, ShortType, ByteType)
 COLUMN_TYPES: dict[str, tuple[type[DataType], ...]] = {

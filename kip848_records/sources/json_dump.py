@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kip848_records.sources.kinds import ReadOptions
     from kip848_records.sources.listing import Copy
+    from kip848_records.sources.source_kind import ReadOptions
 
 FORMAT: Final = "json"
 _CORRUPT: Final = "_corrupt_record"

@@ -12,10 +12,10 @@ from kip848_records.errors import InputError
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.protocol.records import decode_records
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.kinds import ReadOptions
 from kip848_records.sources.log import is_readable, key_of_types
 from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.registry import KINDS
+from kip848_records.sources.source_kind import ReadOptions
 from kip848_records.workers import map_in_arrow
 
 if TYPE_CHECKING:

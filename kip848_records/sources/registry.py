@@ -6,7 +6,7 @@ from typing import Final
 
 from kip848_records.sources import dump, json_dump, segment_rows, segments
 from kip848_records.sources.formats import SEGMENTS
-from kip848_records.sources.kinds import SourceKind
+from kip848_records.sources.source_kind import SourceKind
 
 KINDS: Final = {
     SEGMENTS: SourceKind(segments.read_segments, segments.may_overlap, segment_rows.keys_of),

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from kip848_records.sources.file_coverage import SegmentFile
-    from kip848_records.sources.kinds import ReadOptions
     from kip848_records.sources.listing import Copy
+    from kip848_records.sources.source_kind import ReadOptions
 
 # The content of a file is a column in Arrow, whose buffer doubles until it fits: it grows to 1 GiB, but not to 2 GiB.
 LARGEST_CONTENT_BYTES = 1 << 30

@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator
 
+from kip848_records.kinds import CLASSIC, CONSUMER, ROLES, Role
 from kip848_records.replay.records import (
-    CLASSIC,
-    CONSUMER,
-    ROLES,
     ClassicGroupValue,
     CurrentAssignmentValue,
     GroupEpochValue,
     MemberValue,
     Record,
-    Role,
     Value,
 )
 

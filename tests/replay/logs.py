@@ -4,10 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kip848_records.kinds import ROLES, STREAMS, Role
 from kip848_records.replay.group import GroupReplay
 from kip848_records.replay.records import (
-    ROLES,
-    STREAMS,
     CurrentAssignmentValue,
     GroupEpochValue,
     MemberValue,
@@ -16,7 +15,6 @@ from kip848_records.replay.records import (
     Record,
     RegularExpressionValue,
     ReplayInputs,
-    Role,
     ShareStateValue,
     ShareTopic,
     Value,

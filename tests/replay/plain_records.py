@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from kip848_records.replay.records import ClassicGroupValue, PartitionNumbers, Record, Role, ShareStateValue
+from kip848_records.kinds import Role
+from kip848_records.replay.records import ClassicGroupValue, PartitionNumbers, Record, ShareStateValue
 from kip848_records.replay.tasks import role_name, task_of
 
 _KINDS = {

@@ -1,14 +1,13 @@
 """The simulator's records as the replay takes them, and its truth as the rows that the replay emits."""
 
+from kip848_records.kinds import ROLES, Role
 from kip848_records.replay import rows
 from kip848_records.replay.records import (
-    ROLES,
     CurrentAssignmentValue,
     GroupEpochValue,
     MemberValue,
     Record,
     RegularExpressionValue,
-    Role,
 )
 from tests.replay.classic_records import classic_group_of
 

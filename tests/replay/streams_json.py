@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kip848_records.kinds import Role
 from kip848_records.replay.records import (
     CurrentAssignmentValue,
     PartitionNumbers,
-    Role,
     StreamsGroupEpochValue,
     StreamsMemberValue,
     TopologyValue,

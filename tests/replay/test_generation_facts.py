@@ -5,12 +5,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from kip848_records.kinds import CLASSIC, Role
 from kip848_records.replay import connect
 from kip848_records.replay.connect_records import CONNECT_PROTOCOL_TYPE, WorkerAssignment, WorkerSubscription
 from kip848_records.replay.generation import Generation
 from kip848_records.replay.group import GroupReplay
 from kip848_records.replay.records import (
-    CLASSIC,
     ClassicGroupValue,
     ClassicMemberValue,
     ConsumerAssignment,
@@ -19,7 +19,6 @@ from kip848_records.replay.records import (
     PartitionNumbers,
     Record,
     ReplayInputs,
-    Role,
 )
 from tests.replay.classic_logs import batch_of, chosen, tables_of
 from tests.replay.logs import Rows

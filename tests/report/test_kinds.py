@@ -8,8 +8,8 @@ from rich.console import Console
 
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.explain import explain
+from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation
 from kip848_records.report.group_history import GroupHistory
-from kip848_records.report.kinds import kind_of_group, kind_of_incarnation
 from kip848_records.report.page.contents import contents
 from kip848_records.report.sql import query
 from kip848_records.report.summary import summary

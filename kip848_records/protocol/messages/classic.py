@@ -1,5 +1,6 @@
 """Offset commits, which every kind of group writes, and classic groups: record types 0 to 2."""
 
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages.record import Record
 from kip848_records.protocol.schema import BYTES, INT32, INT64, NO_UUID, STRING, UUID, Array, Field, Message, struct
 
@@ -70,9 +71,9 @@ GROUP_METADATA_VALUE = Message(
 )
 
 CLASSIC_RECORDS = (
-    Record(0, "OffsetCommit", OFFSET_KEY, (OFFSET_COMMIT_VALUE,)),
-    Record(1, "OffsetCommit", OFFSET_KEY, (OFFSET_COMMIT_VALUE,)),
-    Record(2, "GroupMetadata", struct(Field("group", STRING)), (GROUP_METADATA_VALUE,)),
+    Record(KeyType.LEGACY_OFFSET_COMMIT, "OffsetCommit", OFFSET_KEY, (OFFSET_COMMIT_VALUE,)),
+    Record(KeyType.OFFSET_COMMIT, "OffsetCommit", OFFSET_KEY, (OFFSET_COMMIT_VALUE,)),
+    Record(KeyType.GROUP_METADATA, "GroupMetadata", struct(Field("group", STRING)), (GROUP_METADATA_VALUE,)),
 )
 
-OFFSET_COMMIT_TYPES = (0, 1)
+OFFSET_COMMIT_TYPES = (KeyType.LEGACY_OFFSET_COMMIT, KeyType.OFFSET_COMMIT)

@@ -1,5 +1,6 @@
 """Consumer groups of KIP-848: record types 3 to 8 and 16."""
 
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages.common import (
     ASSIGNMENT_MEMBER_VALUE,
     ASSIGNMENT_METADATA_VALUE,
@@ -24,14 +25,19 @@ CLASSIC_MEMBER_METADATA = struct(
 
 CONSUMER_RECORDS = (
     Record(
-        3,
+        KeyType.CONSUMER_GROUP_METADATA,
         "ConsumerGroupMetadata",
         GROUP_ID,
         (Message(struct(Field("epoch", INT32), Field("metadataHash", INT64, tag=0, default=0))),),
     ),
-    Record(4, "ConsumerGroupPartitionMetadata", GROUP_ID, (PARTITION_METADATA_VALUE,)),
     Record(
-        5,
+        KeyType.CONSUMER_GROUP_PARTITION_METADATA,
+        "ConsumerGroupPartitionMetadata",
+        GROUP_ID,
+        (PARTITION_METADATA_VALUE,),
+    ),
+    Record(
+        KeyType.CONSUMER_GROUP_MEMBER_METADATA,
         "ConsumerGroupMemberMetadata",
         GROUP_MEMBER,
         (
@@ -56,10 +62,20 @@ CONSUMER_RECORDS = (
             ),
         ),
     ),
-    Record(6, "ConsumerGroupTargetAssignmentMetadata", GROUP_ID, (ASSIGNMENT_METADATA_VALUE,)),
-    Record(7, "ConsumerGroupTargetAssignmentMember", GROUP_MEMBER, (ASSIGNMENT_MEMBER_VALUE,)),
     Record(
-        8,
+        KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA,
+        "ConsumerGroupTargetAssignmentMetadata",
+        GROUP_ID,
+        (ASSIGNMENT_METADATA_VALUE,),
+    ),
+    Record(
+        KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER,
+        "ConsumerGroupTargetAssignmentMember",
+        GROUP_MEMBER,
+        (ASSIGNMENT_MEMBER_VALUE,),
+    ),
+    Record(
+        KeyType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
         "ConsumerGroupCurrentMemberAssignment",
         GROUP_MEMBER,
         (
@@ -75,7 +91,7 @@ CONSUMER_RECORDS = (
         ),
     ),
     Record(
-        16,
+        KeyType.CONSUMER_GROUP_REGULAR_EXPRESSION,
         "ConsumerGroupRegularExpression",
         struct(Field("groupId", STRING), Field("regularExpression", STRING)),
         (Message(struct(Field("topics", Array(STRING)), Field("version", INT64), Field("timestamp", INT64))),),

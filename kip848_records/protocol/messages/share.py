@@ -1,5 +1,6 @@
 """Share groups of KIP-932: record types 9 to 15."""
 
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages.common import (
     ASSIGNMENT_MEMBER_VALUE,
     ASSIGNMENT_METADATA_VALUE,
@@ -24,9 +25,14 @@ SHARE_STATE_4_0_VALUE = Message(struct(*SHARE_STATE_FIELDS))
 
 SHARE_RECORDS = (
     # 3.9 wrote type 9 with the layout that 4.0 moved to type 15.
-    Record(9, "ShareGroupPartitionMetadata", GROUP_ID, (PARTITION_METADATA_VALUE, SHARE_STATE_4_0_VALUE)),
     Record(
-        10,
+        KeyType.SHARE_GROUP_PARTITION_METADATA,
+        "ShareGroupPartitionMetadata",
+        GROUP_ID,
+        (PARTITION_METADATA_VALUE, SHARE_STATE_4_0_VALUE),
+    ),
+    Record(
+        KeyType.SHARE_GROUP_MEMBER_METADATA,
         "ShareGroupMemberMetadata",
         GROUP_MEMBER,
         (
@@ -41,7 +47,7 @@ SHARE_RECORDS = (
         ),
     ),
     Record(
-        11,
+        KeyType.SHARE_GROUP_METADATA,
         "ShareGroupMetadata",
         GROUP_ID,
         (
@@ -49,10 +55,20 @@ SHARE_RECORDS = (
             Message(struct(Field("epoch", INT32))),
         ),
     ),
-    Record(12, "ShareGroupTargetAssignmentMetadata", GROUP_ID, (ASSIGNMENT_METADATA_VALUE,)),
-    Record(13, "ShareGroupTargetAssignmentMember", GROUP_MEMBER, (ASSIGNMENT_MEMBER_VALUE,)),
     Record(
-        14,
+        KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA,
+        "ShareGroupTargetAssignmentMetadata",
+        GROUP_ID,
+        (ASSIGNMENT_METADATA_VALUE,),
+    ),
+    Record(
+        KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER,
+        "ShareGroupTargetAssignmentMember",
+        GROUP_MEMBER,
+        (ASSIGNMENT_MEMBER_VALUE,),
+    ),
+    Record(
+        KeyType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT,
         "ShareGroupCurrentMemberAssignment",
         GROUP_MEMBER,
         (
@@ -67,7 +83,7 @@ SHARE_RECORDS = (
         ),
     ),
     Record(
-        15,
+        KeyType.SHARE_GROUP_STATE_PARTITION_METADATA,
         "ShareGroupStatePartitionMetadata",
         GROUP_ID,
         (

@@ -1,5 +1,6 @@
 """Streams groups of KIP-1071: record types 17 to 23; type 18 is in no release."""
 
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages.common import ASSIGNMENT_METADATA_VALUE, GROUP_ID, GROUP_MEMBER
 from kip848_records.protocol.messages.record import Record
 from kip848_records.protocol.schema import INT8, INT16, INT32, INT64, STRING, UINT16, Array, Field, Message, struct
@@ -44,7 +45,7 @@ STREAMS_SUBTOPOLOGIES = Array(
 
 STREAMS_RECORDS = (
     Record(
-        17,
+        KeyType.STREAMS_GROUP_METADATA,
         "StreamsGroupMetadata",
         GROUP_ID,
         (
@@ -61,7 +62,7 @@ STREAMS_RECORDS = (
         ),
     ),
     Record(
-        19,
+        KeyType.STREAMS_GROUP_MEMBER_METADATA,
         "StreamsGroupMemberMetadata",
         GROUP_MEMBER,
         (
@@ -80,15 +81,20 @@ STREAMS_RECORDS = (
             ),
         ),
     ),
-    Record(20, "StreamsGroupTargetAssignmentMetadata", GROUP_ID, (ASSIGNMENT_METADATA_VALUE,)),
     Record(
-        21,
+        KeyType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA,
+        "StreamsGroupTargetAssignmentMetadata",
+        GROUP_ID,
+        (ASSIGNMENT_METADATA_VALUE,),
+    ),
+    Record(
+        KeyType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER,
         "StreamsGroupTargetAssignmentMember",
         GROUP_MEMBER,
         (Message(struct(Field("activeTasks", TASKS), Field("standbyTasks", TASKS), Field("warmupTasks", TASKS))),),
     ),
     Record(
-        22,
+        KeyType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
         "StreamsGroupCurrentMemberAssignment",
         GROUP_MEMBER,
         (
@@ -108,7 +114,7 @@ STREAMS_RECORDS = (
         ),
     ),
     Record(
-        23,
+        KeyType.STREAMS_GROUP_TOPOLOGY,
         "StreamsGroupTopology",
         GROUP_ID,
         (Message(struct(Field("epoch", INT32), Field("subtopologies", STREAMS_SUBTOPOLOGIES))),),

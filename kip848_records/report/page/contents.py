@@ -8,10 +8,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kip848_records.expectations.captures import capture_limits
+from kip848_records.kinds import CONNECT, CONSUMER, kind_of
 from kip848_records.report.advice import WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import Incarnation, blocked_groups
 from kip848_records.report.sql import with_relations
-from kip848_records.report.terms import CONNECT, CONNECTOR, CONSUMER, kind_of, units_text
+from kip848_records.report.units import CONNECTOR, units_text
 from kip848_records.terminal import ranges_text
 
 if TYPE_CHECKING:

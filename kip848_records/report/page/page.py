@@ -16,13 +16,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from kip848_records import __version__
 from kip848_records.expectations.results import PASS, UNKNOWN
+from kip848_records.kinds import KINDS
 from kip848_records.paths import URI
 from kip848_records.report import words
 from kip848_records.report.migration import COMPARISON_LIMIT
 from kip848_records.report.page.alike import alike
 from kip848_records.report.page.phrases import CAUSES, OTHERS, alike_text, blocker_text, causes, clock, spans
 from kip848_records.report.runbook import entries
-from kip848_records.report.terms import TERMS
 from kip848_records.tables.location import is_schema, place_arguments, place_text
 from kip848_records.terminal import CLOCK_WENT_BACK_SHORT, count_text, time_text
 from kip848_records.text import printable
@@ -117,7 +117,7 @@ def _overview(contents: Contents) -> dict[str, Any]:
         "runbook": entries(),
         "shown": _SHOWN,
         "words": words,
-        "terms": TERMS,
+        "kinds": KINDS,
         "link": link,
         "figure": _figure(contents),
     }
@@ -208,7 +208,7 @@ def _data(contents: Contents) -> dict[str, Any]:
         "causes": CAUSES,
         "comparison": COMPARISON_LIMIT,
         "clockWentBack": CLOCK_WENT_BACK_SHORT,
-        "terms": {kind: terms._asdict() for kind, terms in TERMS.items()},
+        "kinds": {name: kind.for_page() for name, kind in KINDS.items()},
         "hasFindings": contents.verdict is not None,
     }
 

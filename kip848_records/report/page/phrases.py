@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.kinds import CONNECT, KINDS
 from kip848_records.replay.member import AWAY_STATE, BEHIND, REVOKING, UNKNOWN, WAITING
 from kip848_records.report.advice import (
     JOIN_LEAVE_STORM,
@@ -13,7 +14,6 @@ from kip848_records.report.advice import (
     WORKER_DELAY,
 )
 from kip848_records.report.page.alike import CLIENT, HOST, TOPIC
-from kip848_records.report.terms import CONNECT, TERMS
 from kip848_records.terminal import CLOCK_WENT_BACK_SHORT, count_text, lasting_text, time_text
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def blocker_text(blocker: Fields, *, lasting: bool = True) -> str:
     if blocker["who"] is None:
         return _WITHOUT_MEMBER.get(blocker["pattern"], _UNKNOWN_MEMBER)
     if blocker["state"] is None:
-        return f"{blocker['who']}, left {blocker['lost']:,} {TERMS[CONNECT].units}"
+        return f"{blocker['who']}, left {blocker['lost']:,} {KINDS[CONNECT].units}"
     lasts = lasting_text(blocker["state_ms"], is_minimum=True) if lasting else ""
     return f"{blocker['who']}, {_does(blocker['state'])}{lasts}"
 

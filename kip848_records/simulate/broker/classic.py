@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kip848_records.protocol.encode import encode_message
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
 from kip848_records.simulate.broker.assignors import range_assignor
 from kip848_records.simulate.broker.operation import ClassicGenerationWritten, ClassicGroupRemoved
@@ -55,12 +56,12 @@ class ClassicGroup:
             "members": [self._value(member) for member in members],
         }
         operation.events.append(ClassicGenerationWritten(operation.size, self.generation, tuple(self.members)))
-        operation.write(2, {"group": self.group_id}, value)
+        operation.write(KeyType.GROUP_METADATA, {"group": self.group_id}, value)
 
     def write_tombstone(self, operation: Operation) -> None:
         """Write the tombstone that deletes the group."""
         operation.events.append(ClassicGroupRemoved(operation.size))
-        operation.write(2, {"group": self.group_id}, None)
+        operation.write(KeyType.GROUP_METADATA, {"group": self.group_id}, None)
 
     def members_for_upgrade(self) -> list[Member]:
         """Return the members in the form that a consumer group takes over."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.simulate.broker.classic import ClassicGroup
 from kip848_records.simulate.broker.group import ConsumerGroup
 from kip848_records.simulate.broker.member import AWAY_EPOCH, Member
@@ -148,14 +149,16 @@ class Coordinator:
         value = {"offset": offset, "leaderEpoch": 0, "metadata": "", "commitTimestamp": operation.timestamp}
         tagged = {"topicId": self.cluster.topics[topic].topic_id}
         key = {"group": self.group_id, "topic": topic, "partition": partition}
-        operation.write(1, key, {**value, **tagged, **fields})
+        operation.write(KeyType.OFFSET_COMMIT, key, {**value, **tagged, **fields})
         self.operations.append(operation)
 
     def delete(self, time: int, committed: Collection[tuple[str, int]] = ()) -> None:
         """Delete the group, which must be empty, with its committed offsets (topic names and partitions)."""
         operation = self._operation(time)
         for topic, partition in sorted(committed):
-            operation.write(1, {"group": self.group_id, "topic": topic, "partition": partition}, None)
+            operation.write(
+                KeyType.OFFSET_COMMIT, {"group": self.group_id, "topic": topic, "partition": partition}, None
+            )
         if isinstance(self.group, ClassicGroup):
             self.group.write_tombstone(operation)
         else:

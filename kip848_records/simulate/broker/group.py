@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.simulate.broker.assignors import ASSIGNORS
 from kip848_records.simulate.broker.member import AWAY_EPOCH, Member, topic_partitions
 from kip848_records.simulate.broker.operation import (
@@ -148,7 +149,9 @@ class ConsumerGroup:
         self.regexes[regex] = topics
         value = {"topics": list(topics), "version": self.cluster.version, "timestamp": operation.timestamp}
         operation.events.append(RegexResolved(operation.size, regex, topics, self.cluster.version))
-        operation.write(16, {"groupId": self.group_id, "regularExpression": regex}, value)
+        operation.write(
+            KeyType.CONSUMER_GROUP_REGULAR_EXPRESSION, {"groupId": self.group_id, "regularExpression": regex}, value
+        )
         if changed:
             self._refresh(operation, bump=True)
 
@@ -158,7 +161,7 @@ class ConsumerGroup:
         self._in_turn = deque(self.members)
         for member in members:
             operation.events.append(MemberJoined(operation.size, member.member_id, is_upgraded=True))
-            operation.write(5, self._key(member), member.metadata())
+            operation.write(KeyType.CONSUMER_GROUP_MEMBER_METADATA, self._key(member), member.metadata())
         self.group_epoch = generation
         if not self.release.writes_partition_metadata:
             self._topics.refresh(self._subscribed_names())
@@ -174,18 +177,23 @@ class ConsumerGroup:
     def write_tombstones(self, operation: Operation) -> None:
         """Write the tombstones of the group and all its members; the group cannot be used afterwards."""
         current_places = {member_id: operation.size + nth for nth, member_id in enumerate(self.members)}
-        for key_type in (8, 7):
+        for key_type in (
+            KeyType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+            KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER,
+        ):
             for member in self.members.values():
                 operation.write(key_type, self._key(member), None)
-        operation.write(6, {"groupId": self.group_id}, None)
+        operation.write(KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, {"groupId": self.group_id}, None)
         for member_id, member in self.members.items():
             target = self.targets.get(member_id, NOTHING)
             operation.events.append(MemberRemoved(operation.size, current_places[member_id], member_id, target))
-            operation.write(5, self._key(member), None)
+            operation.write(KeyType.CONSUMER_GROUP_MEMBER_METADATA, self._key(member), None)
         for regex in self.regexes:
-            operation.write(16, {"groupId": self.group_id, "regularExpression": regex}, None)
-        operation.write(4, {"groupId": self.group_id}, None)
-        operation.write(3, {"groupId": self.group_id}, None)
+            operation.write(
+                KeyType.CONSUMER_GROUP_REGULAR_EXPRESSION, {"groupId": self.group_id, "regularExpression": regex}, None
+            )
+        operation.write(KeyType.CONSUMER_GROUP_PARTITION_METADATA, {"groupId": self.group_id}, None)
+        operation.write(KeyType.CONSUMER_GROUP_METADATA, {"groupId": self.group_id}, None)
         operation.ends_incarnation = True
 
     def _continue(self, operation: Operation, member: Member, owned: Collection[TopicPartition] | None) -> None:
@@ -204,7 +212,11 @@ class ConsumerGroup:
         if self._topics.refresh(self._subscribed_names()):
             bump = True
             if self.release.writes_partition_metadata:
-                operation.write(4, {"groupId": self.group_id}, self._topics.partition_metadata())
+                operation.write(
+                    KeyType.CONSUMER_GROUP_PARTITION_METADATA,
+                    {"groupId": self.group_id},
+                    self._topics.partition_metadata(),
+                )
         if bump:
             self.group_epoch += 1
             self._write_epoch(operation)
@@ -214,7 +226,9 @@ class ConsumerGroup:
         operation.events.append(EpochBumped(operation.size, self.group_epoch, len(self.members), metadata_changed))
         hashed = 0 if self.release.writes_partition_metadata else self._topics.hash
         tagged = {"metadataHash": hashed} if hashed else {}
-        operation.write(3, {"groupId": self.group_id}, {"epoch": self.group_epoch, **tagged})
+        operation.write(
+            KeyType.CONSUMER_GROUP_METADATA, {"groupId": self.group_id}, {"epoch": self.group_epoch, **tagged}
+        )
 
     def _assign(self, operation: Operation) -> None:
         """Compute the target assignment again and write its changes."""
@@ -241,7 +255,11 @@ class ConsumerGroup:
         operation.events.append(TargetAssigned(operation.size, self.assignment_epoch, dict(self.targets), names))
         tagged = {"assignmentTimestamp": operation.timestamp}
         stamped = tagged if computed and self.release.has_assignment_epochs else {}
-        operation.write(6, {"groupId": self.group_id}, {"assignmentEpoch": self.assignment_epoch, **stamped})
+        operation.write(
+            KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA,
+            {"groupId": self.group_id},
+            {"assignmentEpoch": self.assignment_epoch, **stamped},
+        )
 
     def _subscription(self, member: Member) -> frozenset[str]:
         return member.topics.union(self.regexes.get(member.regex, ()))
@@ -257,19 +275,25 @@ class ConsumerGroup:
     def _drop_unused_regexes(self, operation: Operation) -> None:
         for regex in [regex for regex in self.regexes if all(m.regex != regex for m in self.members.values())]:
             del self.regexes[regex]
-            operation.write(16, {"groupId": self.group_id, "regularExpression": regex}, None)
+            operation.write(
+                KeyType.CONSUMER_GROUP_REGULAR_EXPRESSION, {"groupId": self.group_id, "regularExpression": regex}, None
+            )
 
     def _write_member(self, operation: Operation, member: Member) -> None:
-        operation.write(5, self._key(member), member.metadata())
+        operation.write(KeyType.CONSUMER_GROUP_MEMBER_METADATA, self._key(member), member.metadata())
         self._converged = None
 
     def _write_target(self, operation: Operation, member_id: str) -> None:
         value = {"topicPartitions": topic_partitions(self.targets[member_id])}
-        operation.write(7, self._key(self.members[member_id]), value)
+        operation.write(KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER, self._key(self.members[member_id]), value)
 
     def _write_current(self, operation: Operation, member: Member) -> None:
         operation.events.append(CurrentAssignmentWritten(operation.size, member.member_id))
-        operation.write(8, self._key(member), member.current_assignment(with_epochs=self.release.has_assignment_epochs))
+        operation.write(
+            KeyType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+            self._key(member),
+            member.current_assignment(with_epochs=self.release.has_assignment_epochs),
+        )
         self._converged = None
         self._own(operation, member, member.owned)
 
@@ -286,7 +310,11 @@ class ConsumerGroup:
     def _remove(self, operation: Operation, member: Member, successor: str | None = None) -> None:
         current, target = operation.size, self.targets.get(member.member_id, NOTHING)
         operation.events.append(MemberRemoved(current + 2, current, member.member_id, target, successor))
-        for key_type in (8, 7, 5):
+        for key_type in (
+            KeyType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+            KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER,
+            KeyType.CONSUMER_GROUP_MEMBER_METADATA,
+        ):
             operation.write(key_type, self._key(member), None)
         self._converged = None
         self._own(operation, member, ())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kip848_records.kinds import CONSUMER
 from kip848_records.simulate.broker.classic import ClassicGroup
 from kip848_records.simulate.broker.group import ConsumerGroup
 from kip848_records.simulate.broker.operation import EpochBumped, TargetAssigned
 from kip848_records.simulate.truth.causes import triggered_bumps
-from kip848_records.simulate.truth.rows import CONSUMER, OBSERVED, RIGHT_CENSORED, At, Moment, Row, minus
+from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, At, Moment, Row, minus
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.coordinator import Group

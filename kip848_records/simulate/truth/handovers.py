@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.simulate.truth.rows import CONSUMER, OBSERVED, RIGHT_CENSORED, Row
+from kip848_records.kinds import CONSUMER
+from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, Row
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.cluster import TopicPartition

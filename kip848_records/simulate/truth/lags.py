@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kip848_records.kinds import CONSUMER
 from kip848_records.simulate.broker.group import NOTHING, ConsumerGroup
 from kip848_records.simulate.broker.member import AWAY_EPOCH, STABLE, UNRELEASED_PARTITIONS, UNREVOKED_PARTITIONS
 from kip848_records.simulate.broker.operation import CurrentAssignmentWritten, MemberRemoved
-from kip848_records.simulate.truth.rows import CONSUMER, OBSERVED, RIGHT_CENSORED, Moment, Row, Timers, minus
+from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, Moment, Row, Timers, minus
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.cluster import TopicPartition

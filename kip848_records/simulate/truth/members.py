@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kip848_records.kinds import CONSUMER
 from kip848_records.simulate.broker.group import ConsumerGroup
-from kip848_records.simulate.truth.rows import CONSUMER, OBSERVED, RIGHT_CENSORED, At, Row
+from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, At, Row
 from kip848_records.simulate.truth.standing import UNKNOWN
 
 if TYPE_CHECKING:

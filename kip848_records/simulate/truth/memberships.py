@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kip848_records.kinds import CLASSIC, CONSUMER
 from kip848_records.simulate.broker.classic import ClassicGroup
 from kip848_records.simulate.broker.group import ConsumerGroup
 from kip848_records.simulate.broker.member import AWAY_EPOCH
@@ -14,7 +15,7 @@ from kip848_records.simulate.broker.operation import (
     MemberJoined,
     MemberRemoved,
 )
-from kip848_records.simulate.truth.rows import CLASSIC, CONSUMER, OBSERVED, RIGHT_CENSORED, At, Row, Timers
+from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, At, Row, Timers
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.coordinator import Group

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.kinds import CONSUMER
 from kip848_records.simulate.broker.classic import ClassicGroup
 from kip848_records.simulate.broker.group import ConsumerGroup
 from kip848_records.simulate.broker.operation import EpochBumped, MemberJoined, MemberUpdated
 from kip848_records.simulate.truth.blockers import blockers_of
 from kip848_records.simulate.truth.causes import Trigger, triggered_bumps
-from kip848_records.simulate.truth.rows import CONSUMER, OBSERVED, RIGHT_CENSORED, At, Row
+from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, At, Row
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.coordinator import Group

@@ -14,9 +14,6 @@ Row = dict[str, Any]
 OBSERVED: Final = "observed"
 RIGHT_CENSORED: Final = "right_censored"
 
-CONSUMER: Final = "consumer"
-CLASSIC: Final = "classic"
-
 
 class TableTruth(Protocol):
     """The rows of one table, of one group id. Observes the coordinator."""

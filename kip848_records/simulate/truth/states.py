@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kip848_records.kinds import CLASSIC, CONSUMER
 from kip848_records.simulate.broker.group import ConsumerGroup
 from kip848_records.simulate.broker.member import AWAY_EPOCH
-from kip848_records.simulate.truth.rows import (
-    CLASSIC,
-    CONSUMER,
-    OBSERVED,
-    RIGHT_CENSORED,
-    At,
-    Moment,
-    Row,
-)
+from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, At, Moment, Row
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.coordinator import Group

@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kip848_records.kinds import CLASSIC
 from kip848_records.protocol.encode import encode_message
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
-from kip848_records.simulate.truth.rows import CLASSIC, OBSERVED
+from kip848_records.simulate.truth.rows import OBSERVED
 from kip848_records.simulate.walks.generations import GenerationTruth, Outcome
 from kip848_records.simulate.walks.walk import Walk
 
@@ -292,4 +294,4 @@ class ClassicWalk(Walk):
         return self._write({**value, "currentStateTimestamp": self.now, "members": []})
 
     def _write(self, value: dict[str, Any] | None) -> At:
-        return self.write(2, {"group": self.group_id}, value)
+        return self.write(KeyType.GROUP_METADATA, {"group": self.group_id}, value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.simulate.walks.connect_leader import NOTHING, Decision, Leader, Unit, Worker
 from kip848_records.simulate.walks.connect_payloads import (
     Assignment,
@@ -73,7 +74,7 @@ class ConnectWalk(Walk):
 
     def _begin(self) -> None:
         if self._generations.generation and self.chance(0.3):
-            self.write(2, {"group": self.group_id}, None)
+            self.write(KeyType.GROUP_METADATA, {"group": self.group_id}, None)
             self._generations.delete()
             self.incarnation += 1
             return
@@ -275,7 +276,7 @@ class ConnectWalk(Walk):
     ) -> At:
         value = {"protocolType": protocol_type, "generation": generation, "protocol": protocol, "leader": leader}
         value |= {"currentStateTimestamp": self.now if state_at is None else state_at, "members": members}
-        return self.write(2, {"group": self.group_id}, value)
+        return self.write(KeyType.GROUP_METADATA, {"group": self.group_id}, value)
 
 
 def _listed(units: frozenset[Unit]) -> list[dict[str, Any]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kip848_records.simulate.truth.rows import CLASSIC, OBSERVED, RIGHT_CENSORED
+from kip848_records.kinds import CLASSIC
+from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

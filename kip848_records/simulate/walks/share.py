@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.simulate.walks.share_group import NOTHING, ShareGroup, ShareMember, share_topics
 from kip848_records.simulate.walks.share_truth import ShareTruth
 from kip848_records.simulate.walks.walk import Walk
@@ -94,9 +95,9 @@ class ShareWalk(Walk):
 
     def _leave(self, group: ShareGroup) -> None:
         member = self._any_member(group)
-        self._write(14, None, member)
-        self._write(13, None, member)
-        self._truth.leave(member, self._write(10, None, member))
+        self._write(KeyType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT, None, member)
+        self._write(KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER, None, member)
+        self._truth.leave(member, self._write(KeyType.SHARE_GROUP_MEMBER_METADATA, None, member))
         del group.members[member.member_id]
         group.targets.pop(member.member_id, None)
         self._is_stopping = self._is_stopping and bool(group.members)
@@ -163,7 +164,11 @@ class ShareWalk(Walk):
             before = 0 if is_new else member.epoch
             member.previous_epoch, member.epoch, member.assigned = before, group.assignment_epoch, assigned
             value = {"memberEpoch": member.epoch, "previousMemberEpoch": before, "state": 0}
-            self._write(14, {**value, "assignedPartitions": _by_topic(assigned)}, member)
+            self._write(
+                KeyType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+                {**value, "assignedPartitions": _by_topic(assigned)},
+                member,
+            )
         missing = group.uninitialized()
         for name, partitions in missing.items():
             group.initializing[name] = sorted({*group.initializing.get(name, ()), *partitions})
@@ -174,7 +179,7 @@ class ShareWalk(Walk):
         group.epoch += 1
         is_other, topics = group.metadata_hash != self._hash, group.subscribed
         self._hash = group.metadata_hash
-        offset = self._write(11, {"epoch": group.epoch, "metadataHash": self._hash})
+        offset = self._write(KeyType.SHARE_GROUP_METADATA, {"epoch": group.epoch, "metadataHash": self._hash})
         is_metadata = is_other and topics == self._bumped_topics
         self._bumped_topics = topics
         self._truth.bump(group, cause, triggers, offset, metadata=is_metadata)
@@ -183,10 +188,14 @@ class ShareWalk(Walk):
         targets = group.assign(self.rng)
         for member_id, target in targets.items():
             if target != group.targets.get(member_id):
-                self._write(13, {"topicPartitions": _by_topic(target)}, group.members[member_id])
+                self._write(
+                    KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER,
+                    {"topicPartitions": _by_topic(target)},
+                    group.members[member_id],
+                )
         group.targets = targets
         group.assignment_epoch = group.epoch
-        self._write(12, {"assignmentEpoch": group.epoch})
+        self._write(KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA, {"assignmentEpoch": group.epoch})
         self._truth.assign(group)
 
     def _begin_deletion(self, group: ShareGroup) -> None:
@@ -200,7 +209,11 @@ class ShareWalk(Walk):
         self._write_share_state(group)
 
     def _delete(self, group: ShareGroup) -> None:
-        for key_type in (12, 15, 11):
+        for key_type in (
+            KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA,
+            KeyType.SHARE_GROUP_STATE_PARTITION_METADATA,
+            KeyType.SHARE_GROUP_METADATA,
+        ):
             offset = self._write(key_type, None)
         group.deleting = {}
         group.initializing, group.initialized = {}, {}
@@ -216,7 +229,7 @@ class ShareWalk(Walk):
 
     def _write_member(self, member: ShareMember) -> At:
         value = {"rackId": None, "clientId": "app", "clientHost": "/h", "subscribedTopicNames": sorted(member.topics)}
-        return self._write(10, value, member)
+        return self._write(KeyType.SHARE_GROUP_MEMBER_METADATA, value, member)
 
     def _write_share_state(self, group: ShareGroup) -> None:
         value = {
@@ -224,7 +237,7 @@ class ShareWalk(Walk):
             "initializedTopics": _named(group, group.initialized),
             "deletingTopics": [{"topicId": topic_id, "topicName": name} for name, topic_id in group.deleting.items()],
         }
-        self._share_state = self._write(15, value)
+        self._share_state = self._write(KeyType.SHARE_GROUP_STATE_PARTITION_METADATA, value)
 
     def _write(self, key_type: int, value: dict[str, Any] | None, member: ShareMember | None = None) -> At:
         key = {"groupId": self.group_id} if member is None else {"groupId": self.group_id, "memberId": member.member_id}

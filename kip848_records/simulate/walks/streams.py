@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.simulate.walks.streams_group import (
     ACTIVE,
     NOTHING,
@@ -71,9 +72,9 @@ class StreamsWalk(Walk):
         group.threads[thread.member_id] = thread
         client = {"clientId": "app", "clientHost": "/h", "processId": thread.process, "rebalanceTimeoutMs": 300_000}
         unused: dict[str, Any] = {"instanceId": None, "rackId": None, "userEndpoint": None, "clientTags": []}
-        self._write(19, {**client, **unused, "topologyEpoch": 0}, thread)
+        self._write(KeyType.STREAMS_GROUP_MEMBER_METADATA, {**client, **unused, "topologyEpoch": 0}, thread)
         if is_first:
-            self._write(23, {"epoch": 0, "subtopologies": [self._subtopology()]})
+            self._write(KeyType.STREAMS_GROUP_TOPOLOGY, {"epoch": 0, "subtopologies": [self._subtopology()]})
             group.topology = 0
         self._bump("topology_initialized" if is_first else "member_joined")
         if self.chance(0.5):
@@ -82,7 +83,11 @@ class StreamsWalk(Walk):
 
     def _leave(self) -> None:
         thread = self._group.threads.pop(self.rng.choice(list(self._group.threads)))
-        for key_type in (22, 21, 19):
+        for key_type in (
+            KeyType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+            KeyType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER,
+            KeyType.STREAMS_GROUP_MEMBER_METADATA,
+        ):
             self._write(key_type, None, thread)
         self._bump("member_left")
 
@@ -104,7 +109,9 @@ class StreamsWalk(Walk):
         group.epoch += 1
         group.validated = group.validated if validated is None else validated
         value = {"epoch": group.epoch, "lastAssignmentConfigs": [{"key": "num.standby.replicas", "value": "1"}]}
-        offset = self._write(17, {**value, "metadataHash": 0, "validatedTopologyEpoch": group.validated})
+        offset = self._write(
+            KeyType.STREAMS_GROUP_METADATA, {**value, "metadataHash": 0, "validatedTopologyEpoch": group.validated}
+        )
         self._truth.bump(group, cause, offset)
 
     def _assign(self) -> None:
@@ -112,9 +119,9 @@ class StreamsWalk(Walk):
         for member_id, target in group.assign(self.rng).items():
             thread = group.threads[member_id]
             if target != thread.target or self.chance(0.1):
-                self._write(21, _tasks(target), thread)
+                self._write(KeyType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, _tasks(target), thread)
             thread.target = target
-        self._write(20, {"assignmentEpoch": group.epoch})
+        self._write(KeyType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA, {"assignmentEpoch": group.epoch})
         group.assignment_epoch = group.epoch
         self._truth.assign(group)
 
@@ -122,7 +129,11 @@ class StreamsWalk(Walk):
         before = 0 if is_new else thread.epoch
         if self._group.reconcile(thread) or is_new:
             value = {"memberEpoch": thread.epoch, "previousMemberEpoch": before, "state": thread.state}
-            self._write(22, {**value, **_tasks(thread.assigned), **_tasks(thread.pending, "PendingRevocation")}, thread)
+            self._write(
+                KeyType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+                {**value, **_tasks(thread.assigned), **_tasks(thread.pending, "PendingRevocation")},
+                thread,
+            )
 
     def _subtopology(self) -> dict[str, Any]:
         changelog = {"name": "changelog", "partitions": 0, "replicationFactor": 0, "topicConfigs": []}

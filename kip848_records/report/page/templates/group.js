@@ -5,30 +5,30 @@ const OUTCOMES = { converged: "converged", emptied: "emptied", deleted: "deleted
 const rebalanceColumns = (group, isConverted) => [
   { title: "Began (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.began_at_ms) },
   { title: "Total", kind: "number", span: (row) => row.clock_skew && row.outcome !== "open" && row.duration_ms !== null ? -1 : row.duration_ms, isMinimum: (row) => row.outcome === "open" || row.history !== "observed" || row.duration_is_minimum },
-  ...(isClassic(group) && !isConverted ? [] : [{ title: "Assignment time", kind: "number", span: (row) => row.assigning_ms }]),
+  ...(!kindOf(group).has_epochs && !isConverted ? [] : [{ title: "Assignment time", kind: "number", span: (row) => row.assigning_ms }]),
   { title: "Outcome", cell: (row) => OUTCOMES[row.outcome] ?? row.outcome },
   { title: "Cause", cell: (row) => causesText(row.causes, group) },
-  { title: isConverted ? "Epochs or generations" : `${titled(termsOf(group).step)}s`, kind: "number", cell: (row) => row.first_epoch === row.last_epoch ? row.last_epoch : `${row.first_epoch}\u2013${row.last_epoch}` },
-  { title: `${titled(termsOf(group).member)}s`, kind: "number", cell: (row) => number(row.members) },
-  ...(isClassic(group) && !isConverted ? [] : [{ title: "Waited", kind: "number minor", cell: (row) => number(row.members_waited) }]),
-  ...(group.kind === "share" ? [] : [{ title: `${titled(termsOf(group).units)} moved`, kind: "number minor", cell: (row) => number(row.partitions_moved) }]),
+  { title: isConverted ? "Epochs or generations" : `${titled(kindOf(group).step)}s`, kind: "number", cell: (row) => row.first_epoch === row.last_epoch ? row.last_epoch : `${row.first_epoch}\u2013${row.last_epoch}` },
+  { title: `${titled(kindOf(group).member)}s`, kind: "number", cell: (row) => number(row.members) },
+  ...(!kindOf(group).has_epochs && !isConverted ? [] : [{ title: "Waited", kind: "number minor", cell: (row) => number(row.members_waited) }]),
+  ...(kindOf(group).shares_units ? [] : [{ title: `${titled(kindOf(group).units)} moved`, kind: "number minor", cell: (row) => number(row.partitions_moved) }]),
 ];
 const memberColumns = (group) => [
   { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
   { title: "Client", kind: "client", cell: clientText },
   { title: "Now", cell: (row) => row.now },
-  ...(isClassic(group) ? [
+  ...(!kindOf(group).has_epochs ? [
     ...(group.kind === "classic" ? [{ title: "Partitions", kind: "text id", cell: (row) => row.has.join("; ") }] : []),
     { title: "Joined (UTC)", kind: "time", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
     { title: "Left (UTC)", kind: "time", cell: (row) => clockText(row.left_at_ms).slice(0, 19) },
   ] : [
     { title: "Behind for", kind: "number", span: (row) => row.behind, isMinimum: () => true },
-    ...(group.kind === "share" ? [] : [
-      { title: `Waits for ${termsOf(group).units}`, kind: "number", cell: (row) => row.awaited ? number(row.awaited) : "" },
+    ...(kindOf(group).shares_units ? [] : [
+      { title: `Waits for ${kindOf(group).units}`, kind: "number", cell: (row) => row.awaited ? number(row.awaited) : "" },
       { title: "Blocked by", kind: "id", cell: (row) => row.blocked_by ?? "" },
     ]),
   ]),
-  ...(group.kind === "share" ? [] : [{ title: "Rebalance timeout", kind: "number", span: (row) => row.rebalance_timeout_ms || null }]),
+  ...(kindOf(group).shares_units ? [] : [{ title: "Rebalance timeout", kind: "number", span: (row) => row.rebalance_timeout_ms || null }]),
 ];
 const HANDOVER_COLUMNS = [
   { title: "Partitions", isHead: true, kind: "id", cell: (row) => `${row.topic} ${rangesText(row.numbers)}` },
@@ -41,7 +41,7 @@ const findingColumns = (group) => [
   { title: "Check", isHead: true, cell: (row) => row.expectation },
   { title: "Severity", cell: (row) => element("span", { class: row.severity }, row.severity === "unknown" ? "insufficient data" : row.severity) },
   { title: "What", kind: "text", cell: (row) => row.message },
-  { title: titled(termsOf(group).step), kind: "number", cell: (row) => row.group_epoch },
+  { title: titled(kindOf(group).step), kind: "number", cell: (row) => row.group_epoch },
 ];
 
 // What a history has, and how its rows are called where there is room for a part only.
@@ -70,7 +70,7 @@ function adviceOf(group, members = [], free = []) {
   const points = [
     ["Blocking member", blocker && element("span", { class: "id" }, blocker)],
     ["It still holds", holds],
-    [`Without ${group.kind === "connect" ? "a worker" : "an owner"}`, free.length > 0 && [free.slice(0, 5).map((row) => row.units).join("; "), free.length > 5 && `, and ${number(free.length - 5)} more`]],
+    [`Without ${ownerText(group)}`, free.length > 0 && [free.slice(0, 5).map((row) => row.units).join("; "), free.length > 5 && `, and ${number(free.length - 5)} more`]],
     ["Waiting members", waiting.length > 0 && [waiting.slice(0, 3).map((row, nth) => [nth ? ", " : "", ...named(row)]).flat(), waiting.length > 3 && `, and ${number(waiting.length - 3)} more`].flat()],
     ["What to do", element("b", {}, `${next}.`)],
     ["Runbook", element("details", { class: "runbook" }, element("summary", {}, element("code", {}, `docs/runbook.md#${pattern}`)),
@@ -88,10 +88,10 @@ function generationText(group) {
 
 /** Say what the group is now, the most important first. */
 function presentText(group) {
-  const { name, member } = termsOf(group);
-  if (group.state === "deleted") return `${titled(name)}. The group was deleted.`;
-  const said = [`${titled(name)}: ${isStuck(group) ? `stuck for ${atLeastText(lasted(group))}, since ${timeText(group.since_ms)}` : HEALTH[group.health] ?? group.health}`,
-    isClassic(group) && group.generation !== null ? generationText(group) : `state ${group.state}${isStuck(group) && !isClassic(group) && group.kind !== "share" ? "" : ` since ${timeText(group.state_since_ms)}`}`];
+  const { title, member } = kindOf(group);
+  if (group.state === "deleted") return `${titled(title)}. The group was deleted.`;
+  const said = [`${titled(title)}: ${isStuck(group) ? `stuck for ${atLeastText(lasted(group))}, since ${timeText(group.since_ms)}` : HEALTH[group.health] ?? group.health}`,
+    !kindOf(group).has_epochs && group.generation !== null ? generationText(group) : `state ${group.state}${isStuck(group) && !kindOf(group).hides_rebalances ? "" : ` since ${timeText(group.state_since_ms)}`}`];
   if (group.members !== null) said.push(group.converged_members === null ? counted(group.members, member) : `${group.converged_members} of ${counted(group.members, member)} converged`);
   if (group.assignment_epoch !== null) said.push(`group epoch ${group.group_epoch}, assignment epoch ${group.assignment_epoch}`);
   if (group.topology_epoch !== null) said.push(`topology epoch ${group.topology_epoch}${group.validated_topology_epoch === null ? "" : group.validated_topology_epoch === group.topology_epoch ? ", validated" : ", not validated"}`);
@@ -121,7 +121,7 @@ async function showGroup(group, range) {
   const members = history.members.map((row) => {
     const isPresent = row.left_at_ms === null && row.left_how === null;
     const state = isPresent ? now.get(`${row.incarnation} ${row.member_id}`)?.state : null;
-    return { ...row, now: isPresent ? statesOf(group)[state] ?? (isClassic(group) ? termsOf(group).member : "") : plainly(row.left_how ?? "left"),
+    return { ...row, now: isPresent ? statesOf(group)[state] ?? (!kindOf(group).has_epochs ? kindOf(group).member : "") : plainly(row.left_how ?? "left"),
       has: (isPresent && owned.get(row.member_id)?.roles.get(null)) || [],
       behind: row.behind_since_ms === null || group.captured_ms === null ? null : group.captured_ms - row.behind_since_ms };
   }).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));

@@ -1,8 +1,8 @@
 // What one kind of group has: generations, workers, tasks by role, shared partitions, conversions. In the words of its kind.
 
-const termsOf = (group) => data.terms[group.kind] ?? data.terms.consumer;
+const kindOf = (group) => data.kinds[group.kind] ?? data.kinds.consumer;
 const titled = (words) => words[0].toUpperCase() + words.slice(1);
-const isClassic = (group) => ["classic", "connect"].includes(group.kind);
+const ownerText = (group) => `${/^[aeiou]/.test(kindOf(group).owner) ? "an" : "a"} ${kindOf(group).owner}`;
 const plainly = (name) => (name ?? "").replaceAll("_", " ");
 const ENDINGS = { next_generation: "", emptied: "last member left", upgraded: "upgrade", replaced: "another type of group", deleted: "deletion" };
 const sinceCapture = (group, at) => at === null || group.captured_ms === null ? null : group.captured_ms - at;
@@ -10,8 +10,8 @@ const sinceCapture = (group, at) => at === null || group.captured_ms === null ? 
 /** Return the words of the states that members of a kind of group can have. */
 function statesOf(group) {
   const { reconciled, behind, revoking, away, unknown } = STATES;
-  if (group.kind === "share") return { reconciled, behind, unknown };
-  return { reconciled, behind, revoking, waiting: `waiting for ${termsOf(group).units}`, ...(group.kind === "streams" ? {} : { away }), unknown };
+  const { shares_units: isShared, keeps_absent_members: keepsAbsent, units } = kindOf(group);
+  return { reconciled, behind, ...(isShared ? {} : { revoking, waiting: `waiting for ${units}` }), ...(keepsAbsent ? { away } : {}), unknown };
 }
 
 // A generation without an end may have ended unseen: only the group's present one is ongoing.
@@ -25,10 +25,10 @@ const generationColumns = (group) => [
   { title: "Sync time", kind: "number", span: (row) => row.sync_ms },
   { title: "Lasted", kind: "number minor lesser", span: (row) => lastedMs(row, group), isMinimum: isOngoing },
   { title: "Rounds", kind: "number", cell: (row) => number(row.rounds) },
-  { title: `${titled(termsOf(group).member)}s`, kind: "number", cell: (row) => number(row.members) },
+  { title: `${titled(kindOf(group).member)}s`, kind: "number", cell: (row) => number(row.members) },
   { title: "Joined", kind: "number minor lesser", cell: (row) => number(row.joined) },
   { title: "Left", kind: "number minor lesser", cell: (row) => number(row.gone) },
-  { title: `${titled(termsOf(group).units)} moved`, kind: "number", cell: (row) => number(row.moved) },
+  { title: `${titled(kindOf(group).units)} moved`, kind: "number", cell: (row) => number(row.moved) },
   { title: "Mode", kind: "minor", cell: (row) => row.mode },
   { title: "Ended by", cell: (row) => isOngoing(row) ? "ongoing" : row.ended_by === null ? "not seen" : ENDINGS[row.ended_by] ?? plainly(row.ended_by) },
 ];
@@ -40,12 +40,12 @@ const FREE_COLUMNS = [
   { title: "Expected (UTC)", kind: "time", cell: (row) => clockText(row.expected_at_ms) },
 ];
 const freeColumns = (group) => [
-  { title: titled(termsOf(group).units), isHead: true, kind: "id", cell: (row) => row.units },
-  { title: `Last ${group.kind === "connect" ? "worker" : "owner"}`, kind: "id", cell: (row) => row.giver },
+  { title: titled(kindOf(group).units), isHead: true, kind: "id", cell: (row) => row.units },
+  { title: `Last ${kindOf(group).owner}`, kind: "id", cell: (row) => row.giver },
   ...FREE_COLUMNS.filter((column) => group.kind === "connect" || !["Reason", "At most", "Expected (UTC)"].includes(column.title)),
 ];
 const taskColumns = (group) => [
-  { title: titled(termsOf(group).units), isHead: true, kind: "id", cell: (row) => row.units },
+  { title: titled(kindOf(group).units), isHead: true, kind: "id", cell: (row) => row.units },
   { title: "From", kind: "id", cell: (row) => row.giver ?? "first owner" },
   { title: "To", kind: "id", cell: (row) => row.taker ?? (row.status === "removed" ? "removed" : "no owner") },
   { title: "Acquired (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
@@ -72,12 +72,10 @@ const topicColumns = (group) => [
   { title: "Without a member", kind: "id", cell: (row) => row.state !== "initialized" ? "" : row.is_subscribed ? row.free || "none" : "no member subscribes" },
   { title: "Without for", kind: "number", span: (row) => sinceCapture(group, row.free_since_ms), isMinimum: () => true },
 ];
-const ROLES = { active: "Active tasks", standby: "Standby tasks", warmup: "Warm-up tasks" };
 const ownerColumns = (group) => [
   { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
   { title: "Client", kind: "client", cell: (row) => row.client },
-  ...(group.kind === "streams" ? Object.entries(ROLES) : [[null, "Partitions"]])
-    .map(([role, title]) => ({ title, kind: "text id", cell: (row) => (row.roles.get(role) ?? []).join("; ") })),
+  ...kindOf(group).owned.map(([role, title]) => ({ title, kind: "text id", cell: (row) => (row.roles.get(role) ?? []).join("; ") })),
 ];
 const MIGRATION_COLUMNS = [
   { title: "At (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.at_ms) },
@@ -139,11 +137,10 @@ function presentTables(group, history) {
   const free = history.tasks.filter((row) => row.status === "open");
   const isCut = history.totals.units > history.units.length;
   return [
-    free.length && listed(group.kind === "connect" ? "Connectors and tasks without a worker" : "Tasks without an owner", free, freeColumns(group)),
+    free.length && listed(`${titled(kindOf(group).units)} without ${ownerText(group)}`, free, freeColumns(group)),
     listed("Workers", history.workers.map((row) => ({ ...row, has: runsOf(row, owned, isCut) })), WORKER_COLUMNS),
     listed("Partitions by state", history.topics, topicColumns(group)),
-    group.kind === "streams" && listed("Tasks by member, as subtopology: partitions", owners, ownerColumns(group)),
-    group.kind === "share" && listed("Partitions by member; several members can have the same", owners, ownerColumns(group)),
+    kindOf(group).owned_title && listed(kindOf(group).owned_title, owners, ownerColumns(group)),
   ];
 }
 
@@ -151,10 +148,10 @@ function presentTables(group, history) {
 function pastTables(group, history) {
   const moved = history.tasks.filter((row) => row.status !== "open");
   return [
-    listed(`${titled(termsOf(group).units)} that changed their ${group.kind === "connect" ? "worker" : "owner"}, the latest first`, moved, taskColumns(group), false),
+    listed(`${titled(kindOf(group).units)} that changed their ${kindOf(group).owner}, the latest first`, moved, taskColumns(group), false),
     listed("Changes of the protocol, the latest first", history.migrations, MIGRATION_COLUMNS),
     history.periods.length && folded(`Before and after (${number(history.periods.length)})`, true, tableOf([...PERIOD_COLUMNS, ...(history.periods.some((row) => row.stop_known) ? STOP_COLUMNS : [])], history.periods, { label: "Before and after" }),
       element("p", { class: "muted" }, `${data.comparison}.`)),
-    termsOf(group).limit && element("p", { class: "muted" }, `${termsOf(group).limit}.`),
+    kindOf(group).limit && element("p", { class: "muted" }, `${kindOf(group).limit}.`),
   ];
 }

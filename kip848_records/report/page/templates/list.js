@@ -6,13 +6,12 @@ const PRINTED = 50;
 const isStuck = (group) => group.health === "stuck";
 const lasted = (group) => group.since_ms === null || group.captured_ms === null ? null : group.captured_ms - group.since_ms;
 const stuckFor = (group) => isStuck(group) ? lasted(group) : null;
-const KINDS = { consumer: "consumer", classic: "classic", connect: "Connect", share: "share", streams: "streams" };
 const HEALTH = { away: "waiting for absent static members", unknown: "insufficient data" };
 
 const GROUP_COLUMNS = [
   { title: "Group", isHead: true, kind: "id", key: (group) => group.group_id,
     cell: (group) => element("span", {}, element("a", { href: groupLink(group) }, group.group_id), severalClusters && element("small", {}, ` ${group.cluster}`),
-      group.kind !== "consumer" && element("small", { class: "kind" }, termsOf(group).name)) },
+      group.kind !== "consumer" && element("small", { class: "kind" }, kindOf(group).title)) },
   { title: "Status", key: (group) => group.health, cell: (group) => element("span", { class: `state ${group.health}`, title: group.state }, HEALTH[group.health] ?? group.health) },
   { title: "Blocked by", kind: "text", key: (group) => group.blocked_by, cell: (group) => group.blocked_by ?? "" },
   { title: "Stuck for", kind: "number", key: stuckFor, span: stuckFor, isMinimum: () => true },
@@ -99,7 +98,7 @@ function showList() {
 
 function startList() {
   for (const value of Object.keys(data.captured)) field("cluster")?.append(element("option", { value }, value));
-  for (const [kind, words] of Object.entries(KINDS)) if (data.groups.some((group) => group.kind === kind)) field("show").append(element("option", { value: `kind-${kind}` }, `kind: ${words}`));
+  for (const [kind, { title }] of Object.entries(data.kinds)) if (data.groups.some((group) => group.kind === kind)) field("show").append(element("option", { value: `kind-${kind}` }, `kind: ${title.split(" ")[0]}`));
   data.alike.forEach((words, nth) => field("show").append(element("option", { value: `alike-${nth + 1}` }, `stuck: ${words}`)));
   field("sort").append(element("option", { value: "" }, "the worst first"), ...GROUP_COLUMNS.map((column) => element("option", { value: column.title }, column.title)));
   field("filters").addEventListener("submit", (event) => event.preventDefault());

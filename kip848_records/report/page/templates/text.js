@@ -70,9 +70,9 @@ function spansText(values) {
 
 const positionText = (partition, offset) => offset === null || offset === undefined ? `${partition}` : `${partition}:${offset}`;
 /** Return the texts of causes; a Connect cluster's members are workers. */
-function causesText(causes, { kind } = {}) {
+function causesText(causes, group = {}) {
   const said = (causes ?? "").split(" ").filter(Boolean).map((cause) => data.causes[cause] ?? cause.replaceAll("_", " ")).join(", ");
-  return kind === "connect" ? said.replaceAll("member", "worker") : said;
+  return said.replaceAll("member", kindOf(group).member);
 }
 const HISTORY = { observed: "complete", left_censored: "beginning incomplete", right_censored: "ongoing at capture", censored: "ongoing at capture, beginning incomplete" };
 

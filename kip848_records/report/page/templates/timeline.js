@@ -6,7 +6,11 @@ const STATES = {
   reconciled: "reconciled", behind: "assignment not yet applied", revoking: "revoking", waiting: "waiting for partitions",
   away: "absent static member", unknown: "insufficient data",
 };
-const memberWords = (group) => group.kind === "connect" ? "worker of the Connect cluster" : "member of the classic group";
+// A group of a kind with epochs was a classic one when its members had none.
+function memberWords(group) {
+  const { member, title } = kindOf(group).has_epochs ? data.kinds.classic : kindOf(group);
+  return `${member} of the ${title}`;
+}
 const GROUP_KINDS = { Stable: "reconciled", Reconciling: "waiting", Assigning: "behind", NotReady: "behind", Empty: "away" };
 
 /** Return the rows of a timeline: the group, its rebalances, its members, those that block first. */
@@ -28,8 +32,8 @@ function timelineRows(group, history, end) {
     if (!members.has(key)) members.set(key, { label: member, member, client: clientText(who.get(key) ?? {}), isBlocker: blockers.includes(member), bars: [], unsettled: 0 });
     return members.get(key);
   };
-  // For a classic group, the log shows who is a member of which generations, not what a member does.
-  for (const each of history.members.filter((row) => row.group_type === "classic")) {
+  // Without epochs, the log shows who is a member of which generations, not what a member does.
+  for (const each of history.members.filter((row) => data.kinds[row.group_type]?.has_epochs === false)) {
     const from = each.joined_at_ms ?? Math.min(...history.states.map((state) => state.from_ms));
     rowOf(each).bars.push({ from, until: each.left_at_ms ?? lives.get(each.incarnation) ?? end, isOpen: each.left_at_ms === null, kind: "member",
       words: memberWords(group), row: { history: each.joined_at_ms === null ? "left_censored" : "observed", at_offset: each.at_offset } });
@@ -56,7 +60,7 @@ function legendOf(group, rows) {
 }
 
 function epochsText({ group_type: type, first_epoch: first, last_epoch: last }) {
-  const { step } = data.terms[type];
+  const { step } = data.kinds[type];
   return first === last ? `${step} ${last}` : `${step}s ${first} to ${last}`;
 }
 

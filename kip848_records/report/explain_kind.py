@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.text import Text
 
+from kip848_records.kinds import CONNECT, KINDS, SHARE, STREAMS, kind_of
 from kip848_records.paths import with_page_paths
 from kip848_records.replay.epochs import OPEN
 from kip848_records.report.advice import client_text
-from kip848_records.report.terms import CLASSIC, CONNECT, CONNECTOR, SHARE, STREAMS, TERMS, kind_of, units_text
+from kip848_records.report.units import CONNECTOR, units_text
 from kip848_records.terminal import (
     count_text,
     duration_text,
@@ -36,22 +37,22 @@ _NAMES_SHOWN: Final = 5
 
 
 def kind_of_incarnation(group: GroupHistory, incarnation: Incarnation) -> str:
-    """Return the kind of a group in one of its incarnations: a key of `TERMS`."""
+    """Return the kind of a group in one of its incarnations: a key of `KINDS`."""
     (last,) = group.rows("last_state", incarnation)
     return kind_of(last.group_type, last.protocol_type)
 
 
 def kind_of_group(group: GroupHistory, incarnation: Incarnation, kind: str) -> Iterator[RenderableType]:
     """Yield what only groups of this kind have; nothing for a consumer group."""
-    if kind in {CLASSIC, CONNECT}:
+    if not KINDS[kind].has_epochs:
         yield from _classic(group, incarnation)
     elif kind == SHARE:
         yield from _share(group, incarnation)
     elif kind == STREAMS:
         yield from _streams(group, incarnation)
-    terms = TERMS[kind]
-    if terms.limit is not None and terms.page is not None:
-        yield Text(f"\n{terms.limit}. See {with_page_paths(terms.page)}")
+    limit, page = KINDS[kind].limit, KINDS[kind].page
+    if limit is not None and page is not None:
+        yield Text(f"\n{limit}. See {with_page_paths(page)}")
 
 
 def one_generation(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterator[RenderableType]:
@@ -228,7 +229,7 @@ def _owned(group: GroupHistory, incarnation: Incarnation, kind: str) -> _AllOwne
         owned.append(_Owned(member_id, role, ", ".join(named)))
     cuts = [f"the first {_SHOWN} of {len(owned):,} rows"] if len(owned) > _SHOWN else []
     if rows and rows[0].total > len(rows):
-        cuts.append(f"only {len(rows):,} of {rows[0].total:,} {TERMS[kind].units} were read")
+        cuts.append(f"only {len(rows):,} of {rows[0].total:,} {KINDS[kind].units} were read")
     members = len({each.member_id for each in owned})
     return _AllOwned(owned[:_SHOWN], members, f" ({'; '.join(cuts)})" if cuts else "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kip848_records.kinds import CLASSIC, CONNECT, SHARE, STREAMS
 from kip848_records.simulate.broker.cluster import offsets_partition
 from kip848_records.simulate.spec import OTHER_KINDS
 from kip848_records.simulate.walks.classic import ClassicWalk
@@ -23,12 +24,12 @@ _MOST_S: Final = 1e9
 
 
 _WALKS: Final[Mapping[str, type[Walk]]] = {
-    "classic": ClassicWalk,
-    "connect": ConnectWalk,
-    "share": ShareWalk,
-    "streams": StreamsWalk,
+    CLASSIC: ClassicWalk,
+    CONNECT: ConnectWalk,
+    SHARE: ShareWalk,
+    STREAMS: StreamsWalk,
 }
-"""The walks by the names of `OTHER_KINDS`."""
+"""The walks by the names of their kinds."""
 
 
 class WalkedGroup(NamedTuple):
@@ -46,9 +47,9 @@ class WalkedGroup(NamedTuple):
 
 def walked_groups(spec: Simulation) -> Iterator[WalkedGroup]:
     """Yield the groups of all kinds but consumer groups."""
-    for kind in OTHER_KINDS:
-        for number in range(getattr(spec, kind.field)):
-            yield WalkedGroup(f"{kind.prefix}-{number:05}", _WALKS[kind.name])
+    for other in OTHER_KINDS:
+        for number in range(getattr(spec, other.field)):
+            yield WalkedGroup(f"{other.prefix}-{number:05}", _WALKS[other.kind.name])
 
 
 def walked_topics(spec: Simulation) -> Mapping[str, str]:

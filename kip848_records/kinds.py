@@ -1,0 +1,193 @@
+"""The kinds of groups: their records, their words, and the traits that reports and SQL depend on.
+
+This is the only list of kinds. The replay, the simulator, SQL texts and the page derive theirs from it.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kip848_records.protocol.key_types import KeyType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Role(IntEnum):
+    """The purpose of a record type, in any kind of group."""
+
+    CLASSIC_GROUP = 0
+    GROUP_EPOCH = 1
+    MEMBER = 2
+    ASSIGNMENT_EPOCH = 3
+    MEMBER_TARGET = 4
+    CURRENT_ASSIGNMENT = 5
+    PARTITION_METADATA = 6
+    REGULAR_EXPRESSION = 7
+    OTHER = 8
+    """A group's record that counts in its operations, but has no other effect here."""
+    LOST = 9
+    """A record of a known group that could not be read or decoded."""
+    TOPOLOGY = 10
+    SHARE_STATE = 11
+
+
+CONSUMER: Final = "consumer"
+CLASSIC: Final = "classic"
+CONNECT: Final = "connect"
+"""A classic group whose members are Connect workers: its type is `CLASSIC`, and this is its protocol type."""
+SHARE: Final = "share"
+STREAMS: Final = "streams"
+
+
+class Kind(NamedTuple):
+    """A kind of groups. `group_type`: the value of the columns ``group_type``; `roles`: the records of the kind.
+
+    The words, in English: `title` names a group, `member` who is in it, `unit` and `units` what an assignment consists
+    of, `step` a numbered assignment, `owner` who has a unit. `limit`: what the log does not show of such a group, and
+    `page`: the page of the documentation about it. None: the kind has no limit of its own.
+
+    The traits: `has_epochs`: members have epochs and states; without them, the log has generations only.
+    `hides_rebalances`: a group is Stable in the log while it rebalances. `shares_units`: several members can have the
+    same unit, and no member waits until another one revokes it. `keeps_absent_members`: static members that are absent
+    keep their units. `converts`: the group can become a classic one or a consumer group. `first_release`: Kafka's
+    first release with this kind. `owned`: what the page lists for each member, as pairs of role and title, under
+    `owned_title`.
+    """
+
+    name: str
+    group_type: str
+    roles: Mapping[KeyType, Role]
+    title: str
+    member: str
+    unit: str
+    units: str
+    step: str
+    owner: str = "owner"
+    limit: str | None = None
+    page: str | None = None
+    has_epochs: bool = True
+    hides_rebalances: bool = False
+    shares_units: bool = False
+    keeps_absent_members: bool = True
+    converts: bool = False
+    first_release: str = "4.0"
+    owned: Sequence[tuple[str | None, str]] = ()
+    owned_title: str = ""
+
+    def for_page(self) -> dict[str, Any]:
+        """Return what the page's scripts know of the kind."""
+        return {name: value for name, value in self._asdict().items() if name not in {"roles", "page", "first_release"}}
+
+
+_CONSUMER: Final = Kind(
+    name=CONSUMER,
+    group_type=CONSUMER,
+    roles={
+        KeyType.CONSUMER_GROUP_METADATA: Role.GROUP_EPOCH,
+        KeyType.CONSUMER_GROUP_PARTITION_METADATA: Role.PARTITION_METADATA,
+        KeyType.CONSUMER_GROUP_MEMBER_METADATA: Role.MEMBER,
+        KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA: Role.ASSIGNMENT_EPOCH,
+        KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER: Role.MEMBER_TARGET,
+        KeyType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT: Role.CURRENT_ASSIGNMENT,
+        KeyType.CONSUMER_GROUP_REGULAR_EXPRESSION: Role.REGULAR_EXPRESSION,
+    },
+    title="consumer group",
+    member="member",
+    unit="partition",
+    units="partitions",
+    step="epoch",
+    converts=True,
+)
+_CLASSIC: Final = Kind(
+    name=CLASSIC,
+    group_type=CLASSIC,
+    roles={KeyType.GROUP_METADATA: Role.CLASSIC_GROUP},
+    title="classic group",
+    member="member",
+    unit="partition",
+    units="partitions",
+    step="generation",
+    limit="The log does not show when members begin to join: a rebalance took at least its sync time",
+    page="docs/groups/classic.md",
+    has_epochs=False,
+    hides_rebalances=True,
+    converts=True,
+)
+_CONNECT: Final = _CLASSIC._replace(
+    name=CONNECT,
+    roles={},
+    title="Connect cluster",
+    member="worker",
+    unit="connector or task",
+    units="connectors and tasks",
+    owner="worker",
+    limit="The log shows what the leader decided: a failed or paused task looks like a running one",
+    page="docs/groups/connect.md",
+)
+_SHARE: Final = Kind(
+    name=SHARE,
+    group_type=SHARE,
+    roles={
+        KeyType.SHARE_GROUP_PARTITION_METADATA: Role.OTHER,
+        KeyType.SHARE_GROUP_MEMBER_METADATA: Role.MEMBER,
+        KeyType.SHARE_GROUP_METADATA: Role.GROUP_EPOCH,
+        KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA: Role.ASSIGNMENT_EPOCH,
+        KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER: Role.MEMBER_TARGET,
+        KeyType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT: Role.CURRENT_ASSIGNMENT,
+        KeyType.SHARE_GROUP_STATE_PARTITION_METADATA: Role.SHARE_STATE,
+    },
+    title="share group",
+    member="member",
+    unit="partition",
+    units="partitions",
+    step="epoch",
+    limit="A share group is Stable also while members are late, and the log does not show deliveries",
+    page="docs/groups/share.md",
+    hides_rebalances=True,
+    shares_units=True,
+    keeps_absent_members=False,
+    first_release="4.1",
+    owned=((None, "Partitions"),),
+    owned_title="Partitions by member; several members can have the same",
+)
+_STREAMS: Final = Kind(
+    name=STREAMS,
+    group_type=STREAMS,
+    roles={
+        KeyType.STREAMS_GROUP_METADATA: Role.GROUP_EPOCH,
+        KeyType.STREAMS_GROUP_MEMBER_METADATA: Role.MEMBER,
+        KeyType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA: Role.ASSIGNMENT_EPOCH,
+        KeyType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER: Role.MEMBER_TARGET,
+        KeyType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT: Role.CURRENT_ASSIGNMENT,
+        KeyType.STREAMS_GROUP_TOPOLOGY: Role.TOPOLOGY,
+    },
+    title="streams group",
+    member="member",
+    unit="task",
+    units="tasks",
+    step="epoch",
+    limit="The log does not show how long tasks restore their state",
+    page="docs/groups/streams.md",
+    keeps_absent_members=False,
+    first_release="4.1",
+    owned=(("active", "Active tasks"), ("standby", "Standby tasks"), ("warmup", "Warm-up tasks")),
+    owned_title="Tasks by member, as subtopology: partitions",
+)
+
+KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in (_CONSUMER, _CLASSIC, _CONNECT, _SHARE, _STREAMS)}
+"""The kinds by name. Those of the group types have the names of the types."""
+
+ROLES: Final[Mapping[int, tuple[str, Role]]] = {
+    key_type: (kind.group_type, kind.roles[key_type])
+    for key_type in KeyType
+    for kind in KINDS.values()
+    if key_type in kind.roles
+}
+"""Key type in Kafka's own dialect -> the type of its group, and its role there."""
+
+
+def kind_of(group_type: str, protocol_type: str | None) -> str:
+    """Return the kind of a group: its type, or `CONNECT` for a classic group of Connect workers."""
+    return CONNECT if group_type == CLASSIC and protocol_type == CONNECT else group_type
