@@ -32,7 +32,7 @@ WITH counts AS (
 )
 SELECT
     verdict(
-        most - least > 2 AND (most - least) * 100 > max_percent * units, rebalance.outcome <> 'open' AND NOT is_unread
+        most - least > 2 AND (most - least) * 100 > max_percent * units, rebalance.outcome NOT IN ('open', 'unknown') AND NOT is_unread
     ) AS verdict,
     CAST(NULL AS string) AS severity,
     spreads.group_id, spreads.generation AS group_epoch, CAST(NULL AS string) AS member_id, spreads.partition,

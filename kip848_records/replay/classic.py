@@ -38,6 +38,7 @@ class ClassicGroup:
         self.generation_before: int | None = None
         self._owners: dict[int, Owner] | None = None
         self.is_lost = self.is_written = False
+        self._is_behind_loss = False
         self.generations = Generations(context)
         self._rows = Stays(context, CLASSIC)
         self._stays: dict[str, Stay] = {}
@@ -59,7 +60,12 @@ class ClassicGroup:
         """Note that a type 2 was lost."""
         self.value = None
         self.generations.lose()
-        self.is_lost = True
+        self.is_lost = self._is_behind_loss = True
+
+    def lose_any(self) -> None:
+        """Note that records were lost which may have been types 2: what is open may have ended."""
+        self.generations.end_unseen()
+        self._is_behind_loss = True
 
     @property
     def members(self) -> int | None:
@@ -97,6 +103,7 @@ class ClassicGroup:
         operation deleted; None if it deleted none. `ended_by`: how it ended the classic group.
         """
         self.is_written = False
+        is_evaluated, self._is_behind_loss = is_evaluated and not self._is_behind_loss, False
         if self.value is not None:
             self.generations.replay(self.value, self.offset, self._owners, is_downgrade=downgraded is not None)
             self._owners = None

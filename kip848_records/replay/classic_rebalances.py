@@ -13,6 +13,7 @@ from kip848_records.replay.causes import UNKNOWN
 from kip848_records.replay.connect import delay_ms, is_connect, needs_follow_up, revoked_units
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.epochs import CONVERGED, OPEN
+from kip848_records.replay.epochs import UNKNOWN as UNKNOWN_OUTCOME
 from kip848_records.replay.generation import CREATED, DOWNGRADED, EMPTIED, SHOWN
 from kip848_records.replay.generation_cause import FIRST_GENERATION
 from kip848_records.replay.stopped_partitions import StoppedPartitions
@@ -64,7 +65,9 @@ class ClassicRebalances:
         self._open = None
 
     def lose(self) -> None:
-        """Forget the open rebalance: a record was lost."""
+        """End the open rebalance with an unknown outcome: its time is that up to the last record before the loss."""
+        if self._open is not None:
+            self._emit(self._open, UNKNOWN_OUTCOME, self._context.operation.at, None)
         self._open = None
 
     def finish(self) -> None:
@@ -73,14 +76,16 @@ class ClassicRebalances:
             self._emit(self._open, OPEN, self._context.captured_at, None)
 
     def _emit(self, rebalance: _Open, outcome: str, ended_at: int | None, ended_offset: int | None) -> None:
-        """Write a rebalance; `ended_offset` is None while it is open, and `ended_at` the time of the capture."""
+        """Write a rebalance; without an `ended_offset`, it lasted at least until `ended_at`."""
         context, first, rounds = self._context, rebalance.first, rebalance.all
         if context.reads_commits and outcome != EMPTIED and not is_connect(first.now):
-            self._stopped.rebalanced(rounds, rebalance.round_before, is_open=outcome == OPEN)
+            self._stopped.rebalanced(rounds, rebalance.round_before, is_open=ended_offset is None)
         last, members_before = rounds[-1].now, first.members_before
         has_end, began_at = ended_offset is not None, first.now.first_value.state_at
         duration_ms = None if outcome == EMPTIED else ms_between(began_at, ended_at)
         members = members_before if outcome == EMPTIED else len(last.value.member_ids)
+        if outcome == UNKNOWN_OUTCOME:
+            members = None
         moved = _total([None if each.moves is None else len(each.moves) for each in rounds])
         unowned = [each.unowned_ms for each in rounds]
         longest = [ms for _, ms in unowned if ms is not None]

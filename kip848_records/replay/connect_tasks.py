@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.connect import delay_ms, needs_follow_up, revoked_units
 from kip848_records.replay.context import ms_between
-from kip848_records.replay.tasks import ACQUIRED, OPEN, REMOVED
+from kip848_records.replay.tasks import ACQUIRED, OPEN, REMOVED, UNKNOWN
 
 if TYPE_CHECKING:
     from kip848_records.replay.context import Context
@@ -52,7 +52,7 @@ class ConnectTasks:
     def add(self, now: Generation) -> None:
         """Let a generation run its units."""
         if now.units is None:
-            self._owners, self._gaps = {}, {}
+            self.lose()
             return
         before, offset = self._owners, now.last_offset
         owners = self._owners = {
@@ -80,6 +80,12 @@ class ConnectTasks:
         for unit, gap in self._gaps.items():
             self._emit(unit, gap, REMOVED, gap.generation, *self._times(gap, None), ended_at=self._context.operation.at)
         self._gaps = {}
+
+    def lose(self) -> None:
+        """Forget the owners, and end the gaps: an assignment is missing, so it is unknown where the units run."""
+        for unit, gap in self._gaps.items():
+            self._emit(unit, gap, UNKNOWN, gap.generation, self._times(gap, self._context.operation.at)[0], None)
+        self._owners, self._gaps = {}, {}
 
     def finish(self) -> None:
         """Write the gaps that are open at the end of the log."""
@@ -147,4 +153,4 @@ class ConnectTasks:
             gap.expected_at,
         )
         skew = context.operation.is_skewed(gap.owner.offset, unowned_ms)
-        context.emit("TaskHandover", gap.owner.offset, head, has_end=status != OPEN, tail=(skew,))
+        context.emit("TaskHandover", gap.owner.offset, head, has_end=status not in {OPEN, UNKNOWN}, tail=(skew,))

@@ -75,6 +75,11 @@ class GroupCoverage:
             self._is_gapless = False
         return not self.has_lost_prefix and self._range_of(offset) != _NO_RANGE
 
+    def may_have_lost(self, last: int, offset: int | None) -> bool:
+        """Return whether a record between two offsets, or up to the end (None), may have been lost to any group."""
+        first_loss = self._first_loss
+        return first_loss is not None and last < self.last_loss and (offset is None or first_loss < offset)
+
     def lose(self, offset: int) -> None:
         """Note a lost record of this group."""
         self.has_lost_prefix = True

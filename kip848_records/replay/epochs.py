@@ -110,10 +110,10 @@ class Epochs:
         for row in self._take():
             self._emit(row, outcome, group_epoch, has_end=outcome != UNKNOWN)
 
-    def finish(self, group_epoch: int | None) -> None:
-        """Write the epochs that are open at the end of the log."""
+    def finish(self, group_epoch: int | None, *, is_known: bool) -> None:
+        """Write the epochs that are open at the end of the log; not `is_known`: records of the group were lost."""
         for row in self._take():
-            self._emit(row, OPEN, group_epoch, has_end=False)
+            self._emit(row, OPEN if is_known else UNKNOWN, group_epoch, has_end=False)
 
     def _take(self) -> Iterator[tuple[Any, ...]]:
         yield from self._answered.take()

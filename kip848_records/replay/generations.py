@@ -95,8 +95,13 @@ class Generations:
     def lose(self) -> None:
         """End the open generation at an unknown moment: records are missing."""
         self._emit(None, None)
-        self._rebalances.lose()
+        self.end_unseen()
         self._open = None
+
+    def end_unseen(self) -> None:
+        """End the open rebalance, and the gaps of units: records are missing that may have ended them."""
+        self._rebalances.lose()
+        self._tasks.lose()
 
     def finish(self) -> None:
         """Write the generation that is open at the end of the log."""

@@ -143,6 +143,8 @@ class GroupReplay:
         context = self._context
         if self._operation.last != NEVER:
             self._end_operation()
+        if self._coverage.may_have_lost(self._operation.last, None):
+            self._classic.lose_any()
         if self._pending_loss > self._operation.last and self._has_state:
             self._lose_to_any()
         is_lost = self._coverage.has_lost_prefix
@@ -165,6 +167,8 @@ class GroupReplay:
         operation, coverage = self._operation, self._coverage
         if operation.last != NEVER:
             self._end_operation()
+        if coverage.may_have_lost(operation.last, offset):
+            self._classic.lose_any()
         if NEVER < self._pending_loss < offset:
             if self._has_state:
                 self._lose_to_any()
@@ -202,6 +206,8 @@ class GroupReplay:
             self._is_evaluated = False
             if record.kind == CLASSIC:
                 self._classic.lose()
+            else:
+                self._classic.lose_any()
             return
         if self._classic.is_written:
             self._split_operation(record)

@@ -115,6 +115,8 @@ class OpenRebalance:
     """At the end of the last operation."""
     round_before: int = NEVER
     """Offset of the epoch or generation before it, -1 if none was seen."""
+    known_until: int | None = None
+    """The time of the last record before the first loss; None if it began behind one, or none was."""
     is_new: bool = True
     """All members must be checked, not only those with a record in the operation."""
     waited: IdSet = field(default_factory=IdSet)

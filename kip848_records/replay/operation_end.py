@@ -166,6 +166,7 @@ class OperationEnd:
         if not self._is_lost:
             self._is_lost = True
             self.lags.known_until = self.context.operation.elapsed
+            self.ownership.lose()
             self.rebalances.lose()
             for member in self.group.members.values():
                 self.member_states.end(member, is_seen=False)
@@ -189,13 +190,15 @@ class OperationEnd:
     def finish(self, *, is_known: bool) -> None:
         """Write the rows that are open at the end of the log; not `is_known`: records of the group were lost."""
         context, group = self.context, self.group
+        if not is_known:
+            self.lose()
         members = list(group.members.values())
         elapsed = context.operation.elapsed_at(context.captured_at)
         for member in members:
             self.lags.finish(member, self.ownership, elapsed, is_known=is_known)
             self.member_states.finish(member)
-        self.ownership.finish(elapsed if is_known else self.lags.known_until)
-        self.epochs.finish(group.group_epoch)
+        self.ownership.finish(elapsed)
+        self.epochs.finish(group.group_epoch, is_known=is_known)
         count = group.member_count if is_known else None
         self.rebalances.finish(count, elapsed, self.waits, is_known=is_known)
         self.memberships.finish(members, elapsed)

@@ -67,6 +67,7 @@ class Ownership:
         self.free_since = context.incarnation_offset
         # The operation converted the group from or to a classic one: members of that protocol keep their partitions.
         self.is_upgrade = self.is_downgrade = False
+        self.is_lost = False
 
     def released_at(self, _: Member, partition: int) -> int | None:
         """Return when a partition without a holder became free for a member; None if that was not seen."""
@@ -158,11 +159,20 @@ class Ownership:
 
     def finish(self, elapsed: int | None) -> None:
         """Write the gaps that are open at the end of the log; `elapsed`: when it was captured."""
-        captured_at = self._context.captured_at
+        self._end_open(self._context.captured_at, elapsed)
+
+    def lose(self) -> None:
+        """Write what is open where records of the group are lost: how it ends is unknown."""
+        self.is_lost = True
+        self._end_open(self._context.operation.at, self._context.operation.elapsed)
+
+    def _end_open(self, at: int | None, elapsed: int | None) -> None:
         for partition, gap in sorted(self._gaps.items()):
-            self._emit_gap(partition, gap, captured_at, elapsed, has_end=False)
+            self._emit_gap(partition, gap, at, elapsed, has_end=False)
         for since in self._unmet.values():
             self._rebalances.add_unowned(since, until=elapsed)
+        self._gaps.clear()
+        self._unmet.clear()
 
     def _move_holder(self, member: Member, held: frozenset[int]) -> None:
         before = member.held

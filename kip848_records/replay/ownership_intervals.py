@@ -57,9 +57,17 @@ class OwnershipIntervals:
 
     def finish(self) -> None:
         """Write the intervals that are open at the end of the log."""
+        self._end_open(None)
+
+    def lose(self) -> None:
+        """End all intervals, for all that is known, where records of the group are lost."""
+        self._end_open(self._context.operation.at)
+        self._open.clear()
+
+    def _end_open(self, to_at: int | None) -> None:
         for member, units in self._open.items():
             for unit, begin in sorted(units.items()):
-                self._emit(member, unit, begin, None, has_end=False)
+                self._emit(member, unit, begin, to_at, has_end=False)
 
     def _emit(self, member: Member, unit: int, begin: _Begin, to_at: int | None, *, has_end: bool) -> None:
         context = self._context
@@ -69,7 +77,7 @@ class OwnershipIntervals:
         if self._group_type == STREAMS:
             has_changelogs = None if self.stateful is None else topic_id in self.stateful
             names = (None, topic_id, number, role_name(unit), has_changelogs)
-        duration_ms = ms_between(from_at, to_at if has_end else context.captured_at)
+        duration_ms = ms_between(from_at, context.captured_at if to_at is None else to_at)
         head = (
             context.incarnation,
             self._group_type,

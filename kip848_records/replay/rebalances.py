@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.kinds import SHARE
 from kip848_records.replay.context import ms_between
 from kip848_records.replay.coverage import NEVER
-from kip848_records.replay.epochs import DELETED, DOWNGRADED, EMPTIED, UNSEEN
+from kip848_records.replay.epochs import DELETED, DOWNGRADED, EMPTIED, OPEN, UNSEEN
 from kip848_records.replay.epochs import UNKNOWN as UNKNOWN_OUTCOME
 from kip848_records.replay.member import UNRELEASED
 from kip848_records.replay.open_rebalance import OpenRebalance
@@ -70,6 +70,7 @@ class Rebalances:
             for times in rebalance.blockers.values():
                 times.stop(elapsed)
             rebalance.late_members = 0
+            rebalance.known_until = self._context.operation.at
 
     def add_unowned(self, since: int, offset: int | None = None, until: int | None = None) -> None:
         """Add the time in which a wanted partition had no owner, within the rebalance.
@@ -127,12 +128,15 @@ class Rebalances:
     def finish(self, members: int | None, elapsed: int | None, waits: Waits, *, is_known: bool) -> None:
         """Write the rebalance that is open at the end of the log; `elapsed`: when it was captured.
 
-        Not `is_known`: records of the group were lost, so the log does not show who blocks it now.
+        Not `is_known`: records of the group were lost, so the log does not show whether it ended, or who blocks it now.
         """
         if self.open is not None and is_known:
             self.open.observe(waits.pairs(), self.assignment_epoch)
         until = self._context.operation.elapsed if elapsed is None else elapsed
-        self._end("open", members, until, self._context.captured_at, has_end=False)
+        outcome, ended_at = OPEN, self._context.captured_at
+        if self.open is not None and not is_known:
+            outcome, ended_at = UNKNOWN_OUTCOME, self.open.known_until
+        self._end(outcome, members, until, ended_at, has_end=False)
 
     def _begin(self, at: int | None, offset: int, *, is_known: bool) -> OpenRebalance:
         self._number += 1

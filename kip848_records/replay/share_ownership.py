@@ -117,6 +117,11 @@ class ShareOwnership(Ownership):
         """End the intervals of an incarnation that ends while its state is unknown."""
         self._intervals.end_all()
 
+    def lose(self) -> None:
+        """Write what is open where records of the group are lost."""
+        super().lose()
+        self._intervals.lose()
+
     def finish(self, elapsed: int | None) -> None:
         """Write what is open at the end of the log."""
         super().finish(elapsed)

@@ -9,7 +9,7 @@ from kip848_records.replay.coverage import NEVER
 from kip848_records.replay.member import NOTHING
 from kip848_records.replay.ownership import Ownership
 from kip848_records.replay.ownership_intervals import OwnershipIntervals
-from kip848_records.replay.tasks import ACQUIRED, OPEN, REMOVED, ROLES, is_active, task_of
+from kip848_records.replay.tasks import ACQUIRED, OPEN, REMOVED, ROLES, UNKNOWN, is_active, task_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,6 +95,11 @@ class TaskOwnership(Ownership):
         """End the intervals of an incarnation that ends while its state is unknown."""
         self._intervals.end_all()
 
+    def lose(self) -> None:
+        """Write what is open where records of the group are lost."""
+        super().lose()
+        self._intervals.lose()
+
     def finish(self, elapsed: int | None) -> None:
         """Write the gaps and intervals that are open at the end of the log."""
         super().finish(elapsed)
@@ -131,7 +136,9 @@ class TaskOwnership(Ownership):
         if to_member is not None:
             was_warm = self._warm.get((partition, to_member))
         has_changelogs = None if self._stateful is None else subtopology_id in self._stateful
-        status = OPEN if not has_end else REMOVED if to_member is None else ACQUIRED
+        status = REMOVED if to_member is None else ACQUIRED
+        if not has_end:
+            status = UNKNOWN if self.is_lost else OPEN
         row = (
             *(context.incarnation, STREAMS, subtopology_id, None, task, acquired_offset, from_member, None),
             *(released_at, released_offset, to_member, acquired_at, unowned_ms, None, wanted, wanted_ms, was_warm),

@@ -10,6 +10,7 @@ from typing import Final
 ACQUIRED: Final = "acquired"
 REMOVED: Final = "removed"
 OPEN: Final = "open"
+UNKNOWN: Final = "unknown"
 """The values of `status` in `task_handover`, for tasks of streams groups and of Connect."""
 
 _ROLE_SHIFT: Final = 60

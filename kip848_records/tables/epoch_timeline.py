@@ -59,8 +59,8 @@ EPOCH_TIMELINE: Final = TableSpec(
             "status",
             STRING,
             "converged; superseded: Stable or still open at a later epoch; emptied; deleted; downgraded; open; "
-            "unknown: the log of Kafka before 4.2 does not show whether a streams group was ready. Null: it ended "
-            "before the history is complete",
+            "unknown: the log of Kafka before 4.2 does not show whether a streams group was ready, or records that "
+            "may have ended it were lost. Null: it ended before the history is complete",
         ),
         Column("superseded_by", INT, "The group's epoch when it became Stable without this one, or at the end"),
         Column("members", INT, "Members of the group at the bump; null if unknown"),

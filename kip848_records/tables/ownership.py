@@ -50,7 +50,7 @@ OWNERSHIP: Final = TableSpec(
         HAS_CHANGELOGS,
         Column("from_at", TIMESTAMP, "When the member acquired it (UTC). It still has what it was asked to revoke"),
         Column("from_offset", BIGINT, "Offset of the last record of that operation", required=True),
-        Column("to_at", TIMESTAMP, "When it gave it up, or left (UTC); null: not yet"),
+        Column("to_at", TIMESTAMP, "When it gave it up, or left, or when records were lost (UTC); null: not yet"),
         Column("duration_ms", BIGINT, "From from_at to to_at, or to the capture if it has not ended, in ms"),
         HISTORY,
         CLOCK_SKEW,

@@ -68,8 +68,8 @@ REBALANCE: Final = TableSpec(
         Column(
             "duration_ms",
             BIGINT,
-            "From began_at to ended_at, or to the capture while open, in ms; at least, if censored or "
-            "duration_is_minimum. Null for a classic group that became Empty",
+            "From began_at to ended_at, or to the capture while open, or to the last record before one that was lost, "
+            "in ms; at least, if censored or duration_is_minimum. Null for a classic group that became Empty",
         ),
         Column("started_empty", BOOLEAN, "Whether the group had no members before the first bump"),
         Column("members_before", INT, "Members before the first bump"),

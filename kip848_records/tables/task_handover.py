@@ -79,7 +79,7 @@ TASK_HANDOVER: Final = TableSpec(
             "status",
             STRING,
             "acquired; removed: in no target any more, or the group became Empty or was deleted; open: a gap at the "
-            "end of the log",
+            "end of the log; unknown: a gap behind which records were lost, or an assignment of Connect does not parse",
             required=True,
         ),
         Column("ended_at", TIMESTAMP, "When it was acquired, or the gap ended otherwise (UTC); null while open"),
@@ -88,5 +88,5 @@ TASK_HANDOVER: Final = TableSpec(
         CLOCK_SKEW,
     ),
     row=TaskHandover,
-    ended_at="CASE WHEN status <> 'open' THEN ended_at END",
+    ended_at="CASE WHEN status NOT IN ('open', 'unknown') THEN ended_at END",
 )

@@ -283,6 +283,7 @@ CASES = [
         },
     ),
     Made("connect_balance", "ongoing", UNKNOWN, _balance("open", 1, 6)),
+    Made("connect_balance", "a follow-up may be lost", UNKNOWN, _balance("unknown", 1, 6)),
     Made(
         "streams_ready",
         "not",

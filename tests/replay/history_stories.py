@@ -519,8 +519,8 @@ STORIES = (
         30: 3 2, 8 a 1 +0
         """,
         epochs=(
-            "0/1 bumped 10 assigned 10 converged - superseded by 2, 1 members, censored",
-            "0/2 bumped 30 assigned - converged - open, 1 members, censored",
+            "0/1 bumped 10 assigned 10 converged - unknown, 1 members, censored",
+            "0/2 bumped 30 assigned - converged - unknown, 1 members, censored",
         ),
         lags=("1 a unknown in -, waited 10, censored",),
         states=(
@@ -529,7 +529,7 @@ STORIES = (
         ),
         rebalances=(
             (
-                "1-2 member_joined+unknown by a, 10 to - open, 0 to - members, 0 assigning + 10 late = 990, "
+                "1-2 member_joined+unknown by a, 10 to - unknown, 0 to - members, 0 assigning + 10 late = 10, "
                 "1 waited, - moved, 10 unowned, longest 10, a waiting: 10 late, censored"
             ),
         ),
@@ -604,7 +604,7 @@ STORIES = (
         """,
         epochs=(
             "0/1 bumped 10 assigned 10 converged 10 converged, 1 members, left_censored",
-            "0/2 bumped 30 assigned 30 converged - open, 1 members, censored",
+            "0/2 bumped 30 assigned 30 converged - unknown, 1 members, censored",
         ),
         states=(
             "0 consumer Stable 10 to 10, censored",
@@ -630,7 +630,7 @@ STORIES = (
         ..........
         10: 5 a, 3 1, 7 a +0, 6 1, 8 a 1 +0
         """,
-        epochs=("0/1 bumped 10 assigned 10 converged - open, 1 members, censored",),
+        epochs=("0/1 bumped 10 assigned 10 converged - unknown, 1 members, censored",),
         states=("0 consumer unknown 10 to -, censored",),
         last="consumer unknown -/-, - members since 10, censored",
         coverage=complete_between((0, 1000), first_loss=7, last_loss=8),

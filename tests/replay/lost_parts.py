@@ -5,7 +5,7 @@ The bytes of files -> `read_file` -> rows of the log -> `read_coverage` -> `repl
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -19,6 +19,7 @@ from kip848_records.log.coverage import LogCoverage, read_coverage
 from kip848_records.queries.duck import _database, _with_dollars
 from kip848_records.queries.tables import named_rows
 from kip848_records.replay.coverage import OBSERVED, RIGHT_CENSORED
+from kip848_records.replay.epochs import OPEN
 from kip848_records.replay.group import GroupReplay
 from kip848_records.replay.log_rows import LOG_SCHEMA
 from kip848_records.replay.records import PartitionCoverage, ReplayInputs
@@ -36,6 +37,7 @@ _ADDED_KEYS = {
     "ClassicGeneration": ("group_id", "offset"),
     "GroupMigration": ("group_id", "offset"),
     "PartitionHandover": (*KEYS["PartitionHandover"], "topic"),
+    "TaskHandover": (*KEYS["TaskHandover"], "connector"),
     "StoppedPartition": ("group_id", "topic_id", "topic", "partition", "offset", "rebalance_offset", "kind"),
 }
 _KEYS = KEYS | _ADDED_KEYS
@@ -124,10 +126,14 @@ def replayed_log(rows: pa.Table, partitions: Mapping[int, PartitionCoverage], at
     is_commit = pc.less(pc.fill_null(rows["key_type"], _FIRST_OF_GROUPS), _FIRST_OF_GROUPS)
     chosen = rows.filter(pc.and_(readable, pc.invert(is_commit))).select(LOG_SCHEMA.names)
     in_order = chosen.sort_by([(name, "ascending") for name in ("partition", "group_id", "offset")])
+    return replayed_batches(ReplayInputs("kafka", at, partitions), in_order.combine_chunks().to_batches())
+
+
+def replayed_batches(inputs: ReplayInputs, batches: Iterable[pa.RecordBatch]) -> Rows:
+    """Replay log rows in order; the rows of each table by its class's name."""
     found: Rows = defaultdict(list)
     kept = type("Kept", (_Kept,), {"rows": found})
-    inputs = ReplayInputs("kafka", at, partitions)
-    for _ in replay_batches(inputs, in_order.combine_chunks().to_batches(), kept):
+    for _ in replay_batches(inputs, batches, kept):
         pass
     return found
 
@@ -160,11 +166,22 @@ def contradictions(whole: Rows, until_end: Rows, part: Rows) -> Counter[Any]:
             skipped = {*_COUNTS, *_OF_UNKNOWN}
         columns = [name for name in _differing(row, true) if name not in skipped]
         wrong.update(("GroupState", column) for column in columns)
+    unknown = {row.group_id for row in part["GroupState"] if row.state == UNKNOWN}
+    wrong.update(("open", type(row).__name__) for _, row in called_open(part) if row.group_id in unknown)
     proven = {row._replace(incarnation=0) for row in whole["Anomaly"]}
     wrong.update(
         ("Anomaly", row.kind) for row in part["Anomaly"] if row.is_proven and row._replace(incarnation=0) not in proven
     )
     return wrong
+
+
+def called_open(rows: Rows) -> list[tuple[int, Any]]:
+    """The rows of groups that the copy says are open at its end, with the offset at which each began."""
+    rebalances = [(row.began_offset, row) for row in rows["Rebalance"] if row.outcome == OPEN]
+    epochs = [(row.bump_offset, row) for row in rows["Epoch"] if row.status == OPEN]
+    gaps = [(row.released_offset, row) for row in rows["TaskHandover"] if row.status == OPEN]
+    owned = [(row.from_offset, row) for row in rows["OwnershipInterval"] if row.to_at is None]
+    return [*rebalances, *epochs, *gaps, *owned]
 
 
 def _differing(row: Any, true: Any) -> list[str]:

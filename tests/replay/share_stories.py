@@ -218,7 +218,7 @@ STORIES = (
             "0 share Stable 10 to 20, censored",
             "0 share unknown 20 to 50, censored",
         ),
-        owned=("0 a 0 10 to 50, left_censored",),
+        owned=("0 a 0 10 to 20, censored",),
         shared=("0 t initialized 0 10 to 50, left_censored",),
     ),
 )

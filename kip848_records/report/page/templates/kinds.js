@@ -47,7 +47,7 @@ const freeColumns = (group) => [
 const taskColumns = (group) => [
   { title: titled(kindOf(group).units), isHead: true, kind: "id", cell: (row) => row.units },
   { title: "From", kind: "id", cell: (row) => row.giver ?? "first owner" },
-  { title: "To", kind: "id", cell: (row) => row.taker ?? (row.status === "removed" ? "removed" : "no owner") },
+  { title: "To", kind: "id", cell: (row) => row.taker ?? row.status },
   { title: "Acquired (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
   { title: "Idle (minimum)", kind: "number", span: (row) => row.unowned_ms },
   ...(group.kind === "connect"
