@@ -126,7 +126,7 @@ def _run(arguments: Namespace) -> int:
         try:
             if METRICS in files or webhooks:
                 changes = changes_of_clusters(tables, verdict.captured_at, settings)
-            message = news(tables, changes) if webhooks else None
+            message = news(tables, changes, verdict.limits) if webhooks else None
         except Kip848Error:
             raise
         except Exception as error:  # noqa: BLE001 - the results of the check stand

@@ -321,6 +321,11 @@ class ReplayInputs:
     offset_commits: bool = False
 
     def captured_at_of(self, partition: int) -> int | None:
-        """Return the time to which the age of what is open in a partition is measured, in ms since 1970."""
+        """Return the time to which the age of what is open in a partition is measured, in ms since 1970.
+
+        None if it is unknown: no record of a partition that was not read to its end was read yet.
+        """
         covered = self.partitions.get(partition)
-        return self.captured_at if covered is None or covered.captured_at is None else covered.captured_at
+        if covered is None or (covered.captured_at is None and covered.is_read_to_end is not False):
+            return self.captured_at
+        return covered.captured_at

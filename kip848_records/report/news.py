@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
 from kip848_records.terminal import count_text, span_text
 from kip848_records.text import printable
@@ -13,6 +14,7 @@ from kip848_records.times import utc_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from kip848_records.expectations.results import CaptureLimits
     from kip848_records.queries.tables import Run, Tables
     from kip848_records.report.changes import Changed, Changes
 
@@ -26,10 +28,10 @@ class News(NamedTuple):
     text: str
 
 
-def news(tables: Tables, changes: Mapping[str, Changes]) -> News | None:
+def news(tables: Tables, changes: Mapping[str, Changes], limits: Mapping[str, CaptureLimits]) -> News | None:
     """Return the changes of clusters since the run before as a message; None if nothing changed.
 
-    At the first audit of a cluster every stuck group is news.
+    At the first audit of a cluster every stuck group is news. `limits`: what limits the ages of groups, by cluster.
     """
     found = [(run, changes[run.cluster]) for run in tables.runs() if run.cluster in changes]
     changed = [(run, each) for run, each in found if each.newly_stuck or each.unknown or each.recovered]
@@ -40,12 +42,14 @@ def news(tables: Tables, changes: Mapping[str, Changes]) -> News | None:
     parts = [f"{count_text(stuck, 'group')} stuck"] if stuck else []
     parts += [f"{count_text(recovered, 'group')} recovered"] if recovered else []
     title = f"kip848: {', '.join(parts)} ({', '.join(printable(run.cluster) for run, _ in changed)})"
-    return News(title, "\n".join(line for run, each in changed for line in _lines(tables.location, run, each)))
+    return News(title, "\n".join(line for run, each in changed for line in _lines(tables.location, run, each, limits)))
 
 
-def _lines(location: str, run: Run, changes: Changes) -> Iterator[str]:
+def _lines(location: str, run: Run, changes: Changes, limits: Mapping[str, CaptureLimits]) -> Iterator[str]:
     assert run.captured_at is not None  # noqa: S101 - else there are no changes
     yield f"Cluster {printable(run.cluster)}, captured at {utc_text(run.captured_at)}"
+    if run.cluster in limits:
+        yield from limits_text(limits[run.cluster])
     unknown = "Stuck at the first audit" if changes.is_first else "Stuck now, state at the audit before not known"
     for what, groups in (("Newly stuck", changes.newly_stuck), (unknown, changes.unknown)):
         if groups:

@@ -24,6 +24,7 @@ from kip848_records.sources.topic.ends import Ends
 from kip848_records.times import utc, utc_text
 from tests.audits import table_rows
 from tests.live import two_days
+from tests.live.test_runs import KilledError, kill_after
 from tests.live.topics import tables
 from tests.progress import Watcher
 
@@ -194,6 +195,49 @@ def test_an_open_transaction_stops_what_is_known_of_its_partition(spark, log, tm
     topic.audit(tmp_path, offset_commits=True)
     assert known(tmp_path) == {stuck: (topic.now_ms, True), other: (asked_before, False)}
     assert open_ages(tmp_path) == {topic.now_ms}
+
+
+def test_partitions_without_a_record(spark, log, tmp_path):
+    """Never written, emptied by retention, or with an open transaction alone: nothing is known of the last one."""
+    topic = two_days.topic(spark, log.folder, dict(HANGING))
+    never, emptied, hidden = 2, 3, 4
+    topic.until |= {never: 0, emptied: 7, hidden: 0}
+    topic.starts, topic.open_after = {emptied: 7}, {hidden: 5}
+    topic.now_ms = max(newest_of(topic).values()) + QUARTER
+    audit = topic.audit(tmp_path, offset_commits=True)
+    read = dict.fromkeys([*HANGING, never, emptied], (topic.now_ms, True))
+    assert known(tmp_path) == {**read, hidden: (None, False)}
+    assert open_ages(tmp_path) == {topic.now_ms}
+    opened, verdict = DuckTables(str(tmp_path)), verdict_of(tmp_path)
+    assert verdict.limits["default"].known_to == {hidden: None}
+    limits = [line for line in lines(summary(opened, audit)).splitlines() if "known" in line and "Partition" in line]
+    assert limits == [f"Partition {hidden} is not known: later records are behind an open transaction, or were not read"]
+    assert 'kip848_partitions_not_read_to_end{cluster="default"} 1.0' in metrics(opened, verdict, {})
+
+    topic.until[hidden], topic.open_after = 5, {}  # the transaction was aborted: its records are not shown
+    topic.now_ms += QUARTER
+    topic.audit(tmp_path, offset_commits=True)
+    assert known(tmp_path) == dict.fromkeys(topic.until, (topic.now_ms, True))
+
+
+@pytest.mark.parametrize("tables_written", [0, 7])
+def test_a_run_that_was_interrupted_tells_up_to_when_partitions_are_known(spark, log, tmp_path, tables_written):
+    """It stored its time with the log, before the tables; the run behind it is stopped by a transaction."""
+    topic, cut, other = two_days.topic(spark, log.folder, dict(HANGING)), 0, 1
+    topic.now_ms = max(newest_of(topic).values()) + 10_000
+    topic.audit(tmp_path)
+    interrupted_ms = topic.now_ms = topic.now_ms + QUARTER
+    with pytest.MonkeyPatch.context() as patch:
+        kill_after(patch, tables_written)
+        with pytest.raises(KilledError):
+            topic.audit(tmp_path)
+    topic.now_ms, topic.open_after = interrupted_ms + QUARTER, {cut: 3}
+    audit = topic.audit(tmp_path)
+    assert audit.resumed
+    assert known(tmp_path) == {cut: (interrupted_ms, False), other: (topic.now_ms, True)}
+    assert open_ages(tmp_path) == {interrupted_ms}
+    known_to = f"Partition {cut} is known only to {utc_text(utc(interrupted_ms))}"
+    assert known_to in lines(summary(DuckTables(str(tmp_path)), audit))
 
 
 @pytest.mark.slow

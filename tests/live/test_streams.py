@@ -1,6 +1,7 @@
 """A live topic that is read as a stream, which a run that was killed has left in the middle of a batch."""
 
 from itertools import pairwise
+from time import time_ns
 
 import pytest
 
@@ -43,9 +44,12 @@ def test_a_batch_that_comes_again_is_no_run_of_its_own(spark, broker, tmp_path, 
         with pytest.raises(KilledError):
             run_audit(spark, options, Watcher())
     commit(broker, group, {(topic, 0): 3})
+    asked_ms = time_ns() // 1_000_000
     run_audit(spark, options, Watcher())
     knowledge = LogTable(spark, options.out, "default").knowledge()
     reads = [read for read in knowledge.reads if read.partition == partition_of(group)]
     assert [read.run for read in reads] == ([1, 2, 3] if is_appended else [1, 2])
     assert all(read.from_offset < read.until_offset for read in reads)
+    last = [read for read in knowledge.reads if read.run == reads[-1].run]
+    assert all(read.is_read_to_end and read.captured_ms >= asked_ms for read in last)
     assert all(before.until_offset == read.from_offset for before, read in pairwise(reads))

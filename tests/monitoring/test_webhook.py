@@ -86,12 +86,14 @@ WELL = (state("well", "Stable", ago(5)), [was("well", "Assigning", ago(90), ago(
 def checked(tmp_path, capsys):
     """Write the tables of two audits, an hour apart, and check them; the exit code, stdout and stderr."""
 
-    def run(*groups, webhooks=(), audits=2, more=(), rebalances=(), config=""):
+    def run(*groups, webhooks=(), audits=2, more=(), rebalances=(), config="", history=(), **facts):
         tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
         tables["group_state"] = [row for row, _ in groups]
         tables["group_state_timeline"] = [each for _, timeline in groups for each in timeline]
         tables["rebalance"] = rebalances
-        runs = [{"run": n, "captured_at": at, "dialect": "kafka"} for n, at in ((1, ago(60)), (2, CAPTURED))]
+        tables["partition_history"] = history
+        run = {"dialect": "kafka", **facts}
+        runs = [run | {"run": n, "captured_at": at} for n, at in ((1, ago(60)), (2, CAPTURED))]
         if not (tmp_path / "out").exists():
             made_tables.write(tmp_path / "out", "prod", audit_runs=runs[-audits:], **tables)
             off = "".join(f'[expectations.{each}]\nseverity = "off"\n' for each in OTHERS)
@@ -117,6 +119,24 @@ def test_what_became_stuck_and_what_recovered_is_sent_once(checked, server, tmp_
         "Recovered: well",
         f"Next: kip848 explain {tmp_path / 'out'} --cluster prod --group='new;1'",
     ]
+
+
+@pytest.mark.parametrize("has_capture_time", [True, False])
+def test_ages_of_a_copy_are_as_of_its_newest_record(checked, server, has_capture_time):
+    """Unless the user says when the log was copied: the message limits its ages as the summary does."""
+    code, _, err = checked(NEW, webhooks=[server.url], is_copy=True, has_capture_time=has_capture_time)
+    assert (code, err) == (1, "")
+    ((_, _, sent),) = server.got
+    limit = "Ages are as of the newest record; pass --captured-at with the time of the copy"
+    limits = [] if has_capture_time else [limit]
+    assert sent["message"].splitlines()[1:-1] == [*limits, "Newly stuck: new;1 (≥ 30 min)"]
+
+
+def test_a_partition_that_was_not_read_to_its_end_limits_the_ages_in_a_message(checked, server):
+    cut = {"partition": 0, "is_base": True, "is_read_to_end": False, "captured_at": ago(2)}
+    checked(NEW, webhooks=[server.url], history=[cut])
+    ((_, _, sent),) = server.got
+    assert sent["message"].splitlines()[1].startswith("Partition 0 is known only to 2026-01-01 11:58:00.000 UTC: ")
 
 
 def test_a_log_shipper_reads_one_line(checked, server):
