@@ -211,7 +211,9 @@ def test_partitions_without_a_record(spark, log, tmp_path):
     opened, verdict = DuckTables(str(tmp_path)), verdict_of(tmp_path)
     assert verdict.limits["default"].known_to == {hidden: None}
     limits = [line for line in lines(summary(opened, audit)).splitlines() if "known" in line and "Partition" in line]
-    assert limits == [f"Partition {hidden} is not known: later records are behind an open transaction, or were not read"]
+    assert limits == [
+        f"Partition {hidden} is not known: later records are behind an open transaction, or were not read"
+    ]
     assert 'kip848_partitions_not_read_to_end{cluster="default"} 1.0' in metrics(opened, verdict, {})
 
     topic.until[hidden], topic.open_after = 5, {}  # the transaction was aborted: its records are not shown

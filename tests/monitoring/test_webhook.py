@@ -86,7 +86,9 @@ WELL = (state("well", "Stable", ago(5)), [was("well", "Assigning", ago(90), ago(
 def checked(tmp_path, capsys):
     """Write the tables of two audits, an hour apart, and check them; the exit code, stdout and stderr."""
 
-    def run(*groups, webhooks=(), audits=2, more=(), rebalances=(), config="", history=(), **facts):
+    def run(  # noqa: PLR0913 - what a test may choose
+        *groups, webhooks=(), audits=2, more=(), rebalances=(), config="", history=(), **facts
+    ):
         tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
         tables["group_state"] = [row for row, _ in groups]
         tables["group_state_timeline"] = [each for _, timeline in groups for each in timeline]

@@ -1,21 +1,44 @@
 """Numbers about the present are bounded by what is present: members that wait now are not those that ever waited."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
+from kip848_records.replay.log_rows import LOG_SCHEMA
+from kip848_records.replay.records import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.simulate import Simulation
 from kip848_records.simulate.behaviour import GroupScenario, group_id
 from kip848_records.simulate.spec import BrokerClock
-from tests.replay.classic_logs import batch_of, tables_of
+from kip848_records.simulate.walks import streams
+from kip848_records.simulate.walks.classic import ClassicWalk
+from kip848_records.simulate.walks.connect import ConnectWalk
+from kip848_records.simulate.walks.share import ShareWalk
+from kip848_records.simulate.walks.streams import StreamsWalk
+from tests.replay.classic_logs import END, batch_of, tables_of
+from tests.replay.log_batches import log_batch
+from tests.replay.lost_parts import replayed_batches
 from tests.replay.test_simulated import complete, replayed
 from tests.simulate.scenario import logged
+from tests.simulate.walked import written
+
+COMPLETE = PartitionCoverage(((0, END),), last_offset=END - 1)
 
 CHURN = Simulation(groups=1500, members=8, hours=4.5, partitions=1, commit_interval_ms=0)
 """Groups that are stuck for hours, while members come and go."""
+WALKS = {"classic": ClassicWalk, "connect": ConnectWalk, "share": ShareWalk, "streams": StreamsWalk}
+EXISTING = {
+    "classic": lambda walk, _: walk._partitions,
+    "connect": lambda _, rows: len({unit for row in rows["ConnectAssignment"] for unit in _units(row.assigned)}),
+    "share": lambda _, rows: len(
+        {(row.topic_id, number) for row in rows["SharePartitionState"] for number in row.partitions or ()}
+    ),
+    "streams": lambda *_: streams._TASKS,
+}
+"""By kind: how many partitions or tasks a group can have, at most."""
 STUCK = {61: 39, 226: 25, 670: 49, 1079: 9}
 """By group: how many members ever waited in its last rebalance."""
 
@@ -95,6 +118,62 @@ def test_captures_that_end_earlier(name):
         rows = {ROW_CLASSES[table].__name__: list(map(_row, each)) for table, each in found.items()}
         is_open += len(list(bounded(rows)))
     assert is_open
+
+
+@pytest.mark.parametrize("kind", WALKS)
+def test_random_walks_that_end_earlier(kind):
+    """Groups of every other kind, at ends of operations: members that are there hold no more than exists."""
+    seen = Counter()
+    for seed in range(6):
+        walk = WALKS[kind](seed)
+        log, _, _ = written(walk, 60)
+        ends = [n for n, (row, later) in enumerate(pairwise(log), 1) if row["timestamp"] != later["timestamp"]]
+        for end in ends[:: 1 + len(ends) // 25]:
+            inputs = ReplayInputs("kafka", log[end - 1]["timestamp"] + 1000, {0: COMPLETE})
+            rows = replayed_batches(inputs, [log_batch(log[:end], pa.schema(LOG_SCHEMA))])
+            seen["blockers"] += len(list(bounded(rows))) if kind in {"share", "streams"} else 0
+            for state in rows["GroupState"]:
+                seen += held(rows, state, EXISTING[kind](walk, rows))
+    expected = {"classic": ["held"], "connect": ["held", "free"], "share": ["held", "blockers"]}
+    assert [name for name in expected.get(kind, ["held", "free", "blockers"]) if seen[name] < 10] == []
+
+
+def held(rows, state, existing):
+    """Check who holds what at the end of a log of one group, and what nobody holds; return how much that is."""
+    stays = {
+        row.member_id for row in rows["Membership"] if row.left_offset is None and row.incarnation == state.incarnation
+    }
+    assert len(stays) == state.members
+    owners = defaultdict(list)
+    for member_id, unit in _held(rows, state, stays):
+        owners[unit].append(member_id)
+    for unit, ids in owners.items():
+        assert set(ids) <= stays
+        assert len(ids) == (len(set(ids)) if state.group_type == "share" else 1), unit
+    free = [_unit(row) for row in rows["TaskHandover"] if row.status == "open"]
+    assert len(free) == len(set(free))
+    assert not owners.keys() & set(free)
+    assert len(owners) + len(free) <= existing
+    return Counter(held=len(owners), free=len(free))
+
+
+def _held(rows, state, stays):
+    """Each unit that a member has at the end, with the member. A generation names those that it replaced, too."""
+    for row in rows["OwnershipInterval"]:
+        if row.to_at is None and row.role in {None, "active"}:
+            yield row.member_id, (row.topic_id or row.subtopology_id, row.partition)
+    for table, column in (("ClassicMember", "assigned"), ("ConnectAssignment", "running")):
+        for row in rows[table]:
+            if (row.incarnation, row.generation) == (state.incarnation, state.generation) and row.member_id in stays:
+                yield from ((row.member_id, unit) for unit in _units(getattr(row, column)))
+
+
+def _units(named):
+    return ((name, number) for name, numbers in named or () for number in numbers)
+
+
+def _unit(row):
+    return row.connector or row.subtopology_id, row.task
 
 
 def _row(value):
