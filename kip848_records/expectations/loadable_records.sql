@@ -4,11 +4,11 @@
 
 -- A coordinator does not load a partition, with all groups in it, because of one record that it refuses
 -- (CoordinatorLoaderImpl and GroupMetadataManager.replay in Kafka). A violation is refused by every release that may have
--- written the log; if only some of them refuse it, the message names them, and the verdict is unknown. Offset commits are
--- not read: a group id that has only those is a group, too, on which a share record is refused. Three cases do not count:
--- a row that the source could not read, because the damage may be in the copy only; a record of a newer broker; trailing
--- bytes. Dialects dispute the types 4 to 8: if more of those failed than were replayed at all, the
--- dialect may be wrong.
+-- written the log; if only some of them refuse it, the message names them, and the verdict is unknown. It is unknown, too,
+-- for a row that the source could not read, because the damage may be in the copy only; for a record of a newer broker; for
+-- a string that is not UTF-8, and a tagged field of another size than it states, both of which a broker reads. A broker
+-- ignores trailing bytes. Dialects dispute the types 4 to 8: if more of those failed than were replayed at all, the dialect
+-- may be wrong.
 WITH dialects AS (
     SELECT failed.failed > replayed.replayed AS is_other
     FROM (
@@ -20,18 +20,32 @@ WITH dialects AS (
         quarantined.*,
         coalesce(key_type BETWEEN 4 AND 8, false) AND is_other AS is_foreign,
         error_code IN ('key_trailing_bytes', 'value_trailing_bytes') AS is_forgiven,
-        error_code IN ('key_unknown_version', 'value_unknown_version') AS is_newer,
+        error_code IN (
+            'value_unknown_version', 'key_invalid_utf8', 'value_invalid_utf8', 'value_tag_size_mismatch'
+        ) AS may_load,
         concat('expected a record that decodes, seen: ', text(reason)) AS seen
     FROM quarantined
     CROSS JOIN dialects
 )
 SELECT
-    verdict(NOT is_forgiven, position IS NOT NULL AND NOT is_newer AND NOT is_foreign) AS verdict,
+    verdict(NOT is_forgiven, position IS NOT NULL AND NOT may_load AND NOT is_foreign) AS verdict,
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition,
     undecodable.offset,
-    concat(seen, CASE WHEN is_foreign THEN '; perhaps of another dialect: see --dialect auto' ELSE '' END) AS message
+    concat(
+        seen, CASE WHEN error_code = 'value_unknown_version' THEN '; refused by Kafka 4.0.0 to 4.4.0' ELSE '' END,
+        CASE WHEN is_foreign THEN '; perhaps of another dialect: see --dialect auto' ELSE '' END
+    ) AS message
 FROM undecodable
+UNION ALL
+SELECT
+    'unknown', CAST(NULL AS string), group_id, CAST(NULL AS int), CAST(NULL AS string), partition, latest_state.offset,
+    concat(
+        'expected a record that decodes, seen: an offset commit of key type 0 with a value of a version above 0; ',
+        'refused by Kafka 4.1.1 to 4.4.0'
+    )
+FROM latest_state
+WHERE key_type = 0 AND (latest_state.value LIKE '%,"expireTimestamp":%' OR latest_state.value LIKE '%,"leaderEpoch":%')
 UNION ALL
 SELECT verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message
 FROM invariants

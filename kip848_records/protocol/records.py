@@ -205,7 +205,7 @@ class _BatchDecoder:
         """Decode rows with each layout in turn until one fits; the error of the newest layout is kept."""
         layouts = record.value_layouts(version)
         if not layouts:
-            self.fail(rows, Error.UNKNOWN_VERSION)
+            self.fail(rows, Error.NEGATIVE_VERSION if version < 0 else Error.UNKNOWN_VERSION)
         for layout in layouts:
             starts, ends = self.value.starts[rows] + _VERSION_BYTES, self.value.ends[rows]
             decoded = decode_spans(layout, self.value, starts, ends)

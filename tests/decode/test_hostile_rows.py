@@ -66,7 +66,7 @@ REASONS = {
 
 CODES = dict.fromkeys(("no key", "neither", "empty key", "one byte of key"), "missing_key")
 CODES |= {"key and more": "key_trailing_bytes", "value and more": "value_trailing_bytes"}
-CODES |= dict.fromkeys(("version 9", "version -1"), "value_unknown_version")
+CODES |= {"version 9": "value_unknown_version", "version -1": "value_negative_version"}
 CODES |= dict.fromkeys(("unread", "nowhere"), "bad_crc")
 
 

@@ -352,7 +352,15 @@ def test_assignors_are_told_of_in_early_dialects_alone(found):
 
 @pytest.mark.parametrize(
     ("code", "verdict"),
-    [("value_truncated", VIOLATION), ("value_trailing_bytes", PASS), ("value_unknown_version", UNKNOWN)],
+    [
+        ("value_truncated", VIOLATION),
+        ("value_negative_version", VIOLATION),
+        ("value_trailing_bytes", PASS),
+        ("value_unknown_version", UNKNOWN),
+        ("value_invalid_utf8", UNKNOWN),
+        ("key_invalid_utf8", UNKNOWN),
+        ("value_tag_size_mismatch", UNKNOWN),
+    ],
 )
 def test_a_broker_forgives_some_errors(found, code, verdict):
     key = b"\x00\x03\x00\x01g"

@@ -51,9 +51,11 @@ def of_record(record: Record, key: dict[str, Any], value: bytes | None) -> Found
         return Found(record, None, key, None)
     if len(value) < 2:
         return Bad(Error.TRUNCATED, in_key=False, first=0, last=0)
-    layouts = record.value_layouts(int.from_bytes(value[:2], "big", signed=True))
+    version = int.from_bytes(value[:2], "big", signed=True)
+    layouts = record.value_layouts(version)
     if not layouts:
-        return Bad(Error.UNKNOWN_VERSION, in_key=False, first=0, last=0)
+        error = Error.NEGATIVE_VERSION if version < 0 else Error.UNKNOWN_VERSION
+        return Bad(error, in_key=False, first=0, last=0)
     for layout in layouts:
         decoded = attempt(layout, value[2:])
         if decoded is not None:

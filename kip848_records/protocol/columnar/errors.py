@@ -18,6 +18,7 @@ class Error(IntEnum):
     TAG_SIZE_MISMATCH = 7
     UNKNOWN_VERSION = 8
     MISSING_KEY = 9
+    NEGATIVE_VERSION = 10
 
     @property
     def reason(self) -> str:
@@ -40,6 +41,7 @@ _REASONS = {
     Error.INVALID_UTF8: "a string is not UTF-8",
     Error.TAG_SIZE_MISMATCH: "a tagged field does not have the size it states",
     Error.UNKNOWN_VERSION: "no such value version",
+    Error.NEGATIVE_VERSION: "a negative value version",
     Error.MISSING_KEY: "no key, or one too short to hold a record type",
 }
 
