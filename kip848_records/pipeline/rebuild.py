@@ -24,6 +24,7 @@ from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.pipeline.names import names_of_commits, topic_names
 from kip848_records.pipeline.replaying import replay_log
 from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
+from kip848_records.pipeline.simple_groups import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
 from kip848_records.pipeline.staged import ArrowRows, CompletedRows, TableRows
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import DIALECTS
@@ -72,9 +73,12 @@ def rebuild(
         progress.note(facts.dialect_note)
     start = monotonic()
     progress.phase("replaying", f"{facts.counts.of_groups:,} records")
-    replayed = replay_log(facts.replayable(log.group_records()), facts.inputs, scratch)
-    progress.advance(facts.counts.of_groups)
     last = knowledge.runs[-1]
+    records = facts.replayable(log.group_records())
+    if last.offset_commits and not REFUSED_BY_SIMPLE_GROUPS.isdisjoint(facts.counts.by_type):
+        records = with_commit_before(records, facts.replayable(log.offset_commits()))
+    replayed = replay_log(records, facts.inputs, scratch)
+    progress.advance(facts.counts.of_groups)
     commits = None
     of_commits: dict[str, Rows] = {}
     if last.offset_commits:

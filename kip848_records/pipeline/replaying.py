@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 from kip848_records.pipeline.staged import StagedRows
 from kip848_records.replay.arrow_rows import union_batches, union_type
 from kip848_records.replay.group import GroupReplay
+from kip848_records.replay.log_rows import COMMIT_BEFORE
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.replay.worker import replay_batches
 from kip848_records.sources.files import escape_glob, local_path
@@ -34,13 +35,14 @@ _GROUP: Final = ("partition", "group_id")
 def replay_log(records: DataFrame, inputs: ReplayInputs, scratch: Scratch) -> dict[str, StagedRows]:
     """Replay the records of groups (`sources.log.LOG_SCHEMA`) and return the rows that the replay emits, by table.
 
-    One shuffle brings each group's records to one task, in order. Tasks stream: the memory of a worker is the state of
-    one group.
+    They may have `COMMIT_BEFORE`, too. One shuffle brings each group's records to one task, in order. Tasks stream: the
+    memory of a worker is the state of one group.
     """
     spark = records.sparkSession
     # Without a number Spark merges partitions that are small in bytes, although their replay takes long.
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
-    in_order = records.select(*_COLUMNS).repartition(tasks, *_GROUP).sortWithinPartitions(*_GROUP, "offset")
+    columns = [*_COLUMNS, *({COMMIT_BEFORE} & {*records.columns})]
+    in_order = records.select(*columns).repartition(tasks, *_GROUP).sortWithinPartitions(*_GROUP, "offset")
     schema = from_arrow_schema(union_type(ROW_CLASSES))
     path = f"{scratch.path}/replayed"
     map_in_arrow(in_order, partial(_replay, inputs), schema).write.partitionBy("table").parquet(path)

@@ -30,15 +30,17 @@ _NUMBER_BYTES: Final = 8
 class Columns:
     """The fields of the values of one type and layout.
 
-    A field that the layout lacks reads as its default, or as nulls.
+    A field that the layout lacks reads as its default, or as nulls. `fields`: those that the layout has.
     """
 
     def __init__(self, group: RecordGroup, numbers: PartitionNumbers) -> None:
         self.rows = len(group.rows)
         self.numbers = numbers
         self._columns: dict[str, pa.Array] = {}
+        self.fields: frozenset[str] = frozenset()
         if group.layout is not None and group.value is not None:
-            names = (field.column for field in group.layout.struct.fields)
+            names = [field.column for field in group.layout.struct.fields]
+            self.fields = frozenset(names)
             columns = zip(names, group.value.flatten(), strict=True)
             self._columns = {name: column for name, column in columns if column.null_count < len(column)}
 

@@ -73,7 +73,7 @@ class GroupReplay:
 
     def replay(self, record: Record) -> None:
         """Replay a record; offsets never decrease."""
-        offset, timestamp, kind, role, _, _, value, size, _, leader_epoch = record
+        offset, timestamp, kind, role, _, _, value, size, _, leader_epoch, *_ = record
         operation, work = self._operation, self._work
         last = operation.last
         if timestamp != operation.at or timestamp is None or not last <= offset <= last + 1:

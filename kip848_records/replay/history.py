@@ -115,7 +115,8 @@ def _anomaly(
     """Yield a row of `anomaly`. `extra` of a record that is not loadable: the releases that refuse it, and a known bug.
 
     That is proven if all releases that may have written the log refuse it, and no record of the group is missing from
-    those on which it depends. No row if none of them refuses it.
+    those on which it depends. If none of them refuses it, it counts only if all later releases do: those to which its
+    brokers may be upgraded.
     """
     kind, incarnation, offset = head[:3]
     # Without times it is unknown where operations end. The group may have been deleted, unseen, after the record that
@@ -124,7 +125,8 @@ def _anomaly(
     is_proven = is_timed and history.is_proven(offset) and (begin >= offset or history.is_seen(begin, offset))
     releases = known_bug = None
     if extra:
-        refused = context.writers.intersection(extra[0])
+        newest = max(context.writers, default="")
+        refused = context.writers.intersection(extra[0]) or frozenset(each for each in extra[0] if each > newest)
         if not refused:
             return
         releases, known_bug = releases_text(refused), extra[1]

@@ -61,7 +61,7 @@ class Loading:
         self._context = context
         self._is_kafka = context.dialect == _DIALECT
         self._kind: str | None = None
-        self._offset = 0  # of the last record that made the group what it is
+        self._offset = -1  # of the last record that made the group what it is
         self._members: dict[str, _Member] = {}
         self._targets: dict[str, int] = {}
         self._owners: dict[int, _Member] = {}
@@ -80,19 +80,10 @@ class Loading:
         kind = record.kind
         if self._kind != kind and not self._enter(kind, record):
             return
-        if role is Role.CURRENT_ASSIGNMENT:
-            self._replay_current_assignment(record)
-        elif role is Role.MEMBER:
-            self._replay_member(record)
-        elif role is Role.MEMBER_TARGET:
-            if record.value is not None:
-                self._targets[record.member_id or ""] = record.offset
-            else:
-                self._targets.pop(record.member_id or "", None)
-        elif role is Role.ASSIGNMENT_EPOCH:
-            self._replay_assignment_epoch(record)
-        elif role is Role.GROUP_EPOCH:
-            self._replay_group_epoch(record)
+        if record.refusal is not None:
+            self._refuse_value(record, record.refusal)
+        if role in _HANDLERS:
+            _HANDLERS[role](self, record)
 
     def end_operation(self, *, is_evaluated: bool) -> None:
         """Write the refused records of an operation, unless it lies before the history is complete."""
@@ -112,11 +103,20 @@ class Loading:
         begin = min(offsets, default=record.offset)
         self._found.append((record, begin, self._context.incarnation, _known_to(record.kind, refusal)))
 
+    def _refuse_value(self, record: Record, refusal: Refusal) -> None:
+        self._refuse(record, refusal)
+        if refusal == refusals.SHARE_OF_4_0:
+            self._context.writers = refusals.ONLY_4_0
+
     def _enter(self, kind: str, record: Record) -> bool:
         """Return whether a record of another type than the group's applies to a group of its own type.
 
-        A record replaces a simple group; a tombstone too, which leaves none then.
+        A record replaces a simple group; a tombstone too, which leaves none then. An offset commit makes a simple group
+        if there is none.
         """
+        commit = record.commit_before
+        if self._kind is None and commit is not None and commit > self._offset:
+            self._begin(_SIMPLE, commit)
         before, is_tombstone = self._kind, record.value is None
         if before == _SIMPLE:
             if kind == STREAMS:
@@ -169,6 +169,12 @@ class Loading:
             self._refuse(record, refusals.GROUP_WITH_ASSIGNMENT, self._offset)
         self._begin(None, record.offset)
 
+    def _replay_target(self, record: Record) -> None:
+        if record.value is not None:
+            self._targets[record.member_id or ""] = record.offset
+        else:
+            self._targets.pop(record.member_id or "", None)
+
     def _replay_assignment_epoch(self, record: Record) -> None:
         if record.value is not None:
             self._assignment_epoch = cast("int", record.value)
@@ -209,8 +215,11 @@ class Loading:
         else:
             member.epoch = value.member_epoch
             held = value.assigned | value.pending if value.pending else value.assigned
-            if self._kind == CONSUMER and len(held) < len(value.assigned) + len(value.pending):
-                self._refuse(record, refusals.HELD_TWICE)
+            if len(held) < len(value.assigned) + len(value.pending):
+                if self._kind == CONSUMER:
+                    self._refuse(record, refusals.HELD_TWICE)
+                elif any(map(is_active, value.assigned & value.pending)):
+                    self._refuse(record, refusals.TASK_HELD_TWICE)
         member.offset = record.offset
         if self._kind == SHARE or (held == before and not member.is_overtaken):
             return
@@ -240,6 +249,15 @@ class Loading:
                 elif other.is_described:  # the owner of a task is a process, which the metadata names
                     self._refuse(record, refusals.TASK_TAKEN_EARLY, other.offset)
             owners[partition] = member
+
+
+_HANDLERS: Final = {
+    Role.CURRENT_ASSIGNMENT: Loading._replay_current_assignment,  # noqa: SLF001 - of this module
+    Role.MEMBER: Loading._replay_member,  # noqa: SLF001
+    Role.MEMBER_TARGET: Loading._replay_target,  # noqa: SLF001
+    Role.ASSIGNMENT_EPOCH: Loading._replay_assignment_epoch,  # noqa: SLF001
+    Role.GROUP_EPOCH: Loading._replay_group_epoch,  # noqa: SLF001
+}
 
 
 def _known_to(kind: str, refusal: Refusal) -> Refusal:

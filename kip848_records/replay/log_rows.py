@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kip848_records.kinds import Role
+    from kip848_records.replay.refusals import Refusal
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
@@ -42,6 +43,9 @@ LOG_SCHEMA: Final = pa.schema(
 `group_id` comes from the key, null if the key has no readable one. `error_code` and `error` are set if the source could
 not read a row; its `key` and `value` are the available bytes. Offset commits occur only as such rows.
 """
+
+COMMIT_BEFORE: Final = "commit_before"
+"""A column that a log may have besides (bigint): the offset of the group's last offset commit before the row."""
 
 LARGEST_BYTES: Final = 2 << 20
 """How many bytes of rows are decoded at a time: large assignments take twenty times as much as Python values."""
@@ -83,6 +87,13 @@ class LogRows:
         return int_objects(self.batch["leader_epoch"])
 
     @cached_property
+    def commit_before(self) -> NDArray[Any]:
+        """Offsets of the last commits before the rows, or None."""
+        if COMMIT_BEFORE in self.batch.schema.names:
+            return int_objects(self.batch[COMMIT_BEFORE])
+        return np.full(self.batch.num_rows, None)
+
+    @cached_property
     def starts(self) -> Ints:
         """The start of each group, and the end of the last one."""
         is_first = np.ones(self.batch.num_rows + 1, bool)
@@ -106,8 +117,9 @@ class LogRows:
         member_ids: Iterable[str | None],
         values: Iterable[Any],
         expressions: Iterable[str | None],
+        refusals: Iterable[Refusal | None],
     ) -> Iterator[Record]:
-        """Yield the records of these rows; the last three arguments have a value for each."""
+        """Yield the records of these rows; the last four arguments have a value for each."""
         columns = (
             self.offset[at].tolist(),
             self.timestamp[at].tolist(),
@@ -119,6 +131,8 @@ class LogRows:
             self.size[at].tolist(),
             expressions,
             self.leader_epoch[at].tolist(),
+            refusals,
+            self.commit_before[at].tolist(),
         )
         return map(new(Record), zip(*columns, strict=True))
 

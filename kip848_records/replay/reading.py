@@ -11,10 +11,11 @@ import pyarrow as pa
 from kip848_records.kinds import ROLES, Role
 from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.key_types import KeyType
-from kip848_records.protocol.messages import DIALECTS, RECORDS
+from kip848_records.protocol.messages import DIALECTS, KAFKA, RECORDS
 from kip848_records.protocol.records import decode_records, join_batches
 from kip848_records.replay.classic_values import classic_groups
 from kip848_records.replay.columns import Columns, gather, texts
+from kip848_records.replay.impossible import refused_values
 from kip848_records.replay.log_rows import LogRows, parts
 from kip848_records.replay.undecoded import NO_TYPE, key_types, undecoded_rows
 from kip848_records.replay.values import assigned_members, values_of
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kip848_records.protocol.records import RecordGroup
     from kip848_records.replay.latest import RawRecord
     from kip848_records.replay.records import PartitionNumbers, Record
+    from kip848_records.replay.refusals import Refusal
 
     Ints = NDArray[np.int64]
 
@@ -106,9 +108,12 @@ class RecordReader:
         )
         is_tombstone = group.layout is None
         values: Iterable[Any] = repeat(None, len(at))
+        refusals: Iterable[Refusal | None] = repeat(None, len(at))
         if not is_tombstone:
+            if self.dialect is KAFKA:
+                refusals = refused_values(key_type, columns)
             values = classic_groups(columns) if role == Role.CLASSIC_GROUP else values_of(kind, role, columns)
-        records = rows.records(at, kind, role, key_type, member_ids, values, expressions)
+        records = rows.records(at, kind, role, key_type, member_ids, values, expressions, refusals)
         if is_tombstone or group.record.table != _TARGET_ASSIGNMENT:
             return records, at
         split = [
@@ -125,7 +130,7 @@ class RecordReader:
             kafka_type = _KAFKA_TYPES[self.dialect.by_type[key_type][0].table] if key_type in RECORDS else NO_TYPE
             if kafka_type in ROLES and rows.is_placed[row]:
                 kind, _ = ROLES[kafka_type]
-                records += rows.records(np.array([row]), kind, Role.LOST, kafka_type, [None], [None], [None])
+                records += rows.records(np.array([row]), kind, Role.LOST, kafka_type, [None], [None], [None], [None])
                 places.append(row)
         return records, np.array(places, np.int64)
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kip848_records.kinds import Role
+    from kip848_records.replay.refusals import Refusal
 
 
 class ConsumerSubscription(NamedTuple):
@@ -237,7 +238,8 @@ class Record(NamedTuple):
     `regex` is the key's of a type 16. `targets`: the draft dialect writes an assignment epoch and all members' targets
     in one record; the reader splits it into MEMBER_TARGET records (same offset, no size) before one ASSIGNMENT_EPOCH
     record.
-    `key_type` is that of Kafka's own dialect, in any dialect of the log.
+    `key_type` is that of Kafka's own dialect, in any dialect of the log. `refusal`: why Kafka does not load the value.
+    `commit_before`: the offset of the group's last offset commit before the record, in a log of which they were read.
     """
 
     offset: int
@@ -250,6 +252,8 @@ class Record(NamedTuple):
     size: int
     regex: str | None = None
     leader_epoch: int | None = None
+    refusal: Refusal | None = None
+    commit_before: int | None = None
 
 
 class PartitionNumbers:

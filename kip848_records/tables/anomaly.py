@@ -31,7 +31,7 @@ ANOMALY: Final = TableSpec(
             "releases",
             STRING,
             "record_not_loadable: releases of Kafka that refuse the record, of those from 4.0.0 to 4.4.0 that may have "
-            "written the log, such as '4.0.0 to 4.1.1'",
+            "written the log, such as '4.0.0 to 4.1.1'; if none of those does, all later ones",
         ),
         Column("known_bug", STRING, "record_not_loadable: the bug of Kafka by its id, such as KAFKA-21117"),
         Column(

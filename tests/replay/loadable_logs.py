@@ -3,7 +3,7 @@
 Each line of `loadable/logs.jsonl.gz` is a log: its name; `log`, a segment in base64; `refused`, by release, the offset
 of the record that ended the load, null if the partition was loaded; and `converts`, by classic group, whether the
 coordinator of 4.4.0 let a consumer member join. 115 logs were made by hand, and are named after their content; in 100
-the records are in random order (`r…`).
+the records are in random order (`r…`). The others (`value …`) have values that no broker writes; they lack 3.9.1.
 """
 
 import gzip
@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kip848_records.protocol.segments.reader import Segment
-from kip848_records.replay.log_rows import LOG_SCHEMA
+from kip848_records.replay.log_rows import COMMIT_BEFORE, LOG_SCHEMA
 from kip848_records.sources.keys import key_columns
 from tests.replay.classic_logs import Tables, tables_of
 
 _FILE = Path(__file__).parent / "loadable" / "logs.jsonl.gz"
 _COMMITS = (b"\0\0", b"\0\1")
+_SCHEMA = LOG_SCHEMA.append(pa.field(COMMIT_BEFORE, pa.int64()))
 
 
 class LoadableLog(NamedTuple):
@@ -32,11 +33,9 @@ class LoadableLog(NamedTuple):
     refused: dict[str, int | None]
     converts: dict[str, bool]
 
-    def tables(self) -> Tables:
-        """The rows that the replay returns, without the offset commits."""
-        groups = [row for row in self.rows if row["key"] is None or row["key"][:2] not in _COMMITS]
-        groups.sort(key=lambda row: (row["group_id"] or "", row["offset"]))
-        return tables_of(pa.RecordBatch.from_pylist(groups, LOG_SCHEMA))
+    def tables(self, *, with_commits: bool = True) -> Tables:
+        """The rows that the replay returns. `with_commits`: it knows where offset commits are."""
+        return _tables(self.name, with_commits=with_commits)
 
 
 @cache
@@ -48,6 +47,19 @@ def loadable_logs() -> tuple[LoadableLog, ...]:
             LoadableLog(each["name"], _rows(b64decode(each["log"])), each["refused"], each.get("converts", {}))
             for each in found
         )
+
+
+@cache
+def _tables(name: str, *, with_commits: bool) -> Tables:
+    groups = []
+    commits: dict[str | None, int] = {}
+    for row in loadable_log(name).rows:
+        if row["key"] is None or row["key"][:2] not in _COMMITS:
+            groups.append({**row, COMMIT_BEFORE: commits.get(row["group_id"])})
+        elif row["value"] is not None and with_commits:
+            commits[row["group_id"]] = row["offset"]
+    groups.sort(key=lambda row: (row["group_id"] or "", row["offset"]))
+    return tables_of(pa.RecordBatch.from_pylist(groups, _SCHEMA))
 
 
 def loadable_log(name: str) -> LoadableLog:
