@@ -66,23 +66,28 @@ def refused_records(group: GroupHistory) -> Iterator[RenderableType]:
 def readiness(group: GroupHistory) -> Iterator[RenderableType]:
     """Yield whether a classic group can be upgraded to the consumer protocol; nothing for other types of groups."""
     for row in group.rows("upgrade_now"):
-        yield Text(f"\nUpgrade to the consumer protocol: {_verdict(row)}")
-        for reason in (row.upgradable_reason or "").split(", "):
-            if reason in REASONS:
-                why, what = REASONS[reason]
-                yield Text(f"  {why}: {what}")
+        yield Text(f"\n{upgrade_text(row.upgradable, row.members)}")
+        yield from (Text(f"  {reason}") for reason in upgrade_reasons(row.upgradable_reason))
         yield from _malformed(group, row)
         if row.upgradable:
             yield Text("  the broker's policy and its largest group size are not in the log")
         yield Text(f"  see {with_page_paths(_UPGRADE_PAGE)}")
 
 
-def _verdict(row: Row) -> str:
-    if row.upgradable is None:
-        return "unknown, its last record is lost or unreadable"
-    if not row.upgradable:
-        return "a broker refuses it"
-    return "a consumer member can join, and converts the group" if row.members else "a consumer member replaces it"
+def upgrade_text(upgradable: bool | None, members: int | None) -> str:  # noqa: FBT001 - a column
+    """Return whether a classic group can be upgraded, by its row of `group_state`."""
+    if upgradable is None:
+        verdict = "unknown, its last record is lost or unreadable"
+    elif not upgradable:
+        verdict = "a broker refuses it"
+    else:
+        verdict = "a consumer member can join, and converts the group" if members else "a consumer member replaces it"
+    return f"Upgrade to the consumer protocol: {verdict}"
+
+
+def upgrade_reasons(upgradable_reason: str | None) -> list[str]:
+    """Return why a classic group cannot be upgraded, each reason with what to do."""
+    return [": ".join(REASONS[each]) for each in (upgradable_reason or "").split(", ") if each in REASONS]
 
 
 def _malformed(group: GroupHistory, row: Row) -> Iterator[RenderableType]:

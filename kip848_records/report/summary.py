@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.text import Text
@@ -66,6 +66,7 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
         *_notes(audit),
         *map(Text, limits_text(capture_limits(tables, cluster))),
         *_dialect(tables, audit),
+        *_not_upgradable(tables, cluster),
         *_clients(stuck),
     ]
     below = [*_slowest(tables, cluster), Text(), *_since_last_run(tables, audit), *_data(tables, audit)]
@@ -124,6 +125,22 @@ def _losses(tables: Tables, cluster: str) -> Iterator[RenderableType]:
         )
     until = "until they are deleted or, for classic groups, complete another generation"
     yield Text(f"{what}; groups there are unknown from then on {until}")
+
+
+def _not_upgradable(tables: Tables, cluster: str) -> Iterator[RenderableType]:
+    """Count the classic groups that cannot be upgraded to the consumer protocol, with the most frequent reason."""
+    rows = tables.rows(query("not_upgradable"), cluster)
+    refused = Counter[str]()
+    for row in rows:
+        for reason in (row.upgradable_reason or "").split(", "):
+            refused[reason] += row.groups
+    total = sum(row.groups for row in rows)
+    upgradable = refused.pop("", 0)
+    if refused:
+        ((reason, _),) = refused.most_common(1)
+        mostly = "mostly " if len(refused) > 1 else ""
+        groups = count_text(total, "classic group")
+        yield Text(f"{total - upgradable:,} of {groups} cannot be upgraded: {mostly}{reason.replace('_', ' ')}")
 
 
 def _is_unproven(read: PartitionRead) -> bool:

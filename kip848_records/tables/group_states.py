@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from kip848_records.replay.rows import GroupState, GroupStateInterval
@@ -56,7 +57,7 @@ GROUP_STATE: Final = TableSpec(
     ("cluster", "group_id", "partition"),
     (
         *GROUP,
-        GROUP_TYPE,
+        replace(GROUP_TYPE, comment=f"{GROUP_TYPE.comment}; in state unknown that of the group's last record"),
         PARTITION,
         Column("offset", OFFSET.type, "Offset of the last record that was replayed", required=True),
         STATE,

@@ -122,6 +122,26 @@ def test_commits_where_records_are_lost_make_no_empty_group(printed):
     assert printed(*rows, lost=[(4, 5)])[1] == "1 healthy"
 
 
+@pytest.mark.parametrize(
+    ("reasons", "line"),
+    [
+        ([None, "malformed_subscription"], "1 of 2 classic groups cannot be upgraded: malformed subscription"),
+        (
+            ["protocol_type", "no_protocol", "streams_application, assignor_user_data", "streams_application", None],
+            "3 of 4 classic groups cannot be upgraded: mostly streams application",
+        ),
+        ([None, "protocol_type"], None),
+    ],
+)
+def test_classic_groups_that_cannot_be_upgraded_are_counted(printed, reasons, line):
+    rows = [
+        {"group_state": group(f"g{n}", group_type="classic", upgradable=each is None, upgradable_reason=each)}
+        for n, each in enumerate(reasons)
+    ]
+    lines = printed(*rows, {"group_state": group("c")})
+    assert [each for each in lines if "upgraded" in each] == ([line] if line else [])
+
+
 def test_an_open_rebalance_of_an_unknown_group_is_not_stuck(printed):
     share = {"group_id": "s", "group_type": "share"}
     opened = share | {"began_offset": 1, "outcome": "open", "began_at": ago(720), "epochs": 1}

@@ -8,9 +8,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kip848_records.expectations.captures import capture_limits
-from kip848_records.kinds import CONNECT, CONSUMER, kind_of
+from kip848_records.kinds import CLASSIC, CONNECT, CONSUMER, kind_of
 from kip848_records.report.advice import WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import Incarnation, blocked_groups
+from kip848_records.report.readiness import upgrade_reasons, upgrade_text
 from kip848_records.report.sql import with_relations
 from kip848_records.report.units import CONNECTOR, units_text
 from kip848_records.terminal import ranges_text
@@ -61,8 +62,8 @@ class Contents:
     `captured`: by cluster, when its log was copied; None if that is unknown. `limits`: what limits the ages of its open
     groups. `verdict`: what a check found; None if it did not run. `only`: the cluster that was asked for. `files`: what
     the check was given, by the names of its options. `groups`: rows of `groups.sql` with ``cluster``, ``blockers`` (ids
-    of members, the worst first), ``blocker`` (the worst one, and what to do; of stuck groups) and ``words``, which the
-    search knows, the worst first; `counts` counts all that there are by health. `histories`: of the first of them, by
+    of members, the worst first), ``blocker`` (the worst one, and what to do; of stuck groups), ``upgrade`` (of
+    classic groups) and ``words``, which the search knows; `counts` counts all by health. `histories`: of the first, by
     cluster, partition and group id, the rows of `history_*.sql` by the names of `LIMITS`, and in ``totals`` how many
     there are. `slowest`: rows of `slowest.sql`. `begun`: rows of `begun.sql`, spans of `step_s` seconds.
     """
@@ -143,6 +144,7 @@ def _groups(tables: Tables, cluster: str) -> list[Fields]:
         awaited[Incarnation(row["group_id"], row["partition"], row["incarnation"])].append(row)
     for group in groups:
         group["kind"] = kind_of(group["group_type"], group.pop("protocol_type"))
+        group["upgrade"] = _upgrade(group)
         incarnation = Incarnation(group["group_id"], group["partition"], group["incarnations"] - 1)
         is_stuck = group["health"] == "stuck"
         group["blocker"] = _blocker(blocked.get(incarnation), awaited[incarnation]) if is_stuck else None
@@ -151,6 +153,14 @@ def _groups(tables: Tables, cluster: str) -> list[Fields]:
         )
         group["words"] = " ".join(filter(None, words.get((group["partition"], group["group_id"]), ())))
     return groups
+
+
+def _upgrade(group: Fields) -> list[str]:
+    """Return sentences about the upgrade of a classic group to the consumer protocol; none for other groups."""
+    upgradable, reason = group.pop("upgradable"), group.pop("upgradable_reason")
+    if group["group_type"] != CLASSIC or group["health"] == "deleted":
+        return []
+    return [upgrade_text(upgradable, group["members"]), *upgrade_reasons(reason)]
 
 
 def _blocker(blocked: Blocked | None, awaited: Sequence[Fields]) -> Fields:

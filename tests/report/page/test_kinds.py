@@ -114,6 +114,23 @@ def test_a_classic_group_shows_generations_and_who_has_what(group_page, table_of
     assert page.locator(".plot .bar.member").count() == 4
 
 
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [
+        ("coop", ["Upgrade to the consumer protocol: a consumer member can join, and converts the group."]),
+        (
+            "connect-cluster",
+            ["Upgrade to the consumer protocol: a broker refuses it; its protocol type is not consumer: leave it"],
+        ),
+        ("share1", []),
+        ("st", []),
+    ],
+)
+def test_a_classic_group_says_whether_it_can_be_upgraded(group_page, group, said):
+    paragraphs = group_page(group).locator("#group > p").all_inner_texts()
+    assert [each.split(": such")[0] for each in paragraphs if each.startswith("Upgrade")] == said
+
+
 def test_only_the_present_generation_is_ongoing(tmp_path, opened, table_of):
     write_groups(tmp_path, {}, cluster="made")
     group = {"group_id": "g"}

@@ -107,7 +107,8 @@ async function showGroup(group, range) {
   const heading = element("h1", { id: "group-title", tabindex: "-1" }, "Group ", element("span", { class: "id" }, group.group_id), severalClusters && element("small", { class: "muted" }, ` of cluster ${group.cluster}`));
   home.replaceChildren(element("p", {}, element("a", { href: backTo, class: "back" }, "\u2190 All groups")), heading,
     isStuck(group) ? adviceOf(group) : "",
-    element("p", {}, presentText(group)));
+    element("p", {}, presentText(group)),
+    group.upgrade.length ? element("p", {}, `${group.upgrade.join("; ")}.`) : "");
   heading.focus({ preventScroll: true });
   const history = await historyOf(group);
   if (!heading.isConnected) return;  // another group was opened meanwhile
