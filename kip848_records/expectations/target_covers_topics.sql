@@ -28,7 +28,7 @@ WITH sizes AS (
         AND present.incarnation = epoch_timeline.incarnation
     LEFT JOIN sizes ON sizes.partition = present.partition AND sizes.group_id = present.group_id
     LEFT JOIN groups ON groups.partition = epoch_timeline.partition AND groups.group_id = epoch_timeline.group_id
-    WHERE target_partitions IS NOT NULL AND epoch_timeline.group_type <> 'share'
+    WHERE target_partitions IS NOT NULL AND NOT shares_units(epoch_timeline.group_type)
 )
 SELECT
     verdict(

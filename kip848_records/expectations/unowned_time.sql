@@ -28,4 +28,4 @@ SELECT
     ) AS message
 FROM partition_handover
 JOIN limits USING (group_id)
-WHERE released_at IS NOT NULL AND wanted AND group_type <> 'classic'
+WHERE released_at IS NOT NULL AND wanted AND has_epochs(group_type)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from kip848_records.queries.texts import completed
 from kip848_records.tables.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.times import utc
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from kip848_records.queries.tables import Row
 
-QUERY: Final = files(__package__).joinpath("protocol_comparison.sql").read_text(encoding="utf-8")
+QUERY: Final = completed(files(__package__).joinpath("protocol_comparison.sql").read_text(encoding="utf-8"))
 SOURCES: Final = ("group_migration", "group_state_timeline", "rebalance", "consumption_stop")
 """The tables that the query reads."""
 

@@ -50,7 +50,7 @@ counted AS (
 totals AS (
     SELECT
         group_id, partition, group_type, begins, count(*) AS rebalances,
-        CASE WHEN count(coalesce(rounds, CASE WHEN group_type <> 'classic' THEN epochs END)) = count(*)
+        CASE WHEN count(coalesce(rounds, CASE WHEN has_epochs(group_type) THEN epochs END)) = count(*)
             THEN sum(coalesce(rounds, epochs))
         END AS rounds,
         CASE WHEN count(partitions_moved) = count(*) THEN sum(partitions_moved) END AS moved,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from kip848_records.replay.coverage import OBSERVED
+from kip848_records.queries.texts import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -26,25 +26,8 @@ NOT_COUNTED: Final[Mapping[str, Any]] = dict.fromkeys(
 OUTCOMES: Final = ("converged", "emptied", "deleted", "downgraded", "upgraded")
 """The outcomes of a rebalance that ended."""
 
-_MEASURED: Final = (
-    f"CASE WHEN history = '{OBSERVED}' AND NOT duration_is_minimum AND NOT clock_skew THEN duration_ms END"
-)
-_PERCENTILES: Final = ", ".join(
-    f"CAST(round(percentile({_MEASURED}, {percent / 100})) AS bigint) AS p{percent}_ms" for percent in (50, 95, 99)
-)
-_COUNTS: Final = f"""
-SELECT {", ".join(f"count(CASE WHEN outcome = '{outcome}' THEN 1 END) AS {outcome}" for outcome in OUTCOMES)},
-    count({_MEASURED}) AS count, CAST(coalesce(sum({_MEASURED}), 0) AS bigint) AS sum_ms, {_PERCENTILES},
-    max({_MEASURED}) AS max_ms
-FROM rebalance
-WHERE cluster = :cluster AND outcome IN {OUTCOMES} AND ended_offset IS NOT NULL AND ({{is_new}})
-"""  # noqa: S608 - constants
-_OLDEST: Final = """
-SELECT log.partition FROM log
-WHERE log.cluster = :cluster AND log.content = 'record' AND ({counted})
-GROUP BY log.partition
-HAVING min(log.timestamp) > CAST(:as_of AS timestamp)
-"""
+_COUNTS: Final = "pipeline/ended_rebalances.sql"
+_MADE_ANEW: Final = "pipeline/made_anew.sql"
 
 
 def run_totals(
@@ -85,15 +68,12 @@ def run_totals(
 
 def counts_text(is_new: str) -> str:
     """Return SQL over `rebalance` for the counts and durations of what ended, if a condition in SQL holds for it."""
-    return _COUNTS.format(is_new=is_new)
+    return rendered(_COUNTS, outcomes=OUTCOMES, is_new=is_new)
 
 
 def made_anew_text(counted_until: Mapping[int, int]) -> str:
     """Return SQL over `log` for the partitions whose records below these offsets are all later than ``:as_of``."""
-    counted = (
-        f"(log.partition = {partition} AND log.offset < {offset})" for partition, offset in counted_until.items()
-    )
-    return _OLDEST.format(counted=" OR ".join(counted))
+    return rendered(_MADE_ANEW, counted_until=counted_until)
 
 
 def _ends(facts: LogFacts) -> dict[int, int]:

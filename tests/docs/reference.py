@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import TimestampType
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _MADE = "<!-- Made by `make docs-reference`: change the code, not this page. -->"
 _GAP, _PARAGRAPH = re.compile(r"\n{3,}"), "\n\n"
+_FUNCTION = re.compile(r"\{# Return (.*?) #\}\n\{% macro (\w+\(.*?\)) -?%\}", re.DOTALL)
 _UNITS = {"_ms": "ms", "_seconds": "s", "_bytes": "bytes", "_percent": "%"}
 
 
@@ -191,7 +193,29 @@ log does not show the answer: it neither passes nor fails.
 
 {listed}
 
-{"".join(_expectation(each) for each in EXPECTATIONS)}"""
+{"".join(_expectation(each) for each in EXPECTATIONS)}
+
+## What the SQL may use
+
+The SQL of an expectation may use the [tables](tables.md), `limits` with the limits of each group, the parameters
+`:captured_at` and `:dialect` of the run, and `:now`.
+
+{_shared_sql()}"""
+
+
+def _shared_sql() -> str:
+    folder = files("kip848_records.queries")
+    relations = (file for file in folder.joinpath("relations").iterdir() if file.name.endswith(".sql"))
+    texts = {file.name.removesuffix(".sql"): file.read_text(encoding="utf-8") for file in relations}
+    functions = folder.joinpath("functions.sql").read_text(encoding="utf-8")
+    listed = ([f"`{name}`", _first_comment(text)] for name, text in sorted(texts.items()))
+    calls = ([f"`{call}`", _sentence(words)] for words, call in _FUNCTION.findall(functions))
+    return f"{table(['relation', 'its rows'], listed)}\n\n{table(['function', 'what it returns'], calls)}"
+
+
+def _sentence(words: str) -> str:
+    text = " ".join(words.split())
+    return text[0].upper() + text[1:]
 
 
 def _expectation(each: Expectation) -> str:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import CLASSIC, CONNECT, CONSUMER, kind_of
+from kip848_records.queries.texts import completed
 from kip848_records.report.advice import WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import Incarnation, blocked_groups
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
-from kip848_records.report.sql import with_relations
 from kip848_records.report.units import CONNECTOR, units_text
 from kip848_records.terminal import ranges_text
 
@@ -127,8 +127,7 @@ def _rows(tables: Tables, cluster: str, name: str, **parameters: int) -> list[Fi
 def _text(name: str) -> str:
     folder = files(__package__) / "sql"
     text = (folder / f"{name}.sql").read_text(encoding="utf-8")
-    chosen = (folder / "chosen.sql").read_text(encoding="utf-8").split("\n", 1)[1]
-    return with_relations(text.replace("{chosen}", chosen.rstrip()))
+    return completed(text, chosen=(folder / "chosen.sql").read_text(encoding="utf-8"))
 
 
 def _groups(tables: Tables, cluster: str) -> list[Fields]:

@@ -1,1 +1,1 @@
-SELECT partition, unix_millis(captured_at) AS captured_ms FROM ({captures}) AS captures
+SELECT partition, unix_millis(captured_at) AS captured_ms FROM captures

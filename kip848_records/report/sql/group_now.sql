@@ -3,7 +3,7 @@ SELECT states.partition, group_type, protocol_type, state, unix_millis(since) AS
     unix_millis(generations.completed_at) AS completed_ms, stuck.is_stuck, stuck.is_hidden,
     unix_millis(stuck.stuck_since) AS stuck_since_ms
 FROM group_state AS states
-JOIN ({stuck_now}) AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
+JOIN stuck_now AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
 LEFT JOIN (
     SELECT partition, group_id, incarnation, generation, min(completed_at) AS completed_at
     FROM classic_generation

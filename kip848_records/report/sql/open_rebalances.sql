@@ -4,7 +4,7 @@ SELECT rebalance.group_id, rebalance.partition, rebalance.incarnation, rebalance
     coalesce(present.is_assigning, false) AS is_assigning,
     coalesce(present.is_not_ready, false) AS is_not_ready
 FROM rebalance
-LEFT JOIN ({assigning_now}) AS present
+LEFT JOIN assigning_now AS present
     ON present.partition = rebalance.partition AND present.group_id = rebalance.group_id
     AND present.incarnation = rebalance.incarnation AND present.group_type = rebalance.group_type
 WHERE outcome = :open

@@ -5,7 +5,7 @@ SELECT began_offset, unix_millis(began_at) AS began_ms, first_epoch, last_epoch,
     coalesce(present.is_not_ready, false) AS is_not_ready,
     count(*) OVER () AS total
 FROM rebalance
-LEFT JOIN ({assigning_now}) AS present
+LEFT JOIN assigning_now AS present
     ON present.partition = rebalance.partition AND present.group_id = rebalance.group_id
     AND present.incarnation = rebalance.incarnation AND present.group_type = rebalance.group_type
 WHERE rebalance.group_id = :group AND rebalance.partition = :partition AND rebalance.incarnation = :incarnation

@@ -84,7 +84,7 @@ compared AS (
             CASE WHEN stuck.is_hidden THEN stuck.hidden_since ELSE states.since END AS since,
             NOT stuck.is_hidden AND states.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown) AS is_stable
         FROM group_state AS states
-        JOIN ({stuck_now}) AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
+        JOIN stuck_now AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
     ) AS now
     LEFT JOIN earlier ON earlier.partition = now.partition
     LEFT JOIN before ON before.group_id = now.group_id AND before.partition = now.partition

@@ -3,8 +3,8 @@ SELECT states.group_id, states.partition, states.incarnation, states.state,
     states.converged_members, unix_millis(states.captured_at) - unix_millis(stuck.stuck_since) AS stuck_ms,
     coalesce(waits.waiting, 0) AS waiting
 FROM group_state AS states
-JOIN ({stuck_now}) AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
-LEFT JOIN ({waiting_now}) AS waits
+JOIN stuck_now AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
+LEFT JOIN waiting_now AS waits
     ON waits.partition = states.partition AND waits.group_id = states.group_id AND waits.incarnation = states.incarnation
 WHERE stuck.is_stuck
 ORDER BY since_ms, states.group_id, states.partition

@@ -8,7 +8,7 @@ FROM (
     WHERE status = :open AND reason = 'worker_left' AND connector IS NOT NULL
     GROUP BY group_id, partition, incarnation, from_member
 ) AS tasks
-LEFT JOIN ({worker_urls}) AS workers
+LEFT JOIN worker_urls AS workers
     ON workers.group_id = tasks.group_id AND workers.partition = tasks.partition
     AND workers.incarnation = tasks.incarnation AND workers.member_id = tasks.from_member
 LEFT JOIN (

@@ -37,7 +37,7 @@ idle AS (
   SELECT partition, group_id, CAST(least(sum(CAST(idle_ms AS decimal(38, 0))), 9223372036854775807) AS bigint) AS idle_ms
   FROM (
     SELECT offsets_partition AS partition, group_id, wanted_ms AS idle_ms, history, to_member IS NULL AS is_open, clock_skew
-    FROM partition_handover WHERE group_type <> 'classic'
+    FROM partition_handover WHERE has_epochs(group_type)
     UNION ALL
     SELECT partition, group_id, CASE WHEN group_type = 'streams' THEN wanted_ms ELSE unowned_ms END AS idle_ms, history,
       status = 'open' AS is_open, clock_skew
@@ -49,7 +49,7 @@ idle AS (
 states AS (
   SELECT group_state.*, stuck.health
   FROM group_state
-  JOIN ({stuck_now}) AS stuck ON group_state.partition = stuck.partition AND group_state.group_id = stuck.group_id
+  JOIN stuck_now AS stuck ON group_state.partition = stuck.partition AND group_state.group_id = stuck.group_id
 )
 SELECT every.partition, every.group_id, every.incarnations, every.group_type, protocols.protocol_type,
   coalesce(states.state, 'deleted') AS state, coalesce(states.health, 'deleted') AS health,
@@ -66,12 +66,12 @@ SELECT every.partition, every.group_id, every.incarnations, every.group_type, pr
   coalesce(waits.waiting, 0) AS waiting
 FROM every
 LEFT JOIN states ON every.partition = states.partition AND every.group_id = states.group_id
-LEFT JOIN ({captures}) AS captures ON every.partition = captures.partition
+LEFT JOIN captures ON every.partition = captures.partition
 LEFT JOIN finished ON every.partition = finished.partition AND every.group_id = finished.group_id
 LEFT JOIN busiest ON every.partition = busiest.partition AND every.group_id = busiest.group_id
 LEFT JOIN ongoing ON every.partition = ongoing.partition AND every.group_id = ongoing.group_id
 LEFT JOIN intervals ON every.partition = intervals.partition AND every.group_id = intervals.group_id
-LEFT JOIN ({waiting_now}) AS waits ON states.partition = waits.partition AND states.group_id = waits.group_id
+LEFT JOIN waiting_now AS waits ON states.partition = waits.partition AND states.group_id = waits.group_id
   AND states.incarnation = waits.incarnation
 LEFT JOIN protocols ON every.partition = protocols.partition AND every.group_id = protocols.group_id
 LEFT JOIN idle ON every.partition = idle.partition AND every.group_id = idle.group_id

@@ -1,6 +1,5 @@
 -- The generations of a classic group. is_present: the group has this generation at capture; any other one has ended.
-WITH {chosen},
-found AS (
+WITH found AS (
   SELECT generations.partition, generations.group_id, generations.incarnation, generations.generation,
     generations.offset AS at_offset, generations.protocol,
     cause, mode, rounds, unix_millis(completed_at) AS completed_at_ms, sync_ms, generations.members,

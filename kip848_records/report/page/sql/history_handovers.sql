@@ -1,5 +1,4 @@
-WITH {chosen},
-found AS (
+WITH found AS (
   SELECT handovers.offsets_partition AS partition, handovers.group_id, incarnation, topic, from_member, to_member,
     unix_millis(released_at) AS released_at_ms, unix_millis(acquired_at) AS acquired_at_ms,
     coalesce(acquired_offset, released_offset) AS at_offset, max(wanted_ms) AS idle_ms,

@@ -1,5 +1,4 @@
-WITH {chosen},
-behind AS (
+WITH behind AS (
   SELECT partition, group_id, incarnation, member_id, min(behind_since) AS behind_since,
     max(size(awaited)) AS awaited, max(array_join(array_sort(blocked_by), ' ')) AS blocked_by
   FROM rebalance_lag WHERE status = 'open' AND NOT superseded

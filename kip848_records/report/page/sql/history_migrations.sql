@@ -1,5 +1,4 @@
-WITH {chosen},
-found AS (
+WITH found AS (
   SELECT migrations.partition, migrations.group_id, incarnation, direction, from_type, to_type,
     unix_millis(migrations.at) AS at_ms, migrations.offset AS at_offset, epoch, converted,
     unix_millis(mixed_until) AS mixed_until_ms, history

@@ -1,5 +1,4 @@
-WITH {chosen},
-found AS (
+WITH found AS (
   SELECT rebalance.partition, rebalance.group_id, incarnation, group_type, unix_millis(began_at) AS began_at_ms, began_offset,
     first_epoch, last_epoch, array_join(causes, ' ') AS causes, unix_millis(ended_at) AS ended_at_ms, outcome,
     duration_ms, members_before, members, members_waited, partitions_moved, longest_unowned_ms, assigning_ms,

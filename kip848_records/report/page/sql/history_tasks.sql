@@ -1,7 +1,6 @@
 -- Connectors and tasks that changed their owner, or have none: those first. A Connect worker is named by its URL.
-WITH {chosen},
-urls AS (
-  SELECT urls.* FROM ({worker_urls}) AS urls
+WITH urls AS (
+  SELECT urls.* FROM worker_urls AS urls
   JOIN chosen ON urls.partition = chosen.partition AND urls.group_id = chosen.group_id
 ),
 named AS (

@@ -1,7 +1,6 @@
 -- The topics of a share group by the state of their partitions. free: initialized partitions that no member has, although
 -- a present member subscribes to their topic; free_since_ms: since when no member has any of them.
-WITH {chosen},
-topics AS (
+WITH topics AS (
   SELECT shares.partition, shares.group_id, incarnation, topic_id, coalesce(topic, topic_id) AS place, state, partitions,
     from_at, from_offset AS at_offset, history
   FROM share_partition_state AS shares
@@ -12,7 +11,7 @@ free AS (
   SELECT partition, group_id, incarnation, topic_id,
     array_join(array_sort(collect_list(CASE WHEN owners = 0 THEN number END)), ' ') AS free,
     unix_millis(max(CASE WHEN owners = 0 THEN free_since END)) AS free_since_ms
-  FROM ({subscribed_shares}) AS shares
+  FROM subscribed_shares AS shares
   GROUP BY partition, group_id, incarnation, topic_id
 ),
 found AS (

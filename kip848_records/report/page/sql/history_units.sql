@@ -1,6 +1,5 @@
 -- What each member has now: partitions, the connectors and tasks of a worker, or tasks in a role.
-WITH {chosen},
-classic AS (
+WITH classic AS (
   SELECT states.partition, states.group_id, states.incarnation, states.generation, stays.member_id
   FROM group_state AS states
   JOIN chosen ON states.partition = chosen.partition AND states.group_id = chosen.group_id

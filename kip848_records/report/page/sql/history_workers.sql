@@ -1,6 +1,5 @@
 -- The workers of the last generation of a Connect cluster. A static worker that was replaced within it is not there any more.
-WITH {chosen},
-found AS (
+WITH found AS (
   SELECT workers.partition, workers.group_id, workers.incarnation, workers.member_id, workers.worker_url,
     workers.member_id = states.leader AS is_leader, workers.running IS NOT NULL AS is_assigned, workers.config_offset,
     workers.worker_config_offset, unix_millis(stays.joined_at) AS joined_at_ms

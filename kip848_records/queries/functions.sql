@@ -1,0 +1,97 @@
+{# The functions that the SQL of an expectation or a report may call besides those that both engines have: a call is
+   replaced by its text. The comment before each says what it returns. `group_types` is in `texts.py`. #}
+
+{# Return `violation` or `pass`; `unknown` if the log does not show it. #}
+{% macro verdict(violated, known) -%}
+CASE WHEN ({{ known }}) AND ({{ violated }}) IS NOT NULL THEN CASE WHEN {{ violated }} THEN 'violation' ELSE 'pass' END
+ELSE 'unknown' END
+{%- endmacro %}
+
+{# Return a value as text; `?` for null. #}
+{% macro text(value) -%}
+coalesce(CAST({{ value }} AS string), '?')
+{%- endmacro %}
+
+{# Return milliseconds as a number of seconds, in text: `1.5`. #}
+{% macro seconds(ms) -%}
+regexp_replace(CAST(CAST(({{ ms }}) / 1000 AS decimal(20, 3)) AS string), '[.]?0+$', '')
+{%- endmacro %}
+
+{# Return milliseconds in their two largest units: `1 h 5 min`. #}
+{% macro duration(ms) -%}
+{% set days, hours, minutes = "(%s >= 86400000)" % ms, "(%s >= 3600000)" % ms, "(%s >= 60000)" % ms %}
+{% set has_hours = "(%s %% 24 > 0)" % _whole(ms, 3600000) %}
+{% set has_minutes = "(%s %% 60 > 0)" % _whole(ms, 60000) %}
+CASE WHEN {{ ms }} >= 0 THEN coalesce(nullif(concat_ws(' ',
+{{ _unit(_whole(ms, 86400000), "d", days) }},
+{{ _unit(_whole(ms, 3600000) ~ " % 24", "h", hours ~ " AND " ~ has_hours) }},
+{{ _unit(_whole(ms, 60000) ~ " % 60", "min",
+    "%s AND %s AND NOT (%s AND %s)" % (minutes, has_minutes, days, has_hours)) }},
+{{ _unit(_whole(ms, 1000) ~ " % 60", "s",
+    "%s %% 60 > 0 AND NOT ((%s AND %s) OR ((%s OR %s) AND %s))"
+    % (_whole(ms, 1000), days, has_hours, days, has_hours, has_minutes)) }}
+), ''), '0 s') ELSE '' END
+{%- endmacro %}
+
+{# Return a time span of milliseconds in seconds: `1.5 s`; `an unknown time` for null and for a negative one. #}
+{% macro span(ms) -%}
+CASE WHEN {{ ms }} >= 0 THEN concat({{ seconds(ms) }}, ' s') ELSE {{ _no_span(ms) }} END
+{%- endmacro %}
+
+{# Return a time span that may be longer, in seconds: `at least 1.5 s`. #}
+{% macro no_less(ms) -%}
+concat(CASE WHEN {{ ms }} >= 0 THEN 'at least ' ELSE '' END, {{ span(ms) }})
+{%- endmacro %}
+
+{# Return a time span that may be longer, in its two largest units: `≥ 1 h 5 min`. #}
+{% macro at_least(ms) -%}
+CASE WHEN {{ ms }} >= 0 THEN concat('≥ ', {{ duration(ms) }}) ELSE {{ _no_span(ms) }} END
+{%- endmacro %}
+
+{# Return a count with a word, which is not quoted: `1 member`, `1,200 members`. #}
+{% macro counted(count, what) -%}
+concat(CASE WHEN {{ count }} < 1000 THEN CAST({{ count }} AS string) ELSE
+concat({{ _whole(count, 1000) }}, ',', lpad(CAST({{ count }} % 1000 AS string), 3, '0')) END,
+CASE WHEN {{ count }} = 1 THEN ' {{ what }}' ELSE ' {{ what }}s' END)
+{%- endmacro %}
+
+{# Return the milliseconds from one timestamp to another; negative if a clock went back. #}
+{% macro ms_between(start, end) -%}
+(unix_millis({{ end }}) - unix_millis({{ start }}))
+{%- endmacro %}
+
+{# Return the milliseconds from one timestamp to another; null if a clock went back. #}
+{% macro lasted_ms(start, end) -%}
+CASE WHEN {{ ms_between(start, end) }} >= 0 THEN {{ ms_between(start, end) }} END
+{%- endmacro %}
+
+{# Return whether members of groups of this type have epochs; those of classic groups have generations only. #}
+{% macro has_epochs(group_type) -%}
+({{ group_type }} IN ({{ group_types("has_epochs") }}))
+{%- endmacro %}
+
+{# Return whether groups of this type are Stable in the log while they rebalance. #}
+{% macro hides_rebalances(group_type) -%}
+({{ group_type }} IN ({{ group_types("hides_rebalances") }}))
+{%- endmacro %}
+
+{# Return whether several members of groups of this type can have the same partition. #}
+{% macro shares_units(group_type) -%}
+({{ group_type }} IN ({{ group_types("shares_units") }}))
+{%- endmacro %}
+
+{% macro hex_number(digits) -%}
+({% for power in range(4) %}{{ " + " if power }}{{ 16 ** power }} * (instr('0123456789ABCDEF', substring({{ digits }}, {{ 4 - power }}, 1)) - 1){% endfor %})
+{%- endmacro %}
+
+{% macro _no_span(ms) -%}
+concat('an unknown time', CASE WHEN {{ ms }} < 0 THEN concat(': the broker', chr(39), 's clock went back') ELSE '' END)
+{%- endmacro %}
+
+{% macro _whole(number, divisor) -%}
+CAST(floor({{ number }} / {{ divisor }}) AS bigint)
+{%- endmacro %}
+
+{% macro _unit(count, unit, condition) -%}
+CASE WHEN {{ condition }} THEN concat(CAST({{ count }} AS string), ' {{ unit }}') END
+{%- endmacro %}

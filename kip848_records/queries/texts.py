@@ -1,0 +1,134 @@
+"""What SQL texts share: functions, relations and templates. Jinja2 fills them in, because the engines have neither.
+
+A text calls a function of `functions.sql` like those of the engines, and names a relation, a file of `relations/`, like
+a table. `completed` replaces the calls, and puts the relations in front. Nothing else in a text is filled in: values
+are parameters. A query that is put together from parts is a template, which `rendered` fills in.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from kip848_records.kinds import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_PACKAGE: Final = files("kip848_records")
+_FUNCTIONS: Final = "queries/functions.sql"
+_COMMENT: Final = re.compile(r"('(?:[^']|'')*')|--[^\n]*")
+_LITERAL: Final = re.compile(r"'(?:[^']|'')*'")
+_TABLE: Final = re.compile(r"(?:\b(?:FROM|JOIN)|,)\s+(\w+)\b", re.IGNORECASE)
+_OWN_TABLE: Final = re.compile(r"\b(\w+) AS \(\s*(?:SELECT|WITH)\b", re.IGNORECASE)
+_WITH: Final = re.compile(r"WITH\s+", re.IGNORECASE)
+
+
+def group_types(trait: str) -> str:
+    """Return the group types that have a trait of `kinds.Kind`, as literals of a list in SQL."""
+    return ", ".join(dict.fromkeys(f"'{kind.group_type}'" for kind in KINDS.values() if getattr(kind, trait)))
+
+
+_ENVIRONMENT: Final = Environment(
+    autoescape=False,  # noqa: S701 - SQL, no HTML
+    loader=FunctionLoader(lambda name: _PACKAGE.joinpath(name).read_text(encoding="utf-8")),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_ENVIRONMENT.globals["group_types"] = group_types
+
+
+def rendered(template: str, **values: Any) -> str:  # noqa: ANN401 - what the template needs
+    """Return a template, by its path in this package, with its values filled in; a missing value raises."""
+    return _ENVIRONMENT.get_template(template).render(values)
+
+
+@cache
+def functions() -> Mapping[str, Callable[..., str]]:
+    """Return the functions that a text may call, by name; their arguments and results are SQL."""
+    module = vars(_ENVIRONMENT.get_template(_FUNCTIONS).module)
+    return {name: macro for name, macro in module.items() if not name.startswith("_")}
+
+
+@cache
+def _calls() -> re.Pattern[str]:
+    """Return what finds literals, and the beginnings of calls with the name of the function."""
+    return re.compile(rf"{_LITERAL.pattern}|(?<![\w.])({'|'.join(functions())})\(")
+
+
+@cache
+def _relations() -> Mapping[str, str]:
+    found = (file for file in _PACKAGE.joinpath("queries/relations").iterdir() if file.name.endswith(".sql"))
+    return {file.name.removesuffix(".sql"): file.read_text(encoding="utf-8") for file in found}
+
+
+@cache
+def plain(text: str) -> str:
+    """Return a text without comments, with the calls of `functions` replaced.
+
+    Raises ValueError if a parenthesis is not closed.
+    """
+    text = _COMMENT.sub(lambda found: found[1] or "", text)
+    parts, start = list[str](), 0
+    while found := _calls().search(text, start):
+        parts.append(text[start : found.start()])
+        start = found.end()
+        if found[1] is None:
+            parts.append(found[0])
+        else:
+            arguments, start = _arguments(text, start)
+            parts.append(functions()[found[1]](*map(plain, arguments)))
+    return "".join([*parts, text[start:]])
+
+
+def relations_of(text: str, own: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the relations that a plain text names, and those that they name, each behind those.
+
+    `own`: more relations than those of `relations/`.
+    """
+    known = {**_relations(), **(own or {})}
+    found: dict[str, str] = {}
+    bare = _LITERAL.sub("''", text)
+    for name in sorted((known.keys() & set(_TABLE.findall(bare))) - set(_OWN_TABLE.findall(bare))):
+        relation = plain(known[name])
+        found |= {**relations_of(relation, own), name: relation}
+    return found
+
+
+@cache
+def completed(text: str, **own: str) -> str:
+    """Return a text that both engines understand, with the relations in front that it names."""
+    text = plain(text).strip()
+    relations = relations_of(text, own)
+    if not relations:
+        return text
+    named = ",\n".join(f"{name} AS (\n{body}\n)" for name, body in relations.items())
+    own_tables = _WITH.match(text)
+    return f"WITH {named}\n{text}" if own_tables is None else f"WITH {named},\n{text[own_tables.end() :]}"
+
+
+def _arguments(text: str, start: int) -> tuple[list[str], int]:
+    """Return the arguments of a call, which begin at `start`, and the end of the call."""
+    arguments, depth, begin, is_literal = [], 0, start, False
+    for place in range(start, len(text)):
+        character = text[place]
+        if character == "'":
+            is_literal = not is_literal
+        elif is_literal:
+            continue
+        elif character == "(":
+            depth += 1
+        elif character == ")" and depth:
+            depth -= 1
+        elif (character == "," and not depth) or character == ")":
+            arguments.append(text[begin:place].strip())
+            begin = place + 1
+            if character == ")":
+                return arguments, begin
+    message = "a parenthesis is not closed"
+    raise ValueError(message)
