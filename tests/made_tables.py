@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from kip848_records.kinds import CONSUMER
 from kip848_records.tables.registry import TABLES
 
 OF_KINDS = (
@@ -57,4 +58,5 @@ def _captured(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[st
 
 def _empty(table: str) -> dict[str, Any]:
     columns = TABLES[table].columns
-    return {column.name: _EMPTY[column.type.simpleString()] if column.required else None for column in columns}
+    empty = {column.name: _EMPTY[column.type.simpleString()] if column.required else None for column in columns}
+    return empty | ({"group_type": CONSUMER} if empty.get("group_type") == "" else {})
