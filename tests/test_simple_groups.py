@@ -1,10 +1,21 @@
-"""The last offset commit before each record, in groups that only commits may have made."""
+"""Groups that only offset commits made, and commits that a coordinator does not load."""
 
+from pathlib import Path
 from typing import Any
 
+from kip848_records.expectations import EXPECTATIONS
+from kip848_records.expectations.files import Setting
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.options import AuditOptions
 from kip848_records.pipeline.simple_groups import with_commit_before
+from kip848_records.queries.duck import DuckTables
 from kip848_records.replay.log_rows import COMMIT_BEFORE
 from kip848_records.sources.log import LOG_SCHEMA
+from tests.audits import table_rows
+from tests.expectations.evaluated import evaluated
+from tests.expectations.logs import UNKNOWN
+from tests.progress import Watcher
+from tests.protocol.segment_writer import Record, write_batch
 from tests.replay.loadable_logs import loadable_log
 
 CONTROL = {"offset": 3, "control": "commit", "key": b"\0\0\0\1"}
@@ -39,3 +50,25 @@ def test_a_tombstone_of_a_commit_makes_no_group(spark):
     records = spark.createDataFrame(others, LOG_SCHEMA)
     found = with_commit_before(records, spark.createDataFrame([tombstone], LOG_SCHEMA))
     assert {each.commit_before for each in found.collect()} == {None}
+
+
+def write_segment(folder: Path, name: str) -> None:
+    folder.mkdir(parents=True)
+    records = [Record(row["offset"], 1000 + row["offset"], row["key"], row["value"]) for row in loadable_log(name).rows]
+    (folder / f"{0:020}.log").write_bytes(write_batch(records))
+
+
+def test_an_audit_with_offset_commits_names_the_records_that_they_keep_from_loading(classic, tmp_path):
+    names = ("share-behind-commits", "commit-type-0-version-1", "value-version-5-of-1")
+    for partition, name in enumerate(names):
+        write_segment(tmp_path / "copy" / f"__consumer_offsets-{partition}", name)
+    out = tmp_path / "out"
+    run_audit(classic, AuditOptions((str(tmp_path / "copy"),), str(out), cluster="c", offset_commits=True), Watcher())
+    refused = [row for row in table_rows(out, "anomaly", "c") if row["kind"] == "record_not_loadable"]
+    assert [(row["partition"], row["offset"], row["releases"]) for row in refused] == [(0, 1, "4.1.1 to 4.4.0")]
+    (rule,) = [each for each in EXPECTATIONS if each.name == "loadable_records"]
+    found = evaluated(DuckTables(str(out)), rule, Setting("error", {}))
+    assert {(row.partition, row.offset, row.verdict) for row in found if row.offset is not None} == {
+        *((0, 1, UNKNOWN), (1, 0, UNKNOWN), (2, 0, UNKNOWN))
+    }
+    assert all("; refused by Kafka 4." in row.message for row in found if row.offset is not None)
