@@ -7,8 +7,8 @@
 -- written the log; if only some of them refuse it, the message names them, and the verdict is unknown. It is unknown, too,
 -- for a row that the source could not read, because the damage may be in the copy only; for a record of a newer broker; for
 -- a string that is not UTF-8, and a tagged field of another size than it states, both of which a broker reads. A broker
--- ignores trailing bytes. Dialects dispute the types 4 to 8: if more of those failed than were replayed at all, the dialect
--- may be wrong.
+-- ignores trailing bytes. Offset commits count only if an audit reads them, with --offset-commits. Dialects dispute the
+-- types 4 to 8: if more of those failed than were replayed at all, the dialect may be wrong.
 WITH dialects AS (
     SELECT failed.failed > replayed.replayed AS is_other
     FROM (
