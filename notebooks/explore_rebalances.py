@@ -158,7 +158,10 @@ rebalances = pd.DataFrame(
         {
             "epochs": epochs_of(each["first_epoch"], each["last_epoch"], each["incarnation"]),
             "from": times(each["began_at_ms"]),
-            "to": times(each["ended_at_ms"] or (captured_ms if each["outcome"] == "open" else each["began_at_ms"])),
+            "to": times(
+                each["ended_at_ms"]
+                or (captured_ms if each["outcome"] == "open" else each["began_at_ms"] + (each["duration_ms"] or 0))
+            ),
             "cause": each["causes"].split(" ")[0],
             **{name: each[name] for name in ("causes", "outcome", "duration_ms", "assigning_ms", "members")},
             **{name: each[name] for name in ("members_waited", "partitions_moved", "history")},

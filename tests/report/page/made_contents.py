@@ -20,16 +20,16 @@ def failed(group_id, cluster="demo", message="expected Stable"):
 
 def write_groups(out, groups, *, cluster="demo", members=3, rebalances=3):
     """Write the tables of groups: `groups` has their ids, and for how many seconds each is stuck, or 0."""
-    rows = {name: [] for name in _TABLES}
+    rows = {name: [] for name in TABLE_NAMES}
     rows["audit_runs"].append({"run": 1, "captured_at": CAPTURED, "sources": ["made"], "dialect": "kafka",
                                "version": "1", "offset_commits": False, "is_copy": True,
                                    "is_archived": False})  # fmt: skip
     for group_id, stuck_s in groups.items():
         _group(rows, group_id, stuck_s, members, rebalances)
-    write(out, cluster, **{name: [_known(name, row) for row in found] for name, found in rows.items()})
+    write(out, cluster, **{name: [known(name, row) for row in found] for name, found in rows.items()})
 
 
-_TABLES = (
+TABLE_NAMES = (
     *("audit_runs", "group_state", "group_state_timeline", "rebalance", "rebalance_lag", "member_state_timeline"),
     *("membership", "partition_handover", "anomaly"),
     *OF_KINDS,
@@ -99,7 +99,7 @@ def _group(rows, group_id, stuck_s, members, rebalances):
         "members_away": 0, "waits_for_away_only": False, "history": "right_censored"})  # fmt: skip
 
 
-def _known(table, row):
+def known(table, row):
     """Leave out what another table has."""
     names = TABLES[table].schema.names
     return {name: value for name, value in row.items() if name in names}

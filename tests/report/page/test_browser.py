@@ -1,10 +1,15 @@
 """The page in a real browser: opened, searched, clicked, by mouse and by keyboard. The screenshots stay."""
 
+from datetime import timedelta
+
 import pytest
 
+from kip848_records.queries.duck import DuckTables
+from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page as page_of
 from kip848_records.text import printable
-from tests.report.page.made_contents import failed
+from tests.made_tables import write
+from tests.report.page.made_contents import CAPTURED, TABLE_NAMES, failed, known
 from tests.report.verdicts import BIDIRECTIONAL, CHARACTERS, HOSTILE
 
 BARS = "#timeline .bar"
@@ -117,6 +122,33 @@ def test_a_bar_is_read_by_mouse(opened, html):
     box = page.locator(".plot").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 2.5 * 26)
     assert "revoking" in page.locator(".details").inner_text()
+
+
+def test_a_rebalance_behind_which_records_were_lost_ends_with_the_last_known_record(opened, tmp_path):
+    """It is not drawn, nor called ongoing, up to the capture, an hour later."""
+    began = CAPTURED - timedelta(hours=1)
+    group = {"group_id": "g", "group_type": "consumer", "history": "censored"}
+    unknown = group | {"state": "unknown", "from_at": began + timedelta(seconds=10)}
+    lost = group | {"began_at": began, "outcome": "unknown", "duration_ms": 10_000, "causes": ["member_joined"]}
+    tables = {name: [] for name in TABLE_NAMES} | {
+        "audit_runs": [{"run": 1, "captured_at": CAPTURED, "dialect": "kafka"}],
+        "group_state": [unknown | {"since": began, "members": None}],
+        "group_state_timeline": [
+            group | {"state": "Reconciling", "from_at": began, "to_at": unknown["from_at"]},
+            unknown,
+        ],
+        "rebalance": [lost | {"first_epoch": 2, "last_epoch": 2, "epochs": 1}],
+    }
+    write(tmp_path, "demo", **{name: [known(name, row) for row in rows] for name, rows in tables.items()})
+    page = opened(page_of(contents(DuckTables(str(tmp_path)), None)).html, "#group=g")
+    page.wait_for_selector(BARS)
+    page.locator(".timeline").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    said = page.locator(".details").inner_text()
+    assert "Rebalance, epoch 2: member joined" in said
+    assert ", 10.000 s; evidence: beginning incomplete, end not seen; " in said
+    assert "ongoing" not in said
 
 
 def test_groups_are_searched_sorted_and_filtered_and_the_address_keeps_it(opened, html):

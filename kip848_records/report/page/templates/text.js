@@ -74,7 +74,7 @@ function causesText(causes, group = {}) {
   const said = (causes ?? "").split(" ").filter(Boolean).map((cause) => data.causes[cause] ?? cause.replaceAll("_", " ")).join(", ");
   return said.replaceAll("member", kindOf(group).member);
 }
-const HISTORY = { observed: "complete", left_censored: "beginning incomplete", right_censored: "ongoing at capture", censored: "ongoing at capture, beginning incomplete" };
+const HISTORY = { observed: "complete", left_censored: "beginning incomplete", right_censored: "end not seen", censored: "beginning incomplete, end not seen" };
 
 /** Return numbers such as partitions, neighbours as ranges: 0-3, 7. */
 function rangesText(numbers) {

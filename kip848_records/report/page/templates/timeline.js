@@ -22,7 +22,7 @@ function timelineRows(group, history, end) {
   for (const each of history.states) lives.set(each.incarnation, Math.max(lives.get(each.incarnation) ?? 0, each.to_ms ?? end));
   const rows = [
     { label: "Group state", bars: history.states.map((each) => bar(each, GROUP_KINDS[each.state] ?? "unknown", `Group ${each.state}`)) },
-    { label: "Rebalances", bars: history.rebalances.map((each) => ({ from: each.began_at_ms, until: Math.max(each.ended_at_ms ?? end, each.began_at_ms),
+    { label: "Rebalances", bars: history.rebalances.map((each) => ({ from: each.began_at_ms, until: Math.max(each.ended_at_ms ?? (each.outcome === "open" ? end : each.began_at_ms + (each.duration_ms ?? 0)), each.began_at_ms),
       isOpen: each.outcome === "open", kind: each.outcome === "open" ? "revoking" : "rebalance", words: `Rebalance, ${epochsText(each)}: ${causesText(each.causes, group)}`,
       row: { ...each, at_offset: each.began_offset } })) },
   ];
