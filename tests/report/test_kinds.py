@@ -1,5 +1,6 @@
 """What `kip848 explain` says of a group's kind, by tables without a log."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
@@ -170,6 +171,18 @@ def explained(kinds, cluster, name, epoch=None):
         for part in explain(GroupHistory(DuckTables(str(kinds)), name, cluster), epoch):
             console.print(part)
     return captured.get()
+
+
+@pytest.mark.parametrize(
+    ("cluster", "name", "said"),
+    [
+        ("group-kinds", "coop", r"generation 11 was completed at \S+ \S+ UTC; whether it rebalances now"),
+        ("connect", "connect-sink1", r"Empty, generation 2 was completed at \S+ \S+ UTC; whether members join now"),
+    ],
+)
+def test_the_log_shows_what_a_classic_group_completed_not_what_it_does(kinds, cluster, name, said):
+    first, *_ = explained(kinds, cluster, name).splitlines()
+    assert re.fullmatch(rf"Group {name} of cluster {cluster}: {said} is not in the log", first)
 
 
 def test_a_static_member_that_was_replaced_is_not_listed(kinds):
