@@ -584,6 +584,22 @@ STORIES = (
         last="classic Empty generation 7, 0 members since 40, censored",
     ),
     Story(
+        "bytes that were lost may be generations: when a member left or joined is unknown",
+        """
+        10: 2 5/a+b
+        ......
+        30: 2 6/a+c
+        40: 2 7/a
+        """,
+        stays=(
+            "0 classic a joined at 10 (5), censored",
+            "0 classic b joined at 10 (5), - at - (-), censored",
+            "0 classic c - at 30 (-), left at 40 (7), censored",
+        ),
+        last="classic Stable generation 7, 1 members since 30, censored",
+        coverage=complete_between((0, 1000), first_loss=3, last_loss=4),
+    ),
+    Story(
         "unless records of a consumer group follow: it was the tombstone of an upgrade then",
         """
         10: 2 lost
