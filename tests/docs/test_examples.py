@@ -17,6 +17,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from kip848_records.config import load_settings
 from kip848_records.decode import decode
+from kip848_records.expectations.captures import capture_limits
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.changes import changes_of_clusters
 from kip848_records.report.news import news
@@ -220,7 +221,8 @@ def test_the_limit_in_the_runbook_is_read(tmp_path):
 def test_the_message_is_what_a_webhook_gets(clone, monkeypatch):
     monkeypatch.chdir(clone)
     tables, limits = DuckTables("out"), load_settings("conf/audit-demo.toml")
-    said = news(tables, changes_of_clusters(tables, ["demo"], limits))
+    changes = changes_of_clusters(tables, ["demo"], limits)
+    said = news(tables, changes, {"demo": capture_limits(tables, "demo")})
     assert f"{said.title}\n{said.text}\n" == block("test: message")
 
 

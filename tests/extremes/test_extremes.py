@@ -126,7 +126,7 @@ def test_every_form_of_the_results_can_be_parsed(tables, verdicts, cluster):
     fromstring(forms[4].encode())  # noqa: S314 - our own
     assert not [NEGATIVE.search(form) for form in forms if NEGATIVE.search(form)]
     printed(check_terminal(verdict))
-    news(tables, changes_of_clusters(tables, [cluster], SETTINGS))
+    news(tables, changes_of_clusters(tables, [cluster], SETTINGS), verdict.limits)
 
 
 def test_the_metrics_of_every_run_can_be_parsed(tables, verdicts):
