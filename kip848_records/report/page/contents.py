@@ -12,6 +12,7 @@ from kip848_records.kinds import CLASSIC, CONNECT, CONSUMER, kind_of
 from kip848_records.queries.texts import completed
 from kip848_records.report.advice import WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import Incarnation, blocked_groups
+from kip848_records.report.page.sections import SECTIONS, sections_with_rows
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
 from kip848_records.report.units import CONNECTOR, units_text
 from kip848_records.terminal import ranges_text
@@ -31,23 +32,6 @@ INTERVALS_DRAWN: Final = 1_000_000
 """How many intervals of members' states they may have in all."""
 MEMBERS_SEARCHED: Final = 50
 """How many members of a group the search knows: first those that are present, then the latest."""
-LIMITS: Final = {
-    "rebalances": 200,
-    "states": 400,
-    "intervals": 2000,
-    "members": 500,
-    "handovers": 500,
-    "generations": 200,
-    "workers": 200,
-    "units": 500,
-    "tasks": 500,
-    "topics": 200,
-    "migrations": 20,
-    "periods": 20,
-}
-"""How many rows of each kind the page has of a group, the latest ones."""
-_OF_ALL_KINDS: Final = frozenset({"rebalances", "states", "intervals", "members", "handovers"})
-_NUMBERED: Final = ("handovers", "units", "tasks", "topics")
 _SLOWEST: Final = 10
 _BUCKETS: Final = 120
 _STEPS_S: Final = (1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86_400)
@@ -59,13 +43,14 @@ Fields: TypeAlias = "dict[str, Any]"
 class Contents:
     """The data of the page: the clusters at a location of tables. Times are in ms since 1970, UTC.
 
-    `captured`: by cluster, when its log was copied; None if that is unknown. `limits`: what limits the ages of its open
-    groups. `verdict`: what a check found; None if it did not run. `only`: the cluster that was asked for. `files`: what
-    the check was given, by the names of its options. `groups`: rows of `groups.sql` with ``cluster``, ``blockers`` (ids
-    of members, the worst first), ``blocker`` (the worst one, and what to do; of stuck groups), ``upgrade`` (of
-    classic groups) and ``words``, which the search knows; `counts` counts all by health. `histories`: of the first, by
-    cluster, partition and group id, the rows of `history_*.sql` by the names of `LIMITS`, and in ``totals`` how many
-    there are. `slowest`: rows of `slowest.sql`. `begun`: rows of `begun.sql`, spans of `step_s` seconds.
+    `captured`: by cluster, when its log was copied; None if that is unknown. `limits`: what limits the ages of its
+    open groups. `verdict`: what a check found; None if it did not run. `only`: the cluster that was asked for.
+    `files`: what the check was given, by the names of its options. `groups`: rows of `groups.sql` with ``cluster``,
+    ``blockers`` (ids of members, the worst first), ``blocker`` (the worst one, and what to do; of stuck groups),
+    ``upgrade`` (of classic groups) and ``words``, which the search knows; `counts` counts all by health.
+    `histories`: of the first, by cluster, partition and group id, the rows of each of `SECTIONS` by its name, and
+    in ``totals`` how many there are. `slowest`: rows of `slowest.sql`. `begun`: rows of `begun.sql`, spans of
+    `step_s` seconds.
     """
 
     location: str
@@ -120,14 +105,9 @@ def contents(
 
 def _rows(tables: Tables, cluster: str, name: str, **parameters: int) -> list[Fields]:
     """Return the answer to the query of a file in `sql`, with the cluster."""
-    found: list[Fields] = tables.arrow(_text(name), cluster, **parameters).to_pylist()
+    text = completed((files(__package__) / "sql" / f"{name}.sql").read_text(encoding="utf-8"))
+    found: list[Fields] = tables.arrow(text, cluster, **parameters).to_pylist()
     return [row | {"cluster": cluster} for row in found]
-
-
-def _text(name: str) -> str:
-    folder = files(__package__) / "sql"
-    text = (folder / f"{name}.sql").read_text(encoding="utf-8")
-    return completed(text, chosen=(folder / "chosen.sql").read_text(encoding="utf-8"))
 
 
 def _groups(tables: Tables, cluster: str) -> list[Fields]:
@@ -217,18 +197,18 @@ def _begun(tables: Tables, clusters: Mapping[str, int | None], step: int) -> lis
 def _histories(tables: Tables, cluster: str, groups: Sequence[Fields]) -> dict[tuple[str, int, str], Fields]:
     """Return what happened in groups, by their ids."""
     kinds = {(group["cluster"], group["partition"], group["group_id"]): group["kind"] for group in groups}
-    asked = _OF_ALL_KINDS.union(row["name"] for row in _rows(tables, cluster, "kinds"))
+    filled = {row.name for row in tables.rows(sections_with_rows(), cluster)}
     found: dict[tuple[str, int, str], Fields] = {}
-    for name in (name for name in LIMITS if name in asked):
-        parameters = {"groups": GROUPS_DRAWN, "intervals": INTERVALS_DRAWN, "limit": LIMITS[name]}
-        for row in _rows(tables, cluster, f"history_{name}", **parameters):
+    for section in (section for section in SECTIONS if not section.tables or section.name in filled):
+        rows = tables.arrow(section.query, cluster, groups=GROUPS_DRAWN, intervals=INTERVALS_DRAWN).to_pylist()
+        for row in rows:
             key = cluster, row.pop("partition"), row.pop("group_id")
             history = found.setdefault(key, {"totals": {}})
-            history["totals"][name] = row.pop("total")
-            del row["nth"], row["cluster"]
-            if name in _NUMBERED:
-                _name_units(name, row, kinds.get(key, CONSUMER))
-            history.setdefault(name, []).append(row)
+            history["totals"][section.name] = row.pop("total")
+            del row["nth"]
+            if "numbers" in row:
+                _name_units(section.name, row, kinds.get(key, CONSUMER))
+            history.setdefault(section.name, []).append(row)
     return found
 
 

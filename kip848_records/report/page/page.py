@@ -22,6 +22,7 @@ from kip848_records.report import words
 from kip848_records.report.migration import COMPARISON_LIMIT
 from kip848_records.report.page.alike import alike
 from kip848_records.report.page.phrases import CAUSES, OTHERS, alike_text, blocker_text, causes, clock, spans
+from kip848_records.report.page.sections import SECTIONS
 from kip848_records.report.runbook import entries
 from kip848_records.tables.location import is_schema, place_arguments, place_text
 from kip848_records.terminal import CLOCK_WENT_BACK_SHORT, count_text, time_text
@@ -208,6 +209,7 @@ def _data(contents: Contents) -> dict[str, Any]:
         "causes": CAUSES,
         "comparison": COMPARISON_LIMIT,
         "clockWentBack": CLOCK_WENT_BACK_SHORT,
+        "sections": {section.name: section.words for section in SECTIONS},
         "kinds": {name: kind.for_page() for name, kind in KINDS.items()},
         "hasFindings": contents.verdict is not None,
     }

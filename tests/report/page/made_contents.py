@@ -5,6 +5,8 @@ from base64 import urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 
 from kip848_records.expectations.results import Finding, Result, Verdict
+from kip848_records.report.page import contents as bounds
+from kip848_records.report.page.sections import SECTIONS
 from kip848_records.tables.registry import TABLES
 from tests.made_tables import OF_KINDS, write
 
@@ -103,3 +105,9 @@ def known(table, row):
     """Leave out what another table has."""
     names = TABLES[table].schema.names
     return {name: value for name, value in row.items() if name in names}
+
+
+def limit_sections(monkeypatch, **limits):
+    """Let the page have fewer rows of some sections, by their names."""
+    sections = tuple(each._replace(limit=limits.get(each.name, each.limit)) for each in SECTIONS)
+    monkeypatch.setattr(bounds, "SECTIONS", sections)

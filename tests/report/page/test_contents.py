@@ -5,7 +5,7 @@ from kip848_records.report.page import contents as bounds
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page
 from tests import made_tables
-from tests.report.page.made_contents import CAPTURED, write_groups
+from tests.report.page.made_contents import CAPTURED, limit_sections, write_groups
 
 
 def test_the_groups_that_are_stuck_come_first_the_oldest_first(made_contents):
@@ -76,7 +76,7 @@ def test_too_much_is_cut_and_counted(tmp_path, monkeypatch):
     write_groups(tmp_path, {f"group-{n}": 60 * n for n in range(5)}, rebalances=4)
     monkeypatch.setattr(bounds, "GROUPS_LISTED", 4)
     monkeypatch.setattr(bounds, "GROUPS_DRAWN", 2)
-    monkeypatch.setitem(bounds.LIMITS, "rebalances", 3)
+    limit_sections(monkeypatch, rebalances=3)
     made = contents(DuckTables(str(tmp_path)))
     assert [group["group_id"] for group in made.groups] == ["group-4", "group-3", "group-2", "group-1"]
     assert sum(made.counts.values()) == 5

@@ -6,11 +6,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from kip848_records.queries.duck import DuckTables
-from kip848_records.report.page import contents as bounds
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page as page_of
 from tests.made_tables import write
-from tests.report.page.made_contents import CAPTURED, write_groups
+from tests.report.page.made_contents import CAPTURED, limit_sections, write_groups
 
 BARS = "#timeline .bar"
 GROUPS = ("connect-cluster", "coop", "static", "st", "share1", "mig")
@@ -229,8 +228,7 @@ def test_axe_finds_nothing(group_page, group, width, dark):
 
 
 def test_what_is_cut_is_counted(kinds, monkeypatch):
-    monkeypatch.setitem(bounds.LIMITS, "generations", 5)
-    monkeypatch.setitem(bounds.LIMITS, "units", 1)
+    limit_sections(monkeypatch, generations=5, units=1)
     found = contents(DuckTables(str(kinds)), cluster="group-kinds").histories["group-kinds", 1, "coop"]
     assert [row["generation"] for row in found["generations"]] == [11, 10, 9, 8, 7]
     assert (len(found["units"]), found["totals"]["generations"], found["totals"]["units"]) == (1, 12, 3)

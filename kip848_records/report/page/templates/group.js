@@ -44,10 +44,6 @@ const findingColumns = (group) => [
   { title: titled(kindOf(group).step), kind: "number", cell: (row) => row.group_epoch },
 ];
 
-// What a history has, and how its rows are called where there is room for a part only.
-const HISTORIES = { rebalances: "rebalances", intervals: "intervals of members", handovers: "handovers", states: "states of the group", members: "members",
-  generations: "generations", workers: "workers", units: "assignments", tasks: "changes of owners", topics: "topics", migrations: "changes of the protocol", periods: "periods" };
-
 let histories = null;  // of all groups, a line each, packed
 
 /** Return what happened in a group; null where the page has no room for it. */
@@ -56,7 +52,7 @@ async function historyOf(group) {
   const packed = histories[data.groups.indexOf(group)];
   if (!packed) return null;
   const tables = await unpacked(packed);
-  return Object.fromEntries([...Object.keys(HISTORIES), "findings"].map((name) => [name, rowsOf(tables[name])]).concat([["totals", tables.totals]]));
+  return Object.fromEntries([...Object.keys(data.sections), "findings"].map((name) => [name, rowsOf(tables[name])]).concat([["totals", tables.totals]]));
 }
 
 const quoted = (text) => /^[\w.,:@%+=/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
@@ -127,7 +123,7 @@ async function showGroup(group, range) {
       behind: row.behind_since_ms === null || group.captured_ms === null ? null : group.captured_ms - row.behind_since_ms };
   }).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));
   home.querySelector(".blocked")?.replaceWith(adviceOf(group, members, history.tasks.filter((row) => row.status === "open")));
-  const omitted = Object.entries(HISTORIES).filter(([name]) => (history.totals[name] ?? 0) > history[name].length)
+  const omitted = Object.entries(data.sections).filter(([name]) => (history.totals[name] ?? 0) > history[name].length)
     .map(([name, words]) => `${number(history[name].length)} of ${number(history.totals[name])} ${words}`);
   const timeline = element("section", { id: "timeline" }, element("h2", {}, "Timeline (UTC)"));
   home.append(...[timeline,

@@ -28,23 +28,13 @@ owned AS (
   JOIN chosen ON ownership.offsets_partition = chosen.partition AND ownership.group_id = chosen.group_id
   WHERE to_at IS NULL
   GROUP BY chosen.partition, chosen.group_id, incarnation, member_id, role, coalesce(topic, topic_id, subtopology_id)
-),
-found AS (
-  SELECT partition, group_id, incarnation, member_id, CAST(NULL AS string) AS role, unit.topic AS place,
-    array_join(array_sort(unit.partitions), ' ') AS numbers
-  FROM assigned
-  UNION ALL
-  SELECT partition, group_id, incarnation, member_id, CAST(NULL AS string) AS role, unit.connector AS place,
-    array_join(array_sort(unit.tasks), ' ') AS numbers
-  FROM running
-  UNION ALL
-  SELECT partition, group_id, incarnation, member_id, role, place, numbers FROM owned
 )
-SELECT *
-FROM (
-  SELECT *, count(*) OVER (PARTITION BY partition, group_id) AS total,
-    row_number() OVER (PARTITION BY partition, group_id ORDER BY member_id, role, place, incarnation) AS nth
-  FROM found
-) AS numbered
-WHERE nth <= :limit
-ORDER BY partition, group_id, nth
+SELECT partition, group_id, incarnation, member_id, CAST(NULL AS string) AS role, unit.topic AS place,
+  array_join(array_sort(unit.partitions), ' ') AS numbers
+FROM assigned
+UNION ALL
+SELECT partition, group_id, incarnation, member_id, CAST(NULL AS string) AS role, unit.connector AS place,
+  array_join(array_sort(unit.tasks), ' ') AS numbers
+FROM running
+UNION ALL
+SELECT partition, group_id, incarnation, member_id, role, place, numbers FROM owned
