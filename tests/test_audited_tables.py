@@ -5,8 +5,9 @@ from datetime import datetime
 
 import pytest
 
-from kip848_records.replay.group import GroupReplay
-from kip848_records.replay.records import PartitionCoverage, PartitionNumbers, ReplayInputs
+from kip848_records.replay.group_replay import GroupReplay
+from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
+from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.tables.registry import REPLAYED
 from tests.audits import dumped

@@ -28,7 +28,7 @@ from kip848_records.log.bases import CopyCoverage, begins_later, choose_base, co
 from kip848_records.log.extents import Extent, FileRow, Unread, extent, without_filled
 from kip848_records.log.losses import IS_LOST_RECORD, LostRecord, losses
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
-from kip848_records.replay.records import PartitionCoverage
+from kip848_records.replay.inputs import PartitionCoverage
 from kip848_records.sources.log import IS_READABLE, is_readable
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from kip848_records.log.losses import records_of_other_copies
 from kip848_records.log.runs import coverage_of_reads, last_reads
 from kip848_records.protocol.messages import AUTO, OFFSET_COMMIT_TYPES
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
-from kip848_records.replay.records import ReplayInputs
+from kip848_records.replay.inputs import ReplayInputs
 from kip848_records.sources.log import IS_RECORD, NEWEST_MS
 
 if TYPE_CHECKING:

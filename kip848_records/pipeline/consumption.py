@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kip848_records.decode import decode_record
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.replay.arrow_rows import row_type
-from kip848_records.replay.consumption import (
+from kip848_records.replay.commits.consumption import (
     COMMIT,
     KEY,
     STOP,
@@ -32,7 +32,7 @@ from kip848_records.workers import map_in_arrow
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from kip848_records.replay.records import ReplayInputs
+    from kip848_records.replay.inputs import ReplayInputs
 
 
 def stops_of_consumption(commits: DataFrame, stopped: DataFrame, inputs: ReplayInputs) -> DataFrame:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from kip848_records.pipeline.scratch import Scratch
     from kip848_records.pipeline.staged import Rows
     from kip848_records.progress import Progress
-    from kip848_records.replay.records import ReplayInputs
+    from kip848_records.replay.inputs import ReplayInputs
 
 
 SLOW_REBUILD_S: Final = 15 * 60

@@ -10,8 +10,8 @@ from pyspark.sql.types import StructType
 
 from kip848_records.pipeline.staged import StagedRows
 from kip848_records.replay.arrow_rows import union_batches, union_type
-from kip848_records.replay.group import GroupReplay
-from kip848_records.replay.log_rows import COMMIT_BEFORE
+from kip848_records.replay.decode.log_rows import COMMIT_BEFORE
+from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.replay.worker import replay_batches
 from kip848_records.sources.files import escape_glob, local_path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from kip848_records.pipeline.scratch import Scratch
-    from kip848_records.replay.records import ReplayInputs
+    from kip848_records.replay.inputs import ReplayInputs
 
 _COLUMNS: Final = (
     *("partition", "group_id", "offset", "timestamp", "key", "value", "error_code", "error", "leader_epoch"),

@@ -12,7 +12,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kip848_records.kinds import ROLES, SHARE, STREAMS
-from kip848_records.replay.log_rows import COMMIT_BEFORE
+from kip848_records.replay.decode.log_rows import COMMIT_BEFORE
 from kip848_records.sources.log import is_offset_commit, is_readable, key_of_types
 
 if TYPE_CHECKING:

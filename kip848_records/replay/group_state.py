@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kip848_records.kinds import CLASSIC
-from kip848_records.replay.coverage import CENSORED, NEVER, RIGHT_CENSORED
+from kip848_records.replay.group.coverage import CENSORED, NEVER, RIGHT_CENSORED
+from kip848_records.replay.group.states import RECONCILING, group_id_hash
+from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.replay.rows import GroupState
-from kip848_records.replay.states import RECONCILING, UNKNOWN, group_id_hash
-from kip848_records.replay.upgrade import is_upgradable, upgrade_reasons
 
 if TYPE_CHECKING:
-    from kip848_records.replay.classic import ClassicGroup
-    from kip848_records.replay.consumer import ConsumerGroup
-    from kip848_records.replay.context import Context
-    from kip848_records.replay.coverage import KnownHistory
-    from kip848_records.replay.states import StateTimeline
+    from kip848_records.replay.classic.group import ClassicGroup
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.group.coverage import KnownHistory
+    from kip848_records.replay.group.states import StateTimeline
+    from kip848_records.replay.modern.group import ModernGroup
 
 
 class Work:
@@ -37,7 +37,7 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
     context: Context,
     states: StateTimeline,
     classic: ClassicGroup,
-    consumer: ConsumerGroup | None,
+    modern: ModernGroup | None,
     work: Work,
     history: KnownHistory,
     *,
@@ -59,18 +59,17 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
             generation, members, away = classic.value.generation, classic.members, 0
             value = classic.value
             protocol_type, protocol, leader = value.protocol_type or None, value.protocol, value.leader
-            reasons = upgrade_reasons(value)
-            upgradable, upgradable_reason = is_upgradable(value, reasons), ", ".join(reasons) or None
-    elif consumer is not None and (is_known or not history.has_losses):
-        epochs = consumer.group_epoch, consumer.assignment_epoch
-        topology = consumer.topology_epoch, consumer.validated_topology_epoch, consumer.standby_replicas
+            upgradable, upgradable_reason = classic.upgradable()
+    elif modern is not None and (is_known or not history.has_losses):
+        epochs = modern.group_epoch, modern.assignment_epoch
+        topology = modern.topology_epoch, modern.validated_topology_epoch, modern.standby_replicas
         if not is_lost:
-            start = consumer.effective_assignment_epoch
+            start = modern.effective_assignment_epoch
             is_bumped = epochs != (None, None)
-            epochs = consumer.group_epoch if is_bumped else start, start
-            members, away = consumer.member_count, consumer.away
-            is_unknown = consumer.stateless or (start is None and members)
-            converged = None if is_unknown else consumer.converged
+            epochs = modern.group_epoch if is_bumped else start, start
+            members, away = modern.member_count, modern.away
+            is_unknown = modern.stateless or (start is None and members)
+            converged = None if is_unknown else modern.converged
     waits_for_away_only = members is not None and away is not None and converged == members - away
     complete_from, since = history.complete_from, states.since_offset
     is_seen = since != NEVER and history.is_seen(since, history.last)

@@ -13,12 +13,12 @@ from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import DIALECTS, KAFKA, RECORDS
 from kip848_records.protocol.records import decode_records, join_batches
-from kip848_records.replay.classic_values import classic_groups
-from kip848_records.replay.columns import Columns, gather, texts
-from kip848_records.replay.impossible import refused_values
-from kip848_records.replay.log_rows import LogRows, parts
-from kip848_records.replay.undecoded import NO_TYPE, key_types, undecoded_rows
-from kip848_records.replay.values import assigned_members, values_of
+from kip848_records.replay.decode.columns import Columns, gather, texts
+from kip848_records.replay.decode.impossible import refused_values
+from kip848_records.replay.decode.log_rows import LogRows, parts
+from kip848_records.replay.decode.undecoded import NO_TYPE, key_types, undecoded_rows
+from kip848_records.replay.decode.values import assigned_members
+from kip848_records.replay.dispatch import value_readers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kip848_records.protocol.records import RecordGroup
-    from kip848_records.replay.latest import RawRecord
-    from kip848_records.replay.records import PartitionNumbers, Record
+    from kip848_records.replay.decode.latest import RawRecord
+    from kip848_records.replay.numbers import PartitionNumbers
+    from kip848_records.replay.records import Record
     from kip848_records.replay.refusals import Refusal
 
     Ints = NDArray[np.int64]
@@ -112,7 +113,7 @@ class RecordReader:
         if not is_tombstone:
             if self.dialect is KAFKA:
                 refusals = refused_values(key_type, columns)
-            values = classic_groups(columns) if role == Role.CLASSIC_GROUP else values_of(kind, role, columns)
+            values = _values(kind, role, columns)
         records = rows.records(at, kind, role, key_type, member_ids, values, expressions, refusals)
         if is_tombstone or group.record.table != _TARGET_ASSIGNMENT:
             return records, at
@@ -133,6 +134,11 @@ class RecordReader:
                 records += rows.records(np.array([row]), kind, Role.LOST, kafka_type, [None], [None], [None], [None])
                 places.append(row)
         return records, np.array(places, np.int64)
+
+
+def _values(kind: str, role: Role, columns: Columns) -> Iterable[Any]:
+    """Return the values of the records of one type and layout, in the form that `records` has for the role."""
+    return repeat(True, columns.rows) if role == Role.OTHER else value_readers(kind)[role](columns)  # noqa: FBT003 - the value
 
 
 def _targets(record: Record, members: Iterable[tuple[str, frozenset[int]]]) -> Iterator[Record]:

@@ -11,17 +11,18 @@ import pyarrow as pa
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.replay.arrow_rows import row_type, to_batch
-from kip848_records.replay.group import GroupReplay
-from kip848_records.replay.latest import LatestStates, RawRecord
+from kip848_records.replay.decode.latest import LatestStates, RawRecord
+from kip848_records.replay.group_replay import GroupReplay
+from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.reading import RecordReader
-from kip848_records.replay.records import PartitionNumbers, ShareStateValue
 from kip848_records.replay.rows import LatestState, TopicName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from kip848_records.replay.inputs import ReplayInputs
     from kip848_records.replay.reading import DecodedRows, GroupRecords
-    from kip848_records.replay.records import Record, ReplayInputs, Value
+    from kip848_records.replay.records import Record
 
     Output = tuple[type[NamedTuple], pa.RecordBatch]
 
@@ -154,11 +155,9 @@ class _Groups:
                 yield waiting.batch()
 
 
-def _names_in(value: Value) -> Iterable[tuple[str, str]]:
+def _names_in(value: Any) -> Iterable[tuple[str, str]]:  # noqa: ANN401 - of a type 4 or 15
     """Return the topics that a record names, by id."""
-    if isinstance(value, ShareStateValue):
-        return ((topic_id, name) for topics in value for topic_id, name, _ in topics if topic_id and name)
-    return value.items() if isinstance(value, dict) else ()
+    return value.items() if isinstance(value, dict) else value.topic_names()
 
 
 class _Waiting:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.kinds import CONNECT, KINDS
-from kip848_records.replay.member import AWAY_STATE, BEHIND, RECONCILED, REVOKING, UNKNOWN, WAITING
+from kip848_records.replay.group.vocabulary import RECONCILED, UNKNOWN
+from kip848_records.replay.modern.member import AWAY_STATE, BEHIND, REVOKING, WAITING
 from kip848_records.terminal import count_text, duration_text, lasting_text, time_text
 from kip848_records.text import printable
 

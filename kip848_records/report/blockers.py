@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kip848_records.replay.epochs import OPEN
+from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.advice import Advice, advise, current_blockers, member_now
 from kip848_records.report.sql import query
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.expectations.results import OFF
-from kip848_records.replay.states import ASSIGNING, RECONCILING, UNKNOWN
+from kip848_records.replay.group.states import ASSIGNING, RECONCILING
+from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.report.sql import query
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from rich.text import Text
 
 from kip848_records.kinds import KINDS
 from kip848_records.paths import with_page_paths
-from kip848_records.replay.epochs import OPEN
-from kip848_records.replay.member import RECONCILED
+from kip848_records.replay.group.vocabulary import OPEN, RECONCILED
 from kip848_records.report.advice import MemberNow, advise, client_text, member_now
 from kip848_records.report.current_state import current_state
 from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from kip848_records.kinds import CONNECT, KINDS, SHARE, STREAMS, kind_of
 from kip848_records.paths import with_page_paths
-from kip848_records.replay.epochs import OPEN
+from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.advice import client_text
 from kip848_records.report.units import CONNECTOR, units_text
 from kip848_records.terminal import (

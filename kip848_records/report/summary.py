@@ -11,7 +11,7 @@ from rich.text import Text
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.messages import AUTO, KAFKA
-from kip848_records.replay.coverage import OBSERVED
+from kip848_records.replay.group.coverage import OBSERVED
 from kip848_records.report.advice import client_text
 from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.changes import STATES, changes_since_last_run

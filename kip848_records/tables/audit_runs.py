@@ -6,17 +6,7 @@ from typing import Final
 
 from pyspark.sql.types import ArrayType, MapType, StructType
 
-from kip848_records.tables.columns import (
-    BIGINT,
-    BOOLEAN,
-    CLUSTER,
-    INT,
-    STRING,
-    STRINGS,
-    TIMESTAMP,
-    Column,
-    TableSpec,
-)
+from kip848_records.tables.columns import BIGINT, BOOLEAN, CLUSTER, INT, STRING, STRINGS, TIMESTAMP, Column, TableSpec
 
 RUN: Final = Column("run", BIGINT, "Number of the run, from 1", required=True)
 

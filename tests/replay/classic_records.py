@@ -6,13 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
-from kip848_records.replay.records import (
-    ClassicGroupValue,
-    ClassicMemberValue,
-    ConsumerAssignment,
-    ConsumerSubscription,
-    PartitionNumbers,
-)
+from kip848_records.replay.classic.payloads import ConsumerAssignment, ConsumerSubscription
+from kip848_records.replay.numbers import PartitionNumbers
+from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue
 from tests.protocol.kafka_form import kafka_form
 from tests.protocol.plain_decoder import BadMessageError, PlainDecoder
 

@@ -9,8 +9,15 @@ from typing import Any
 import pyarrow as pa
 
 from kip848_records.replay.arrow_rows import row_type
-from kip848_records.replay.consumption import COMMIT, STOP, TOMBSTONE, USUAL_FROM, USUAL_UNTIL, consumption_stops
-from kip848_records.replay.records import PartitionCoverage, ReplayInputs
+from kip848_records.replay.commits.consumption import (
+    COMMIT,
+    STOP,
+    TOMBSTONE,
+    USUAL_FROM,
+    USUAL_UNTIL,
+    consumption_stops,
+)
+from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import StoppedPartition
 from kip848_records.replay.worker import replay_batches
 from tests.protocol.plain_decoder import plain_decode

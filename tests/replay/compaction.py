@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from kip848_records.replay.records import PartitionCoverage
+from kip848_records.replay.inputs import PartitionCoverage
 from tests.replay.logs import Rows
 
 Records = list[dict[str, Any]]

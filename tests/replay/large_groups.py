@@ -1,6 +1,7 @@
 """Logs of one group that go on for ever, record by record: what a replay's memory must not depend on."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from kip848_records.kinds import CLASSIC, CONSUMER, ROLES, Role
 from kip848_records.replay.records import (
@@ -9,7 +10,6 @@ from kip848_records.replay.records import (
     GroupEpochValue,
     MemberValue,
     Record,
-    Value,
 )
 
 _KEY_TYPES = {role: key_type for key_type, (kind, role) in ROLES.items() if kind in {CONSUMER, CLASSIC}}
@@ -27,7 +27,7 @@ class Writer:
         self.offset += 1
         self.now += 1000
 
-    def record(self, role: Role, value: Value | None, member_id: str | None = None) -> Record:
+    def record(self, role: Role, value: Any | None, member_id: str | None = None) -> Record:
         self.offset += 1
         kind = CLASSIC if role is Role.CLASSIC_GROUP else CONSUMER
         return Record(self.offset, self.now, kind, role, _KEY_TYPES[role], member_id, value, 100)

@@ -5,20 +5,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kip848_records.kinds import ROLES, STREAMS, Role
-from kip848_records.replay.group import GroupReplay
+from kip848_records.replay.group_replay import GroupReplay
+from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
+from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.records import (
     CurrentAssignmentValue,
     GroupEpochValue,
     MemberValue,
-    PartitionCoverage,
-    PartitionNumbers,
     Record,
     RegularExpressionValue,
-    ReplayInputs,
-    ShareStateValue,
-    ShareTopic,
-    Value,
 )
+from kip848_records.replay.share.values import ShareStateValue, ShareTopic
 from tests.replay.classic_records import classic_group_of
 from tests.replay.streams_json import streams_value
 
@@ -78,7 +75,7 @@ def record_of(raw: Mapping[str, Any], numbers: PartitionNumbers) -> Record:
     )
 
 
-def _value(role: Role, value: Mapping[str, Any], numbers: PartitionNumbers) -> Value:  # noqa: PLR0911 - one per role
+def _value(role: Role, value: Mapping[str, Any], numbers: PartitionNumbers) -> Any:  # noqa: PLR0911 - one per role
     match role:
         case Role.CLASSIC_GROUP:
             return classic_group_of(value, numbers)

@@ -18,12 +18,11 @@ import pyarrow.compute as pc
 from kip848_records.log.coverage import LogCoverage, read_coverage
 from kip848_records.queries.duck import _database, _with_dollars
 from kip848_records.queries.tables import named_rows
-from kip848_records.replay.coverage import OBSERVED, RIGHT_CENSORED
-from kip848_records.replay.epochs import OPEN
-from kip848_records.replay.group import GroupReplay
-from kip848_records.replay.log_rows import LOG_SCHEMA
-from kip848_records.replay.records import PartitionCoverage, ReplayInputs
-from kip848_records.replay.states import UNKNOWN
+from kip848_records.replay.decode.log_rows import LOG_SCHEMA
+from kip848_records.replay.group.coverage import OBSERVED, RIGHT_CENSORED
+from kip848_records.replay.group.vocabulary import OPEN, UNKNOWN
+from kip848_records.replay.group_replay import GroupReplay
+from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.worker import replay_batches
 from kip848_records.sources.file_coverage import SegmentFile
 from kip848_records.sources.log_columns import LOG_COLUMNS

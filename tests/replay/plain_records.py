@@ -3,8 +3,9 @@
 from typing import Any
 
 from kip848_records.kinds import Role
-from kip848_records.replay.records import ClassicGroupValue, PartitionNumbers, Record, ShareStateValue
-from kip848_records.replay.tasks import role_name, task_of
+from kip848_records.replay.numbers import PartitionNumbers, role_name, task_of
+from kip848_records.replay.records import ClassicGroupValue, Record
+from kip848_records.replay.share.values import ShareStateValue
 
 _KINDS = {
     **dict.fromkeys((3, 4, 5, 6, 7, 8, 16), "consumer"),

@@ -7,10 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.replay.group import GroupReplay
-from kip848_records.replay.log_rows import LOG_SCHEMA
+from kip848_records.replay.decode.log_rows import LOG_SCHEMA
+from kip848_records.replay.group_replay import GroupReplay
+from kip848_records.replay.inputs import ReplayInputs
+from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.reading import RecordReader
-from kip848_records.replay.records import PartitionNumbers, ReplayInputs
 from kip848_records.sources.segment_rows import ROWS_SCHEMA, mapped, read_file, segment_files
 from tests.replay.logs import Rows, inputs_of
 

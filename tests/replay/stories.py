@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kip848_records.replay.records import PartitionCoverage, ReplayInputs
+from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from tests.replay import share_words, streams_words
 from tests.replay.logs import END, Rows, replayed
 

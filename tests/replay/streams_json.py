@@ -4,21 +4,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kip848_records.kinds import Role
-from kip848_records.replay.records import (
-    CurrentAssignmentValue,
-    PartitionNumbers,
-    StreamsGroupEpochValue,
-    StreamsMemberValue,
-    TopologyValue,
-    Value,
-)
-from kip848_records.replay.tasks import ROLES
+from kip848_records.replay.numbers import ROLES, PartitionNumbers
+from kip848_records.replay.records import CurrentAssignmentValue, StreamsGroupEpochValue, StreamsMemberValue
+from kip848_records.replay.streams.values import TopologyValue
 
 _NAMES = ("activeTasks", "standbyTasks", "warmupTasks")
 _STATE_OFFSET = 1
 
 
-def streams_value(role: Role, value: Mapping[str, Any], numbers: PartitionNumbers) -> Value:
+def streams_value(role: Role, value: Mapping[str, Any], numbers: PartitionNumbers) -> Any:
     match role:
         case Role.GROUP_EPOCH:
             validated = value.get("validatedTopologyEpoch", -1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kip848_records.replay import open_rebalance
+from kip848_records.replay.modern.timelines import open_rebalance
 from tests.replay.stories import Story
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kip848_records.replay.connect_values import read_assignment, read_subscription
-from kip848_records.replay.records import PartitionNumbers
+from kip848_records.replay.connect.workers import read_assignment, read_subscription
+from kip848_records.replay.numbers import PartitionNumbers
 from tests.replay.classic_logs import rows_of
 
 NAME, CLUSTER = "connect", "connect-cluster"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kip848_records.replay.consumption import COMMIT, STOP, TOMBSTONE
-from kip848_records.replay.records import PartitionCoverage
+from kip848_records.replay.commits.consumption import COMMIT, STOP, TOMBSTONE
+from kip848_records.replay.inputs import PartitionCoverage
 from tests.replay.commits import Row, marks, of_capture, stops
 
 

@@ -6,20 +6,15 @@ from typing import Any
 import pyarrow as pa
 
 from kip848_records.kinds import CLASSIC, Role
-from kip848_records.replay import connect
-from kip848_records.replay.connect_records import CONNECT_PROTOCOL_TYPE, WorkerAssignment, WorkerSubscription
-from kip848_records.replay.generation import Generation
-from kip848_records.replay.group import GroupReplay
-from kip848_records.replay.records import (
-    ClassicGroupValue,
-    ClassicMemberValue,
-    ConsumerAssignment,
-    ConsumerSubscription,
-    PartitionCoverage,
-    PartitionNumbers,
-    Record,
-    ReplayInputs,
-)
+from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
+from kip848_records.replay.classic.payloads import ConsumerAssignment, ConsumerSubscription
+from kip848_records.replay.connect import generation as connect
+from kip848_records.replay.connect.workers import WorkerAssignment, WorkerSubscription
+from kip848_records.replay.generations.generation import Generation
+from kip848_records.replay.group_replay import GroupReplay
+from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
+from kip848_records.replay.numbers import PartitionNumbers
+from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue, Record
 from tests.replay.classic_logs import batch_of, chosen, tables_of
 from tests.replay.logs import Rows
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from kip848_records.replay.records import ReplayInputs
+from kip848_records.replay.inputs import ReplayInputs
 from tests.replay.admin import KINDS, kinds_records, kinds_rows
 from tests.replay.captures import capture_rows
 from tests.replay.compaction import compacted, read_by_night, wrong_values

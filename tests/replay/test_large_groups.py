@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kip848_records.replay.group import GroupReplay
-from kip848_records.replay.records import PartitionCoverage, PartitionNumbers, Record, ReplayInputs
+from kip848_records.replay.group_replay import GroupReplay
+from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
+from kip848_records.replay.numbers import PartitionNumbers
+from kip848_records.replay.records import Record
 from tests.replay.large_groups import SHAPES
 from tests.replay.logs import END
 from tests.replay.test_random_logs import limit_rows
@@ -27,6 +29,7 @@ def test_memory_does_not_grow_with_the_records(
     shape: Callable[[int], Iterator[Record]], coverage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit_rows(monkeypatch, 200)
+    peak_of(shape(50), COVERAGES[coverage])  # imports what the kind of group needs
     few, rows_of_few = peak_of(shape(250), COVERAGES[coverage])
     # Ids of members that were there take some bytes each, also those that triggered a bump; a row some hundred.
     most = few * 1.5 + 100_000

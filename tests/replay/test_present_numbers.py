@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from kip848_records.replay.log_rows import LOG_SCHEMA
-from kip848_records.replay.records import PartitionCoverage, ReplayInputs
+from kip848_records.replay.decode.log_rows import LOG_SCHEMA
+from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.simulate import Simulation
 from kip848_records.simulate.behaviour import GroupScenario, group_id

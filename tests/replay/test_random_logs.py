@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kip848_records.replay import spill
-from kip848_records.replay.records import PartitionCoverage, ReplayInputs
+from kip848_records.replay.group import spill
+from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from tests.replay.captures import CAPTURED_AT
 from tests.replay.logs import Rows, inputs_of, replayed
 from tests.replay.random_log import random_records

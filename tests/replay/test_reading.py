@@ -8,12 +8,12 @@ import pytest
 from kip848_records.kinds import Role
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.messages import DIALECTS, RECORDS
-from kip848_records.replay import log_rows
-from kip848_records.replay.columns import partition_sets
-from kip848_records.replay.latest import RawRecord
-from kip848_records.replay.log_rows import LOG_SCHEMA
+from kip848_records.replay.decode import log_rows
+from kip848_records.replay.decode.columns import partition_sets
+from kip848_records.replay.decode.latest import RawRecord
+from kip848_records.replay.decode.log_rows import LOG_SCHEMA
+from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.reading import RecordReader
-from kip848_records.replay.records import PartitionNumbers
 from kip848_records.replay.rows import Quarantine, UnknownRecord
 from kip848_records.sources.keys import key_columns, lacks_group
 from tests.dump_log import read_dump_logs

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kip848_records.replay.anomalies import RECORD_NOT_LOADABLE
-from kip848_records.replay.records import ReplayInputs
+from kip848_records.replay.group.vocabulary import RECORD_NOT_LOADABLE
+from kip848_records.replay.inputs import ReplayInputs
 from tests.replay.captures import CAPTURED_AT, capture_records
 from tests.replay.compaction import compacted, odd_groups, read_by_night, wrong_values
 from tests.replay.logs import END, Rows, inputs_of, replayed

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kip848_records.replay.records import ReplayInputs
+from kip848_records.replay.inputs import ReplayInputs
 from tests.replay.captures import CAPTURED_AT
 from tests.replay.compaction import compacted, odd_groups, read_by_night, wrong_values
 from tests.replay.logs import inputs_of, replayed

@@ -8,8 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kip848_records.replay import rows
-from kip848_records.replay.group import GroupReplay
-from kip848_records.replay.records import PartitionCoverage, PartitionNumbers, ReplayInputs
+from kip848_records.replay.group_replay import GroupReplay
+from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
+from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.simulate import Simulation, simulate
 from tests.replay.simulated_records import TABLES, group_of, record_of, true_row
 from tests.simulate.decoded import in_ms, records_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kip848_records.replay.records import PartitionCoverage, ReplayInputs
+from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.simulate import Simulation, simulate
 from tests.replay.compaction import wrong_values
 from tests.replay.logs import Rows, inputs_of, replayed

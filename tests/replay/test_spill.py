@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kip848_records.replay import spill
-from kip848_records.replay.spill import IdSet, QueueFile, SpillingQueue
+from kip848_records.replay.group import spill
+from kip848_records.replay.group.spill import IdSet, QueueFile, SpillingQueue
 
 
 def test_a_queue_yields_what_was_appended() -> None:

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_SUBSCRIPTION
-from kip848_records.replay.consumer_protocol import read_subscriptions
-from kip848_records.replay.records import PartitionNumbers
+from kip848_records.replay.classic.payloads import read_subscriptions
+from kip848_records.replay.numbers import PartitionNumbers
 from tests.protocol.plain_decoder import BadMessageError, PlainDecoder
 from tests.replay.loadable_logs import loadable_log, loadable_logs
 

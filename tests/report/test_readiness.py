@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from kip848_records.queries.duck import DuckTables
-from kip848_records.replay import upgrade
+from kip848_records.replay.classic import upgrade
 from kip848_records.report.group_history import GroupHistory
 from kip848_records.report.readiness import REASONS, readiness, refused_records
 from tests import made_tables

@@ -8,6 +8,8 @@ OFFSET_KEY = struct(Field("group", STRING), Field("topic", STRING), Field("parti
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 """The `protocolType` of classic groups whose members speak the embedded consumer protocol."""
+CONNECT_PROTOCOL_TYPE = "connect"
+"""The `protocolType` of the groups of Connect workers."""
 
 _TOPIC_PARTITIONS_BY_NAME = Array(struct(Field("topic", STRING), Field("partitions", Array(INT32))))
 

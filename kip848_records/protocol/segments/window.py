@@ -11,13 +11,7 @@ import numpy.typing as npt
 from kip848_records.protocol.segments import transactions
 from kip848_records.protocol.segments.compression import Decompressor
 from kip848_records.protocol.segments.faults import BatchError, Fault, UnreadableBatchError
-from kip848_records.protocol.segments.record_batch import (
-    ATTRIBUTES_AT,
-    CODEC_MASK,
-    CONTROL,
-    HEADER_SIZE,
-    BatchHeaders,
-)
+from kip848_records.protocol.segments.record_batch import ATTRIBUTES_AT, CODEC_MASK, CONTROL, HEADER_SIZE, BatchHeaders
 from kip848_records.protocol.segments.record_fields import PADDING, parse_records
 from kip848_records.protocol.segments.rows import ERROR_VALUE_BYTES, BatchGroup
 

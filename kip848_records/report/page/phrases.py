@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONNECT, KINDS
-from kip848_records.replay.member import AWAY_STATE, BEHIND, REVOKING, UNKNOWN, WAITING
-from kip848_records.report.advice import (
-    JOIN_LEAVE_STORM,
-    NEXT_ROUND,
-    NOT_READY,
-    WAITING_FOR_ASSIGNMENT,
-    WORKER_DELAY,
-)
+from kip848_records.replay.group.vocabulary import UNKNOWN
+from kip848_records.replay.modern.member import AWAY_STATE, BEHIND, REVOKING, WAITING
+from kip848_records.report.advice import JOIN_LEAVE_STORM, NEXT_ROUND, NOT_READY, WAITING_FOR_ASSIGNMENT, WORKER_DELAY
 from kip848_records.report.page.alike import CLIENT, HOST, TOPIC
 from kip848_records.terminal import CLOCK_WENT_BACK_SHORT, count_text, lasting_text, time_text
 

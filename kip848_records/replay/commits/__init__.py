@@ -1,0 +1,1 @@
+"""What offset commits say of the partitions that rebalances stopped."""

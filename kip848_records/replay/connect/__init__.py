@@ -1,0 +1,1 @@
+"""Clusters of Connect workers: classic groups of the protocol type `connect`."""

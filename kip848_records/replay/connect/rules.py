@@ -1,0 +1,110 @@
+"""The rules of generations of Connect workers, whose groups have the protocol type `connect`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.replay.connect.generation import config_offset, delay_ms, needs_follow_up, revoked_units, version
+from kip848_records.replay.connect.tasks import ConnectTasks
+from kip848_records.replay.connect.workers import EAGER_VERSION, WorkerAssignment, WorkerSubscription
+from kip848_records.replay.generations.generation import FOLLOW_UP, Cause
+from kip848_records.replay.generations.rules import ProtocolRules, has_other_protocol
+from kip848_records.replay.group.context import ms_between
+from kip848_records.replay.group.vocabulary import COOPERATIVE, EAGER, UNKNOWN
+
+if TYPE_CHECKING:
+    from kip848_records.replay.generations.generation import Generation
+    from kip848_records.replay.generations.round import Round
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.records import ClassicMemberValue
+
+PROTOCOL_CHANGED: Final = "protocol_changed"
+DELAY_EXPIRED: Final = "delay_expired"
+CONFIG_CHANGED: Final = "config_changed"
+
+
+class ConnectRules(ProtocolRules):
+    """The rules of generations of Connect workers."""
+
+    one_owner = "one worker for each connector and task"
+    units_may_wait = True
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._tasks = ConnectTasks(context)
+
+    def protocol_cause(self, now: Generation, before: Generation) -> None:
+        """Return None: members that come and go are the cause first."""
+
+    def cause_of_same_members(self, now: Generation, before: Generation) -> Cause:
+        """Return the cause of a generation of the same workers."""
+        return Cause(_cause(now, before))
+
+    def mode(self, now: Generation, _: Generation | None) -> str | None:
+        """Return the rebalance protocol by the version of the leader's assignment."""
+        found = version(now)
+        return UNKNOWN if found is None else EAGER if found == EAGER_VERSION else COOPERATIVE
+
+    def needs_follow_up(self, now: Generation) -> bool:
+        """Return whether another generation has to follow."""
+        return needs_follow_up(now)
+
+    def assign(self, each: Round) -> None:
+        """Let a generation run its connectors and tasks."""
+        self._tasks.add(each.now)
+
+    def emit_member(self, now: Generation, member: ClassicMemberValue) -> None:
+        """Write the row of `connect_assignment` of a worker."""
+        subscription = member.subscription if isinstance(member.subscription, WorkerSubscription) else None
+        assignment = member.assignment if isinstance(member.assignment, WorkerAssignment) else None
+        failed = ("subscription", member.subscription_bytes), ("assignment", member.assignment_bytes)
+        reasons = [f"the {name} is not one of a Connect worker" for name, payload in failed if payload is not None]
+        running = None if assignment is None else member.units
+        row = (
+            *(self._context.incarnation, now.value.generation, member.member_id),
+            None if subscription is None else subscription.url,
+            *((None, None) if assignment is None else (assignment.version, assignment.error)),
+            None if assignment is None else assignment.config_offset,
+            None if subscription is None else subscription.config_offset,
+            None if subscription is None else self.named(subscription.owned),
+            None if assignment is None else self.named(assignment.assigned),
+            None if assignment is None else self.named(assignment.revoked),
+            None if running is None else self.named(running),
+            None if assignment is None else assignment.delay_ms,
+            "; ".join(reasons) or None,
+        )
+        self._context.emit("ConnectAssignment", now.offset, row)
+
+    def rebalance_columns(self, rounds: list[Round]) -> tuple[int | None, int | None, int | None]:
+        """Return the longest delay of a rebalance, until when its leader waits, and how many units it revoked."""
+        last = rounds[-1].now
+        delay = delay_ms(last)
+        expected_at = last.at + delay if delay and last.at is not None else None
+        delays = max(delay_ms(each.now) for each in rounds)
+        return delays, expected_at, sum(len(revoked_units(each.now)) for each in rounds)
+
+    def end(self) -> None:
+        """End what is open with the operation: the group was deleted, or another type took its place."""
+        self._tasks.end()
+
+    def lose(self) -> None:
+        """End what is open: records are missing that may have ended it."""
+        self._tasks.lose()
+
+    def finish(self) -> None:
+        """Write the connectors and tasks that run nowhere at the end of the log."""
+        self._tasks.finish()
+
+
+def _cause(now: Generation, before: Generation) -> str:
+    if has_other_protocol(now, before):
+        return PROTOCOL_CHANGED
+    if revoked_units(before):
+        return FOLLOW_UP
+    delay, waited = delay_ms(before), ms_between(before.first_value.state_at, now.first_value.state_at)
+    if delay and waited is not None and waited >= delay:
+        return DELAY_EXPIRED
+    offsets = config_offset(now), config_offset(before)
+    if offsets[0] is not None and offsets[1] is not None and offsets[0] > offsets[1]:
+        return CONFIG_CHANGED
+    return UNKNOWN

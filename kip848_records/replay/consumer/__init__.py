@@ -1,0 +1,1 @@
+"""Consumer groups (KIP-848): what they have and the other modern groups have not."""

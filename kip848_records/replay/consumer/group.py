@@ -1,0 +1,54 @@
+"""A consumer group (KIP-848) in one of its incarnations.
+
+Names and order follow `ConsumerGroup` in Kafka's group coordinator.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from kip848_records.kinds import CONSUMER, Role
+from kip848_records.replay.consumer.anomalies import ConsumerAnomalies
+from kip848_records.replay.consumer.causes import ConsumerCauses
+from kip848_records.replay.consumer.ownership import ConsumerOwnership
+from kip848_records.replay.modern.group import ModernGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kip848_records.replay.records import Record, RegularExpressionValue
+
+
+class ConsumerGroup(ModernGroup):
+    """One incarnation of a consumer group."""
+
+    kind = CONSUMER
+    new_ownership = ConsumerOwnership
+    new_causes = ConsumerCauses
+    new_anomalies = ConsumerAnomalies
+
+    def handlers(self) -> list[Callable[[Record], None] | None]:
+        """Return the handlers of records, by role."""
+        handlers = super().handlers()
+        handlers[Role.PARTITION_METADATA] = self.replay_partition_metadata
+        handlers[Role.REGULAR_EXPRESSION] = self.replay_regular_expression
+        return handlers
+
+    def replay_partition_metadata(self, record: Record) -> None:
+        """Replay a type 4."""
+        self.end.is_eventful = True
+        cast("ConsumerCauses", self.causes).partition_metadata(is_tombstone=record.value is None)
+
+    def replay_regular_expression(self, record: Record) -> None:
+        """Replay a type 16."""
+        self.end.is_eventful = True
+        value = cast("RegularExpressionValue | None", record.value)
+        regex = record.regex or ""
+        cast("ConsumerCauses", self.causes).regular_expression(regex, value)
+        if value is not None:
+            context = self.context
+            head = (context.incarnation, regex, value.topics, value.version, record.timestamp, record.offset)
+            context.emit("RegexResolution", record.offset, head)
+
+
+GROUP = ConsumerGroup

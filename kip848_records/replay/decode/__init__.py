@@ -1,0 +1,1 @@
+"""Log rows -> values, a whole column at a time."""

@@ -1,0 +1,74 @@
+"""The code of each kind of group, imported with the first record of the kind.
+
+A log of consumer groups needs nothing of the other kinds: their code is not even loaded.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from kip848_records.kinds import CLASSIC, Role
+from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE, CONSUMER_PROTOCOL_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kip848_records.replay.classic.group import ClassicGroup
+    from kip848_records.replay.classic.values import PayloadReader
+    from kip848_records.replay.decode.columns import Columns
+    from kip848_records.replay.generations.rules import ProtocolRules
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.modern.group import ModernGroup
+
+    Readers = Mapping[Role, Callable[[Columns], Iterable[Any]]]
+
+
+@cache
+def modern_group(kind: str) -> type[ModernGroup]:
+    """Return the class of the groups of a kind other than `classic`."""
+    return cast("type[ModernGroup]", _module(kind, "group").GROUP)
+
+
+def classic_group(context: Context) -> ClassicGroup:
+    """Return a classic group that has no record yet; its rules depend on the protocol type of its members."""
+    from kip848_records.replay.classic.group import ClassicGroup  # noqa: PLC0415 - see above
+
+    return ClassicGroup(context, _protocol_rules)
+
+
+@cache
+def value_readers(kind: str) -> Readers:
+    """Return the function that reads the values of each role, for the records of a kind of group."""
+    if kind != CLASSIC:
+        return cast("Readers", _module(kind, "values").READERS)
+    from kip848_records.replay.classic.values import classic_groups  # noqa: PLC0415 - see above
+
+    return {Role.CLASSIC_GROUP: lambda columns: classic_groups(columns, _worker_payloads)}
+
+
+def _protocol_rules(protocol_type: str, context: Context) -> ProtocolRules:
+    """Return the rules of generations of one protocol type."""
+    if protocol_type == CONSUMER_PROTOCOL_TYPE:
+        from kip848_records.replay.classic.rules import ConsumerRules  # noqa: PLC0415 - see above
+
+        return ConsumerRules(context)
+    if protocol_type == CONNECT_PROTOCOL_TYPE:
+        from kip848_records.replay.connect.rules import ConnectRules  # noqa: PLC0415 - see above
+
+        return ConnectRules(context)
+    from kip848_records.replay.generations.rules import ProtocolRules  # noqa: PLC0415 - see above
+
+    return ProtocolRules(context)
+
+
+def _worker_payloads() -> tuple[PayloadReader, PayloadReader]:
+    """Return what reads the subscription and the assignment of a Connect worker."""
+    from kip848_records.replay.connect.workers import read_assignment, read_subscription  # noqa: PLC0415 - see above
+
+    return read_subscription, read_assignment
+
+
+def _module(kind: str, name: str) -> Any:  # noqa: ANN401 - a module
+    return import_module(f"kip848_records.replay.{kind}.{name}")

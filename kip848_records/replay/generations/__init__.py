@@ -1,0 +1,1 @@
+"""What classic groups of all protocol types share: generations, their rounds, causes and owners."""

@@ -1,0 +1,215 @@
+"""The generations of a classic group: `classic_generation` and `classic_member`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kip848_records.replay.generations.cause import cause_of, mode_of
+from kip848_records.replay.generations.generation import Generation
+from kip848_records.replay.generations.last_owners import LastOwners
+from kip848_records.replay.generations.rebalances import ClassicRebalances
+from kip848_records.replay.generations.round import Round, members_and_stopped
+from kip848_records.replay.group.context import ms_between
+from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.vocabulary import CREATED, EMPTIED, EPOCH_WENT_BACK, FIRST_GENERATION, TWO_OWNERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kip848_records.replay.generations.last_owners import Move, Owner
+    from kip848_records.replay.generations.rules import ProtocolRules
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue
+
+NEXT_GENERATION: Final = "next_generation"
+_FIRST_OFFSET: Final = 0
+
+
+class Generations:
+    """The generations of a classic group in the order of their records; the last one is open."""
+
+    def __init__(self, context: Context, new_rules: Callable[[str, Context], ProtocolRules]) -> None:
+        self._context = context
+        self._new_rules = new_rules
+        self._rules: dict[str, ProtocolRules] = {}
+        self._open: Generation | None = None
+        # The columns of the open generation from `protocol_type` to `left`.
+        self._columns: tuple[Any, ...] = ()
+        self._round: Round | None = None
+        self.owners = LastOwners()
+        self._rebalances = ClassicRebalances(context)
+
+    def replay(
+        self,
+        value: ClassicGroupValue,
+        offset: int,
+        owners: dict[int, Owner] | None,
+        *,
+        is_downgrade: bool,
+    ) -> None:
+        """Begin a generation with its type 2, or note that a record replaced a static member in the same one.
+
+        `is_downgrade`: the operation deleted a consumer group, whose partitions had these `owners` (None: unknown).
+        """
+        at, before = self._context.operation.at, self._open
+        if before is not None and before.value.generation == value.generation and not is_downgrade:
+            self._emit_members(before, before.replace(value, offset, at))
+            self.owners.assign(before)
+            return
+        if before is not None and before.value.generation > value.generation:
+            # The group was deleted in between and its tombstone is missing, or its generation went back.
+            expected = f"a generation of at least {before.value.generation}"
+            self._anomaly(
+                EPOCH_WENT_BACK, offset, None, value.generation, expected, str(value.generation), before.last_offset
+            )
+            before = None
+        now = Generation(value, offset, at, self._context.operation.leader_epoch)
+        if before is not None and not is_downgrade:
+            now.replace_in_round(before)
+        now.cause = cause_of(now, before, self._rules_of(now), is_downgrade=is_downgrade)
+        self._emit(at, EMPTIED if now.cause.name == EMPTIED else NEXT_GENERATION, offset)
+        moves: list[Move] | None = []
+        if is_downgrade and now.members:
+            self.owners.take_over(now, owners)
+        else:
+            moves = self.owners.assign(now)
+        self._begin(now, before, moves)
+
+    def end(self, ended_by: str) -> None:
+        """End the open generation with the operation: the group was deleted, or another type took its place."""
+        operation = self._context.operation
+        self._emit(operation.at, ended_by, operation.last)
+        self._rebalances.end(ended_by)
+        for rules in self._rules.values():
+            rules.end()
+        self.owners.forget()
+        self._open = None
+
+    def lose(self) -> None:
+        """End the open generation at an unknown moment: records are missing."""
+        self._emit(None, None)
+        self.end_unseen()
+        self._open = None
+
+    def end_unseen(self) -> None:
+        """End the open rebalance, and the gaps of units: records are missing that may have ended them."""
+        self._rebalances.lose()
+        for rules in self._rules.values():
+            rules.lose()
+
+    def finish(self) -> None:
+        """Write the generation that is open at the end of the log."""
+        self._emit(None, None)
+        self._rebalances.finish()
+        for rules in self._rules.values():
+            rules.finish()
+
+    def _rules_of(self, generation: Generation) -> ProtocolRules:
+        protocol_type = generation.value.protocol_type or ""
+        rules = self._rules.get(protocol_type)
+        if rules is None:
+            rules = self._rules[protocol_type] = self._new_rules(protocol_type, self._context)
+        return rules
+
+    def _begin(self, now: Generation, before: Generation | None, moves: list[Move] | None) -> None:
+        self._open = now
+        value, is_first = now.value, before is None and now.value.generation == FIRST_GENERATION
+        if before is None and not now.is_shown and not is_first:
+            moves = None
+        joined_at = value.state_at
+        sync_ms = None if now.is_shown else ms_between(joined_at, now.at)
+        joined: tuple[str, ...] | None = tuple(sorted(now.members)) if is_first else None
+        left: tuple[str, ...] | None = () if is_first else None
+        rounds = join_ms = None
+        if before is not None:
+            joined, left = now.joined(before), before.joined(now)
+            rounds = value.generation - before.value.generation
+            if before.cause.name == CREATED and rounds == 1:
+                join_ms = ms_between(before.value.state_at, joined_at)
+        rules = self._rules_of(now)
+        mode = mode_of(now, before, rules)
+        self._columns = (
+            *(value.protocol_type or None, value.protocol, value.leader, now.cause.name, mode),
+            *(rounds, joined_at, now.at, join_ms, sync_ms, len(value.member_ids), joined, left),
+        )
+        begin = now.offset if before is None else before.last_offset
+        if before is None and not now.is_shown and not is_first:
+            begin = _FIRST_OFFSET  # one was before it, unless the log has every record from its start
+        compared_from = min((move.owner.offset for move in moves or ()), default=begin)
+        if self.owners.has_new and (rules.units_may_wait or self.owners.since == NEVER):
+            # A unit may have had an owner before: in the generation before, it may have waited for one.
+            compared_from = min(compared_from, self.owners.since)
+        begin_of_moves = min(begin, compared_from)
+        each = self._round = Round(
+            now,
+            before,
+            mode,
+            moves,
+            rounds,
+            sync_ms,
+            begin,
+            begin_of_moves,
+            *members_and_stopped(now, before, moves, mode),
+        )
+        self._emit_members(now, value.members)
+        self._check_owners(now, rules.one_owner)
+        if self._context.is_evaluated:
+            rules.assign(each)
+        self._rebalances.add(each, rules)
+        self._context.round_offset = now.offset
+
+    def _check_owners(self, now: Generation, expected: str | None) -> None:
+        """Check that no two members have a unit, where that is expected."""
+        if expected is None or (shared := now.shared_unit()) is None:
+            return
+        unit, (first, *others) = shared
+        topic, number = self._context.numbers.of_names.name(unit)
+        name = topic if number < 0 else f"{topic}-{number}"
+        seen = f"{name} also of {', '.join(others)}"
+        self._anomaly(TWO_OWNERS, now.offset, first, now.value.generation, expected, seen)
+
+    def _anomaly(  # noqa: PLR0913, PLR0917 - the columns of `anomaly`
+        self,
+        kind: str,
+        offset: int,
+        member_id: str | None,
+        generation: int,
+        expected: str,
+        seen: str,
+        compared: int | None = None,
+    ) -> None:
+        """Write an anomaly; `compared`: the offset of the earlier record that it contradicts, if there is one."""
+        context = self._context
+        head = (kind, context.incarnation, offset, context.operation.at, member_id, generation, expected, seen)
+        context.emit("Anomaly", offset if compared is None else compared, head)
+
+    def _emit(self, ended_at: int | None, ended_by: str | None, ended_offset: int | None = None) -> None:
+        now, each, context = self._open, self._round, self._context
+        if now is None or each is None:
+            return
+        units = None if now.units is None else len(now.units)
+        moved = None if each.moves is None else len(each.moves)
+        row = (
+            *(context.incarnation, now.value.generation, now.offset, *self._columns),
+            *(tuple(now.replaced), units, moved, now.unassigned, ended_at, ended_by),
+        )
+        skew = (context.operation.is_skewed(each.begin, each.sync_ms),)
+        extra = (now.has_static_members, each.compared_from, now.last_offset, ended_offset, now.replaced_in_round)
+        context.emit("ClassicGeneration", each.begin, row, end=now.last_offset, tail=skew, extra=extra)
+
+    def _emit_members(self, now: Generation, members: Iterable[ClassicMemberValue]) -> None:
+        context, value, rules = self._context, now.value, self._rules_of(now)
+        for member in members:
+            owned, assigned = rules.partitions(member)
+            context.emit(
+                "ClassicMember",
+                now.offset,
+                (
+                    *(context.incarnation, value.generation, member.member_id, member.instance_id, member.client_id),
+                    *(member.client_host, member.session_timeout_ms, member.rebalance_timeout_ms),
+                    *(member.member_id == value.leader, member.topics, owned, assigned),
+                    *(member.subscription_bytes, member.assignment_bytes),
+                    *(member.subscription_error, member.assignment_error),
+                ),
+            )
+            rules.emit_member(now, member)

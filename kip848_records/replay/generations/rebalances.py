@@ -1,0 +1,115 @@
+"""The rebalances of a classic group: a generation and its follow-ups, one row of `rebalance` each.
+
+The join phase before the first generation is not in the log, so that every duration is a minimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kip848_records.kinds import CLASSIC
+from kip848_records.replay.generations.stopped_partitions import StoppedPartitions
+from kip848_records.replay.group.context import ms_between
+from kip848_records.replay.group.vocabulary import CONVERGED, CREATED, EMPTIED, FIRST_GENERATION, OPEN, SHOWN, UNKNOWN
+
+if TYPE_CHECKING:
+    from kip848_records.replay.generations.round import Round
+    from kip848_records.replay.generations.rules import ProtocolRules
+    from kip848_records.replay.group.context import Context
+
+
+@dataclass(slots=True)
+class _Open:
+    first: Round
+    rules: ProtocolRules
+    round_before: int
+    """Offset of the generation or epoch before it, -1 if none was seen."""
+    causes: dict[str, None] = field(default_factory=dict)
+    triggers: dict[str, None] = field(default_factory=dict)
+    all: list[Round] = field(default_factory=list)
+
+
+class ClassicRebalances:
+    """The rebalances of a classic group; the last one is open while a generation leaves something to follow-ups."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._stopped = StoppedPartitions(context)
+        self._open: _Open | None = None
+
+    def add(self, each: Round, rules: ProtocolRules) -> None:
+        """Add a generation at the end of its operation: it goes on with the open rebalance, or begins another."""
+        now = each.now
+        if now.cause.name == CREATED:
+            return
+        rebalance = self._open
+        if rebalance is None:
+            rebalance = self._open = _Open(each, rules, self._context.round_offset)
+        rebalance.all.append(each)
+        rebalance.causes[now.cause.name] = None
+        rebalance.triggers.update(dict.fromkeys(now.cause.member_ids))
+        if now.cause.name == EMPTIED or not rules.needs_follow_up(now):
+            self._emit(rebalance, EMPTIED if now.cause.name == EMPTIED else CONVERGED, now.at, now.offset)
+            self._open = None
+
+    def end(self, ended_by: str) -> None:
+        """End the open rebalance with the operation that ended the classic group."""
+        if self._open is not None:
+            operation = self._context.operation
+            self._emit(self._open, ended_by, operation.at, operation.last)
+        self._open = None
+
+    def lose(self) -> None:
+        """End the open rebalance with an unknown outcome: its time is that up to the last record before the loss."""
+        if self._open is not None:
+            self._emit(self._open, UNKNOWN, self._context.operation.at, None)
+        self._open = None
+
+    def finish(self) -> None:
+        """Write the rebalance that is open at the end of the log."""
+        if self._open is not None:
+            self._emit(self._open, OPEN, self._context.captured_at, None)
+
+    def _emit(self, rebalance: _Open, outcome: str, ended_at: int | None, ended_offset: int | None) -> None:
+        """Write a rebalance; without an `ended_offset`, it lasted at least until `ended_at`."""
+        context, first, rounds = self._context, rebalance.first, rebalance.all
+        if context.reads_commits and outcome != EMPTIED and rebalance.rules.stops_partitions:
+            self._stopped.rebalanced(rounds, rebalance.round_before, is_open=ended_offset is None)
+        last, members_before = rounds[-1].now, first.members_before
+        has_end, began_at = ended_offset is not None, first.now.first_value.state_at
+        duration_ms = None if outcome == EMPTIED else ms_between(began_at, ended_at)
+        members = members_before if outcome == EMPTIED else len(last.value.member_ids)
+        if outcome == UNKNOWN:
+            members = None
+        moved = _total([None if each.moves is None else len(each.moves) for each in rounds])
+        unowned = [each.unowned_ms for each in rounds]
+        longest = [ms for _, ms in unowned if ms is not None]
+        spent: tuple[int | None, ...] = (None, None)
+        if len(longest) == len(unowned):
+            spent = _total([ms for ms, _ in unowned]), max(longest)
+        head = (
+            *(context.incarnation, CLASSIC, first.now.offset, began_at),
+            *(first.now.value.generation, last.value.generation, len(rounds)),
+            *(tuple(rebalance.causes), tuple(rebalance.triggers)),
+            *((ended_at, ended_offset) if has_end else (None, None)),
+            *(outcome, duration_ms, None if members_before is None else members_before == 0),
+            *(members_before, members, None, moved, *spent, None, None, None, None, None),
+        )
+        cause = first.now.cause.name
+        if cause not in SHOWN and first.now.value.generation != FIRST_GENERATION:
+            cause = UNKNOWN
+        causes_before = tuple(dict.fromkeys((cause, *(each.now.cause.name for each in rounds[1:]))))
+        is_replacement = first.now.has_static_members
+        extra = (min(each.compared_from for each in rounds), last.offset, causes_before, (), is_replacement)
+        operation = context.operation
+        tail = (
+            *(operation.is_skewed(first.begin, duration_ms), operation.is_led_by_another(first.now.leader_epoch)),
+            *(_total([each.rounds for each in rounds]), True, *rebalance.rules.rebalance_columns(rounds)),
+            _total([each.stopped for each in rounds]),
+        )
+        context.emit("Rebalance", first.begin, head, end=ended_offset, has_end=has_end, tail=tail, extra=extra)
+
+
+def _total(numbers: list[Any]) -> int | None:
+    return None if None in numbers else sum(numbers)

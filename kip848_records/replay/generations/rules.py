@@ -1,0 +1,87 @@
+"""The rules of generations that depend on the protocol type of a classic group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kip848_records.replay.generations.generation import ASSIGNOR_CHANGED, Cause
+from kip848_records.replay.group.vocabulary import DOWNGRADED, UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kip848_records.replay.generations.generation import Generation
+    from kip848_records.replay.generations.round import Round
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.records import ClassicMemberValue
+
+    Named = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+class ProtocolRules:
+    """The rules of one protocol type; here those of a type whose payloads the replay cannot read.
+
+    `one_owner`: what `anomaly` expects where two members have one unit; None if such members may share units.
+    `units_may_wait`: a unit without an owner in one generation may wait for one, and is not new in the next.
+    `stops_partitions`: offset commits show when its members stop and resume.
+    """
+
+    one_owner: str | None = None
+    units_may_wait = False
+    stops_partitions = False
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def protocol_cause(self, now: Generation, before: Generation) -> Cause | None:
+        """Return the cause of a generation with another protocol; it comes before members that join or leave."""
+        return Cause(ASSIGNOR_CHANGED) if has_other_protocol(now, before) else None
+
+    def cause_of_same_members(self, now: Generation, before: Generation) -> Cause:  # noqa: ARG002 - unknown payloads
+        """Return the cause of a generation with the members of the one before."""
+        return Cause(UNKNOWN)
+
+    def mode(self, now: Generation, before: Generation | None) -> str | None:  # noqa: ARG002 - unknown payloads
+        """Return the rebalance protocol of a round whose payloads were read, by evidence."""
+        return None
+
+    def needs_follow_up(self, now: Generation) -> bool:
+        """Return whether another generation has to follow."""
+        return bool(now.unassigned) or now.cause.name == DOWNGRADED
+
+    def assign(self, each: Round) -> None:
+        """Write what a generation hands over from member to member."""
+
+    def emit_member(self, now: Generation, member: ClassicMemberValue) -> None:
+        """Write the row of a member in a table of its protocol type."""
+
+    def partitions(self, member: ClassicMemberValue) -> tuple[Named | None, Named | None]:  # noqa: ARG002 - as above
+        """Return the partitions that a member still had when it joined, and those that it has now, by topic."""
+        return None, None
+
+    def rebalance_columns(self, rounds: list[Round]) -> tuple[int | None, int | None, int | None]:  # noqa: ARG002
+        """Return the longest delay of a rebalance, until when its leader waits, and how many units it revoked."""
+        return None, None, None
+
+    def end(self) -> None:
+        """End what is open with the operation: the group was deleted, or another type took its place."""
+
+    def lose(self) -> None:
+        """End what is open: records are missing that may have ended it."""
+
+    def finish(self) -> None:
+        """Write what is open at the end of the log."""
+
+    def named(self, units: Iterable[int]) -> Named:
+        """Return units by topic, or by connector, both sorted."""
+        by_topic: dict[str, list[int]] = {}
+        name = self._context.numbers.of_names.name
+        for topic, number in map(name, sorted(units)):
+            by_topic.setdefault(topic, []).append(number)
+        return tuple((topic, tuple(sorted(by_topic[topic]))) for topic in sorted(by_topic))
+
+
+def has_other_protocol(now: Generation, before: Generation) -> bool:
+    """Return whether two generations have different protocols, both known."""
+    protocols: set[Any] = {now.value.protocol, before.value.protocol}
+    return len(protocols) > 1 and None not in protocols

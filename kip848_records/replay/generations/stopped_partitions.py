@@ -1,0 +1,54 @@
+"""The partitions that a rebalance stopped: what `consumption_stop` compares with offset commits.
+
+The replay emits them only if the log has offset commits. The commits themselves never reach the replay: there may be
+a hundred times as many as other records (`consumption` joins both).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kip848_records.kinds import CLASSIC
+from kip848_records.replay.group.vocabulary import EAGER, KEPT, MOVED, REVOKED
+
+if TYPE_CHECKING:
+    from kip848_records.replay.generations.round import Round
+    from kip848_records.replay.group.context import Context
+
+
+class StoppedPartitions:
+    """Writes the partitions that rebalances of classic groups stopped."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def rebalanced(self, rounds: list[Round], round_before: int, *, is_open: bool) -> None:
+        """Note what a rebalance of a classic group stopped, at the round that assigns it, or else takes it away.
+
+        In an open one, a round that is yet to come may assign what no member has now. A round whose assignments could
+        not be read shows nothing.
+        """
+        found: dict[int, tuple[str, Round]] = {}
+        for each in rounds:
+            if each.now.units is None:
+                continue
+            owned = {} if each.before is None else each.before.units or {}
+            assigned = each.now.units
+            found.update((unit, (REVOKED, each)) for unit in owned.keys() - assigned.keys())
+            if each.mode == EAGER:
+                found.update((unit, (KEPT, each)) for unit in owned.keys() & assigned.keys())
+            found.update((move.unit, (MOVED, each)) for move in each.moves or ())
+        first, last = rounds[0].now, rounds[-1].now.units
+        name = self._context.numbers.of_names.name
+        for unit, (kind, each) in sorted(found.items(), key=lambda item: item[0]):
+            if kind == REVOKED and (is_open or last is None or unit in last):
+                continue  # in `last`: another round gave it back to the same member
+            topic, number = name(unit)
+            names = (CLASSIC, each.now.value.generation, None, topic, number, kind)
+            offsets = each.now.offset, first.offset, round_before, len(rounds) == 1
+            self._context.emit(
+                "StoppedPartition",
+                each.compared_from,
+                (self._context.incarnation, *names, *offsets),
+                end=each.now.offset,
+            )

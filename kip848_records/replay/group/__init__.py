@@ -1,0 +1,1 @@
+"""What all kinds of groups share: operations, coverage, history, states, stays, and what a coordinator can load."""

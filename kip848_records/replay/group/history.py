@@ -1,0 +1,246 @@
+"""The rows of a group after its end: with `history`, and without values that depend on missing records."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment, GroupMigration
+from kip848_records.replay.group.coverage import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
+from kip848_records.replay.group.vocabulary import EAGER, FIRST_GENERATION, SHOWN, UNKNOWN
+from kip848_records.replay.refusals import releases_text
+from kip848_records.replay.rows import (
+    Anomaly,
+    AwaitedPartition,
+    Blocker,
+    Epoch,
+    GroupStateInterval,
+    Membership,
+    MemberStateInterval,
+    OwnershipInterval,
+    PartitionHandover,
+    Rebalance,
+    RebalanceLag,
+    RegexResolution,
+    SharePartitionState,
+    StoppedPartition,
+    TaskHandover,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.group.coverage import KnownHistory
+
+_ROWS: Final = (
+    Epoch, RebalanceLag, PartitionHandover, GroupStateInterval, Rebalance, MemberStateInterval, Membership,
+    ClassicGeneration, GroupMigration, StoppedPartition, TaskHandover, OwnershipInterval, SharePartitionState,
+)  # fmt: skip
+_NEW_ROW: Final[Mapping[str, Callable[[Iterable[Any]], Any]]] = {
+    row_class.__name__: partial(tuple.__new__, row_class) for row_class in _ROWS
+}
+"""Creates a row from its fields; `_make`, which counts them, takes three times as long."""
+
+_HISTORY: Final = {
+    (True, True): OBSERVED,
+    (True, False): RIGHT_CENSORED,
+    (False, True): LEFT_CENSORED,
+    (False, False): CENSORED,
+}
+"""Whether no record is missing among those that a row depends on, and whether it has ended -> `history`."""
+
+_OF_ONE_RECORD: Final[Mapping[str, type[Any]]] = {
+    row_class.__name__: row_class for row_class in (RegexResolution, ClassicMember, ConnectAssignment)
+}
+"""Rows that one record contains, so that no missing record makes them wrong."""
+
+_OF_A_MOMENT: Final = ("ClassicGeneration", "GroupMigration")
+"""Rows that a later jump of epochs makes no less true."""
+
+_ENDS: Final[Mapping[str, Iterable[str]]] = {
+    "Epoch": (
+        *("converged_at", "status", "superseded_by"),
+        *("assign_lag_ms", "reconcile_lag_ms", "rebalance_lag_ms"),
+    ),
+    "RebalanceLag": ("reconciled_at", "status", "lag_ms", "revoke_ms", "wait_ms"),
+    "Rebalance": (
+        *("ended_at", "ended_offset", "outcome", "duration_ms", "members", "partitions_moved"),
+        *("unowned_ms", "longest_unowned_ms", "assigning_ms", "late_ms", "not_ready_ms"),
+    ),
+    "Membership": ("left_at", "left_epoch", "left_how"),
+}
+"""Fields that are null in rows that ended before the history is complete; other tables drop such rows."""
+_BEGINS: Final[Mapping[str, Iterable[str]]] = {
+    "Epoch": ("metadata_changed",),
+    "Rebalance": ("started_empty", "members_before"),
+    "Membership": ("joined_epoch", "joined_how"),
+}
+"""Fields that are null in rows that began before the history is complete."""
+
+
+def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
+    """Yield the rows of a group.
+
+    `extra` of an epoch and of a rebalance: the first and the last assignment that its `partitions_moved` compares, and
+    its causes and their members if it lies before the history is complete.
+    """
+    prefix = (context.partition, context.group_id)
+    first, last = history.first_run
+    for name, begin, end, has_end, head, tail, extra in context.rows.take():
+        if name == "Anomaly":
+            yield from _anomaly(begin, head, extra, history, context)
+        elif name in _OF_ONE_RECORD:
+            yield _OF_ONE_RECORD[name](*prefix, *head)
+        else:
+            # Most logs have one complete range: most rows need no search.
+            is_seen = first <= begin <= end <= last or history.is_seen(begin, end)
+            row = _NEW_ROW[name]((*prefix, *head, _HISTORY[is_seen, has_end], *tail))
+            if history.has_jumps and name not in _OF_A_MOMENT:
+                ended_before = has_end and history.is_before_jump(end)
+                if ended_before and name not in _ENDS:
+                    continue
+                began_before = begin != NEVER and history.is_before_jump(begin)
+                row = _without_unseen(name, row, extra, began_before=began_before, ended_before=ended_before)
+            if name in _FINISH:
+                row = _FINISH[name](row, extra, history, context)
+            yield row
+
+
+def _anomaly(
+    begin: int, head: tuple[Any, ...], extra: tuple[Any, ...], history: KnownHistory, context: Context
+) -> Iterator[Anomaly]:
+    """Yield a row of `anomaly`. `extra` of a record that is not loadable: the releases that refuse it, and a known bug.
+
+    That is proven if all releases that may have written the log refuse it, and no record of the group is missing from
+    those on which it depends. If none of them refuses it, it counts only if all later releases do: those to which its
+    brokers may be upgraded.
+    """
+    kind, incarnation, offset = head[:3]
+    # Without times it is unknown where operations end. The group may have been deleted, unseen, after the record that
+    # another one contradicts.
+    is_timed = head[3] is not None
+    is_proven = is_timed and history.is_proven(offset) and (begin >= offset or history.is_seen(begin, offset))
+    releases = known_bug = None
+    if extra:
+        newest = max(context.writers, default="")
+        refused = context.writers.intersection(extra[0]) or frozenset(each for each in extra[0] if each > newest)
+        if not refused:
+            return
+        releases, known_bug = releases_text(refused), extra[1]
+        is_proven = is_proven and refused == context.writers and history.is_seen(begin, offset)
+    place = (kind, context.group_id, incarnation, context.partition)
+    yield Anomaly._make((*place, *head[2:], releases, known_bug, is_proven))
+
+
+def _without_unseen(name: str, row: Any, extra: tuple[Any, ...], *, began_before: bool, ended_before: bool) -> Any:  # noqa: ANN401 - a row
+    """Return a row without its unknown fields, if it began or ended before the epochs jumped."""
+    changes: dict[str, Any] = {}
+    if ended_before:
+        changes.update(dict.fromkeys(_ENDS[name]))
+        if name == "RebalanceLag":
+            changes["blocked_by"] = ()
+        elif name == "Rebalance":
+            changes["causes"], changes["trigger_member_ids"] = extra[2:4]
+    if began_before:
+        changes.update(dict.fromkeys(_BEGINS.get(name, ())))
+        if name == "Epoch" and row.cause != extra[2]:
+            changes.update(cause=extra[2], trigger_member_ids=())
+    return row._replace(**changes)
+
+
+def _finish_moved(row: Any, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> Any:  # noqa: ANN401 - a row
+    compared_from, compared_to = extra[:2]
+    if compared_from != NEVER and not history.is_seen(compared_from, compared_to):
+        row = row._replace(partitions_moved=None)
+    return row
+
+
+def _finish_rebalance(row: Rebalance, extra: tuple[Any, ...], history: KnownHistory, context: Context) -> Rebalance:
+    row = _finish_moved(row, extra, history, context)
+    if row.blockers is None:
+        if row.history in {OBSERVED, RIGHT_CENSORED}:
+            is_compared = row.partitions_moved is not None  # these depend on the units that moved, too
+            return (
+                row if is_compared else row._replace(unowned_ms=None, longest_unowned_ms=None, partitions_stopped=None)
+            )
+        changes: dict[str, Any] = dict.fromkeys(
+            ("started_empty", "members_before", "rounds", "unowned_ms", "longest_unowned_ms", "partitions_stopped")
+        )
+        if extra[4]:  # the record may have replaced a static member: its time is that of an earlier round
+            changes.update(began_at=None, duration_ms=None)
+        return row._replace(causes=extra[2], trigger_member_ids=(), **changes)
+    return row._replace(blockers=tuple(Blocker(*each) for each in row.blockers))
+
+
+def _finish_lag(row: RebalanceLag, _: tuple[Any, ...], __: KnownHistory, ___: Context) -> RebalanceLag:
+    if row.awaited is None:
+        return row
+    return row._replace(awaited=tuple(AwaitedPartition(*each) for each in row.awaited))
+
+
+def _finish_membership(row: Membership, _: tuple[Any, ...], history: KnownHistory, context: Context) -> Membership:
+    again = context.returned.get((row.incarnation, row.group_type, row.member_id))
+    if again is not None and row.joined_offset is not None and row.joined_offset < again:
+        return row._replace(returned=True)
+    left_offset = row.left_offset
+    if left_offset is None:
+        return row
+    if not history.has_ended(row.incarnation):  # it may still return
+        row = row._replace(history=_HISTORY[row.history in {OBSERVED, RIGHT_CENSORED}, False])
+    is_seen = history.is_seen(left_offset, history.end_of(row.incarnation))
+    return row if is_seen else row._replace(returned=None)
+
+
+def _finish_generation(
+    row: ClassicGeneration, extra: tuple[Any, ...], history: KnownHistory, _: Context
+) -> ClassicGeneration:
+    """Remove what depends on the record before, if that was not seen.
+
+    `extra`: whether the record may have replaced a static member; the first offset on which `moved` depends; the
+    offsets of the generation's last record, and of the record that ended it; how many static members came back in its
+    round.
+    """
+    has_static_members, compared_from, last_offset, ended_offset, replaced_in_round = extra
+    if ended_offset is not None and not history.is_seen(last_offset, ended_offset):
+        row = row._replace(ended_at=None, ended_by=None)  # others may have followed it, unseen
+    if row.history == OBSERVED:
+        is_compared = history.is_seen(compared_from, row.offset)
+        return row if is_compared else row._replace(moved=None)
+    changes: dict[str, Any] = dict.fromkeys(("rounds", "join_ms", "joined", "left", "moved"))
+    changes["static_replaced"] = row.static_replaced[replaced_in_round:]
+    if has_static_members:
+        changes["sync_ms"] = None
+    if row.mode == EAGER:
+        changes["mode"] = UNKNOWN
+    if row.cause not in SHOWN and row.generation != FIRST_GENERATION:
+        changes["cause"] = UNKNOWN
+    return row._replace(**changes)
+
+
+def _finish_handover(row: PartitionHandover, extra: tuple[Any, ...], _: KnownHistory, __: Context) -> PartitionHandover:
+    """Remove the time of a classic handover if its record may have replaced a static member.
+
+    `extra`: whether the generation has static members. The times of such a record are not those of the generation.
+    """
+    if not extra or not extra[0] or row.history == OBSERVED:
+        return row
+    return row._replace(released_at=None, unowned_ms=None, wanted_ms=None)
+
+
+def _finish_task(row: TaskHandover, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> TaskHandover:
+    """Without the assignment before it, it is unknown whether the new owner's process had the task."""
+    if row.was_warm is None or (row.acquired_offset is not None and history.is_seen(extra[0], row.acquired_offset)):
+        return row
+    return row._replace(was_warm=None)
+
+
+_FINISH: Final[Mapping[str, Callable[[Any, tuple[Any, ...], KnownHistory, Context], Any]]] = {
+    "Epoch": _finish_moved,
+    "RebalanceLag": _finish_lag,
+    "PartitionHandover": _finish_handover,
+    "Rebalance": _finish_rebalance,
+    "Membership": _finish_membership,
+    "ClassicGeneration": _finish_generation,
+    "TaskHandover": _finish_task,
+}

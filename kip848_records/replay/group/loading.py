@@ -1,0 +1,268 @@
+"""Whether a coordinator can load the records of a group: `record_not_loadable`.
+
+It is the state that `GroupMetadataManager.replay` of Kafka keeps for a group id while it loads its partition, record by
+record. It does not depend on operations or epochs, which the tables are about.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from kip848_records.kinds import CLASSIC, CONSUMER, SHARE, STREAMS, Role
+from kip848_records.replay import refusals
+from kip848_records.replay.group.vocabulary import RECORD_NOT_LOADABLE
+from kip848_records.replay.numbers import is_active
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.records import (
+        ClassicGroupValue,
+        CurrentAssignmentValue,
+        GroupEpochValue,
+        Record,
+        StreamsGroupEpochValue,
+    )
+    from kip848_records.replay.refusals import Refusal
+
+_SIMPLE: Final = "simple"
+_DELETED_EPOCH: Final = -1
+_DIALECT: Final = "kafka"
+_EXPECTED: Final = "a record that can be replayed"
+_UNUSED_ROLES: Final = frozenset({Role.LOST, Role.OTHER})
+"""A lost record is unknown; Kafka 4.1 and later ignore the share group's record that has no role (type 9)."""
+
+
+class _Member:
+    """A member: its epoch, the partitions that it took, and the offset of its last record.
+
+    `is_described`: a record of its metadata was there. `is_overtaken`: another member took one of its partitions.
+    """
+
+    __slots__ = ("epoch", "held", "is_described", "is_overtaken", "offset")
+
+    def __init__(self, offset: int) -> None:
+        self.epoch = 0
+        self.held: frozenset[int] = frozenset()
+        self.is_described = self.is_overtaken = False
+        self.offset = offset
+
+
+class Loading:
+    """A group id, as a coordinator has it that loads the records in offset order.
+
+    `kind`: None if there is no group; `simple` for a classic group without members and protocol type, which a group of
+    another type may replace. An assignment epoch is 0 before the first record of one, and -1 after its tombstone.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._is_kafka = context.dialect == _DIALECT
+        self._kind: str | None = None
+        self._offset = -1  # of the last record that made the group what it is
+        self._members: dict[str, _Member] = {}
+        self._targets: dict[str, int] = {}
+        self._owners: dict[int, _Member] = {}
+        self._assignment_epoch = 0
+        self._loads = refusals.RELEASES  # those that have refused no record yet
+        self._found: list[tuple[Record, int, int, Refusal]] = []
+
+    def replay(self, record: Record) -> None:
+        """Replay a record, and note whether a coordinator refuses it. It is applied in any case."""
+        role = record.role
+        if not self._is_kafka or role in _UNUSED_ROLES:
+            return
+        if role is Role.CLASSIC_GROUP:
+            self._replay_classic(record)
+            return
+        kind = record.kind
+        if self._kind != kind and not self._enter(kind, record):
+            return
+        if record.refusal is not None:
+            self._refuse_value(record, record.refusal)
+        if role in _HANDLERS:
+            _HANDLERS[role](self, record)
+
+    def end_operation(self, *, is_evaluated: bool) -> None:
+        """Write the refused records of an operation, unless it lies before the history is complete."""
+        for record, begin, incarnation, refusal in self._found:
+            refused = refusal.releases & self._loads
+            if is_evaluated and refused:
+                self._loads -= refused
+                head = (
+                    *(RECORD_NOT_LOADABLE, incarnation, record.offset, record.timestamp, record.member_id, None),
+                    *(_EXPECTED, refusal.seen),
+                )
+                self._context.emit("Anomaly", begin, head, extra=(tuple(sorted(refused)), refusal.known_bug))
+        self._found.clear()
+
+    def _refuse(self, record: Record, refusal: Refusal, *offsets: int) -> None:
+        """Note a refused record. `offsets`: of the records on which that depends."""
+        begin = min(offsets, default=record.offset)
+        self._found.append((record, begin, self._context.incarnation, _known_to(record.kind, refusal)))
+
+    def _refuse_value(self, record: Record, refusal: Refusal) -> None:
+        self._refuse(record, refusal)
+        if refusal == refusals.SHARE_OF_4_0:
+            self._context.writers = refusals.ONLY_4_0
+
+    def _enter(self, kind: str, record: Record) -> bool:
+        """Return whether a record of another type than the group's applies to a group of its own type.
+
+        A record replaces a simple group; a tombstone too, which leaves none then. An offset commit makes a simple group
+        if there is none.
+        """
+        commit = record.commit_before
+        if self._kind is None and commit is not None and commit > self._offset:
+            self._begin(_SIMPLE, commit)
+        before, is_tombstone = self._kind, record.value is None
+        if before == _SIMPLE:
+            if kind == STREAMS:
+                self._refuse(record, refusals.STREAMS_RECORD_ON_SIMPLE, self._offset)
+            elif kind == SHARE:
+                self._refuse(record, refusals.SHARE_RECORD_ON_SIMPLE, self._offset)
+        elif before is not None:
+            is_known_bug = before == CLASSIC and kind == CONSUMER
+            reason = refusals.CONSUMER_RECORD_ON_CLASSIC if is_known_bug else refusals.OTHER_KIND
+            self._refuse(record, reason, self._offset)
+        if kind != CONSUMER:
+            self._context.writers &= refusals.FROM_4_1
+        if is_tombstone and before != _SIMPLE:
+            return False
+        self._begin(kind, record.offset)
+        return True
+
+    def _begin(self, kind: str | None, offset: int) -> None:
+        self._kind, self._offset = kind, offset
+        self._members.clear()
+        self._targets.clear()
+        self._owners.clear()
+        self._assignment_epoch = 0
+
+    def _replay_classic(self, record: Record) -> None:
+        """Replay a type 2. It replaces the group, or removes it, whatever its type is."""
+        value = cast("ClassicGroupValue | None", record.value)
+        if value is None:
+            self._begin(None, record.offset)
+            return
+        if value.duplicate_instance is not None:
+            self._refuse(record, refusals.DUPLICATE_INSTANCE)
+        elif _has_duplicate(value.member_ids[:-1]):
+            self._refuse(record, refusals.DUPLICATE_MEMBER)
+        self._begin(CLASSIC if value.member_ids or value.protocol_type else _SIMPLE, record.offset)
+
+    def _replay_group_epoch(self, record: Record) -> None:
+        value = cast("GroupEpochValue | StreamsGroupEpochValue | None", record.value)
+        if value is not None:
+            if getattr(value, "assignment_configs", ()):
+                self._context.writers &= refusals.FROM_4_2
+            elif value.metadata_hash:
+                self._context.writers &= refusals.FROM_4_1
+            return
+        if self._members:
+            self._refuse(record, refusals.GROUP_WITH_MEMBERS, max(each.offset for each in self._members.values()))
+        elif self._targets and self._kind != STREAMS:
+            self._refuse(record, refusals.GROUP_WITH_TARGETS, max(self._targets.values()))
+        elif self._assignment_epoch != _DELETED_EPOCH:
+            self._refuse(record, refusals.GROUP_WITH_ASSIGNMENT, self._offset)
+        self._begin(None, record.offset)
+
+    def _replay_target(self, record: Record) -> None:
+        if record.value is not None:
+            self._targets[record.member_id or ""] = record.offset
+        else:
+            self._targets.pop(record.member_id or "", None)
+
+    def _replay_assignment_epoch(self, record: Record) -> None:
+        if record.value is not None:
+            self._assignment_epoch = cast("int", record.value)
+            return
+        if self._targets:
+            self._refuse(record, refusals.ASSIGNMENT_WITH_TARGETS, max(self._targets.values()))
+        self._assignment_epoch = _DELETED_EPOCH
+
+    def _replay_member(self, record: Record) -> None:
+        member_id = record.member_id or ""
+        member = self._members.get(member_id)
+        if record.value is not None:
+            if member is None:
+                member = self._members[member_id] = _Member(record.offset)
+            elif member.is_overtaken:
+                self._take(member, member.held, record)
+            member.is_described = True
+            member.offset = record.offset
+        elif member is not None:
+            if member.epoch != _DELETED_EPOCH:
+                self._refuse(record, refusals.MEMBER_WITH_ASSIGNMENT, member.offset)
+            elif member_id in self._targets:
+                self._refuse(record, refusals.MEMBER_WITH_TARGET, self._targets[member_id])
+            self._release(member, member.held)
+            del self._members[member_id]
+
+    def _replay_current_assignment(self, record: Record) -> None:
+        member_id = record.member_id or ""
+        member = self._members.get(member_id)
+        value = cast("CurrentAssignmentValue | None", record.value)
+        if member is None:
+            if value is None:
+                return
+            member = self._members[member_id] = _Member(record.offset)
+        before, held = member.held, frozenset[int]()
+        if value is None:
+            member.epoch = _DELETED_EPOCH
+        else:
+            member.epoch = value.member_epoch
+            held = value.assigned | value.pending if value.pending else value.assigned
+            if len(held) < len(value.assigned) + len(value.pending):
+                if self._kind == CONSUMER:
+                    self._refuse(record, refusals.HELD_TWICE)
+                elif any(map(is_active, value.assigned & value.pending)):
+                    self._refuse(record, refusals.TASK_HELD_TWICE)
+        member.offset = record.offset
+        if self._kind == SHARE or (held == before and not member.is_overtaken):
+            return
+        member.held = held
+        self._release(member, before - held)
+        self._take(member, held if member.is_overtaken else held - before, record)
+
+    def _release(self, member: _Member, partitions: Iterable[int]) -> None:
+        owners = self._owners
+        for partition in partitions:
+            if owners.get(partition) is member:
+                del owners[partition]
+
+    def _take(self, member: _Member, partitions: Iterable[int], record: Record) -> None:
+        """Make a member the owner of partitions, or of the active ones among tasks."""
+        owners, is_streams = self._owners, self._kind == STREAMS
+        member.is_overtaken = False
+        for partition in partitions:
+            if is_streams and not is_active(partition):
+                continue
+            other = owners.get(partition)
+            if other is not None and other is not member:
+                other.is_overtaken = True
+                if not is_streams:
+                    reason = refusals.TWO_OWNERS if other.epoch >= member.epoch else refusals.TAKEN_EARLY
+                    self._refuse(record, reason, other.offset)
+                elif other.is_described:  # the owner of a task is a process, which the metadata names
+                    self._refuse(record, refusals.TASK_TAKEN_EARLY, other.offset)
+            owners[partition] = member
+
+
+_HANDLERS: Final = {
+    Role.CURRENT_ASSIGNMENT: Loading._replay_current_assignment,  # noqa: SLF001 - of this module
+    Role.MEMBER: Loading._replay_member,  # noqa: SLF001
+    Role.MEMBER_TARGET: Loading._replay_target,  # noqa: SLF001
+    Role.ASSIGNMENT_EPOCH: Loading._replay_assignment_epoch,  # noqa: SLF001
+    Role.GROUP_EPOCH: Loading._replay_group_epoch,  # noqa: SLF001
+}
+
+
+def _known_to(kind: str, refusal: Refusal) -> Refusal:
+    """Return a refusal with the releases that know the records of this type of group."""
+    return refusal if kind in {CLASSIC, CONSUMER} else refusal._replace(releases=refusal.releases & refusals.FROM_4_1)
+
+
+def _has_duplicate(ids: tuple[Any, ...]) -> bool:
+    return len(set(ids)) < len(ids)

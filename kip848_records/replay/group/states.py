@@ -1,0 +1,116 @@
+"""The state of a group at the end of each operation: `group_state_timeline`, and `group_state` at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.kinds import CONSUMER, KINDS
+from kip848_records.replay.group.context import ms_between
+from kip848_records.replay.group.coverage import NEVER
+
+if TYPE_CHECKING:
+    from kip848_records.replay.group.context import Context
+
+EMPTY: Final = "Empty"
+ASSIGNING: Final = "Assigning"
+RECONCILING: Final = "Reconciling"
+NOT_READY: Final = "NotReady"
+"""A streams group without a topology whose topics are all there."""
+STABLE: Final = "Stable"
+DEAD: Final = "Dead"
+"""Deleted: no state."""
+_UNCONVERGED: Final = "unconverged"
+
+_HIDING: Final = frozenset(kind.group_type for kind in KINDS.values() if kind.hides_rebalances)
+"""The types of groups that are Stable in the log while they rebalance."""
+
+_Run = tuple[int, str, str]
+
+
+class StateTimeline:
+    """The intervals of a group's states.
+
+    `state`: the present state, None if it has none. `since_at`, `since_offset`: the start of this state, where
+    Assigning and Reconciling count as one; the offset is -1 if it may have begun before.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._run: _Run | None = None
+        self._phase: _Run | None = None
+        self._from_at: int | None = None
+        self._from_offset = self._began = NEVER
+        self.since_at: int | None = None
+        self.since_offset = NEVER
+
+    @property
+    def state(self) -> str | None:
+        """The state now."""
+        return None if self._run is None else self._run[2]
+
+    @property
+    def group_type(self) -> str:
+        """The type of the group that is in this state."""
+        return CONSUMER if self._run is None else self._run[1]
+
+    def enter(self, group_type: str, state: str, *, is_begin_seen: bool = True, is_end_seen: bool = True) -> None:
+        """Note the group's state after an operation.
+
+        Not `is_begin_seen`: it may have begun before. Not `is_end_seen`: the previous state may have ended before.
+        """
+        context = self._context
+        operation = context.operation
+        run = (context.incarnation, group_type, state)
+        if run == self._run:
+            return
+        self._close(is_end_seen=is_end_seen)
+        if state == DEAD:
+            self._run = self._phase = None
+            return
+        begin = operation.last if is_begin_seen else NEVER
+        self._run = run
+        self._from_at, self._from_offset, self._began = operation.at, operation.last, begin
+        phase = (run[0], run[1], _UNCONVERGED if state in {ASSIGNING, RECONCILING} else state)
+        if phase != self._phase:
+            self._phase = phase
+            self.since_at, self.since_offset = operation.at, begin
+
+    def restart(self, at: int | None, offset: int) -> None:
+        """Begin the state here: its start is unknown, but it has lasted at least since then."""
+        if self._run is not None:
+            self._from_at, self._from_offset, self._began = at, offset, offset
+            self.since_at, self.since_offset = at, offset
+
+    def finish(self) -> None:
+        """Write the interval that is open at the end of the log."""
+        if self._run is not None:
+            self._emit(None, self._context.captured_at, has_end=False)
+
+    def _close(self, *, is_end_seen: bool) -> None:
+        if self._run is not None:
+            at = self._context.operation.at
+            self._emit(at, at, has_end=is_end_seen)
+
+    def _emit(self, to_at: int | None, until: int | None, *, has_end: bool) -> None:
+        context = self._context
+        if self._run is None:
+            return
+        duration_ms = ms_between(self._from_at, until)
+        hides_rebalance = self._run[1] in _HIDING
+        head = (*self._run, self._from_at, self._from_offset, to_at, duration_ms, hides_rebalance)
+        tail = (context.operation.is_skewed(self._from_offset, duration_ms),)
+        context.emit("GroupStateInterval", self._began, head, has_end=has_end, tail=tail)
+
+
+def group_id_hash(group_id: str) -> int:
+    """Return the number that determines a group's partition: `Utils.abs` in Kafka of Java's `String.hashCode`.
+
+    The hash is over UTF-16 code units.
+    """
+    code = 0
+    units = group_id.encode("utf-16-be", "surrogatepass")
+    for place in range(0, len(units), 2):
+        code = (31 * code + (units[place] << 8) + units[place + 1]) & 0xFFFFFFFF
+    if code >= 1 << 31:
+        code -= 1 << 32
+    return 0 if code == -(1 << 31) else abs(code)

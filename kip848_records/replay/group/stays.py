@@ -1,0 +1,87 @@
+"""The rows of `membership` of one group: the stays of its members, and which of them come back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.spill import IdSet
+
+if TYPE_CHECKING:
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.records import AnyMemberValue, ClassicMemberValue
+
+    Left = tuple[int | None, int | None, int | None, str | None]
+
+PRESENT: Final[Left] = (None, None, None, None)
+_IDENTITY: Final = (
+    *("instance_id", "client_id", "client_host", "rack_id", "server_assignor"),
+    *("rebalance_timeout_ms", "topics", "regex", "process_id", "topology_epoch"),
+)
+
+
+@dataclass(slots=True, eq=False)
+class Stay:
+    """One membership of a member, with the fields of `membership`. `joined_how`: None if the join was not seen."""
+
+    joined_offset: int
+    joined_at: int | None
+    value: AnyMemberValue | ClassicMemberValue | None
+    joined_epoch: int | None = None
+    joined_how: str | None = None
+    topology_since: int | None = None
+    """Since when its topology is older than that of its streams group (`Operation.elapsed`); None: it is not."""
+    longest_lag_ms: int | None = None
+    """The longest such time that has ended; None if the group's topology was not seen during the stay."""
+
+    def compare_topology(self, elapsed: int, *, is_older: bool) -> None:
+        """Note whether the member's topology is older than the group's from now on."""
+        self.longest_lag_ms = self.topology_lag_ms(elapsed) or 0
+        if not is_older:
+            self.topology_since = None
+        elif self.topology_since is None:
+            self.topology_since = elapsed
+
+    def topology_lag_ms(self, elapsed: int | None) -> int | None:
+        """Return the longest time of an older topology, up to this moment; None if that is unknown."""
+        if self.topology_since is None or elapsed is None:
+            return self.longest_lag_ms
+        return max(elapsed - self.topology_since, self.longest_lag_ms or 0)
+
+
+class Stays:
+    """The rows of `membership` of one kind of group."""
+
+    def __init__(self, context: Context, group_type: str) -> None:
+        self.context = context
+        self._group_type = group_type
+        self._departed = IdSet()
+
+    def begin(self, member_id: str, stay: Stay) -> None:
+        """Note the begin of a stay; the member may have been in the group before."""
+        if member_id in self._departed:
+            self.context.returned[self.context.incarnation, self._group_type, member_id] = stay.joined_offset
+
+    def depart(self, member_id: str) -> None:
+        """Note the end of a stay."""
+        self._departed.add(member_id)
+
+    def emit(self, member_id: str, stay: Stay | None, left: Left = PRESENT, away_ms: int | None = None) -> None:
+        """Write a stay; None if only its end was seen. `left`: time, offset and epoch of the end, and how it left."""
+        context = self.context
+        joined: tuple[int | None, int | None, str | None] = (None, None, None)
+        joined_offset = value = topology_lag_ms = None
+        if stay is not None:
+            joined_offset, joined = stay.joined_offset, (stay.joined_at, stay.joined_epoch, stay.joined_how)
+            value = stay.value
+            operation = context.operation
+            elapsed = operation.elapsed_at(context.captured_at) if left[1] is None else operation.elapsed
+            topology_lag_ms = stay.topology_lag_ms(elapsed)
+        identity = (getattr(value, name, None) for name in _IDENTITY)
+        head = (
+            *(context.incarnation, self._group_type, member_id, joined_offset, *identity),
+            *(*joined, *left, False, away_ms, topology_lag_ms),
+        )
+        begin = NEVER if joined_offset is None else joined_offset
+        context.emit("Membership", begin, head, has_end=left[1] is not None)

@@ -1,0 +1,59 @@
+"""What a replay knows of the log besides its records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class PartitionCoverage:
+    """How much of the history of a partition of `__consumer_offsets` is known.
+
+    `complete_ranges`: the parts of the log without missing records, in order, each by its first offset and the offset
+    after its last. A topic that was compacted between two reads has several. `tombstone_gaps`: the first offsets of
+    reads before which tombstones may have been removed too, unseen. `log_start_missing`: the start of the log is
+    missing, though compaction would have kept it. `last_offset`: of any record that was read; None if none was.
+    `first_loss`, `last_loss`: offsets of the first and last lost record that may belong to any group.
+
+    `captured_at`: ms since 1970; up to then all that happened in the partition is known. None: up to the time of the
+    whole log. `is_read_to_end`: false if records behind `captured_at` could not be read; None for a copy, which does
+    not show it.
+    """
+
+    complete_ranges: tuple[tuple[int, int], ...] = ()
+    log_start_missing: bool = False
+    last_offset: int | None = None
+    tombstone_gaps: tuple[int, ...] = ()
+    first_loss: int | None = None
+    last_loss: int | None = None
+    captured_at: int | None = None
+    is_read_to_end: bool | None = None
+
+
+@dataclass(frozen=True)
+class ReplayInputs:
+    """The inputs of a replay besides the records.
+
+    `dialect`: a name in `protocol.messages.DIALECTS`. `captured_at`: ms since 1970; the age of open rows is measured to
+    it, if their partition has no time of its own. `partitions`: the coverage of each; the history of a missing one
+    never counts as complete. `offset_commits`: the log has offset commits, which rebalances are compared with.
+    """
+
+    dialect: str
+    captured_at: int | None
+    partitions: Mapping[int, PartitionCoverage]
+    offset_commits: bool = False
+
+    def captured_at_of(self, partition: int) -> int | None:
+        """Return the time to which the age of what is open in a partition is measured, in ms since 1970.
+
+        None if it is unknown: no record of a partition that was not read to its end was read yet.
+        """
+        covered = self.partitions.get(partition)
+        if covered is None or (covered.captured_at is None and covered.is_read_to_end is not False):
+            return self.captured_at
+        return covered.captured_at

@@ -1,0 +1,1 @@
+"""What consumer, share and streams groups share (`ModernGroup` in Kafka): epochs, members, targets, owners."""

@@ -1,0 +1,115 @@
+"""Facts that contradict the protocol, independent of any limits: `anomaly`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kip848_records.replay.group.vocabulary import (
+    ASSIGNMENT_AHEAD,
+    EPOCH_WENT_BACK,
+    MEMBER_EPOCH_AHEAD,
+    TARGET_OVERLAP,
+    TWO_OWNERS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sized
+
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.modern.member import Claims, Member
+    from kip848_records.replay.modern.targets import Targets
+    from kip848_records.replay.records import AnyMemberValue, Record
+
+
+class Anomalies:
+    """The anomalies of an operation, written at its end. `wrote_assignment`: the offset of its last type 6."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._found: list[tuple[Any, ...]] = []
+        self._jumps: list[tuple[Any, ...]] = []
+        self.wrote_assignment: int | None = None
+
+    def went_back(self, record: Record, before: int, epoch: int) -> None:
+        """Note an assignment or member epoch that is below the previous one."""
+        self._add(EPOCH_WENT_BACK, record, epoch, f"an epoch of at least {before}", str(epoch))
+
+    def group_went_back(self, record: Record, before: int, epoch: int) -> None:
+        """Note a group epoch that is below the previous one: the history is complete from it on."""
+        expected = f"an epoch of at least {before}"
+        self._jumps.append((EPOCH_WENT_BACK, record.offset, record.timestamp, None, epoch, expected, str(epoch)))
+
+    def member(self, record: Record, value: AnyMemberValue) -> None:
+        """Check a member's metadata. Share and streams groups have nothing to check."""
+
+    def check(
+        self,
+        touched: Iterable[Member],
+        group_epoch: int | None,
+        assignment_epoch: int | None,
+        targets: Targets,
+        holders: Claims,
+    ) -> None:
+        """Check the members that an operation wrote, and the targets if it wrote an assignment."""
+        for member in touched:
+            if member.wrote_current:
+                if holders.contested:
+                    self._check_owners(member, holders)
+                if assignment_epoch is not None and member.epoch > assignment_epoch:
+                    expected = f"a member epoch of at most {assignment_epoch}"
+                    self._add_for_member(MEMBER_EPOCH_AHEAD, member, expected, str(member.epoch))
+        offset, at, epoch = self.wrote_assignment, self._context.operation.at, assignment_epoch
+        if offset is None:
+            return
+        doubled = self._doubled(targets)
+        if doubled:
+            partition = min(doubled)
+            members = sorted(each.member_id for each in targets.claims[partition])
+            seen = f"{self._name(partition)} in the targets of {', '.join(members)}{_more(doubled)}"
+            self._found.append((TARGET_OVERLAP, offset, at, None, epoch, "each partition in one target", seen))
+        if epoch is not None and group_epoch is not None and epoch > group_epoch:
+            expected = f"an assignment epoch of at most {group_epoch}"
+            self._found.append((ASSIGNMENT_AHEAD, offset, at, None, epoch, expected, str(epoch)))
+
+    def end_operation(self, *, is_evaluated: bool, is_in_range: bool) -> None:
+        """Write the anomalies, unless the operation lies before the history is complete."""
+        self.wrote_assignment = None
+        if not self._found and not self._jumps:
+            return
+        found = (*(self._found if is_evaluated else ()), *(self._jumps if is_in_range else ()))
+        for kind, offset, at, member_id, epoch, expected, seen in found:
+            head = (kind, self._context.incarnation, offset, at, member_id, epoch, expected, seen)
+            self._context.emit("Anomaly", offset, head)
+        self._found.clear()
+        self._jumps.clear()
+
+    def _check_owners(self, member: Member, holders: Claims) -> None:
+        """Check that no other member holds a partition of a member whose type 8 was written."""
+        shared = sorted(self._shared(member, holders))
+        if shared:
+            others = sorted(each.member_id for each in holders[shared[0]] if each is not member)
+            seen = f"{self._name(shared[0])} also of {', '.join(others)}{_more(shared)}"
+            self._add_for_member(TWO_OWNERS, member, "one owner of each partition", seen)
+
+    def _doubled(self, targets: Targets) -> Collection[int]:
+        """Return the partitions that must be in one target, and are in several."""
+        return targets.claims.contested
+
+    def _shared(self, member: Member, holders: Claims) -> Collection[int]:
+        """Return the partitions of a member that must have one owner, and have several."""
+        return [partition for partition in member.held if len(holders.get(partition, ())) > 1]
+
+    def _add_for_member(self, kind: str, member: Member, expected: str, seen: str) -> None:
+        at = self._context.operation.at
+        self._found.append((kind, member.current_offset, at, member.member_id, member.epoch, expected, seen))
+
+    def _add(self, kind: str, record: Record, epoch: int | None, expected: str, seen: str) -> None:
+        self._found.append((kind, record.offset, record.timestamp, record.member_id, epoch, expected, seen))
+
+    def _name(self, partition: int) -> str:
+        topic_id, number = self._context.numbers.name(partition)
+        return f"{topic_id}-{number}"
+
+
+def _more(partitions: Sized) -> str:
+    return f", and {len(partitions) - 1} more" if len(partitions) > 1 else ""

@@ -1,0 +1,92 @@
+"""The intervals in which a member had a partition or a task: `ownership`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kip848_records.kinds import STREAMS
+from kip848_records.replay.group.context import ms_between
+from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.numbers import role_name, task_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.modern.member import Member
+
+_Begin = tuple[int | None, int, int]
+
+
+class OwnershipIntervals:
+    """The open intervals of an incarnation, each with its time and offset, and the offset that its row depends on.
+
+    `stateful`: the subtopologies of a streams group that have changelog topics; None if the log does not show them.
+    """
+
+    def __init__(self, context: Context, group_type: str) -> None:
+        self._context = context
+        self._group_type = group_type
+        self.stateful: frozenset[str] | None = None
+        self._open: dict[Member, dict[int, _Begin]] = {}
+
+    def change(self, member: Member, owned: Iterable[int], *, is_seen: bool = True) -> None:
+        """Begin and end a member's intervals with the operation, by what it owns after it.
+
+        Not `is_seen`: its record was written before the history is complete. It has owned them at least since then.
+        """
+        units = self._open.get(member, {})
+        owned = frozenset(owned)
+        operation = self._context.operation
+        for unit in sorted(units.keys() - owned):
+            self._emit(member, unit, units.pop(unit), operation.at, has_end=True)
+        begin = (operation.at, operation.last, operation.last)
+        if not is_seen:
+            begin = (member.current_at, member.current_offset, NEVER)
+        for unit in sorted(owned - units.keys()):
+            units[unit] = begin
+        if units:
+            self._open[member] = units
+        else:
+            self._open.pop(member, None)
+
+    def end_all(self) -> None:
+        """End all intervals with the operation: no member is left."""
+        for member in list(self._open):
+            self.change(member, ())
+
+    def finish(self) -> None:
+        """Write the intervals that are open at the end of the log."""
+        self._end_open(None)
+
+    def lose(self) -> None:
+        """End all intervals, for all that is known, where records of the group are lost."""
+        self._end_open(self._context.operation.at)
+        self._open.clear()
+
+    def _end_open(self, to_at: int | None) -> None:
+        for member, units in self._open.items():
+            for unit, begin in sorted(units.items()):
+                self._emit(member, unit, begin, to_at, has_end=False)
+
+    def _emit(self, member: Member, unit: int, begin: _Begin, to_at: int | None, *, has_end: bool) -> None:
+        context = self._context
+        from_at, from_offset, depends_on = begin
+        topic_id, number = context.numbers.name(task_of(unit))
+        names: tuple[Any, ...] = (topic_id, None, number, None, None)
+        if self._group_type == STREAMS:
+            has_changelogs = None if self.stateful is None else topic_id in self.stateful
+            names = (None, topic_id, number, role_name(unit), has_changelogs)
+        duration_ms = ms_between(from_at, context.captured_at if to_at is None else to_at)
+        head = (
+            context.incarnation,
+            self._group_type,
+            member.member_id,
+            *names,
+            from_at,
+            from_offset,
+            to_at,
+            duration_ms,
+        )
+        tail = (context.operation.is_skewed(from_offset, duration_ms),)
+        context.emit("OwnershipInterval", depends_on, head, has_end=has_end, tail=tail)

@@ -1,0 +1,197 @@
+"""How long each member takes to reconcile each target assignment: `rebalance_lag`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kip848_records.replay.group.context import ms_between
+from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.spill import SpillingQueue
+from kip848_records.replay.group.vocabulary import OPEN, RECONCILED, UNKNOWN, UNSEEN
+from kip848_records.replay.modern.member import STABLE, STATELESS, UNRELEASED, UNREVOKED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.modern.member import Member
+    from kip848_records.replay.modern.ownership import Ownership
+    from kip848_records.replay.modern.targets import Assignment
+    from kip848_records.replay.modern.waits import Waits
+
+
+class Reconciliations:
+    """The open rows of an incarnation, one per member and assignment that it has not reconciled.
+
+    A member's rows end in their order: a member that is STABLE at an epoch has reconciled all assignments up to it. So
+    each row is handled twice, when its assignment is written and when it ends. `known_until`: when the first record of
+    the group was lost; None if none was.
+    """
+
+    def __init__(self, context: Context, waits: Waits, group_type: str) -> None:
+        self._context = context
+        self._group_type = group_type
+        self._waits = waits
+        self.highest = -1
+        self.known_until: int | None = None
+        self.last = 0
+
+    def assign(
+        self,
+        assignment: Assignment,
+        first_bump: tuple[int | None, int],
+        members: Iterable[Member],
+        *,
+        is_evaluated: bool = True,
+    ) -> None:
+        """Begin a row for each member; `first_bump`: timestamp and offset of the oldest bump that it answers.
+
+        Not `is_evaluated`: it was written before the history is complete, and rows that are not open have no end.
+        """
+        context = self._context
+        elapsed = context.operation.elapsed
+        epoch, at, offset, ordinal = assignment[:4]
+        bumped_at, bump_offset = first_bump
+        # A clock that went back before the bump does not affect the row.
+        skew_from = offset if bump_offset == NEVER else bump_offset
+        queues = context.queues
+        self.last = ordinal
+        for member in members:
+            if member.value is None:
+                continue
+            lags = member.open_lags
+            behind, begin = bumped_at, bump_offset
+            if lags is None:
+                lags = member.open_lags = SpillingQueue(queues)
+            elif lags:
+                behind, begin = _oldest(lags.first(), bumped_at, bump_offset)
+            revoked, waited = member.spent_until(UNREVOKED, elapsed), member.spent_until(UNRELEASED, elapsed)
+            row = (epoch, at, bumped_at, behind, begin, skew_from, ordinal, revoked, waited)
+            if member.state == STABLE and member.epoch >= epoch and not lags:
+                self._emit(member, row, RECONCILED if is_evaluated else UNSEEN)
+            else:
+                lags.append(row)
+                if member.state == UNRELEASED and not member.wrote_current:
+                    self._see_blockers(member, ordinal)
+
+    def end_operation(self, member: Member) -> None:
+        """Apply the member's condition at the end of an operation that wrote its type 8."""
+        if member.state == STABLE:
+            self.reconcile(member, RECONCILED)
+        elif member.state == UNRELEASED:
+            self._see_blockers(member, 0)
+
+    def reconcile(self, member: Member, status: str | None) -> None:
+        """End the rows that a STABLE member has reconciled."""
+        lags = member.open_lags
+        if not lags:
+            return
+        for row in lags.take(member.epoch):
+            self._emit(member, row, status)
+        if member.seen_blockers is not None and not lags:
+            member.seen_blockers = None
+
+    def leave(self, member: Member, status: str | None) -> None:
+        """End all rows of a member that left."""
+        if member.open_lags:
+            for row in member.open_lags.take():
+                self._emit(member, row, status)
+        member.seen_blockers = None
+
+    def finish(self, member: Member, ownership: Ownership, elapsed: int | None, *, is_known: bool) -> None:
+        """Write the rows that are open at the end of the log; not `is_known`: records of the group were lost."""
+        if not member.open_lags:
+            return
+        if not is_known or member.state == STATELESS:
+            for row in member.open_lags.take():
+                self._emit(member, row, UNKNOWN)
+            return
+        awaited: tuple[tuple[Any, ...], ...] | None = None
+        blocked_by: tuple[str, ...] = ()
+        if member.state == UNRELEASED:
+            awaited = self._awaited(member, ownership) or None
+            blocked_by = tuple(sorted(self._waits.owners_awaited_by(member)))
+        for row in member.open_lags.take():
+            self._emit(member, row, OPEN, blocked_by=blocked_by, awaited=awaited, elapsed=elapsed)
+
+    def _awaited(self, member: Member, ownership: Ownership) -> tuple[tuple[Any, ...], ...]:
+        waits, found = self._waits, []
+        for partition in member.awaits:
+            owner = waits.owner_awaited_by(member, partition)
+            released_at = None if owner is not None else ownership.released_at(member, partition)
+            topic_id, number, subtopology_id, role = waits.names(self._context.numbers, partition)
+            found.append((topic_id, number, owner, released_at, subtopology_id, role))
+        return tuple(sorted(found, key=lambda each: (each[0] or each[4], each[1])))
+
+    def _see_blockers(self, member: Member, first: int) -> None:
+        """Remember the holders of the awaited partitions, for its rows from one ordinal on (0: all open ones)."""
+        owners = self._waits.owners_awaited_by(member)
+        if not owners:
+            return
+        seen = member.seen_blockers
+        if seen is None:
+            seen = member.seen_blockers = {}
+        last = self.last
+        for owner in owners:
+            spans = seen.get(owner)
+            if not first or spans is None:
+                seen[owner] = [(first, last)]
+            elif spans[-1][1] >= first - 1:
+                spans[-1] = spans[-1][0], last
+            else:
+                spans.append((first, last))
+
+    def _emit(  # noqa: PLR0913 - the fields that depend on the status
+        self,
+        member: Member,
+        row: tuple[Any, ...],
+        status: str | None,
+        *,
+        blocked_by: tuple[str, ...] | None = None,
+        awaited: tuple[Any, ...] | None = None,
+        elapsed: int | None = None,
+    ) -> None:
+        context = self._context
+        operation = context.operation
+        epoch, target_at, bumped_at, behind, begin, skew_from, ordinal, revoked, waited = row
+        until = elapsed if status == OPEN else operation.elapsed if self.known_until is None else self.known_until
+        lag_ms = revoke_ms = wait_ms = None
+        if status is not UNSEEN and until is not None:
+            revoke_ms = member.spent_until(UNREVOKED, until) - revoked
+            wait_ms = member.spent_until(UNRELEASED, until) - waited
+        if status == RECONCILED:
+            lag_ms = ms_between(bumped_at, operation.at)
+        elif status == OPEN:
+            lag_ms = ms_between(bumped_at, context.captured_at)
+        if blocked_by is None:
+            seen = member.seen_blockers
+            blocked_by = () if not seen or status in {UNSEEN, UNKNOWN} else _blockers(seen, ordinal)
+        value = member.known
+        identity: tuple[str | int | None, ...] = (None, None, None, None)
+        if value is not None:
+            identity = (value.instance_id, value.client_id, value.client_host, value.rebalance_timeout_ms)
+        reconciled_at = operation.at if status == RECONCILED else None
+        head = (
+            *(context.incarnation, self._group_type, epoch, member.member_id, target_at, reconciled_at, status),
+            self.highest > epoch,
+            *(bumped_at, behind, lag_ms, revoke_ms, wait_ms, blocked_by, awaited, *identity),
+        )
+        clock_skew = operation.went_back > skew_from or (lag_ms is not None and lag_ms < 0)
+        context.emit("RebalanceLag", begin, head, has_end=status not in {OPEN, UNKNOWN}, tail=(clock_skew,))
+
+
+def _oldest(first: tuple[Any, ...], at: int | None, offset: int) -> tuple[int | None, int]:
+    """Return since when the member is behind: the first bump of its oldest row; `at`, `offset`: of this row's.
+
+    The oldest row has the smallest offset, with any timestamp: a clock may have gone back.
+    """
+    oldest_at, begin = first[2], first[5] if first[4] != NEVER else NEVER
+    if oldest_at is None or at is None:
+        return (oldest_at if at is None else at), NEVER
+    return oldest_at, min(begin, offset)
+
+
+def _blockers(seen: dict[str, list[tuple[int, int]]], ordinal: int) -> tuple[str, ...]:
+    return tuple(
+        sorted(owner for owner, spans in seen.items() if any(first <= ordinal <= last for first, last in spans))
+    )

@@ -1,0 +1,1 @@
+"""Share groups (KIP-932): several members may have one partition."""

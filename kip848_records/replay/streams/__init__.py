@@ -1,0 +1,1 @@
+"""Streams groups (KIP-1071): tasks in roles, and a topology."""

@@ -1,0 +1,149 @@
+"""The owners of a streams group's tasks: handovers of active tasks, and intervals of tasks in all roles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kip848_records.kinds import STREAMS
+from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, UNKNOWN
+from kip848_records.replay.modern.member import NOTHING
+from kip848_records.replay.modern.ownership import Ownership
+from kip848_records.replay.modern.ownership_intervals import OwnershipIntervals
+from kip848_records.replay.numbers import ROLES, is_active, task_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.modern.member import Member
+    from kip848_records.replay.modern.targets import Assignment, Targets
+    from kip848_records.replay.modern.timelines.rebalances import Rebalances
+    from kip848_records.replay.modern.waits import Waits
+
+
+class TaskOwnership(Ownership):
+    """The owners of an incarnation's tasks; its gaps are those of active tasks.
+
+    `_stateful`: the subtopologies with changelog topics, by the last topology; None if it is not in the log.
+    `_warm`: by active task that a member does not own yet, and this member: whether another thread of its process had
+    the task, in any role, when the last assignment was written. `_left`: when a member of a process last gave up a task
+    in any role, by task and process id, since the last rebalance ended.
+    """
+
+    def __init__(self, context: Context, targets: Targets, waits: Waits, rebalances: Rebalances) -> None:
+        super().__init__(context, targets, waits, rebalances)
+        self._stateful: frozenset[str] | None = None
+        self._intervals = OwnershipIntervals(context, STREAMS)
+        self._warm: dict[tuple[int, str], bool] = {}
+        self._assigned = NEVER
+        self._left: dict[tuple[int, str | None], int | None] = {}
+
+    def released_at(self, member: Member, partition: int) -> int | None:
+        """Return since when no member has what excludes `member` from a task; None if it is not free, or not seen.
+
+        An active task is free when no member has it as active and no member of the same process has it in any role.
+        """
+        task = task_of(partition)
+        if any(task + role in member.held for role in ROLES):
+            return None
+        released = [self._left.get((task, member.process_id))]
+        if is_active(partition):
+            released.append(self._freed.get(partition))
+        return max((at for at in released if at is not None), default=None)
+
+    def end_rebalance(self) -> None:
+        """Count the gaps that are open when a rebalance ends; no member awaits a task then."""
+        super().end_rebalance()
+        self._left.clear()
+
+    def topology(self, stateful: frozenset[str]) -> None:
+        """Note the subtopologies of a topology that have changelog topics."""
+        self._stateful = self._intervals.stateful = stateful
+
+    def assign(self, assignment: Assignment, members: Iterable[Member], *, is_complete: bool) -> None:
+        """Note which of the assigned active tasks the members' processes have, before the operation changes that.
+
+        Members reconcile the last assignment, so earlier ones need not be kept.
+        """
+        self._warm.clear()
+        self._assigned = assignment.offset
+        if is_complete:
+            for member in members:
+                for unit in filter(is_active, member.target - member.held):
+                    self._warm[unit, member.member_id] = self._process_has(member, unit)
+
+    def baseline(self, changed: Iterable[tuple[Member, frozenset[int]]]) -> None:
+        """Set the owners without handovers, and begin their intervals."""
+        changed = list(changed)
+        super().baseline(changed)
+        self._left.clear()
+        for member, held in changed:
+            self._intervals.change(member, NOTHING if member.was_away else held, is_seen=False)
+
+    def end_operation(self, changed: list[tuple[Member, frozenset[int]]]) -> None:
+        """Apply the changed members' tasks at the end of an operation."""
+        super().end_operation(changed)
+        for member, held in changed:
+            self._intervals.change(member, NOTHING if member.was_away else held)
+
+    def end_all_gaps(self) -> None:
+        """End all gaps and intervals: the group became Empty, or its incarnation ends."""
+        super().end_all_gaps()
+        self._intervals.end_all()
+
+    def end_unseen(self) -> None:
+        """End the intervals of an incarnation that ends while its state is unknown."""
+        self._intervals.end_all()
+
+    def lose(self) -> None:
+        """Write what is open where records of the group are lost."""
+        super().lose()
+        self._intervals.lose()
+
+    def finish(self, elapsed: int | None) -> None:
+        """Write the gaps and intervals that are open at the end of the log."""
+        super().finish(elapsed)
+        self._intervals.finish()
+
+    def _process_has(self, member: Member, unit: int) -> bool:
+        process_id = member.process_id
+        holders = (holder for role in ROLES for holder in self.holders.get(unit + role, ()))
+        return process_id is not None and any(holder.process_id == process_id for holder in holders)
+
+    def _move_holder(self, member: Member, held: frozenset[int]) -> None:
+        at = self._context.operation.at
+        self._left.update(((task_of(unit), member.process_id), at) for unit in member.held - held)
+        super()._move_holder(member, held)
+
+    def _release(self, member: Member, partition: int) -> None:
+        if is_active(partition):
+            super()._release(member, partition)
+
+    def _acquire(self, member: Member, partition: int) -> None:
+        if is_active(partition):
+            super()._acquire(member, partition)
+
+    def _begin_gap(self, partition: int, member: Member, at: int | None, *, was_wanted: bool) -> None:
+        if is_active(partition):
+            super()._begin_gap(partition, member, at, was_wanted=was_wanted)
+
+    def _emit(self, partition: int, begin: int, head: tuple[Any, ...], *, has_end: bool = True) -> None:
+        context = self._context
+        acquired_offset, from_member, released_at, released_offset, to_member, acquired_at, unowned_ms = head[:7]
+        wanted, wanted_ms, epoch = head[7:]
+        subtopology_id, task = context.numbers.name(partition)
+        was_warm = None
+        if to_member is not None:
+            was_warm = self._warm.get((partition, to_member))
+        has_changelogs = None if self._stateful is None else subtopology_id in self._stateful
+        status = REMOVED if to_member is None else ACQUIRED
+        if not has_end:
+            status = UNKNOWN if self.is_lost else OPEN
+        row = (
+            *(context.incarnation, STREAMS, subtopology_id, None, task, acquired_offset, from_member, None),
+            *(released_at, released_offset, to_member, acquired_at, unowned_ms, None, wanted, wanted_ms, was_warm),
+            *(has_changelogs, epoch, status, context.operation.at if has_end else None, None),
+        )
+        tail = (self._is_skewed(begin, head),)
+        context.emit("TaskHandover", begin, row, has_end=has_end, tail=tail, extra=(self._assigned,))
