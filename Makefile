@@ -69,7 +69,7 @@ $(READY): $(AUDITS)
 $(AUDITS): pyproject.toml conf/constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "error: '$(PYTHON)' is not Python 3.11 or newer; install one and name it: make PYTHON=python3.12" >&2; exit 2; }
-	@$(PYTHON) -m kip848_records.java
+	@$(PYTHON) -m kip848_records.spark.java
 	@echo "Setting up .venv from conf/constraints.txt: about a minute, once" >&2
 	@$(PYTHON) -m venv --clear .venv
 	@$(PIP_INSTALL) -e '.[spark]'

@@ -6,8 +6,8 @@ import os
 import signal
 import sys
 
-from kip848_records.setup_errors import SetupError
-from kip848_records.threads import threads_at_work
+from kip848_records.spark.setup_errors import SetupError
+from kip848_records.spark.threads import threads_at_work
 
 _INTERRUPTED = 130
 

@@ -51,7 +51,7 @@ def session():
     """The session of Databricks, or one of our own where DuckDB cannot read the tables."""
     if "spark" in globals():
         return spark
-    from kip848_records.session import get_session
+    from kip848_records.spark.session import get_session
 
     return get_session("explore rebalances")
 

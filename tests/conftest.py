@@ -11,7 +11,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from kip848_records.session import get_session
+from kip848_records.spark.session import get_session
 from tests.broker.running import running_broker
 from tests.downloads import UnavailableError
 from tests.sessions import CLASSIC, CONNECT, ON_BOTH, QUICK_ON_BOTH, connected, kind_of, mode

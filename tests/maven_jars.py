@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyspark
 
-from kip848_records.java import _command
+from kip848_records.spark.java import _command
 from tests.downloads import UnavailableError, kept
 
 KAFKA = "org.apache.kafka"

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from kip848_records.progress import Progress
+from kip848_records.pipeline.progress import Progress
 
 
 @dataclass

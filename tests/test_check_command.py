@@ -115,7 +115,7 @@ class TestWithoutSpark:
 
     @pytest.fixture(autouse=True)
     def _no_spark(self, monkeypatch):
-        monkeypatch.setattr("kip848_records.session.get_session", lambda **_: pytest.fail("Spark was started"))
+        monkeypatch.setattr("kip848_records.spark.session.get_session", lambda **_: pytest.fail("Spark was started"))
 
     @pytest.fixture
     def tables(self, tmp_path):

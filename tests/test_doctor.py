@@ -8,10 +8,10 @@ from resource import RUSAGE_CHILDREN, getrusage
 
 import pytest
 
-from kip848_records import doctor
 from kip848_records.cli import main
-from kip848_records.spark_conf import default_settings
-from kip848_records.spark_jars import missing_jars
+from kip848_records.spark import doctor
+from kip848_records.spark.conf import default_settings
+from kip848_records.spark.jars import missing_jars
 from tests.small_disks import fill, small_disk
 
 ROOT = Path(__file__).parent.parent

@@ -1,7 +1,7 @@
 import pickle
 
 from kip848_records.errors import InputError, Kip848Error
-from kip848_records.setup_errors import SetupError
+from kip848_records.spark.setup_errors import SetupError
 from kip848_records.tables.errors import TablesError
 
 

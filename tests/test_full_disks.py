@@ -13,13 +13,13 @@ import pytest
 
 from kip848_records.cli import main
 from kip848_records.disk_errors import DiskError
-from kip848_records.java import check_java
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
-from kip848_records.progress import Progress
-from kip848_records.setup_errors import SetupError
+from kip848_records.pipeline.progress import Progress
 from kip848_records.simulate import Simulation, simulate
-from kip848_records.spark_scratch import check_scratch_disks
+from kip848_records.spark.java import check_java
+from kip848_records.spark.scratch import check_scratch_disks
+from kip848_records.spark.setup_errors import SetupError
 from kip848_records.tables.registry import DEFAULT
 from tests import made_tables
 from tests.small_disks import fill, small_disk

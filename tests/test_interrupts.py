@@ -14,8 +14,8 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
-from kip848_records import interrupts, threads
 from kip848_records.cli import INTERRUPTED, inspect, main
+from kip848_records.spark import interrupts, threads
 
 
 @pytest.fixture(autouse=True)
@@ -169,7 +169,8 @@ class TestJobs:
     def test_a_program_does_not_wait_for_such_a_one(self):
         program = """
 import signal, sys, time
-from kip848_records import interrupts, threads
+from kip848_records.spark import interrupts
+from kip848_records.spark import threads
 from kip848_records.cli import inspect
 from kip848_records.command import main
 signal.signal(signal.SIGINT, interrupts._interrupt)

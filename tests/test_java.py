@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from kip848_records import java
-from kip848_records.setup_errors import SetupError
+from kip848_records.spark import java
+from kip848_records.spark.setup_errors import SetupError
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_no_java_on_the_path(tmp_path, monkeypatch):
 
 def test_as_a_program_it_answers_in_one_line(tmp_path):
     run = subprocess.run(
-        [sys.executable, "-m", "kip848_records.java"],
+        [sys.executable, "-m", "kip848_records.spark.java"],
         env={"JAVA_HOME": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -14,7 +14,7 @@ from kip848_records.report import summary
 @pytest.fixture
 def exit_code(monkeypatch, tmp_path):
     """Run the command, with an audit of which so many rows were quarantined; its exit code."""
-    monkeypatch.setattr("kip848_records.session.get_session", SimpleNamespace)
+    monkeypatch.setattr("kip848_records.spark.session.get_session", SimpleNamespace)
     monkeypatch.setattr(summary, "summary", lambda *_: ["the summary"])
     monkeypatch.setattr(command, "open_tables", lambda *_, **__: None)
     log = tmp_path / "log.parquet"
@@ -60,7 +60,7 @@ def test_of_nothing_nothing_is_quarantined(exit_code):
     "text", ["", "-1", "1.5", "101%", "100.1%", "1e3", "many", "%", "5 %", "nan%", "\u0663", "1_0"]
 )
 def test_what_is_no_limit(capsys, monkeypatch, text):
-    monkeypatch.setattr("kip848_records.session.get_session", lambda **_: pytest.fail("Spark was started"))
+    monkeypatch.setattr("kip848_records.spark.session.get_session", lambda **_: pytest.fail("Spark was started"))
     with pytest.raises(SystemExit) as ended:
         main(["audit", "log", "--out", "out", f"--max-quarantined={text}"])
     assert ended.value.code == 2

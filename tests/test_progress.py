@@ -9,7 +9,7 @@ from rich.console import Console
 
 from kip848_records.cli import progress as progress_module
 from kip848_records.cli.progress import LiveProgress, ProgressLines, shown_progress
-from kip848_records.progress import Progress
+from kip848_records.pipeline.progress import Progress
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 
 from kip848_records import __version__
 from kip848_records.errors import InputError
+from kip848_records.log.views import create_views
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
 from kip848_records.queries.spark import SparkTables
-from kip848_records.views import create_views
 from tests import made_tables
 from tests.audits import CLUSTERS, WITH_RECORD_TABLES, dumped
 

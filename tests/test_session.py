@@ -10,15 +10,21 @@ import pyspark
 import pytest
 from pyspark.sql import functions as F
 
-from kip848_records import paths, session, spark_conf, spark_process
-from kip848_records.setup_errors import SetupError
+from kip848_records import paths
+from kip848_records.spark import conf as spark_conf
+from kip848_records.spark import process as spark_process
+from kip848_records.spark import session
+from kip848_records.spark.setup_errors import SetupError
 
 _ROOT = Path(__file__).parents[1]
 _DEFAULTS = _ROOT / "conf" / "spark-defaults.conf"
-_START = "from kip848_records.session import get_session; print(get_session().conf.get('spark.sql.shuffle.partitions'))"
+_START = """
+from kip848_records.spark.session import get_session
+print(get_session().conf.get('spark.sql.shuffle.partitions'))
+"""
 _START_AND_REPORT = f"""
 import sys
-from kip848_records.setup_errors import SetupError
+from kip848_records.spark.setup_errors import SetupError
 try:
     {_START}
 except SetupError as error:

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from kip848_records import spark_logs
+from kip848_records.spark import logs as spark_logs
 
 # A run whose JVM, here a shell, goes on when the run is killed.
 _RUN = """
 import os, signal, subprocess
-from kip848_records import spark_logs
+from kip848_records.spark import logs as spark_logs
 log, handle = spark_logs.create()
 jvm = subprocess.Popen(["sh", "-c", "read line; exec sleep 0"], stdin=0, stdout=handle, stderr=1)
 print(log, flush=True)

@@ -5,7 +5,7 @@ from time import sleep
 
 import pytest
 
-from kip848_records.threads import both, in_order, several
+from kip848_records.spark.threads import both, in_order, several
 
 
 def test_each_item_is_worked_on():

@@ -11,8 +11,8 @@ import pytest
 
 from kip848_records.cli import _COMMANDS
 from kip848_records.sources.plain import read_plain
-from kip848_records.spark_conf import default_settings
-from kip848_records.spark_jars import delta_jar
+from kip848_records.spark.conf import default_settings
+from kip848_records.spark.jars import delta_jar
 from tests import made_tables
 from tests.docs.pages import DOCS
 from tests.environments import EXTRAS, Environment, requirements
@@ -225,7 +225,7 @@ def test_the_questions_and_expectations_come_with_it(wheel):
 
 
 def test_it_knows_its_settings(without_spark):
-    where = "from kip848_records.spark_conf import conf_dir; print(conf_dir())"
+    where = "from kip848_records.spark.conf import conf_dir; print(conf_dir())"
     found = without_spark.run("python", "-c", where).stdout.strip()
     assert found == str(without_spark.site / "kip848_records" / "conf")
 

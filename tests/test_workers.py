@@ -8,7 +8,7 @@ import zipimport
 import pyarrow as pa
 import pytest
 
-from kip848_records.workers import forget_archives, map_in_arrow
+from kip848_records.spark.workers import forget_archives, map_in_arrow
 
 SCHEMA = "worker bigint, archives bigint"
 

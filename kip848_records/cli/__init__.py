@@ -16,8 +16,8 @@ from kip848_records.cli.arguments import Parser
 from kip848_records.cli.output import print_error, until_nobody_reads
 from kip848_records.disk_errors import FULL, DiskError
 from kip848_records.errors import Kip848Error, UnexpectedError
-from kip848_records.interrupts import raise_interrupts
-from kip848_records.setup_errors import SetupError
+from kip848_records.spark.interrupts import raise_interrupts
+from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ def _failure(error: Exception) -> Kip848Error:
     if isinstance(error, Kip848Error):
         return error
     if FULL in str(error):
-        from kip848_records.spark_scratch import scratch_places
+        from kip848_records.spark.scratch import scratch_places
 
         return DiskError.full(scratch_places())
     return SetupError.of_missing_module(error) or UnexpectedError.of(error)

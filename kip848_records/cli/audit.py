@@ -77,7 +77,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: Namespace) -> int:
-    from kip848_records.session import get_session  # --help works without Spark
+    from kip848_records.spark.session import get_session  # --help works without Spark
 
     tables = place(arguments, arguments.out, "--out")
     _check(arguments, tables)

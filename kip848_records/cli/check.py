@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from kip848_records.cli.arguments import Commands
     from kip848_records.expectations.results import Verdict
-    from kip848_records.progress import Progress
+    from kip848_records.pipeline.progress import Progress
     from kip848_records.queries.tables import Tables
     from kip848_records.report.changes import Changes
     from kip848_records.report.news import News
@@ -221,7 +221,7 @@ def _tables(arguments: Namespace, progress: Progress) -> Iterator[tuple[Tables, 
     from kip848_records.queries.engines import open_tables
 
     def session() -> SparkSession:
-        from kip848_records.session import get_session
+        from kip848_records.spark.session import get_session
 
         progress.phase("starting Spark")
         return get_session(reads=arguments.sources)

@@ -11,7 +11,7 @@ from kip848_records.cli import audit, report
 from kip848_records.cli.arguments import Parser, add_debug, add_quiet, given_path
 from kip848_records.errors import InputError
 from kip848_records.paths import path_on_this_machine, with_package
-from kip848_records.spark_conf import conf_dir
+from kip848_records.spark.conf import conf_dir
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: Namespace) -> int:
-    from kip848_records.doctor import LACKING, examine
+    from kip848_records.spark.doctor import LACKING, examine
     from kip848_records.text import printable
 
     lacking = 0

@@ -52,7 +52,7 @@ def _run(arguments: Namespace) -> int:
 
     def session() -> SparkSession:
         from kip848_records.cli import before_spark
-        from kip848_records.session import get_session
+        from kip848_records.spark.session import get_session
 
         before_spark.check_tables(location)
         return get_session(reads=[location])

@@ -51,8 +51,8 @@ def _run(arguments: Namespace) -> int:
     check_source(arguments)
     before_spark.check_log(arguments, {})
     before_spark.check_topics(arguments)
-    from kip848_records.inspection import is_unread, json_line, text_line
-    from kip848_records.terminal import count_text
+    from kip848_records.report.inspection import is_unread, json_line, text_line
+    from kip848_records.report.terminal import count_text
 
     line = json_line if arguments.json else text_line
     selected = arguments.group is not None or arguments.types
@@ -94,14 +94,14 @@ def _note(text: str) -> None:
 @contextmanager
 def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
     """Yield the rows to print; they can be read within the block only."""
-    from kip848_records.inspection import inspect_plain
+    from kip848_records.report.inspection import inspect_plain
 
     selected = {"group": arguments.group, "types": arguments.types, "limit": arguments.limit}
     if (records := _plain_records(arguments)) is not None:
         yield inspect_plain(records, dialect=_plain_dialect(arguments.dialect, records), **selected)
         return
     from kip848_records.decode.inspect import inspect_log
-    from kip848_records.session import get_session
+    from kip848_records.spark.session import get_session
 
     with _log(get_session(reads=arguments.sources), arguments) as log:
         rows = inspect_log(log, dialect=_dialect(arguments.dialect, log), **selected)

@@ -53,7 +53,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from kip848_records.session import get_session  # --help works without Spark
+    from kip848_records.spark.session import get_session  # --help works without Spark
 
     tables = place(arguments, arguments.out, "DIR")
     _check(arguments, tables)
@@ -90,7 +90,7 @@ def _days(text: str) -> timedelta:
 
 def _explained(plans: list[Retention], keep: timedelta) -> Iterator[RenderableType]:
     from kip848_records.pipeline.maintain import DAYS_OF_FILES
-    from kip848_records.terminal import text_table
+    from kip848_records.report.terminal import text_table
 
     for each in plans:
         name = printable(each.cluster)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from kip848_records.progress import Progress
+from kip848_records.pipeline.progress import Progress
 from kip848_records.text import printable
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ def add(commands: Commands) -> None:
 def _run(arguments: Namespace) -> int:
     from kip848_records.cli.output import print_parts
     from kip848_records.queries.questions import questions
-    from kip848_records.terminal import cell_text, plain_text, text_table
+    from kip848_records.report.terminal import cell_text, plain_text, text_table
 
     named = questions()
     if arguments.list:
@@ -123,6 +123,6 @@ def _reason(error: Exception) -> str | None:
 
 
 def _session() -> Any:  # noqa: ANN401 - pyspark may be missing
-    from kip848_records.session import get_session
+    from kip848_records.spark.session import get_session
 
     return get_session()

@@ -59,13 +59,13 @@ def _run(arguments: Namespace) -> int:
     from kip848_records.config import load_config
     from kip848_records.report.page.contents import contents
     from kip848_records.report.page.page import page
+    from kip848_records.report.terminal import count_text
     from kip848_records.report.words import faults
-    from kip848_records.terminal import count_text
 
     expectations, settings = load_config(arguments.config, arguments.expectations)
 
     def session() -> SparkSession:
-        from kip848_records.session import get_session
+        from kip848_records.spark.session import get_session
 
         progress.phase("starting Spark")
         return get_session(reads=[location])

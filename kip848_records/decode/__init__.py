@@ -28,7 +28,7 @@ from kip848_records.sources.log import (
     without_offset_commits,
 )
 from kip848_records.sources.transactions import resolve_transactions
-from kip848_records.workers import map_in_arrow
+from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from kip848_records.log.facts import RecordCounts
     from kip848_records.log.runs import PartitionRead
-    from kip848_records.progress import Progress
+    from kip848_records.pipeline.progress import Progress
     from kip848_records.sources.topic.live_log import LiveLog
 
 

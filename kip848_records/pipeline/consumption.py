@@ -27,7 +27,7 @@ from kip848_records.replay.commits.consumption import (
     ConsumptionStop,
     consumption_stops,
 )
-from kip848_records.workers import map_in_arrow
+from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

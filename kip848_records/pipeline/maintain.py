@@ -9,6 +9,7 @@ from kip848_records.log.retention import ended_before, prunable, prune
 from kip848_records.log.table import LogTable, unfinished_clusters
 from kip848_records.pipeline.rebuild import rebuild
 from kip848_records.pipeline.scratch import Scratch, scratch_folder
+from kip848_records.spark.threads import several
 from kip848_records.tables.audit_runs import AUDIT_RUNS
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.existing import prepare_tables
@@ -16,7 +17,6 @@ from kip848_records.tables.location import work_folder
 from kip848_records.tables.places import delta_table, is_there, read
 from kip848_records.tables.registry import DERIVED, TABLES
 from kip848_records.tables.writers import only_writer
-from kip848_records.threads import several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from kip848_records.progress import Progress
+    from kip848_records.pipeline.progress import Progress
 
 
 DAYS_OF_FILES = 7

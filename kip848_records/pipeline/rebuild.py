@@ -30,13 +30,13 @@ from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.queries.engines import newest_rows
 from kip848_records.sources.transactions import resolve_transactions
+from kip848_records.spark.threads import several
 from kip848_records.tables.arrow import with_topics
 from kip848_records.tables.audit_runs import AUDIT_RUNS
 from kip848_records.tables.location import is_schema, place_arguments
 from kip848_records.tables.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.tables.records import RECORD_TABLES
 from kip848_records.tables.registry import DERIVED, REPLAYED, TABLES
-from kip848_records.threads import several
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
     from kip848_records.log.runs import PartitionRead, RunInfo
     from kip848_records.log.table import Knowledge, LogTable
+    from kip848_records.pipeline.progress import Progress
     from kip848_records.pipeline.scratch import Scratch
     from kip848_records.pipeline.staged import Rows
-    from kip848_records.progress import Progress
     from kip848_records.replay.inputs import ReplayInputs
 
 

@@ -15,7 +15,7 @@ from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.replay.worker import replay_batches
 from kip848_records.sources.files import escape_glob, local_path
-from kip848_records.workers import map_in_arrow
+from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

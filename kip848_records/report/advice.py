@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kip848_records.kinds import CONNECT, KINDS
 from kip848_records.replay.group.vocabulary import RECONCILED, UNKNOWN
 from kip848_records.replay.modern.member import AWAY_STATE, BEHIND, REVOKING, WAITING
-from kip848_records.terminal import count_text, duration_text, lasting_text, time_text
+from kip848_records.report.terminal import count_text, duration_text, lasting_text, time_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:

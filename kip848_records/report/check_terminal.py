@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from kip848_records.report.terminal import count_text, text_table
 from kip848_records.report.words import captures, checked, faults, more, sentence, violated
-from kip848_records.terminal import count_text, text_table
 from kip848_records.text import printable
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.report.sql import query
-from kip848_records.terminal import count_text, time_text
+from kip848_records.report.terminal import count_text, time_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from kip848_records.kinds import CONNECT, KINDS, kind_of
 from kip848_records.replay.group.coverage import CENSORED
 from kip848_records.replay.group.states import EMPTY
 from kip848_records.replay.group.vocabulary import UNKNOWN
+from kip848_records.report.terminal import count_text, lasting_text, time_text
 from kip848_records.report.words import limits_of
-from kip848_records.terminal import count_text, lasting_text, time_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from rich.text import Text
 from kip848_records.protocol.messages import DIALECTS, OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.queries.questions import questions
+from kip848_records.report.terminal import cell_text, count_text, text_table
 from kip848_records.tables.location import place_text
-from kip848_records.terminal import cell_text, count_text, text_table
 from kip848_records.text import printable
 
 if TYPE_CHECKING:

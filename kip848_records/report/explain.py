@@ -15,7 +15,7 @@ from kip848_records.report.current_state import current_state
 from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
 from kip848_records.report.migration import before_and_after, conversions
 from kip848_records.report.readiness import readiness, refused_records
-from kip848_records.terminal import (
+from kip848_records.report.terminal import (
     CLOCK_WENT_BACK,
     count_text,
     ids_text,

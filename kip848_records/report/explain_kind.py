@@ -11,8 +11,7 @@ from kip848_records.kinds import CONNECT, KINDS, SHARE, STREAMS, kind_of
 from kip848_records.paths import with_page_paths
 from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.advice import client_text
-from kip848_records.report.units import CONNECTOR, units_text
-from kip848_records.terminal import (
+from kip848_records.report.terminal import (
     count_text,
     duration_text,
     lasting_text,
@@ -22,6 +21,7 @@ from kip848_records.terminal import (
     text_table,
     time_text,
 )
+from kip848_records.report.units import CONNECTOR, units_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:

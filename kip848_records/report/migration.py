@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.paths import with_page_paths
-from kip848_records.terminal import ms_text, span_text, text_table, time_text
+from kip848_records.report.terminal import ms_text, span_text, text_table, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

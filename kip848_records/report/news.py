@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kip848_records.report.terminal import count_text, span_text
 from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
-from kip848_records.terminal import count_text, span_text
 from kip848_records.text import printable
 from kip848_records.times import utc_text
 

@@ -17,9 +17,9 @@ from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.changes import STATES, changes_since_last_run
 from kip848_records.report.commits_only import commits_only_count
 from kip848_records.report.sql import query
+from kip848_records.report.terminal import count_text, ranges_text, span_text
 from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
-from kip848_records.terminal import count_text, ranges_text, span_text
 from kip848_records.text import printable
 from kip848_records.times import utc_text
 

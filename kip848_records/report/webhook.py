@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from kip848_records.errors import InputError
-from kip848_records.references import HINT, resolved
-from kip848_records.setup_errors import SetupError
+from kip848_records.settings.references import HINT, resolved
+from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from kip848_records.sources.log import is_readable, key_of_types
 from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.registry import KINDS
 from kip848_records.sources.source_kind import ReadOptions
-from kip848_records.workers import map_in_arrow
+from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

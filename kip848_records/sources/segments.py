@@ -23,7 +23,7 @@ from kip848_records.sources.segment_rows import (
     read_file,
     segment_files,
 )
-from kip848_records.workers import map_in_arrow
+from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

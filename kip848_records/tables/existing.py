@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructType
 
 from kip848_records import __version__
+from kip848_records.spark.threads import several
 from kip848_records.tables.audit_runs import AUDIT_RUNS
 from kip848_records.tables.columns import CLUSTER
 from kip848_records.tables.errors import TablesError
@@ -14,7 +15,6 @@ from kip848_records.tables.location import place_text, sql_name, sql_string
 from kip848_records.tables.log import LOG
 from kip848_records.tables.places import check_place, is_there, read, save
 from kip848_records.tables.registry import TABLES
-from kip848_records.threads import several
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from kip848_records.java import _command
+from kip848_records.spark.java import _command
 from tests.downloads import UnavailableError
 from tests.maven_jars import fetch
 from tests.protocol.segment_writer import Record, write_batch

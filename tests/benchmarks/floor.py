@@ -9,12 +9,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, TimestampType
 
-from kip848_records.session import get_session
 from kip848_records.sources.log import without_offset_commits
 from kip848_records.sources.read import read_log
+from kip848_records.spark.session import get_session
+from kip848_records.spark.threads import both, several
 from kip848_records.tables.places import create, read, save
 from kip848_records.tables.registry import TABLES
-from kip848_records.threads import both, several
 from tests.benchmarks.processes import Used, run
 
 SUMMARIZED = ("epoch_timeline", "group_state", "partition_handover", "rebalance_lag")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from kip848_records.session import get_session
 from kip848_records.sources.read import read_log
+from kip848_records.spark.session import get_session
 from tests.benchmarks.floor import commits, floor
 from tests.benchmarks.logs import Log, log_of
 from tests.benchmarks.processes import Used, run
@@ -23,7 +23,7 @@ from tests.live.topics import Topic, as_consumed
 PARTS = ("old", "recent", "new")
 NEW_OF = 100
 RECENT = 20
-START = "from kip848_records.session import get_session; get_session('bench')"
+START = "from kip848_records.spark.session import get_session; get_session('bench')"
 
 
 def measure(sizes: Iterable[int]) -> Iterator[Measure]:

@@ -20,7 +20,7 @@ TURNS = 2
 BARE = """
 import sys, time
 start = time.perf_counter()
-from kip848_records.session import get_session
+from kip848_records.spark.session import get_session
 spark = get_session("bench")
 print(time.perf_counter() - start)
 start = time.perf_counter()

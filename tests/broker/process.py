@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from subprocess import TimeoutExpired
 
-from kip848_records.java import _command
+from kip848_records.spark.java import _command
 
 QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
 """For programs that live for seconds or minutes, on a machine where others work too."""

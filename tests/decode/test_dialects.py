@@ -11,11 +11,11 @@ from pyspark.sql import functions as F
 from kip848_records.decode import decode
 from kip848_records.decode.dialects import choose_dialect
 from kip848_records.decode.inspect import inspect_log
-from kip848_records.inspection import json_line
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.messages import DIALECTS
+from kip848_records.report.inspection import json_line
 from tests.audits import table_rows
 from tests.log_rows import log_of
 from tests.progress import Watcher

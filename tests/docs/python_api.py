@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _SECTIONS: Final = {
     "Logs": (
-        *("session.get_session", "sources.read.read_log", "sources.transactions.resolve_transactions"),
+        *("spark.session.get_session", "sources.read.read_log", "sources.transactions.resolve_transactions"),
         "sources.log.LOG_SCHEMA",
     ),
     "Decoded records": (
@@ -35,10 +35,10 @@ _SECTIONS: Final = {
     "The state at an offset or a time": ("log.state.replay", "log.state.latest_state"),
     "Audits": (
         *("pipeline.audit.run_audit", "pipeline.options.AuditOptions", "pipeline.options.Audit"),
-        "progress.Progress",
+        "pipeline.progress.Progress",
     ),
     "Tables": (
-        *("views.create_views", "queries.engines.open_tables", "queries.tables.Tables", "queries.tables.Run"),
+        *("log.views.create_views", "queries.engines.open_tables", "queries.tables.Tables", "queries.tables.Run"),
         *("tables.registry.DEFAULT", "tables.registry.TABLES"),
     ),
     "Expectations": (
@@ -52,7 +52,7 @@ _SECTIONS: Final = {
         *("report.page.contents.Contents", "report.page.contents.contents", "report.page.phrases.blocker_text"),
         *("report.advice.client_text", "times.utc_text"),
     ),
-    "Errors": ("errors.Kip848Error", "errors.InputError", "setup_errors.SetupError"),
+    "Errors": ("errors.Kip848Error", "errors.InputError", "spark.setup_errors.SetupError"),
 }
 NAMES: Final = tuple(f"kip848_records.{name}" for names in _SECTIONS.values() for name in names)
 """The public names, with their modules."""

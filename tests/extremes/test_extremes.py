@@ -37,7 +37,7 @@ from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page
 from kip848_records.report.sarif import sarif
 from kip848_records.report.summary import summary
-from kip848_records.terminal import cell_text, plain_text
+from kip848_records.report.terminal import cell_text, plain_text
 from tests.expectations.evaluated import evaluated
 from tests.extremes import made
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from kip848_records.session import get_session
+from kip848_records.spark.session import get_session
 from tests.live import two_days
 from tests.progress import Watcher
 folder, out, ends = sys.argv[1:]

@@ -287,7 +287,7 @@ def test_tables_of_a_run_that_did_not_finish_are_not_judged(maintained, tmp_path
 
 @pytest.mark.parametrize("keep", ["", "0d", "90", "-1d", "1.5d", "36501d", "100000d", "d", "1w", "\u0663d", "1d "])
 def test_what_is_no_number_of_days(capsys, monkeypatch, keep):
-    monkeypatch.setattr("kip848_records.session.get_session", lambda: pytest.fail("Spark was started"))
+    monkeypatch.setattr("kip848_records.spark.session.get_session", lambda: pytest.fail("Spark was started"))
     with pytest.raises(SystemExit) as ended:
         main(["maintain", "out", f"--keep={keep}"])
     assert ended.value.code == 2

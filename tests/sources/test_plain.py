@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kip848_records import inspection
 from kip848_records.decode.inspect import inspect_log
 from kip848_records.errors import InputError
-from kip848_records.inspection import inspect_plain, json_line, text_line
 from kip848_records.protocol.decoded_rows import json_records
+from kip848_records.report import inspection
+from kip848_records.report.inspection import inspect_plain, json_line, text_line
 from kip848_records.sources import plain, segment_rows
 from kip848_records.sources.plain import read_plain
 from kip848_records.sources.read import read_log

@@ -153,7 +153,7 @@ def test_the_time_of_a_look_up_is_not_that_of_the_connection(monkeypatch):
 
 @pytest.mark.parametrize("command", [["inspect"], ["audit", "--out", "{}"], ["check"]])
 def test_commands_say_so_before_spark_starts(nobody, command, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr("kip848_records.session.get_session", lambda **_: pytest.fail("Spark was started"))
+    monkeypatch.setattr("kip848_records.spark.session.get_session", lambda **_: pytest.fail("Spark was started"))
     given = [each.format(tmp_path / "out") for each in command]
     assert main([*given, f"kafka://{nobody}/__consumer_offsets"]) == 2
     assert f"error: no broker answers at {nobody} (connection refused)" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from kip848_records.terminal import time_text
+from kip848_records.report.terminal import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,8 +14,8 @@ from kip848_records.report.advice import WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import Incarnation, blocked_groups
 from kip848_records.report.page.sections import SECTIONS, sections_with_rows
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
+from kip848_records.report.terminal import ranges_text
 from kip848_records.report.units import CONNECTOR, units_text
-from kip848_records.terminal import ranges_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -24,8 +24,8 @@ from kip848_records.report.page.alike import alike
 from kip848_records.report.page.phrases import CAUSES, OTHERS, alike_text, blocker_text, causes, clock, spans
 from kip848_records.report.page.sections import SECTIONS
 from kip848_records.report.runbook import entries
+from kip848_records.report.terminal import CLOCK_WENT_BACK_SHORT, count_text, time_text
 from kip848_records.tables.location import is_schema, place_arguments, place_text
-from kip848_records.terminal import CLOCK_WENT_BACK_SHORT, count_text, time_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:

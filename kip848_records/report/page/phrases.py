@@ -9,7 +9,7 @@ from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.replay.modern.member import AWAY_STATE, BEHIND, REVOKING, WAITING
 from kip848_records.report.advice import JOIN_LEAVE_STORM, NEXT_ROUND, NOT_READY, WAITING_FOR_ASSIGNMENT, WORKER_DELAY
 from kip848_records.report.page.alike import CLIENT, HOST, TOPIC
-from kip848_records.terminal import CLOCK_WENT_BACK_SHORT, count_text, lasting_text, time_text
+from kip848_records.report.terminal import CLOCK_WENT_BACK_SHORT, count_text, lasting_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

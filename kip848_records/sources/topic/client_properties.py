@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kip848_records.references import read_properties, resolved
+from kip848_records.settings.references import read_properties, resolved
 from kip848_records.sources.topic.errors import TopicError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from kip848_records.errors import InputError
-from kip848_records.references import HINT as REFERENCE_HINT
+from kip848_records.settings.references import HINT as REFERENCE_HINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

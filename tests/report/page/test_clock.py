@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page
+from kip848_records.report.terminal import CLOCK_WENT_BACK_SHORT
 from kip848_records.tables.registry import DEFAULT
-from kip848_records.terminal import CLOCK_WENT_BACK_SHORT
 from tests import made_tables
 
 CAPTURED = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records import __version__
 from kip848_records.disk_errors import existing, free_bytes
-from kip848_records.java import check_java
 from kip848_records.paths import path_on_this_machine, with_page_paths
-from kip848_records.setup_errors import SetupError
-from kip848_records.spark_conf import SUBMIT_ARGS, default_settings, submitted_settings
-from kip848_records.spark_jars import delta_jar, missing_jars
-from kip848_records.spark_scratch import scratch_folders
+from kip848_records.spark.conf import SUBMIT_ARGS, default_settings, submitted_settings
+from kip848_records.spark.jars import delta_jar, missing_jars
+from kip848_records.spark.java import check_java
+from kip848_records.spark.scratch import scratch_folders
+from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kip848_records.setup_errors import SetupError
+from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

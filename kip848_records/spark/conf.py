@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.paths import with_package
-from kip848_records.properties import parse_properties
-from kip848_records.setup_errors import SetupError
+from kip848_records.settings.properties import parse_properties
+from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kip848_records.setup_errors import SetupError
+from kip848_records.spark.setup_errors import SetupError
 
 _SUPPORTED = (17, 21)
 

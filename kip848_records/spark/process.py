@@ -15,12 +15,12 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
 
-from kip848_records.spark_conf import SUBMIT_ARGS
+from kip848_records.spark.conf import SUBMIT_ARGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kip848_records.interrupts import Starting
+    from kip848_records.spark.interrupts import Starting
 
 _LOOK_EVERY_S: Final = 0.1
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"  # variables of `launch_gateway`

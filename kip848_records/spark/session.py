@@ -22,22 +22,22 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
-from kip848_records import spark_logs
 from kip848_records.disk_errors import FULL, DiskError
-from kip848_records.interrupts import deferred_interrupts
-from kip848_records.java import check_java
-from kip848_records.setup_errors import SetupError
-from kip848_records.spark_conf import SUBMIT_ARGS, conf_dir, default_settings, spark_conf_dir
-from kip848_records.spark_jars import delta_jar
-from kip848_records.spark_process import EndedError, start_jvm
-from kip848_records.spark_scratch import check_scratch_disks, scratch_places
+from kip848_records.spark import logs as spark_logs
+from kip848_records.spark.conf import SUBMIT_ARGS, conf_dir, default_settings, spark_conf_dir
+from kip848_records.spark.interrupts import deferred_interrupts
+from kip848_records.spark.jars import delta_jar
+from kip848_records.spark.java import check_java
+from kip848_records.spark.process import EndedError, start_jvm
+from kip848_records.spark.scratch import check_scratch_disks, scratch_places
+from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from subprocess import Popen
 
     from kip848_records.errors import Kip848Error
-    from kip848_records.interrupts import Starting
+    from kip848_records.spark.interrupts import Starting
 
 _TIME_ZONE = "spark.sql.session.timeZone"
 _PY_FILES = "spark.submit.pyFiles"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.disk_errors import DiskError, existing, free_bytes
-from kip848_records.setup_errors import SetupError
-from kip848_records.spark_conf import default_settings, submitted_settings
+from kip848_records.spark.conf import default_settings, submitted_settings
+from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.properties import parse_properties
+from kip848_records.settings.properties import parse_properties
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from threading import Event, Thread, Timer, current_thread, main_thread
 from time import sleep
 from typing import TYPE_CHECKING, NoReturn
 
-from kip848_records.threads import threads_at_work
+from kip848_records.spark.threads import threads_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
