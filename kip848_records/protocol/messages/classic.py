@@ -78,4 +78,5 @@ CLASSIC_RECORDS = (
     Record(KeyType.GROUP_METADATA, "GroupMetadata", struct(Field("group", STRING)), (GROUP_METADATA_VALUE,)),
 )
 
-OFFSET_COMMIT_TYPES = (KeyType.LEGACY_OFFSET_COMMIT, KeyType.OFFSET_COMMIT)
+# As plain numbers: Spark's rows take no other type.
+OFFSET_COMMIT_TYPES = (int(KeyType.LEGACY_OFFSET_COMMIT), int(KeyType.OFFSET_COMMIT))
