@@ -1,14 +1,33 @@
-"""Paths as users write them: on this machine, or on another file system."""
+"""Paths as users write them, and whether they are on this machine or on another file system.
+
+A path without a scheme is on the default file system of Spark. A session knows it; without one, `SPARK_VARIABLES` show
+whether it may be another one than that of this machine.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 """The start of a path that names its file system."""
 
+SESSION_OFFERS: Final = frozenset({"PYSPARK_GATEWAY_PORT", "SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"})
+"""Variables that spark-submit and Spark Connect set: a session is there to be used."""
+DATABRICKS: Final = "DATABRICKS_RUNTIME_VERSION"
+"""A variable of Databricks, where a session is there too."""
+SPARK_SETTINGS: Final = frozenset({"PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR"})
+"""Variables by which a user configures a session that this process starts."""
+SPARK_VARIABLES: Final = SESSION_OFFERS | SPARK_SETTINGS | {"HADOOP_CONF_DIR"}
+"""If one of these variables is set, a path without a scheme may be on another file system."""
+
+_FILE_URI: Final = re.compile("^file:/+")
 
 _PAGE: Final = re.compile(r"(?<![\w/.-])docs/[\w/-]+\.md")
 _PACKAGE: Final = Path(__file__).parent
@@ -39,3 +58,41 @@ def path_on_this_machine(path: str) -> Path | None:
     if path.startswith("file:"):
         return Path(re.sub("^/+", "/", path.removeprefix("file:")))
     return None if URI.match(path) else Path(path)
+
+
+def is_file_uri(path: str) -> bool:
+    """Return whether a path names the file system of this machine, as the paths of files do that Spark lists."""
+    return _FILE_URI.match(path) is not None
+
+
+def without_scheme(path: str) -> str:
+    """Return a path without the scheme of local files: Spark writes one slash in some places and three in others."""
+    return _FILE_URI.sub("/", path)
+
+
+def local_path(spark: SparkSession, path: str) -> Path | None:
+    """Return the local path that a session sees at `path`; None if it is on an object store or another file system."""
+    if path.startswith("file:"):
+        return path_on_this_machine(path)
+    jsc = getattr(spark, "_jsc", None)  # a Connect session has none, and its server may be on another machine
+    is_default = jsc is not None and jsc.hadoopConfiguration().get("fs.defaultFS").startswith("file:")
+    return path_on_this_machine(path) if is_default else None
+
+
+def path_without_session(path: str) -> Path | None:
+    """Return the local path of `path`; None if it is elsewhere, or only a session can resolve it."""
+    return path_on_this_machine(path) if SPARK_VARIABLES.isdisjoint(os.environ) else None
+
+
+def known_path(path: str) -> Path | None:
+    """Return the local path of `path` by the active session, if there is one, else by `path_without_session`."""
+    spark = _active_session()
+    return path_without_session(path) if spark is None else local_path(spark, path)
+
+
+def _active_session() -> SparkSession | None:
+    if "pyspark.sql" not in sys.modules:  # loading it takes a quarter of a second
+        return None
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
+
+    return SparkSession.getActiveSession()

@@ -10,8 +10,10 @@ from resource import RUSAGE_CHILDREN, getrusage
 
 import pytest
 
+from kip848_records import paths
 from kip848_records.cli import before_spark, main
 from kip848_records.errors import InputError
+from kip848_records.paths import SPARK_VARIABLES, known_path
 from kip848_records.spark import session
 
 _URL = "kafka://127.0.0.1:9/__consumer_offsets"
@@ -20,8 +22,8 @@ _URL = "kafka://127.0.0.1:9/__consumer_offsets"
 @pytest.fixture(autouse=True)
 def no_spark(monkeypatch):
     """As on a machine where nobody started Spark: the tests' own session would be asked where paths lie."""
-    monkeypatch.setattr(before_spark, "_active_session", lambda: None)
-    for name in before_spark._NAME_FILE_SYSTEMS:
+    monkeypatch.setattr(paths, "_active_session", lambda: None)
+    for name in SPARK_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(session, "get_session", lambda **_: pytest.fail("Spark was started"))
 
@@ -178,13 +180,13 @@ class TestSources:
 
     @pytest.mark.parametrize("path", ["s3a://bucket/log", "hdfs://host/log", _URL])
     def test_of_paths_elsewhere_nothing_is_known(self, path):
-        assert before_spark.known_path(path) is None
+        assert known_path(path) is None
 
-    @pytest.mark.parametrize("name", before_spark._NAME_FILE_SYSTEMS)
+    @pytest.mark.parametrize("name", sorted(SPARK_VARIABLES))
     def test_nor_where_the_default_file_system_may_be_another(self, monkeypatch, name):
-        assert str(before_spark.known_path("log")) == "log"
+        assert str(known_path("log")) == "log"
         monkeypatch.setenv(name, "x")
-        assert before_spark.known_path("log") is None
+        assert known_path("log") is None
 
 
 class TestTables:

@@ -17,7 +17,7 @@ from pyspark.logger import PySparkLogger
 from kip848_records.cli import inspect, main
 from kip848_records.cli.arguments import int32, zoned_time
 from kip848_records.errors import UnexpectedError
-from kip848_records.sources import plain
+from kip848_records.paths import SPARK_VARIABLES
 from tests.audits import dumped, table_rows
 from tests.protocol.segment_writer import Record, write_batch
 
@@ -70,7 +70,7 @@ def in_tokyo(tmp_path):
 
 def without_settings_of_spark(monkeypatch):
     """As in a process without a session: paths are on this machine, and small sources are read without Spark."""
-    for name in plain._NAME_FILE_SYSTEMS:
+    for name in SPARK_VARIABLES:
         monkeypatch.delenv(name, raising=False)
 
 

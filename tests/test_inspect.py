@@ -10,8 +10,8 @@ from deltalake import write_deltalake
 
 from kip848_records.cli import main
 from kip848_records.decode.inspect import inspect_log
+from kip848_records.paths import SPARK_VARIABLES
 from kip848_records.report.inspection import is_unread, json_line, text_line
-from kip848_records.sources import plain
 from kip848_records.sources.read import read_log
 from tests.audits import dumped
 from tests.log_rows import log_of
@@ -156,7 +156,7 @@ def test_the_log_is_read_once_for_its_records_and_for_what_could_not_be_read(cla
 @pytest.mark.parametrize("given", [(), ("--format", "delta")])
 def test_rows_that_delta_deleted_are_not_printed(tmp_path, monkeypatch, capsys, given):
     """The files of an older version stay in the table's folder, and look like a small dump."""
-    for name in plain._NAME_FILE_SYSTEMS:  # so that small dumps are read without Spark
+    for name in SPARK_VARIABLES:  # so that small dumps are read without Spark
         monkeypatch.delenv(name, raising=False)
     at = {"timestamp": datetime(2026, 1, 1, tzinfo=UTC)}
     for offset in (1, 2):

@@ -24,6 +24,7 @@ from kip848_records.cli.arguments import (
 from kip848_records.cli.output import print_note, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.errors import FailedError, InputError
+from kip848_records.paths import known_path
 from kip848_records.queries.engines import DUCKDB, SPARK, open_tables
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables import DEFAULT_CLUSTER
@@ -94,7 +95,7 @@ def _run(arguments: Namespace) -> int:
         before_spark.check_outputs(_outputs(arguments), arguments.sources)  # a session knows the location of all paths
         audit = run_audit(spark, options, progress)
     # A session is running, but DuckDB answers sooner if the folder is known to be on this machine.
-    is_local = not is_schema(tables) and before_spark.known_path(tables) is not None
+    is_local = not is_schema(tables) and known_path(tables) is not None
     engine = DUCKDB if is_local else SPARK
     opened = open_tables(tables, engine, session=lambda: spark, note=print_note)
     print_parts(summary(opened, audit))

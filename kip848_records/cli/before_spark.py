@@ -6,7 +6,6 @@ They cover paths that are known to be on this machine; Spark checks the others l
 from __future__ import annotations
 
 import os
-import sys
 import time
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records.disk_errors import DiskError
 from kip848_records.errors import InputError
-from kip848_records.paths import path_on_this_machine
+from kip848_records.paths import known_path, path_on_this_machine
 from kip848_records.sources.local_files import list_files
 from kip848_records.sources.outputs import check_output
 from kip848_records.sources.topic.address import is_topic, parse_url
@@ -28,15 +27,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import SparkSession
-
     from kip848_records.sources.listing import Copy
-
-# If one of these variables is set, a path without a scheme may be on another file system.
-_NAME_FILE_SYSTEMS = (
-    *("HADOOP_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR"),
-    *("PYSPARK_GATEWAY_PORT", "SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"),
-)
 
 
 def check_log(arguments: Namespace, outputs: Mapping[str, str | None]) -> None:
@@ -111,16 +102,6 @@ def holds_tables(path: str) -> bool:
     return folder is not None and any(folder.glob("*/_delta_log"))
 
 
-def known_path(path: str) -> Path | None:
-    """Return the location of a path on this machine; None if it is elsewhere, or only a session can resolve it."""
-    spark = _active_session()
-    if spark is not None:
-        from kip848_records.sources.files import local_path
-
-        return local_path(spark, path)
-    return path_on_this_machine(path) if os.environ.keys().isdisjoint(_NAME_FILE_SYSTEMS) else None
-
-
 def known_copies(paths: Sequence[str], source_format: str | None) -> list[Copy]:
     """Return the copies of the log at those of the paths that are known to be on this machine, with their formats.
 
@@ -129,14 +110,6 @@ def known_copies(paths: Sequence[str], source_format: str | None) -> list[Copy]:
     from kip848_records.sources.listing import find_copies_in
 
     return find_copies_in(_KnownFiles(), [path for path in paths if known_path(path) is not None], source_format)
-
-
-def _active_session() -> SparkSession | None:
-    if "pyspark.sql" not in sys.modules:  # loading it takes a quarter of a second
-        return None
-    from pyspark.sql import SparkSession
-
-    return SparkSession.getActiveSession()
 
 
 def _check_captured_at(captured_at: datetime) -> None:

@@ -28,6 +28,7 @@ from kip848_records.cli.output import print_error, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.result_files import FORMATS, METRICS, add_forms, add_metrics, checked_files, write_files
 from kip848_records.errors import Kip848Error, UnexpectedError
+from kip848_records.paths import known_path
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.errors import TablesError
@@ -195,7 +196,7 @@ def _check(arguments: Namespace) -> None:
         _refuse_options_of_logs(arguments, tables)
         before_spark.check_outputs(_outputs(arguments))
         return
-    if any(is_topic(source) or before_spark.known_path(source) is not None for source in arguments.sources):
+    if any(is_topic(source) or known_path(source) is not None for source in arguments.sources):
         _check_kept(arguments)  # else a session knows whether it is a log
     before_spark.check_log(arguments, _outputs(arguments))
     if arguments.out is not None:

@@ -16,6 +16,7 @@ from kip848_records.log.archive import archive_partitions, replaced_partitions
 from kip848_records.log.facts import count_records, log_facts
 from kip848_records.log.runs import RunInfo
 from kip848_records.log.table import Knowledge, LogTable, unfinished_clusters
+from kip848_records.paths import local_path
 from kip848_records.pipeline.captured import check_captured, check_captured_by
 from kip848_records.pipeline.names import TOPICS_FILE
 from kip848_records.pipeline.options import Audit, AuditOptions
@@ -24,7 +25,7 @@ from kip848_records.pipeline.scratch import Scratch, scratch_folder
 from kip848_records.pipeline.stream import stream_new_records
 from kip848_records.pipeline.topic import FinishedRun, RunOptions, TopicRun, check_topic_is_log, read_new_records
 from kip848_records.protocol.messages import AUTO, DIALECTS
-from kip848_records.sources.files import check_apart, local_path, reading
+from kip848_records.sources.files import check_apart, reading
 from kip848_records.sources.finding import find_copies
 from kip848_records.sources.known_keys import check_is_log
 from kip848_records.sources.read import merged_rows, read_sources

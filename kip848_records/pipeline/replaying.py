@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from kip848_records.paths import local_path
 from kip848_records.pipeline.staged import StagedRows
 from kip848_records.replay.arrow_rows import union_batches, union_type
 from kip848_records.replay.decode.log_rows import COMMIT_BEFORE
 from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.replay.worker import replay_batches
-from kip848_records.sources.files import escape_glob, local_path
+from kip848_records.sources.files import escape_glob
 from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:

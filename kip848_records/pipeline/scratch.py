@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kip848_records.disk_errors import DiskError
+from kip848_records.paths import local_path
 from kip848_records.pipeline.staged import StagedRows
-from kip848_records.sources.files import local_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.paths import path_on_this_machine
+from kip848_records.paths import DATABRICKS, SESSION_OFFERS, local_path, path_on_this_machine
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import is_schema
 
@@ -20,9 +20,6 @@ DUCKDB: Final = "duckdb"
 SPARK: Final = "spark"
 ENGINES: Final = (DUCKDB, SPARK)
 
-# Environment variables of spark-submit and Spark Connect: they show that a session is available.
-_OFFERS: Final = {"PYSPARK_GATEWAY_PORT", "SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION"}
-
 
 def open_tables(
     location: str, engine: str | None = None, *, session: Callable[[], SparkSession], note: Callable[[str], None]
@@ -36,7 +33,7 @@ def open_tables(
     `session`: returns the session, such as `get_session`; it is called only if Spark is needed. Raises InputError if
     the location does not hold the tables of an audit, or if `engine` is DuckDB and it cannot open them.
     """
-    is_offered = engine is None and not _OFFERS.isdisjoint(os.environ)
+    is_offered = engine is None and not (SESSION_OFFERS | {DATABRICKS}).isdisjoint(os.environ)
     if engine == SPARK or is_schema(location) or (is_offered and not _is_here(location)):
         if engine == DUCKDB:
             raise TablesError.not_for_duckdb(location, "only Spark opens tables in a catalog")
@@ -59,8 +56,6 @@ def newest_rows(spark: SparkSession, location: str, text: str, *names: str, **pa
 
     DuckDB answers at once if the tables are on this machine; a job of Spark takes a second or two.
     """
-    from kip848_records.sources.files import local_path  # noqa: PLC0415 - readers of tables have no Spark
-
     if not is_schema(location) and local_path(spark, location) is not None:
         from kip848_records.queries.duck import DuckTables, NotOpenedError  # noqa: PLC0415 - as above
 

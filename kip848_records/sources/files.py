@@ -11,12 +11,11 @@ from urllib.parse import unquote
 from pyspark.errors import IllegalArgumentException, PySparkException
 
 from kip848_records.errors import InputError
-from kip848_records.paths import path_on_this_machine
+from kip848_records.paths import local_path
 from kip848_records.sources.outputs import check_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -30,15 +29,6 @@ _NOT_OPENED = (
 )
 # Spark's message about a file that it cannot read.
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (.*?)\.\s")
-
-
-def local_path(spark: SparkSession, path: str) -> Path | None:
-    """Return the local path of `path`; None if it is on an object store or another file system."""
-    if path.startswith("file:"):
-        return path_on_this_machine(path)
-    jsc = getattr(spark, "_jsc", None)  # a Connect session has none, and its server may be on another machine
-    is_default = jsc is not None and jsc.hadoopConfiguration().get("fs.defaultFS").startswith("file:")
-    return path_on_this_machine(path) if is_default else None
 
 
 def check_apart(spark: SparkSession, copies: Iterable[Copy], out: str) -> None:

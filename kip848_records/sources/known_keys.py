@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
+from kip848_records.paths import is_file_uri, without_scheme
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.protocol.records import decode_records
 from kip848_records.sources.error_codes import ErrorCode
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from kip848_records.sources.listing import Copy
-
-_LOCAL = re.compile("^file:/+")
 
 
 def check_is_log(spark: SparkSession, copies: Sequence[Copy]) -> None:
@@ -79,9 +77,9 @@ def known_key(keys: pa.Array) -> bytes | None:
 def _has_local_known_key(copy: Copy) -> bool:
     """Return whether a file on this machine has a known key; false if the files are elsewhere or unreadable."""
     keys_of = KINDS[copy.format].local_keys
-    if keys_of is None or not all(_LOCAL.match(file) for file in copy.files):
+    if keys_of is None or not all(map(is_file_uri, copy.files)):
         return False
     try:
-        return any(known_key(keys) is not None for file in copy.files for keys in keys_of(_LOCAL.sub("/", file)))
+        return any(known_key(keys) is not None for file in copy.files for keys in keys_of(without_scheme(file)))
     except (EOFError, OSError, InputError, KeyError, ValueError):
         return False

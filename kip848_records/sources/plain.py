@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.paths import URI
+from kip848_records.paths import URI, path_without_session
 from kip848_records.sources.listing import without_replaced
 from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.segment_rows import ROWS_SCHEMA, mapped, read_file, segment_files
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kip848_records.sources.file_coverage import SegmentFile
 
 LARGEST_BYTES: Final = 64 << 20
-# If one of these variables is set, Spark may look for paths on another file system.
-_NAME_FILE_SYSTEMS: Final = ("HADOOP_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_REMOTE")
 
 
 def read_plain(path: str) -> pa.Table | None:
@@ -48,7 +46,7 @@ def read_plain(path: str) -> pa.Table | None:
 
 def may_be_elsewhere(path: str) -> bool:
     """Return whether Spark may look for a path on another file system than that of this machine."""
-    return URI.match(path) is not None or not os.environ.keys().isdisjoint(_NAME_FILE_SYSTEMS)
+    return URI.match(path) is not None or path_without_session(path) is None
 
 
 def is_in_order(records: pa.Table) -> bool:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kip848_records.errors import InputError
+from kip848_records.paths import without_scheme
 from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.columns import TIMES
 from kip848_records.protocol.segments.faults import Fault
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 # A partition is an int, an offset a long: only as many digits as always fit are accepted.
 FILE_PATH: Final = re.compile(rf"{TOPIC}-(\d{{1,9}})/0*(\d{{1,18}})\.log(\.swap)?$")
 """The end of a segment file's path: its partition and its base offset."""
-LOCAL: Final = re.compile("^file:/+")
 _FIRST_BYTES: Final = 1 << 20
 _MILLIS: Final = pa.timestamp("ms", "UTC")
 _NO_LEADER_EPOCH: Final = -1
@@ -51,13 +51,9 @@ def segment_files(files: Iterable[str]) -> dict[str, SegmentFile]:
     for partition, base_offset in sorted(found.values()):
         first.setdefault(partition, base_offset)
     return {
-        plain_path(file): SegmentFile(partition, base, first[partition]) for file, (partition, base) in found.items()
+        without_scheme(file): SegmentFile(partition, base, first[partition])
+        for file, (partition, base) in found.items()
     }
-
-
-def plain_path(path: str) -> str:
-    """Return a path without the scheme of local files: Spark writes one slash in some places and three in others."""
-    return LOCAL.sub("/", path)
 
 
 def keys_of(file: str) -> Iterator[pa.Array]:
@@ -72,7 +68,7 @@ def keys_of(file: str) -> Iterator[pa.Array]:
 def mapped(path: str) -> memoryview:
     """Return the bytes of a local file without copying; raises InputError with a text that `reading` recognises."""
     try:
-        with open(plain_path(path), "rb") as file:  # noqa: PTH123 - as Spark wrote it
+        with open(without_scheme(path), "rb") as file:  # noqa: PTH123 - as Spark wrote it
             is_empty = not os.fstat(file.fileno()).st_size  # an empty file cannot be mapped
             return memoryview(b"" if is_empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except OSError as error:

@@ -10,23 +10,22 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kip848_records.errors import InputError
+from kip848_records.paths import is_file_uri, without_scheme
 from kip848_records.protocol.segments.last_offset import last_offset
 from kip848_records.sources.files import escape_glob
 from kip848_records.sources.log import COPY_SCHEMA
 from kip848_records.sources.record_filter import RecordFilter
 from kip848_records.sources.segment_rows import (
     FILE_PATH,
-    LOCAL,
     ROWS_SCHEMA,
     mapped,
-    plain_path,
     read_file,
     segment_files,
 )
 from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -56,7 +55,7 @@ def read_segments(spark: SparkSession, copy: Copy, options: ReadOptions) -> Data
             raise InputError.not_a_segment(file)
     found = spark.read.format("binaryFile").load([escape_glob(file) for file in copy.files])
     columns = ["path"]
-    if not _are_local(copy.files):
+    if not all(map(is_file_uri, copy.files)):
         _check_sizes(found)
         columns.append("content")
     read = partial(_read_files, segment_files(copy.files), options)
@@ -73,7 +72,7 @@ def may_overlap(copy: Copy) -> bool:
     for path, file in segment_files(copy.files).items():
         partition_files.setdefault(file.partition, []).append((file.base_offset, path))
     several = [sorted(files) for files in partition_files.values() if len(files) > 1]
-    if not several or not _are_local(copy.files):
+    if not several or not all(map(is_file_uri, copy.files)):
         return bool(several)
     return any(_reaches(path, following) for files in several for (_, path), (following, _) in pairwise(files))
 
@@ -85,10 +84,6 @@ def _reaches(path: str, offset: int) -> bool:
         return True
     last = last_offset(data)
     return len(data) > 0 and (last is None or last >= offset)
-
-
-def _are_local(files: Sequence[str]) -> bool:
-    return all(LOCAL.match(file) for file in files)
 
 
 def _check_sizes(found: DataFrame) -> None:
@@ -105,4 +100,4 @@ def _read_files(
             is_local = "content" not in batch.schema.names
             content = mapped(path) if is_local else batch["content"][index].as_buffer()
             record_filter = RecordFilter(offset_commits=options.offset_commits, aborted=options.aborted)
-            yield from read_file(content, path, files[plain_path(path)], record_filter)
+            yield from read_file(content, path, files[without_scheme(path)], record_filter)

@@ -23,8 +23,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 from kip848_records.disk_errors import FULL, DiskError
+from kip848_records.paths import DATABRICKS, SESSION_OFFERS, SPARK_SETTINGS
 from kip848_records.spark import logs as spark_logs
-from kip848_records.spark.conf import SUBMIT_ARGS, conf_dir, default_settings, spark_conf_dir
+from kip848_records.spark.conf import conf_dir, default_settings, spark_conf_dir
 from kip848_records.spark.interrupts import deferred_interrupts
 from kip848_records.spark.jars import delta_jar
 from kip848_records.spark.java import check_java
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
 _TIME_ZONE = "spark.sql.session.timeZone"
 _PY_FILES = "spark.submit.pyFiles"
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-# Variables that spark-submit and Spark Connect set: a session is there to be used.
-_OFFERS = {"PYSPARK_GATEWAY_PORT", "SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE"}
-# Variables by which a user configures a session that this process starts.
-_SETTINGS = {SUBMIT_ARGS, "SPARK_CONF_DIR"}
 _SMALL_BYTES = 16 << 20
 
 
@@ -75,7 +72,7 @@ def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSes
             builder.getOrCreate()  # a server may never answer, and there is no JVM to end: Ctrl-C ends the wait
         try:
             with deferred_interrupts() as starting:
-                if _OFFERS.isdisjoint(os.environ) and SparkContext._active_spark_context is None:  # noqa: SLF001
+                if SESSION_OFFERS.isdisjoint(os.environ) and SparkContext._active_spark_context is None:  # noqa: SLF001
                     _start_spark(app_name, _small_input() if _is_small(reads) else {}, starting)
                 else:
                     builder.getOrCreate()
@@ -92,7 +89,7 @@ def _check_settings(spark: SparkSession) -> None:
     if spark.conf.get(_TIME_ZONE) != "UTC":
         spark.conf.set(_TIME_ZONE, "UTC")
     # A Connect server and Databricks bring Delta in ways of their own.
-    if is_remote() or "DATABRICKS_RUNTIME_VERSION" in os.environ:
+    if is_remote() or DATABRICKS in os.environ:
         return
     if _DELTA_EXTENSION not in (spark.conf.get("spark.sql.extensions", "") or ""):
         raise SetupError.session_without_delta()
@@ -103,7 +100,7 @@ def _is_small(paths: Iterable[str]) -> bool:
 
     A user's own Spark settings take precedence.
     """
-    if not _SETTINGS.isdisjoint(os.environ):
+    if not SPARK_SETTINGS.isdisjoint(os.environ):
         return False
     left = _SMALL_BYTES
     try:

@@ -11,7 +11,7 @@ from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 
 from kip848_records.disk_errors import DiskError
-from kip848_records.sources.files import local_path
+from kip848_records.paths import local_path
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import is_schema, place_text, schema_name, sql_name, sql_string, table_path
 

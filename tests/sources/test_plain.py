@@ -12,6 +12,7 @@ import pytest
 
 from kip848_records.decode.inspect import inspect_log
 from kip848_records.errors import InputError
+from kip848_records.paths import SPARK_VARIABLES
 from kip848_records.protocol.decoded_rows import json_records
 from kip848_records.report import inspection
 from kip848_records.report.inspection import inspect_plain, json_line, text_line
@@ -22,12 +23,10 @@ from kip848_records.sources.record_filter import RecordFilter
 from tests.protocol.segment_writer import write_batch, write_marker
 from tests.sources.test_segments import offset_commit, segment
 
-SPARK = {"HADOOP_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_REMOTE"}
-
 
 @pytest.fixture(autouse=True)
 def _without_settings_of_spark(monkeypatch):
-    for name in SPARK:
+    for name in SPARK_VARIABLES:
         monkeypatch.delenv(name, raising=False)
 
 
@@ -75,7 +74,7 @@ def test_nothing_is_decoded_after_the_limit(captures, monkeypatch):
 
 
 def test_the_command_needs_no_java(captures, tmp_path):
-    environment = {name: value for name, value in os.environ.items() if name not in SPARK}
+    environment = {name: value for name, value in os.environ.items() if name not in SPARK_VARIABLES}
     environment |= {"JAVA_HOME": str(tmp_path), "PATH": str(tmp_path)}
     command = [Path(sys.executable).parent / "kip848", "inspect", str(captures / "kafka-4.3.1" / "segments"), "--json"]
     done = subprocess.run([*command, "--limit", "3"], env=environment, capture_output=True, text=True, check=False)
@@ -171,7 +170,7 @@ def _newest_skipped(folder):
     return newest and round(newest.timestamp() * 1000)
 
 
-@pytest.mark.parametrize("name", sorted(SPARK))
+@pytest.mark.parametrize("name", sorted(SPARK_VARIABLES))
 def test_paths_that_may_be_elsewhere_are_not_plain(folder, tmp_path, monkeypatch, name):
     segment(folder, 0, write_batch([offset_commit(0)]))
     assert read_plain(tmp_path.as_uri()) is None

@@ -7,8 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kip848_records.decode.inspect import inspect_log
+from kip848_records.paths import SPARK_VARIABLES
 from kip848_records.report.inspection import inspect_plain, json_line
-from kip848_records.sources import plain, plain_parquet
+from kip848_records.sources import plain_parquet
 from kip848_records.sources.plain_parquet import read_plain_parquet
 from kip848_records.sources.read import read_log
 from tests.sources.test_segments import offset_commit
@@ -18,7 +19,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def _without_settings_of_spark(monkeypatch):
-    for name in plain._NAME_FILE_SYSTEMS:
+    for name in SPARK_VARIABLES:
         monkeypatch.delenv(name, raising=False)
 
 
