@@ -58,7 +58,7 @@ class Kind(NamedTuple):
 
     name: str
     group_type: str
-    roles: Mapping[KeyType, Role]
+    roles: Mapping[int, Role]
     title: str
     member: str
     unit: str
@@ -180,10 +180,7 @@ KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in (_CONSUMER, _CLA
 """The kinds by name. Those of the group types have the names of the types."""
 
 ROLES: Final[Mapping[int, tuple[str, Role]]] = {
-    key_type: (kind.group_type, kind.roles[key_type])
-    for key_type in KeyType
-    for kind in KINDS.values()
-    if key_type in kind.roles
+    key_type: (kind.group_type, role) for kind in KINDS.values() for key_type, role in kind.roles.items()
 }
 """Key type in Kafka's own dialect -> the type of its group, and its role there."""
 

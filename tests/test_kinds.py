@@ -26,8 +26,8 @@ def test_record_types_have_the_names_of_their_records():
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", RECORDS[key_type].name).upper()
 
     names = {KeyType.LEGACY_OFFSET_COMMIT: "LEGACY_OFFSET_COMMIT"}
-    assert {key_type: names.get(key_type, named(key_type)) for key_type in RECORDS} == {
-        key_type: key_type.name for key_type in KeyType
+    assert {names.get(key_type, named(key_type)): key_type for key_type in RECORDS} == {
+        name: number for name, number in vars(KeyType).items() if name.isupper()
     }
 
 

@@ -78,5 +78,4 @@ CLASSIC_RECORDS = (
     Record(KeyType.GROUP_METADATA, "GroupMetadata", struct(Field("group", STRING)), (GROUP_METADATA_VALUE,)),
 )
 
-# As plain numbers: Spark's rows take no other type.
-OFFSET_COMMIT_TYPES = (int(KeyType.LEGACY_OFFSET_COMMIT), int(KeyType.OFFSET_COMMIT))
+OFFSET_COMMIT_TYPES = (KeyType.LEGACY_OFFSET_COMMIT, KeyType.OFFSET_COMMIT)
