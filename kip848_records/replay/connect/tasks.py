@@ -19,7 +19,6 @@ UNASSIGNED: Final = "unassigned"
 DIRECT: Final = "direct"
 _BEFORE_JOIN: Final = (WORKER_LEFT, UNASSIGNED)
 """The reasons of units that had stopped at the end of the join phase: their worker was gone, or had stopped them."""
-_NO_TIMES: Final = (None, None)
 
 
 class _Owner(NamedTuple):
@@ -134,20 +133,20 @@ class ConnectTasks:
     ) -> None:
         context = self._context
         connector, task = context.numbers.of_names.name(unit)
-        acquired: tuple[int | None, ...] = _NO_TIMES if now is None else (now.offset, now.at)
+        acquired_offset, acquired_at = (None, None) if now is None else (now.offset, now.at)
         if now is None and gap.reason in _BEFORE_JOIN:
             released_at = gap.joined_at
         head = (
             *(context.incarnation, CLASSIC, None, connector, task),
-            *(acquired[0], gap.owner.member_id, gap.reason, released_at),
-            *(None if gap.reason == DIRECT else gap.offset, None if member is None else member.member_id, acquired[1]),
+            *(acquired_offset, gap.owner.member_id, gap.reason, released_at),
+            *(None if gap.reason == DIRECT else gap.offset, None if member is None else member.member_id, acquired_at),
             *(
                 unowned_ms,
                 unowned_max_ms,
                 *(None, None, None, None),
                 epoch,
                 status,
-                acquired[1] if ended_at is None else ended_at,
+                acquired_at if ended_at is None else ended_at,
             ),
             gap.expected_at,
         )

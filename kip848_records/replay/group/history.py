@@ -116,21 +116,22 @@ def _anomaly(
     those on which it depends. If none of them refuses it, it counts only if all later releases do: those to which its
     brokers may be upgraded.
     """
-    kind, incarnation, offset = head[:3]
+    kind, incarnation, offset, at, *_ = head
     # Without times it is unknown where operations end. The group may have been deleted, unseen, after the record that
     # another one contradicts.
-    is_timed = head[3] is not None
+    is_timed = at is not None
     is_proven = is_timed and history.is_proven(offset) and (begin >= offset or history.is_seen(begin, offset))
     releases = known_bug = None
     if extra:
+        refusing, known_bug = extra
         newest = max(context.writers, default="")
-        refused = context.writers.intersection(extra[0]) or frozenset(each for each in extra[0] if each > newest)
+        refused = context.writers.intersection(refusing) or frozenset(each for each in refusing if each > newest)
         if not refused:
             return
-        releases, known_bug = releases_text(refused), extra[1]
+        releases = releases_text(refused)
         is_proven = is_proven and refused == context.writers and history.is_seen(begin, offset)
-    place = (kind, context.group_id, incarnation, context.partition)
-    yield Anomaly._make((*place, *head[2:], releases, known_bug, is_proven))
+    place, (_, _, *described) = (kind, context.group_id, incarnation, context.partition), head
+    yield Anomaly._make((*place, *described, releases, known_bug, is_proven))
 
 
 def _without_unseen(name: str, row: Any, extra: tuple[Any, ...], *, began_before: bool, ended_before: bool) -> Any:  # noqa: ANN401 - a row
@@ -141,16 +142,18 @@ def _without_unseen(name: str, row: Any, extra: tuple[Any, ...], *, began_before
         if name == "RebalanceLag":
             changes["blocked_by"] = ()
         elif name == "Rebalance":
-            changes["causes"], changes["trigger_member_ids"] = extra[2:4]
+            _, _, changes["causes"], changes["trigger_member_ids"], *_ = extra
     if began_before:
         changes.update(dict.fromkeys(_BEGINS.get(name, ())))
-        if name == "Epoch" and row.cause != extra[2]:
-            changes.update(cause=extra[2], trigger_member_ids=())
+        if name == "Epoch":
+            _, _, cause_before = extra
+            if row.cause != cause_before:
+                changes.update(cause=cause_before, trigger_member_ids=())
     return row._replace(**changes)
 
 
 def _finish_moved(row: Any, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> Any:  # noqa: ANN401 - a row
-    compared_from, compared_to = extra[:2]
+    compared_from, compared_to, *_others = extra
     if compared_from != NEVER and not history.is_seen(compared_from, compared_to):
         row = row._replace(partitions_moved=None)
     return row
@@ -167,9 +170,10 @@ def _finish_rebalance(row: Rebalance, extra: tuple[Any, ...], history: KnownHist
         changes: dict[str, Any] = dict.fromkeys(
             ("started_empty", "members_before", "rounds", "unowned_ms", "longest_unowned_ms", "partitions_stopped")
         )
-        if extra[4]:  # the record may have replaced a static member: its time is that of an earlier round
+        _, _, causes_before, _, is_replacement = extra
+        if is_replacement:  # the record may have replaced a static member: its time is that of an earlier round
             changes.update(began_at=None, duration_ms=None)
-        return row._replace(causes=extra[2], trigger_member_ids=(), **changes)
+        return row._replace(causes=causes_before, trigger_member_ids=(), **changes)
     return row._replace(blockers=tuple(Blocker(*each) for each in row.blockers))
 
 
@@ -223,14 +227,18 @@ def _finish_handover(row: PartitionHandover, extra: tuple[Any, ...], _: KnownHis
 
     `extra`: whether the generation has static members. The times of such a record are not those of the generation.
     """
-    if not extra or not extra[0] or row.history == OBSERVED:
+    has_static_members = any(extra)
+    if not has_static_members or row.history == OBSERVED:
         return row
     return row._replace(released_at=None, unowned_ms=None, wanted_ms=None)
 
 
 def _finish_task(row: TaskHandover, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> TaskHandover:
     """Without the assignment before it, it is unknown whether the new owner's process had the task."""
-    if row.was_warm is None or (row.acquired_offset is not None and history.is_seen(extra[0], row.acquired_offset)):
+    if row.was_warm is None:
+        return row
+    (assigned,) = extra
+    if row.acquired_offset is not None and history.is_seen(assigned, row.acquired_offset):
         return row
     return row._replace(was_warm=None)
 

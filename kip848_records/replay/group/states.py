@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.kinds import CONSUMER, KINDS
 from kip848_records.replay.group.context import ms_between
@@ -24,7 +24,11 @@ _UNCONVERGED: Final = "unconverged"
 _HIDING: Final = frozenset(kind.group_type for kind in KINDS.values() if kind.hides_rebalances)
 """The types of groups that are Stable in the log while they rebalance."""
 
-_Run = tuple[int, str, str]
+
+class _Run(NamedTuple):
+    incarnation: int
+    group_type: str
+    state: str
 
 
 class StateTimeline:
@@ -46,12 +50,12 @@ class StateTimeline:
     @property
     def state(self) -> str | None:
         """The state now."""
-        return None if self._run is None else self._run[2]
+        return None if self._run is None else self._run.state
 
     @property
     def group_type(self) -> str:
         """The type of the group that is in this state."""
-        return CONSUMER if self._run is None else self._run[1]
+        return CONSUMER if self._run is None else self._run.group_type
 
     def enter(self, group_type: str, state: str, *, is_begin_seen: bool = True, is_end_seen: bool = True) -> None:
         """Note the group's state after an operation.
@@ -60,7 +64,7 @@ class StateTimeline:
         """
         context = self._context
         operation = context.operation
-        run = (context.incarnation, group_type, state)
+        run = _Run(context.incarnation, group_type, state)
         if run == self._run:
             return
         self._close(is_end_seen=is_end_seen)
@@ -70,7 +74,7 @@ class StateTimeline:
         begin = operation.last if is_begin_seen else NEVER
         self._run = run
         self._from_at, self._from_offset, self._began = operation.at, operation.last, begin
-        phase = (run[0], run[1], _UNCONVERGED if state in {ASSIGNING, RECONCILING} else state)
+        phase = run._replace(state=_UNCONVERGED) if state in {ASSIGNING, RECONCILING} else run
         if phase != self._phase:
             self._phase = phase
             self.since_at, self.since_offset = operation.at, begin
@@ -96,7 +100,7 @@ class StateTimeline:
         if self._run is None:
             return
         duration_ms = ms_between(self._from_at, until)
-        hides_rebalance = self._run[1] in _HIDING
+        hides_rebalance = self._run.group_type in _HIDING
         head = (*self._run, self._from_at, self._from_offset, to_at, duration_ms, hides_rebalance)
         tail = (context.operation.is_skewed(self._from_offset, duration_ms),)
         context.emit("GroupStateInterval", self._began, head, has_end=has_end, tail=tail)

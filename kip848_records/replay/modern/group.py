@@ -124,17 +124,16 @@ class ModernGroup(ModernState):
 
     def replay_current_assignment(self, record: Record) -> None:
         """Replay a type 8."""
-        offset, timestamp = record[:2]
-        member = self.members.get(record[5] or "")
+        member = self.members.get(record.member_id or "")
         if member is None or not member.touched:
             member = self._touch(record)
-        value = cast("CurrentAssignmentValue | None", record[6])
+        value = cast("CurrentAssignmentValue | None", record.value)
         member.current = value
-        member.current_offset = offset
-        member.current_at = timestamp
+        member.current_offset = record.offset
+        member.current_at = record.timestamp
         member.wrote_current = True
         if value is not None:
-            epoch = value[0]
+            epoch = value.member_epoch
             if epoch >= 0:
                 self.start_epoch = max(self.start_epoch, epoch)
                 if epoch < member.highest_epoch:

@@ -212,7 +212,8 @@ class MemberStates:
                 continue
             name = member.state_name(assignment_epoch)
             if interval is not None:
-                if interval[0] == name and interval[1] == member.epoch:
+                name_before, epoch_before, *_ = interval
+                if name_before == name and epoch_before == member.epoch:
                     continue
                 self.end(member)
             is_classic = member.value is not None and member.value.is_classic

@@ -7,7 +7,7 @@ static member that is away (member epoch -2) still holds its partitions, but own
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from kip848_records.replay.group.context import Stopwatch, ms_between
 from kip848_records.replay.group.coverage import NEVER
@@ -37,6 +37,21 @@ class Gap:
     elapsed: int
     was_wanted: bool
     wanted: Stopwatch = field(default_factory=Stopwatch)
+
+
+class Handover(NamedTuple):
+    """A handover: the columns of `partition_handover` that other tables of handovers have, too."""
+
+    acquired_offset: int | None
+    from_member: str | None
+    released_at: int | None
+    released_offset: int | None
+    to_member: str | None
+    acquired_at: int | None
+    unowned_ms: int | None
+    was_wanted: bool | None
+    wanted_ms: int | None
+    epoch: int | None
 
 
 class Ownership:
@@ -280,13 +295,19 @@ class Ownership:
         wanted = gap.was_wanted or partition in self._targets
         if wanted:
             self._rebalances.add_unowned(gap.elapsed, gap.offset, elapsed)
-        times = ms_between(gap.at, at), wanted, None if elapsed is None else gap.wanted.ms_until(elapsed)
-        acquired_offset, to_member, epoch = None, None, None
-        if member is not None:
-            acquired_offset, to_member, epoch = member.current_offset, member.member_id, member.epoch
-        acquired_at = None if member is None else at
-        head = (acquired_offset, gap.member_id, gap.at, gap.offset, to_member, acquired_at, *times, epoch)
-        self._emit(partition, gap.offset, head, has_end=has_end)
+        handover = Handover(
+            acquired_offset=None if member is None else member.current_offset,
+            from_member=gap.member_id,
+            released_at=gap.at,
+            released_offset=gap.offset,
+            to_member=None if member is None else member.member_id,
+            acquired_at=None if member is None else at,
+            unowned_ms=ms_between(gap.at, at),
+            was_wanted=wanted,
+            wanted_ms=None if elapsed is None else gap.wanted.ms_until(elapsed),
+            epoch=None if member is None else member.epoch,
+        )
+        self._emit(partition, gap.offset, handover, has_end=has_end)
 
     def _end_gap_unseen(self, partition: int) -> None:
         self._gaps.pop(partition, None)
@@ -295,17 +316,27 @@ class Ownership:
 
     def _emit_acquired(self, partition: int, begin: int, member: Member, owner: str | None) -> None:
         """Write an acquisition that ends no gap; `owner`: the member that has not released the partition."""
-        times = (self._context.operation.at, None, None, None)
-        head = (member.current_offset, owner, None, None, member.member_id, *times, member.epoch)
-        self._emit(partition, begin, head)
+        handover = Handover(
+            acquired_offset=member.current_offset,
+            from_member=owner,
+            released_at=None,
+            released_offset=None,
+            to_member=member.member_id,
+            acquired_at=self._context.operation.at,
+            unowned_ms=None,
+            was_wanted=None,
+            wanted_ms=None,
+            epoch=member.epoch,
+        )
+        self._emit(partition, begin, handover)
 
-    def _emit(self, partition: int, begin: int, head: tuple[Any, ...], *, has_end: bool = True) -> None:
-        """Write a handover; `head`: the columns of `partition_handover` from `acquired_offset` to `epoch`."""
+    def _emit(self, partition: int, begin: int, handover: Handover, *, has_end: bool = True) -> None:
+        """Write a handover."""
         raise NotImplementedError
 
-    def _is_skewed(self, begin: int, head: tuple[Any, ...]) -> bool:
+    def _is_skewed(self, begin: int, handover: Handover) -> bool:
         """Return the value of `clock_skew` of a handover. A first acquisition has no start."""
-        operation, unowned_ms, wanted_ms = self._context.operation, head[6], head[8]
+        operation, unowned_ms, wanted_ms = self._context.operation, handover.unowned_ms, handover.wanted_ms
         if unowned_ms is not None and wanted_ms is not None and wanted_ms > unowned_ms:
             return True
-        return operation.is_skewed(operation.went_back if head[3] is None else begin, unowned_ms)
+        return operation.is_skewed(operation.went_back if handover.released_offset is None else begin, unowned_ms)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.coverage import NEVER
 from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, UNKNOWN
 from kip848_records.replay.modern.member import NOTHING
-from kip848_records.replay.modern.ownership import Ownership
+from kip848_records.replay.modern.ownership import Handover, Ownership
 from kip848_records.replay.modern.ownership_intervals import OwnershipIntervals
 from kip848_records.replay.numbers import ROLES, is_active, task_of
 
@@ -128,10 +128,9 @@ class TaskOwnership(Ownership):
         if is_active(partition):
             super()._begin_gap(partition, member, at, was_wanted=was_wanted)
 
-    def _emit(self, partition: int, begin: int, head: tuple[Any, ...], *, has_end: bool = True) -> None:
+    def _emit(self, partition: int, begin: int, handover: Handover, *, has_end: bool = True) -> None:
         context = self._context
-        acquired_offset, from_member, released_at, released_offset, to_member, acquired_at, unowned_ms = head[:7]
-        wanted, wanted_ms, epoch = head[7:]
+        to_member = handover.to_member
         subtopology_id, task = context.numbers.name(partition)
         was_warm = None
         if to_member is not None:
@@ -141,9 +140,10 @@ class TaskOwnership(Ownership):
         if not has_end:
             status = UNKNOWN if self.is_lost else OPEN
         row = (
-            *(context.incarnation, STREAMS, subtopology_id, None, task, acquired_offset, from_member, None),
-            *(released_at, released_offset, to_member, acquired_at, unowned_ms, None, wanted, wanted_ms, was_warm),
-            *(has_changelogs, epoch, status, context.operation.at if has_end else None, None),
+            *(context.incarnation, STREAMS, subtopology_id, None, task),
+            *(handover.acquired_offset, handover.from_member, None, handover.released_at, handover.released_offset),
+            *(to_member, handover.acquired_at, handover.unowned_ms, None, handover.was_wanted, handover.wanted_ms),
+            *(was_warm, has_changelogs, handover.epoch, status, context.operation.at if has_end else None, None),
         )
-        tail = (self._is_skewed(begin, head),)
+        tail = (self._is_skewed(begin, handover),)
         context.emit("TaskHandover", begin, row, has_end=has_end, tail=tail, extra=(self._assigned,))

@@ -88,7 +88,8 @@ class Epochs:
         """
         first: tuple[int | None, int] | None = None
         for epoch, bump in self._unanswered.take(assignment.epoch):
-            first = first or (bump[1], bump[2])
+            answered = Bump(*bump)
+            first = first or (answered.at, answered.offset)
             self._answered.append((epoch, bump, tuple(assignment)))
         self._last_assignment = assignment
         if first is None:
@@ -112,8 +113,9 @@ class Epochs:
     def _emit(self, row: tuple[Any, ...], outcome: str | None, group_epoch: int | None, *, has_end: bool) -> None:
         context = self._context
         operation = context.operation
-        epoch, at, offset, cause, cause_before, metadata_changed, triggers, members = row[1]
-        assigned = Assignment(*row[2]) if row[2] is not None else _NO_ASSIGNMENT
+        _, bump, assignment = row
+        epoch, at, offset, cause, cause_before, metadata_changed, triggers, members = bump
+        assigned = _NO_ASSIGNMENT if assignment is None else Assignment(*assignment)
         status = outcome
         if status in {CONVERGED, OPEN} and group_epoch is not None and group_epoch > epoch:
             status = SUPERSEDED

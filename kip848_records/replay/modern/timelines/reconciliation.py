@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.coverage import NEVER
@@ -50,7 +50,7 @@ class Reconciliations:
         """
         context = self._context
         elapsed = context.operation.elapsed
-        epoch, at, offset, ordinal = assignment[:4]
+        epoch, offset, ordinal = assignment.epoch, assignment.offset, assignment.ordinal
         bumped_at, bump_offset = first_bump
         # A clock that went back before the bump does not affect the row.
         skew_from = offset if bump_offset == NEVER else bump_offset
@@ -66,7 +66,8 @@ class Reconciliations:
             elif lags:
                 behind, begin = _oldest(lags.first(), bumped_at, bump_offset)
             revoked, waited = member.spent_until(UNREVOKED, elapsed), member.spent_until(UNRELEASED, elapsed)
-            row = (epoch, at, bumped_at, behind, begin, skew_from, ordinal, revoked, waited)
+            # A plain tuple, with the fields of `_Row`: it may be written to a file.
+            row = (epoch, assignment.at, bumped_at, behind, begin, skew_from, ordinal, revoked, waited)
             if member.state == STABLE and member.epoch >= epoch and not lags:
                 self._emit(member, row, RECONCILED if is_evaluated else UNSEEN)
             else:
@@ -121,7 +122,7 @@ class Reconciliations:
             released_at = None if owner is not None else ownership.released_at(member, partition)
             topic_id, number, subtopology_id, role = waits.names(self._context.numbers, partition)
             found.append((topic_id, number, owner, released_at, subtopology_id, role))
-        return tuple(sorted(found, key=lambda each: (each[0] or each[4], each[1])))
+        return tuple(sorted(found, key=_by_place))
 
     def _see_blockers(self, member: Member, first: int) -> None:
         """Remember the holders of the awaited partitions, for its rows from one ordinal on (0: all open ones)."""
@@ -180,12 +181,32 @@ class Reconciliations:
         context.emit("RebalanceLag", begin, head, has_end=status not in {OPEN, UNKNOWN}, tail=(clock_skew,))
 
 
+class _Row(NamedTuple):
+    """An open row. `revoked`, `waited`: what the member had spent in these states when the row began, in ms."""
+
+    epoch: int
+    at: int | None
+    bumped_at: int | None
+    behind: int | None
+    begin: int
+    skew_from: int
+    ordinal: int
+    revoked: int
+    waited: int
+
+
+def _by_place(awaited: tuple[Any, ...]) -> tuple[str, int]:
+    topic_id, number, _, _, subtopology_id, _ = awaited
+    return topic_id or subtopology_id, number
+
+
 def _oldest(first: tuple[Any, ...], at: int | None, offset: int) -> tuple[int | None, int]:
     """Return since when the member is behind: the first bump of its oldest row; `at`, `offset`: of this row's.
 
     The oldest row has the smallest offset, with any timestamp: a clock may have gone back.
     """
-    oldest_at, begin = first[2], first[5] if first[4] != NEVER else NEVER
+    oldest = _Row(*first)
+    oldest_at, begin = oldest.bumped_at, oldest.skew_from if oldest.begin != NEVER else NEVER
     if oldest_at is None or at is None:
         return (oldest_at if at is None else at), NEVER
     return oldest_at, min(begin, offset)
