@@ -119,7 +119,12 @@ CASES = [
         "of a newer version",
         UNKNOWN,
         newer,
-        ("- - @1 error: expected a record that decodes, seen: value: no such value version",),
+        (
+            (
+                "- - @1 error: expected a record that decodes, seen: value: no such value version; "
+                "refused by Kafka 4.0.0 to 4.4.0"
+            ),
+        ),
     ),
     Case(
         "loadable_records",
