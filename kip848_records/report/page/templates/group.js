@@ -1,49 +1,5 @@
 // A group's page: what it is now, who blocks it, its timeline, and the tables that the timeline is drawn from.
 
-const OUTCOMES = { converged: "converged", emptied: "emptied", deleted: "deleted", downgraded: "downgraded", open: "ongoing at capture" };
-/** Return the columns of rebalances; those of a group that was converted have epochs and generations. */
-const rebalanceColumns = (group, isConverted) => [
-  { title: "Began (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.began_at_ms) },
-  { title: "Total", kind: "number", span: (row) => row.clock_skew && row.outcome !== "open" && row.duration_ms !== null ? -1 : row.duration_ms, isMinimum: (row) => row.outcome === "open" || row.history !== "observed" || row.duration_is_minimum },
-  ...(!kindOf(group).has_epochs && !isConverted ? [] : [{ title: "Assignment time", kind: "number", span: (row) => row.assigning_ms }]),
-  { title: "Outcome", cell: (row) => OUTCOMES[row.outcome] ?? row.outcome },
-  { title: "Cause", cell: (row) => causesText(row.causes, group) },
-  { title: isConverted ? "Epochs or generations" : `${titled(kindOf(group).step)}s`, kind: "number", cell: (row) => row.first_epoch === row.last_epoch ? row.last_epoch : `${row.first_epoch}\u2013${row.last_epoch}` },
-  { title: `${titled(kindOf(group).member)}s`, kind: "number", cell: (row) => number(row.members) },
-  ...(!kindOf(group).has_epochs && !isConverted ? [] : [{ title: "Waited", kind: "number minor", cell: (row) => number(row.members_waited) }]),
-  ...(kindOf(group).shares_units ? [] : [{ title: `${titled(kindOf(group).units)} moved`, kind: "number minor", cell: (row) => number(row.partitions_moved) }]),
-];
-const memberColumns = (group) => [
-  { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
-  { title: "Client", kind: "client", cell: clientText },
-  { title: "Now", cell: (row) => row.now },
-  ...(!kindOf(group).has_epochs ? [
-    ...(group.kind === "classic" ? [{ title: "Partitions", kind: "text id", cell: (row) => row.has.join("; ") }] : []),
-    { title: "Joined (UTC)", kind: "time", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
-    { title: "Left (UTC)", kind: "time", cell: (row) => clockText(row.left_at_ms).slice(0, 19) },
-  ] : [
-    { title: "Behind for", kind: "number", span: (row) => row.behind, isMinimum: () => true },
-    ...(kindOf(group).shares_units ? [] : [
-      { title: `Waits for ${kindOf(group).units}`, kind: "number", cell: (row) => row.awaited ? number(row.awaited) : "" },
-      { title: "Blocked by", kind: "id", cell: (row) => row.blocked_by ?? "" },
-    ]),
-  ]),
-  ...(kindOf(group).shares_units ? [] : [{ title: "Rebalance timeout", kind: "number", span: (row) => row.rebalance_timeout_ms || null }]),
-];
-const HANDOVER_COLUMNS = [
-  { title: "Partitions", isHead: true, kind: "id", cell: (row) => `${row.topic} ${rangesText(row.numbers)}` },
-  { title: "From", kind: "id", cell: (row) => row.from_member ?? "first owner" },
-  { title: "To", kind: "id", cell: (row) => row.to_member ?? "no owner" },
-  { title: "Acquired (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
-  { title: "Idle (minimum)", kind: "number", span: (row) => row.idle_ms },
-];
-const findingColumns = (group) => [
-  { title: "Check", isHead: true, cell: (row) => row.expectation },
-  { title: "Severity", cell: (row) => element("span", { class: row.severity }, row.severity === "unknown" ? "insufficient data" : row.severity) },
-  { title: "What", kind: "text", cell: (row) => row.message },
-  { title: titled(kindOf(group).step), kind: "number", cell: (row) => row.group_epoch },
-];
-
 let histories = null;  // of all groups, a line each, packed
 
 /** Return what happened in a group; null where the page has no room for it. */
@@ -112,29 +68,15 @@ async function showGroup(group, range) {
     home.append(element("p", { class: "note" }, "The timeline of this group is not included in the page. In the terminal: "), element("p", {}, command(explainCommand(group))));
     return;
   }
-  const now = new Map(history.intervals.filter((each) => each.to_ms === null).map((each) => [`${each.incarnation} ${each.member_id}`, each]));
-  const owned = ownedNow(history);
-  const rank = (row) => group.blockers.includes(row.member_id) ? group.blockers.indexOf(row.member_id) : Infinity;
-  const members = history.members.map((row) => {
-    const isPresent = row.left_at_ms === null && row.left_how === null;
-    const state = isPresent ? now.get(`${row.incarnation} ${row.member_id}`)?.state : null;
-    return { ...row, now: isPresent ? statesOf(group)[state] ?? (!kindOf(group).has_epochs ? kindOf(group).member : "") : plainly(row.left_how ?? "left"),
-      has: (isPresent && owned.get(row.member_id)?.roles.get(null)) || [],
-      behind: row.behind_since_ms === null || group.captured_ms === null ? null : group.captured_ms - row.behind_since_ms };
-  }).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));
-  home.querySelector(".blocked")?.replaceWith(adviceOf(group, members, history.tasks.filter((row) => row.status === "open")));
+  const view = viewOf(group, history);
+  home.querySelector(".blocked")?.replaceWith(adviceOf(group, view.members, view.free));
   const omitted = Object.entries(data.sections).filter(([name]) => (history.totals[name] ?? 0) > history[name].length)
     .map(([name, words]) => `${number(history[name].length)} of ${number(history.totals[name])} ${words}`);
   const timeline = element("section", { id: "timeline" }, element("h2", {}, "Timeline (UTC)"));
   home.append(...[timeline,
     omitted.length && element("p", { class: "note" }, `Shown: ${omitted.join("; ")}.`),
-    listed("Checks", history.findings, findingColumns(group)),
-    ...presentTables(group, history),
-    members.length && folded(`Members (${number(members.length)})`, group.kind !== "connect", shortened(tableOf(memberColumns(group), members, { label: "Members", chosen: (row) => rank(row) === 0 }))),
-    listed("Generations, the latest first", history.generations, generationColumns(group)),
-    listed("Rebalances, the latest first", history.rebalances, rebalanceColumns(group, history.migrations.length > 0)),
-    listed("Partition handovers, the latest first", history.handovers, HANDOVER_COLUMNS, false),
-    ...pastTables(group, history),
+    ...sectionsOf(group, view),
+    kindOf(group).limit && element("p", { class: "muted" }, `${kindOf(group).limit}.`),
     element("h2", {}, "In the terminal"), element("p", {}, command(explainCommand(group)))].filter(Boolean));
   redraw = startTimeline(timeline, group, history, range);
 }

@@ -1,0 +1,206 @@
+// The sections of a group's page, in their order: the title, the rows and the columns of each.
+
+const ENDINGS = { next_generation: "", emptied: "last member left", upgraded: "upgrade", replaced: "another type of group", deleted: "deletion" };
+const sinceCapture = (group, at) => at === null || group.captured_ms === null ? null : group.captured_ms - at;
+
+// A generation without an end may have ended unseen: only the group's present one is ongoing.
+const isOngoing = (row) => row.is_present && row.ended_by === null;
+const lastedMs = (row, group) =>
+  isOngoing(row) ? sinceCapture(group, row.completed_at_ms) : row.completed_at_ms === null || row.ended_at_ms === null ? null : row.ended_at_ms - row.completed_at_ms;
+const generationColumns = (group) => [
+  { title: "Generation", isHead: true, kind: "number", cell: (row) => number(row.generation) },
+  { title: "Completed (UTC)", kind: "time", cell: (row) => clockText(row.completed_at_ms) },
+  { title: "Cause", cell: (row) => causesText(row.cause, group) },
+  { title: "Sync time", kind: "number", span: (row) => row.sync_ms },
+  { title: "Lasted", kind: "number minor lesser", span: (row) => lastedMs(row, group), isMinimum: isOngoing },
+  { title: "Rounds", kind: "number", cell: (row) => number(row.rounds) },
+  { title: `${titled(kindOf(group).member)}s`, kind: "number", cell: (row) => number(row.members) },
+  { title: "Joined", kind: "number minor lesser", cell: (row) => number(row.joined) },
+  { title: "Left", kind: "number minor lesser", cell: (row) => number(row.gone) },
+  { title: `${titled(kindOf(group).units)} moved`, kind: "number", cell: (row) => number(row.moved) },
+  { title: "Mode", kind: "minor", cell: (row) => row.mode },
+  { title: "Ended by", cell: (row) => isOngoing(row) ? "ongoing" : row.ended_by === null ? "not seen" : ENDINGS[row.ended_by] ?? plainly(row.ended_by) },
+];
+const FREE_COLUMNS = [
+  { title: "Reason", cell: (row) => plainly(row.reason) },
+  { title: "Since (UTC)", kind: "time", cell: (row) => clockText(row.released_at_ms) },
+  { title: "For", kind: "number", span: (row) => row.unowned_ms, isMinimum: () => true },
+  { title: "At most", kind: "number minor", span: (row) => row.unowned_max_ms },
+  { title: "Expected (UTC)", kind: "time", cell: (row) => clockText(row.expected_at_ms) },
+];
+const freeColumns = (group) => [
+  { title: titled(kindOf(group).units), isHead: true, kind: "id", cell: (row) => row.units },
+  { title: `Last ${kindOf(group).owner}`, kind: "id", cell: (row) => row.giver },
+  ...FREE_COLUMNS.filter((column) => group.kind === "connect" || !["Reason", "At most", "Expected (UTC)"].includes(column.title)),
+];
+const taskColumns = (group) => [
+  { title: titled(kindOf(group).units), isHead: true, kind: "id", cell: (row) => row.units },
+  { title: "From", kind: "id", cell: (row) => row.giver ?? "first owner" },
+  { title: "To", kind: "id", cell: (row) => row.taker ?? row.status },
+  { title: "Acquired (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
+  { title: "Idle (minimum)", kind: "number", span: (row) => row.unowned_ms },
+  ...(group.kind === "connect"
+    ? [{ title: "Idle (at most)", kind: "number", span: (row) => row.unowned_max_ms }, { title: "Reason", cell: (row) => plainly(row.reason) }]
+    : [{ title: "State was there", cell: (row) => row.was_warm === null ? "" : row.was_warm ? "yes" : "not seen" }]),
+];
+const WORKER_COLUMNS = [
+  { title: "Worker", isHead: true, kind: "id", cell: (row) => row.worker_url ?? row.member_id },
+  { title: "Leader", cell: (row) => row.is_leader ? "leader" : "" },
+  { title: "Connectors", kind: "number", cell: (row) => row.has.connectors },
+  { title: "Tasks", kind: "number", cell: (row) => row.has.tasks },
+  { title: "Runs", kind: "text id", cell: (row) => row.has.words },
+  { title: "Config offset", kind: "number", cell: (row) => row.config_offset },
+  { title: "Joined with", kind: "number minor lesser", cell: (row) => row.worker_config_offset },
+  { title: "Since (UTC)", kind: "time minor", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
+];
+const topicColumns = (group) => [
+  { title: "Partitions", isHead: true, kind: "id", cell: (row) => row.units },
+  { title: "State", cell: (row) => row.state },
+  { title: "Since (UTC)", kind: "time", cell: (row) => clockText(row.from_ms) },
+  { title: "For", kind: "number", span: (row) => sinceCapture(group, row.from_ms), isMinimum: () => true },
+  { title: "Without a member", kind: "id", cell: (row) => row.state !== "initialized" ? "" : row.is_subscribed ? row.free || "none" : "no member subscribes" },
+  { title: "Without for", kind: "number", span: (row) => sinceCapture(group, row.free_since_ms), isMinimum: () => true },
+];
+const ownerColumns = (group) => [
+  { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
+  { title: "Client", kind: "client", cell: (row) => row.client },
+  ...kindOf(group).owned.map(([role, title]) => ({ title, kind: "text id", cell: (row) => (row.roles.get(role) ?? []).join("; ") })),
+];
+const MIGRATION_COLUMNS = [
+  { title: "At (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.at_ms) },
+  { title: "Change", cell: (row) => plainly(row.direction) },
+  { title: "From", cell: (row) => row.from_type },
+  { title: "To", cell: (row) => row.to_type },
+  { title: "Epoch or generation", kind: "number", cell: (row) => number(row.epoch) },
+  { title: "Members converted", kind: "number", cell: (row) => number(row.converted) },
+  { title: "Both protocols until (UTC)", kind: "time", cell: (row) => row.direction !== "upgrade" ? "" : row.mixed_until_ms === null ? "capture" : clockText(row.mixed_until_ms) },
+];
+const atLeast = (row, count) => count === null ? "unknown" : `${["left_censored", "censored"].includes(row.history) ? "\u2265 " : ""}${number(count)}`;
+const PERIOD_COLUMNS = [
+  { title: "From (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.from_ms) },
+  { title: "Protocol", cell: (row) => row.protocol },
+  { title: "Observed", kind: "number", span: (row) => row.observed_ms },
+  { title: "Rebalances", kind: "number", cell: (row) => atLeast(row, row.rebalances) },
+  { title: "Rounds", kind: "number", cell: (row) => atLeast(row, row.rounds) },
+  { title: "Per hour", kind: "number minor", cell: (row) => number(row.rebalances_per_hour) },
+  { title: "Moved", kind: "number", cell: (row) => atLeast(row, row.partitions_moved) },
+  { title: "Stopped", kind: "number", cell: (row) => atLeast(row, row.partitions_stopped) },
+  { title: "Idle (minimum)", kind: "number", span: (row) => row.unowned_min_partition_ms },
+];
+const STOP_COLUMNS = [
+  { title: "Stops estimated", kind: "number minor", cell: (row) => number(row.stop_known) },
+  { title: "Median stop (at most)", kind: "number minor", span: (row) => row.stop_max_p50_ms },
+  { title: "95% of stops (at most)", kind: "number minor", span: (row) => row.stop_max_p95_ms },
+];
+const OUTCOMES = { converged: "converged", emptied: "emptied", deleted: "deleted", downgraded: "downgraded", open: "ongoing at capture" };
+/** Return the columns of rebalances; those of a group that was converted have epochs and generations. */
+const rebalanceColumns = (group, isConverted) => [
+  { title: "Began (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.began_at_ms) },
+  { title: "Total", kind: "number", span: (row) => row.clock_skew && row.outcome !== "open" && row.duration_ms !== null ? -1 : row.duration_ms, isMinimum: (row) => row.outcome === "open" || row.history !== "observed" || row.duration_is_minimum },
+  ...(!kindOf(group).has_epochs && !isConverted ? [] : [{ title: "Assignment time", kind: "number", span: (row) => row.assigning_ms }]),
+  { title: "Outcome", cell: (row) => OUTCOMES[row.outcome] ?? row.outcome },
+  { title: "Cause", cell: (row) => causesText(row.causes, group) },
+  { title: isConverted ? "Epochs or generations" : `${titled(kindOf(group).step)}s`, kind: "number", cell: (row) => row.first_epoch === row.last_epoch ? row.last_epoch : `${row.first_epoch}\u2013${row.last_epoch}` },
+  { title: `${titled(kindOf(group).member)}s`, kind: "number", cell: (row) => number(row.members) },
+  ...(!kindOf(group).has_epochs && !isConverted ? [] : [{ title: "Waited", kind: "number minor", cell: (row) => number(row.members_waited) }]),
+  ...(kindOf(group).shares_units ? [] : [{ title: `${titled(kindOf(group).units)} moved`, kind: "number minor", cell: (row) => number(row.partitions_moved) }]),
+];
+const memberColumns = (group) => [
+  { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
+  { title: "Client", kind: "client", cell: clientText },
+  { title: "Now", cell: (row) => row.now },
+  ...(!kindOf(group).has_epochs ? [
+    ...(group.kind === "classic" ? [{ title: "Partitions", kind: "text id", cell: (row) => row.has.join("; ") }] : []),
+    { title: "Joined (UTC)", kind: "time", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
+    { title: "Left (UTC)", kind: "time", cell: (row) => clockText(row.left_at_ms).slice(0, 19) },
+  ] : [
+    { title: "Behind for", kind: "number", span: (row) => row.behind, isMinimum: () => true },
+    ...(kindOf(group).shares_units ? [] : [
+      { title: `Waits for ${kindOf(group).units}`, kind: "number", cell: (row) => row.awaited ? number(row.awaited) : "" },
+      { title: "Blocked by", kind: "id", cell: (row) => row.blocked_by ?? "" },
+    ]),
+  ]),
+  ...(kindOf(group).shares_units ? [] : [{ title: "Rebalance timeout", kind: "number", span: (row) => row.rebalance_timeout_ms || null }]),
+];
+const HANDOVER_COLUMNS = [
+  { title: "Partitions", isHead: true, kind: "id", cell: (row) => `${row.topic} ${rangesText(row.numbers)}` },
+  { title: "From", kind: "id", cell: (row) => row.from_member ?? "first owner" },
+  { title: "To", kind: "id", cell: (row) => row.to_member ?? "no owner" },
+  { title: "Acquired (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
+  { title: "Idle (minimum)", kind: "number", span: (row) => row.idle_ms },
+];
+const findingColumns = (group) => [
+  { title: "Check", isHead: true, cell: (row) => row.expectation },
+  { title: "Severity", cell: (row) => element("span", { class: row.severity }, row.severity === "unknown" ? "insufficient data" : row.severity) },
+  { title: "What", kind: "text", cell: (row) => row.message },
+  { title: titled(kindOf(group).step), kind: "number", cell: (row) => row.group_epoch },
+];
+
+/** Return what each member has now: by its role, of other kinds than streams by null, a list of texts. */
+function ownedNow(history) {
+  const found = new Map();
+  for (const row of history.units) {
+    if (!found.has(row.member_id)) found.set(row.member_id, { roles: new Map(), connectors: 0, tasks: 0 });
+    const member = found.get(row.member_id);
+    if (!member.roles.has(row.role)) member.roles.set(row.role, []);
+    member.roles.get(row.role).push(row.units);
+    member.connectors += row.connectors ?? 0;
+    member.tasks += row.tasks ?? 0;
+  }
+  return found;
+}
+
+/** Say what a worker runs; counts are a minimum where the page has not all of its connectors. */
+function runsOf(worker, owned, isCut) {
+  const has = owned.get(worker.member_id);
+  if (!worker.is_assigned) return { connectors: "", tasks: "", words: "no assignment" };
+  const count = (value) => `${isCut ? "\u2265 " : ""}${number(value)}`;
+  return { connectors: count(has?.connectors ?? 0), tasks: count(has?.tasks ?? 0), words: has?.roles.get(null)?.join("; ") ?? (isCut ? "" : "nothing") };
+}
+
+/** Return what a group's page shows of its history: members as they are now, and units with and without an owner. */
+function viewOf(group, history) {
+  const now = new Map(history.intervals.filter((each) => each.to_ms === null).map((each) => [`${each.incarnation} ${each.member_id}`, each]));
+  const owned = ownedNow(history);
+  const rank = (row) => group.blockers.includes(row.member_id) ? group.blockers.indexOf(row.member_id) : Infinity;
+  const clients = new Map(history.members.map((row) => [row.member_id, clientText(row)]));
+  const members = history.members.map((row) => {
+    const isPresent = row.left_at_ms === null && row.left_how === null;
+    const state = isPresent ? now.get(`${row.incarnation} ${row.member_id}`)?.state : null;
+    return { ...row, now: isPresent ? statesOf(group)[state] ?? (!kindOf(group).has_epochs ? kindOf(group).member : "") : plainly(row.left_how ?? "left"),
+      has: (isPresent && owned.get(row.member_id)?.roles.get(null)) || [],
+      behind: row.behind_since_ms === null || group.captured_ms === null ? null : group.captured_ms - row.behind_since_ms };
+  }).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));
+  const isCut = history.totals.units > history.units.length;
+  return { ...history, group, members, isBlocker: (row) => rank(row) === 0,
+    owners: [...owned].map(([member_id, { roles }]) => ({ member_id, roles, client: clients.get(member_id) })),
+    workers: history.workers.map((row) => ({ ...row, has: runsOf(row, owned, isCut) })),
+    free: history.tasks.filter((row) => row.status === "open"), moved: history.tasks.filter((row) => row.status !== "open") };
+}
+
+// Each function gets the group, then what `viewOf` returns. A section without rows is left out. `isFolded`: it is closed at first; `isWhole`: all of its rows are shown.
+const SECTIONS = [
+  { title: () => "Checks", rows: (_, view) => view.findings, columns: findingColumns },
+  { title: (group) => `${titled(kindOf(group).units)} without ${ownerText(group)}`, rows: (_, view) => view.free, columns: freeColumns },
+  { title: () => "Workers", rows: (_, view) => view.workers, columns: () => WORKER_COLUMNS },
+  { title: () => "Partitions by state", rows: (_, view) => view.topics, columns: topicColumns },
+  { title: (group) => kindOf(group).owned_title, rows: (group, view) => kindOf(group).owned.length ? view.owners : [], columns: ownerColumns },
+  { title: () => "Members", rows: (_, view) => view.members, columns: memberColumns, chosen: (_, view) => view.isBlocker, isFolded: (group) => group.kind === "connect" },
+  { title: () => "Generations, the latest first", rows: (_, view) => view.generations, columns: generationColumns },
+  { title: () => "Rebalances, the latest first", rows: (_, view) => view.rebalances, columns: (group, view) => rebalanceColumns(group, view.migrations.length > 0) },
+  { title: () => "Partition handovers, the latest first", rows: (_, view) => view.handovers, columns: () => HANDOVER_COLUMNS, isFolded: () => true },
+  { title: (group) => `${titled(kindOf(group).units)} that changed their ${kindOf(group).owner}, the latest first`, rows: (_, view) => view.moved, columns: taskColumns, isFolded: () => true },
+  { title: () => "Changes of the protocol, the latest first", rows: (_, view) => view.migrations, columns: () => MIGRATION_COLUMNS },
+  { title: () => "Before and after", rows: (_, view) => view.periods, note: () => data.comparison, isWhole: true,
+    columns: (_, view) => [...PERIOD_COLUMNS, ...(view.periods.some((row) => row.stop_known) ? STOP_COLUMNS : [])] },
+];
+
+/** Return the tables of the sections that have rows. */
+const sectionsOf = (group, view) => SECTIONS.map((section) => {
+  const rows = section.rows(group, view);
+  if (!rows.length) return null;
+  const title = section.title(group);
+  const table = tableOf(section.columns(group, view), rows, { label: title.split(/[,;]/)[0], chosen: section.chosen?.(group, view) });
+  return folded(`${title} (${number(rows.length)})`, !section.isFolded?.(group), section.isWhole ? table : shortened(table),
+    section.note && element("p", { class: "muted" }, `${section.note()}.`));
+});
