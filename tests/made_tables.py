@@ -32,9 +32,10 @@ def rows_of(spark: SparkSession, table: str, rows: Rows) -> DataFrame:
 def write(out: Path, cluster: str, **tables: Rows) -> None:
     """Write tables as an audit would, without Spark; beside the rows of other clusters that are there.
 
-    With a run, every partition is known up to its time, if the rows name no other.
+    With a run, every partition is known up to its time, if the rows name no other. A group whose state or open rebalance
+    shows it rebalances, if its row does not say.
     """
-    for name, rows in _captured({name: list(rows) for name, rows in tables.items()}).items():
+    for name, rows in _captured(_rebalancing({name: list(rows) for name, rows in tables.items()})).items():
         made = [{**_empty(name), **row, "cluster": cluster} for row in rows]
         schema = to_arrow_schema(TABLES[name].schema)
         deltalake.write_deltalake(
@@ -54,6 +55,22 @@ def _captured(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[st
     return tables | {
         name: [known | row for row in tables[name]] for name in ("group_state", "partition_history") if name in tables
     }
+
+
+def _rebalancing(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    ongoing = {_group(row): row for row in tables.get("rebalance", ()) if row.get("outcome") == "open"}
+    for row in tables.get("group_state", ()):
+        rebalance = ongoing.get(_group(row))
+        is_shown = row.get("state") in {"Assigning", "Reconciling", "NotReady"}
+        if row.get("state") != "unknown" and (rebalance is not None or is_shown):
+            since = (rebalance or {}).get("began_at") or (row.get("since") if is_shown else None)
+            row.setdefault("rebalancing_since", since)
+            row.setdefault("rebalancing_history", row.get("history", "right_censored"))
+    return tables
+
+
+def _group(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row.get("group_id"), row.get("partition") or 0, row.get("incarnation") or 0, row.get("group_type")
 
 
 def _empty(table: str) -> dict[str, Any]:

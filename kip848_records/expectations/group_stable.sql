@@ -24,8 +24,8 @@ FROM (
         group_state.*, limits.max_seconds_text,
         CASE WHEN is_hidden THEN 'rebalancing' ELSE group_state.state END AS seen,
         (group_state.state IN ('Assigning', 'Reconciling') OR is_hidden) AND NOT is_away AS is_behind,
-        lasted_ms(coalesce(hidden_since, group_state.since), group_state.captured_at) AS age,
-        lasted_ms(coalesce(hidden_since, group_state.since), group_state.captured_at) > limits.max_seconds * 1000 AS is_late
+        lasted_ms(CASE WHEN is_hidden THEN stuck_since ELSE since END, captured_at) AS age,
+        lasted_ms(CASE WHEN is_hidden THEN stuck_since ELSE since END, captured_at) > limits.max_seconds * 1000 AS is_late
     FROM group_state
     JOIN limits ON limits.group_id = group_state.group_id
     JOIN stuck_now ON stuck_now.partition = group_state.partition AND stuck_now.group_id = group_state.group_id

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.group.coverage import CENSORED, NEVER, RIGHT_CENSORED
-from kip848_records.replay.group.states import RECONCILING, group_id_hash
+from kip848_records.replay.group.states import ASSIGNING, NOT_READY, RECONCILING, group_id_hash
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.replay.rows import GroupState
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from kip848_records.replay.group.coverage import KnownHistory
     from kip848_records.replay.group.states import StateTimeline
     from kip848_records.replay.modern.group import ModernGroup
+
+_REBALANCING: Final = (ASSIGNING, RECONCILING, NOT_READY)
+"""The states that show a rebalance; those of classic and share groups do not."""
 
 
 class Work:
@@ -73,6 +76,7 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
     waits_for_away_only = members is not None and away is not None and converged == members - away
     complete_from, since = history.complete_from, states.since_offset
     is_seen = since != NEVER and history.is_seen(since, history.last)
+    state_history = RIGHT_CENSORED if is_seen else CENSORED
     return GroupState(
         context.partition,
         context.group_id,
@@ -80,7 +84,9 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         states.group_type,
         history.last,
         states.state or UNKNOWN,
-        *(states.since_at, epochs[0], epochs[1], generation),
+        states.since_at,
+        *_rebalancing(context, states, state_history),
+        *(epochs[0], epochs[1], generation),
         *(topology[0], topology[1], topology[2], members, converged, away),
         states.state == RECONCILING and waits_for_away_only,
         *(protocol_type, protocol, leader),
@@ -91,5 +97,24 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         complete_from is not None and context.incarnation_offset >= complete_from,
         is_lost,
         *(context.captured_at, context.is_read_to_end),
-        RIGHT_CENSORED if is_seen else CENSORED,
+        state_history,
     )
+
+
+def _rebalancing(context: Context, states: StateTimeline, history: str) -> tuple[int | None, str | None]:
+    """Return since when the group rebalances, and the history of that: nulls if it does not, or is unknown.
+
+    A group may rebalance without a row of `rebalance`, for example because a static member went away: then its state
+    counts, which has this `history`. A censored rebalance may include an epoch that converged, so that it is only known
+    to last since the start of the state. If its time is not known, it has lasted since the last operation at least.
+    """
+    if states.state in {None, UNKNOWN}:
+        return None, None
+    ongoing = context.ongoing.get(states.group_type)
+    if ongoing is None:
+        return (states.since_at, history) if states.state in _REBALANCING else (None, None)
+    if ongoing.history == CENSORED and ongoing.group_type != CLASSIC:
+        return states.since_at, CENSORED
+    if ongoing.began_at is None:
+        return context.operation.at, CENSORED
+    return ongoing.began_at, ongoing.history

@@ -192,6 +192,7 @@ class GroupStateInterval(NamedTuple):
     from_at: int | None
     from_offset: int
     to_at: int | None
+    to_offset: int | None
     duration_ms: int | None
     hides_rebalance: bool
     history: str
@@ -208,6 +209,8 @@ class GroupState(NamedTuple):
     offset: int
     state: str
     since: int | None
+    rebalancing_since: int | None
+    rebalancing_history: str | None
     group_epoch: int | None
     assignment_epoch: int | None
     generation: int | None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kip848_records.expectations.results import OFF
-from kip848_records.replay.group.states import ASSIGNING, RECONCILING
-from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.report.sql import query
 
 if TYPE_CHECKING:
@@ -16,9 +14,6 @@ if TYPE_CHECKING:
 
     from kip848_records.expectations.files import Setting
     from kip848_records.queries.tables import Row, Tables
-
-STATES: Final = {"assigning": ASSIGNING, "reconciling": RECONCILING}
-"""The parameters of texts that name the states of a stuck group."""
 
 
 class Changed(NamedTuple):
@@ -56,15 +51,15 @@ def changes_of_clusters(
 
 
 def changes_since_last_run(
-    tables: Tables, cluster: str, run: int, captured_at: datetime, settings: Mapping[str, Setting] | None = None
+    tables: Tables, cluster: str, run: int, captured_at: datetime, settings: Mapping[str, Setting]
 ) -> Changes:
     """Return what changed in a cluster between the run before `run` and `run`, which read the log at `captured_at`.
 
     A group counts as stuck if it violates `group_stable` or `streams_ready` by these settings: it has been in its state
-    for longer than the limit, and the expectation is not off for it. Without settings, every group counts that has not
-    converged. The groups that have been stuck for longest come first.
+    for longer than the limit, and the expectation is not off for it. The groups that have been stuck for longest come
+    first.
     """
-    rows = tables.rows(query("since_last_run"), cluster, run=run, captured=captured_at, unknown=UNKNOWN, **STATES)
+    rows = tables.rows(query("since_last_run"), cluster, run=run, captured=captured_at)
     found: dict[str, list[Changed]] = {"newly_stuck": [], "unknown": [], "recovered": []}
     for row in rows:
         if row.group_id is not None and (change := _change(row, settings)) is not None:
@@ -72,7 +67,7 @@ def changes_since_last_run(
     return Changes(is_first=rows[0].is_first, **found)
 
 
-def _change(row: Row, settings: Mapping[str, Setting] | None) -> str | None:
+def _change(row: Row, settings: Mapping[str, Setting]) -> str | None:
     """Return what changed about a group, a row of `since_last_run.sql`: the name of a field of `Changes`.
 
     The two captures are those of the group's partition: `earlier_ms` and `captured_ms`, in ms since 1970.
@@ -84,9 +79,7 @@ def _change(row: Row, settings: Mapping[str, Setting] | None) -> str | None:
         return "recovered" if was_stuck and (row.is_released or is_in_other_state) else None
     if row.earlier_ms is None or not row.is_known_before:
         return "unknown"
-    # The present state may be older than the run before; the states of classic and share groups do not show that.
-    was_stuck_so = _is_stuck(row.expectation, row, row.since_ms, row.earlier_ms, settings)
-    return None if was_stuck_so or (was_stuck and not row.is_released) else "newly_stuck"
+    return None if was_stuck and not row.is_released else "newly_stuck"
 
 
 def _stuck_ms(row: Row) -> int | None:
@@ -94,16 +87,13 @@ def _stuck_ms(row: Row) -> int | None:
 
 
 def _is_stuck(
-    expectation: str | None, row: Row, since_ms: int | None, at_ms: int | None, settings: Mapping[str, Setting] | None
+    expectation: str | None, row: Row, since_ms: int | None, at_ms: int | None, settings: Mapping[str, Setting]
 ) -> bool:
     """Return whether a group that is in a state since a time violated the expectation at another time.
 
     `settings` limit how long a group may be in a state.
     """
-    if expectation is None or at_ms is None:
+    if expectation is None or at_ms is None or since_ms is None:
         return False
-    if settings is None:
-        return since_ms is None or since_ms <= at_ms
     setting = settings[expectation].of_group(row.group_id)
-    limit_ms = setting.limits["max_seconds"] * 1000
-    return setting.severity != OFF and since_ms is not None and at_ms - since_ms > limit_ms
+    return setting.severity != OFF and at_ms - since_ms > setting.limits["max_seconds"] * 1000

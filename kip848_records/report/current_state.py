@@ -63,7 +63,7 @@ def _state(group: GroupHistory, now: Row) -> str:
     """Return the state of a group, and since when; for a classic group, which generation was completed."""
     if now.state == UNKNOWN:
         return f"{now.state}{_since(group, now)}"
-    began, lasted = _time_and_age(group, now.stuck_since_ms, now)
+    began, lasted = _time_and_age(group, now.stuck_since_ms, now.stuck_history, now)
     lasts = lasting_text(lasted, is_minimum=True)
     rebalance = f"a rebalance is ongoing{f' {began}' if began else ''}{f',{lasts}' if lasts else ''}"
     if now.generation is None:
@@ -77,18 +77,20 @@ def _state(group: GroupHistory, now: Row) -> str:
 
 def _since(group: GroupHistory, now: Row) -> str:
     """Return since when a group is in its state, and since when it is stuck: the states of one rebalance alternate."""
-    since, stuck = _time_and_age(group, now.since_ms, now), _time_and_age(group, now.stuck_since_ms, now)
+    since = _time_and_age(group, now.since_ms, now.history, now)
     if now.is_hidden:
         return _lasting(since)
     if now.waits_for_away_only:
         return f", waiting for absent static members{_at_least(since)}"
-    return f", stuck{_at_least(stuck)}, ongoing at capture" if now.is_stuck else _lasting(since)
+    if not now.is_stuck:
+        return _lasting(since)
+    return f", stuck{_at_least(_time_and_age(group, now.stuck_since_ms, now.stuck_history, now))}, ongoing at capture"
 
 
-def _time_and_age(group: GroupHistory, since_ms: int | None, now: Row) -> tuple[str, int | None]:
+def _time_and_age(group: GroupHistory, since_ms: int | None, history: str | None, now: Row) -> tuple[str, int | None]:
     if since_ms is None:
         return "", None
-    since = f"since {time_text(since_ms)}{' or before' if now.history == CENSORED else ''}"
+    since = f"since {time_text(since_ms)}{' or before' if history == CENSORED else ''}"
     return since, group.ago(since_ms, now.partition)
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 
-from kip848_records.report.changes import STATES
 from kip848_records.report.sql import query
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
         add("kip848_groups", (cluster, row.group_type, row.state), row.groups)
     # An id may be in several partitions, if a group is not in its own: a series may not come twice.
     stuck: dict[str, float] = {}
-    for row in tables.rows(query("stuck_groups"), cluster, **STATES):
+    for row in tables.rows(query("stuck_groups"), cluster):
         seconds = 0.0 if row.stuck_ms is None else row.stuck_ms / 1000
         stuck[row.group_id] = max(seconds, stuck.get(row.group_id, seconds))
     add("kip848_stuck_groups", (cluster,), len(stuck))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.text import Text
 
+from kip848_records.config import load_settings
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.replay.group.coverage import OBSERVED
 from kip848_records.report.advice import client_text
 from kip848_records.report.blockers import blocked_groups, incarnation_of
-from kip848_records.report.changes import STATES, changes_since_last_run
+from kip848_records.report.changes import changes_since_last_run
 from kip848_records.report.commits_only import commits_only_count
 from kip848_records.report.sql import query
 from kip848_records.report.terminal import count_text, ranges_text, span_text
@@ -182,7 +183,7 @@ def _stuck(tables: Tables, cluster: str) -> list[Stuck]:
     """Return the stuck groups, those stuck for longest first."""
     blocked = blocked_groups(tables, cluster)
     found = []
-    for row in tables.rows(query("stuck_groups"), cluster, **STATES):
+    for row in tables.rows(query("stuck_groups"), cluster):
         who, client, waiting = _blocker(blocked.get(incarnation_of(row)))
         found.append(Stuck(row, who, client, waiting, row.stuck_ms))
     return found
@@ -262,14 +263,14 @@ def _slowest(tables: Tables, cluster: str) -> Iterator[RenderableType]:
 
 
 def _since_last_run(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
-    """Report the changes since the last run over a live topic."""
+    """Report the changes since the last run over a live topic, by the default limits of `kip848 check`."""
     if not audit.reads or audit.captured_at is None:
         return
-    changes = changes_since_last_run(tables, audit.options.cluster, audit.run, audit.captured_at)
+    changes = changes_since_last_run(tables, audit.options.cluster, audit.run, audit.captured_at, load_settings())
     if not changes.is_first:
         unknown = f", {len(changes.unknown):,} unknown" if changes.unknown else ""
         newly_stuck, recovered = f"{len(changes.newly_stuck):,} newly stuck", f"{len(changes.recovered):,} recovered"
-        yield Text(f"Since the last run: {newly_stuck}, {recovered}{unknown}")
+        yield Text(f"Since the last run, default limits: {newly_stuck}, {recovered}{unknown}")
 
 
 def _data(tables: Tables, audit: Audit) -> Iterator[RenderableType]:

@@ -37,6 +37,7 @@ GROUP_STATE_TIMELINE: Final = TableSpec(
         Column("from_at", TIMESTAMP, "When the group entered this state (UTC)"),
         Column("from_offset", BIGINT, "Offset of the record that caused it", required=True),
         Column("to_at", TIMESTAMP, "When the group left the state; null: not yet (UTC)"),
+        Column("to_offset", BIGINT, "Offset of the last record of the operation that ended it; null: not yet"),
         Column("duration_ms", BIGINT, "From from_at to to_at, or to the capture if it has not ended, in ms"),
         Column(
             "hides_rebalance",
@@ -62,6 +63,22 @@ GROUP_STATE: Final = TableSpec(
         Column("offset", OFFSET.type, "Offset of the last record that was replayed", required=True),
         STATE,
         Column("since", TIMESTAMP, "Start of the state; Assigning and Reconciling count as one, not converged (UTC)"),
+        Column(
+            "rebalancing_since",
+            TIMESTAMP,
+            "When the ongoing rebalance began. Consumer and streams groups rebalance in Assigning, Reconciling and "
+            "NotReady; share groups, whose state does not show it, while a member is not at the group's epoch; classic "
+            "ones from the join phase of a generation that leaves something to the next one until that is completed. It "
+            "is rebalance.began_at. If that is censored or null, it is the start of the state or the time of the last "
+            "operation: it has lasted since then at least. If a static member went away, and there is no new epoch, it "
+            "is the start of the state. Null: none is ongoing, or the state is unknown (UTC)",
+        ),
+        Column(
+            "rebalancing_history",
+            STRING,
+            "right_censored: its beginning was seen; censored: it may have begun before rebalancing_since; null: no "
+            "rebalance is ongoing, or the state is unknown",
+        ),
         Column("group_epoch", INT, "Group epoch; null for classic groups, or if the log does not show it"),
         Column("assignment_epoch", INT, "Epoch of the target assignment, with nulls as group_epoch"),
         Column("generation", INT, "Generation of a classic group"),

@@ -87,7 +87,7 @@ def checked(tmp_path, capsys):
     """Write the tables of two audits, an hour apart, and check them; the exit code, stdout and stderr."""
 
     def run(  # noqa: PLR0913 - what a test may choose
-        *groups, webhooks=(), audits=2, more=(), rebalances=(), config="", history=(), **facts
+        *groups, webhooks=(), audits=2, more=(), rebalances=(), config="", history=(), before=None, **facts
     ):
         tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
         tables["group_state"] = [row for row, _ in groups]
@@ -96,6 +96,7 @@ def checked(tmp_path, capsys):
         tables["partition_history"] = history
         run = {"dialect": "kafka", **facts}
         runs = [run | {"run": n, "captured_at": at} for n, at in ((1, ago(60)), (2, CAPTURED))]
+        runs[0] |= before or {}
         if not (tmp_path / "out").exists():
             made_tables.write(tmp_path / "out", "prod", audit_runs=runs[-audits:], **tables)
             off = "".join(f'[expectations.{each}]\nseverity = "off"\n' for each in OTHERS)
@@ -190,7 +191,10 @@ def with_states(group, **since):
     """A group with these states, each since so many minutes before the capture."""
     names, begins = [*since], [ago(minutes) for minutes in since.values()]
     spans = zip(names, begins, [*begins[1:], None], range(len(names)), strict=True)
-    timeline = [was(group, name, begin, end) | {"from_offset": offset} for name, begin, end, offset in spans]
+    timeline = [
+        was(group, name, begin, end) | {"from_offset": offset, "to_offset": offset + 1 if end else None}
+        for name, begin, end, offset in spans
+    ]
     return state(group, names[-1], begins[-1]), timeline
 
 
@@ -215,6 +219,37 @@ def test_a_group_is_news_once_it_exceeds_the_limit(checked, server):
     """Its rebalance was going on at the audit before, within the limit."""
     checked(with_states("slow", Reconciling=65), webhooks=[server.url])
     assert lines(server) == ["Newly stuck: slow (≥ 1 h 5 min)"]
+
+
+CLOCK_AHEAD = {"captured_at": ago(30), "counted_until": {0: 2}}
+"""The run before read up to offset 2 an hour ago; its clock was half an hour ahead."""
+
+
+def test_a_group_that_a_fast_clock_read_is_no_news(checked, server):
+    checked(with_states("late", Stable=600, Assigning=50, Reconciling=45), webhooks=[server.url], before=CLOCK_AHEAD)
+    assert server.got == []  # it was Assigning at offset 1, for 20 minutes by that clock
+
+
+def test_a_group_that_got_stuck_behind_what_a_fast_clock_read_is_news(checked, server):
+    later = with_states("later", Empty=600, Stable=500, Reconciling=45)
+    share = {"group_id": "s", "group_type": "share", "outcome": "open", "began_at": ago(45), "began_offset": 2}
+    hidden = state("s", "Stable", ago(600)) | {"group_type": "share"}, [was("s", "Stable", ago(600))]
+    out = checked(later, hidden, webhooks=[server.url], before=CLOCK_AHEAD, rebalances=[share])
+    assert (out[0], lines(server)) == (1, ["Newly stuck: later (≥ 45 min), s (≥ 45 min)"])
+
+
+def test_a_topic_that_was_made_anew_begins_again(checked, server):
+    before = {"captured_at": ago(60), "counted_until": {0: 1000}}
+    checked(with_states("new", Stable=50, Reconciling=45), webhooks=[server.url], before=before)
+    assert lines(server) == ["Stuck now, state at the audit before not known: new (≥ 45 min)"]
+
+
+def test_a_group_that_was_deleted_before_the_audit_before_did_not_recover(checked, server):
+    old = was("again", "Reconciling", ago(600), ago(90)) | {"from_offset": 0, "to_offset": 1}
+    new = was("again", "Stable", ago(50)) | {"from_offset": 7, "incarnation": 1}
+    group = state("again", "Stable", ago(50)) | {"incarnation": 1}
+    checked((group, [old, new]), webhooks=[server.url], before={"captured_at": ago(60), "counted_until": {0: 5}})
+    assert server.got == []
 
 
 def test_a_group_that_changes_between_assigning_and_reconciling_stays_stuck(checked, server):

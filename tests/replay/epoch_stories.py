@@ -125,7 +125,7 @@ STORIES = (
             "0/1 bumped 10 assigned 10 converged 10 converged, 1 members",
             "0/2 bumped 20 assigned - converged - downgraded, 2 members",
         ),
-        last="classic Stable generation 3, 1 members since 30",
+        last="classic Stable generation 3, 1 members since 30, rebalancing since 30 or before",
     ),
     Story(
         "a classic group without members",

@@ -93,6 +93,10 @@ def last(row: GroupState) -> str:
     epochs = consumer if row.generation is None else f"generation {row.generation}"
     away = f", {row.members_away} away" if row.members_away else ""
     text = f"{row.group_type} {row.state} {epochs}, {dash(row.members)} members{away} since {since_start(row.since)}"
+    is_hidden = row.group_type in {"classic", "share"}
+    if row.rebalancing_history is not None and (is_hidden or row.rebalancing_since != row.since):
+        before = " or before" if row.rebalancing_history == "censored" else ""
+        text += f", rebalancing since {since_start(row.rebalancing_since)}{before}"
     return text + _history(row.history, normal="right_censored")
 
 

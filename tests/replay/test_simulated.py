@@ -120,6 +120,22 @@ def assert_same_states(found, truth):
     present = {row.group_id: {name: getattr(row, name) for name in STATE[row.group_type]} for row in found}
     assert present == {row["group_id"]: {name: row.get(name) for name in STATE[row["group_type"]]} for row in truth}
     assert present
+    assert_same_rebalances(found, truth)
+
+
+def assert_same_rebalances(found, truth):
+    """An ongoing rebalance began when the truth says, or before if the row does not claim to have seen its beginning."""
+    began = {row["group_id"]: row["rebalancing_since"] for row in truth if row["group_type"] == "consumer"}
+    seen = Counter()
+    for row in found:
+        if row.group_type == "consumer":
+            seen[row.rebalancing_history] += 1
+            same = row.rebalancing_since == began[row.group_id]
+            censored = row.rebalancing_history == "censored" and began[row.group_id] <= row.rebalancing_since
+            assert same or censored, row
+            assert (row.rebalancing_since is None) == (row.rebalancing_history is None)
+    assert seen[None]
+    assert seen.total() > seen[None]
 
 
 @pytest.fixture(scope="module", params=CLEANED_SHAPES)

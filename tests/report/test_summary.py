@@ -167,15 +167,16 @@ def test_what_changed_since_the_last_run(printed):
         return row | columns
 
     timeline = [
-        was("new", "Stable", to_at=ago(60)),
+        was("new", "Stable", to_at=ago(700)),
         was("old", "Reconciling"),
-        was("late", "Assigning", to_at=ago(60)),
-        was("well", "Reconciling", to_at=ago(60)),
+        was("late", "Assigning", to_at=ago(700)),
+        was("well", "Reconciling", to_at=ago(700)),
         was("hidden", "unknown"),
-        was("born", "Empty", from_at=ago(120), to_at=ago(60), history="observed"),
-        was("compacted", "Empty", from_at=ago(120), to_at=ago(60), history="left_censored"),
+        was("born", "Empty", from_at=ago(1_200), to_at=ago(700), history="observed"),
+        was("compacted", "Empty", from_at=ago(1_200), to_at=ago(700), history="left_censored"),
     ]
-    rows = [stuck(name, 60) for name in ("new", "old", "late", "hidden", "born", "compacted")]
+    # One that is stuck for less than the limit of group_stable is no news, nor is one whose time is unknown.
+    rows = [stuck("brief", 60), *(stuck(name, 700) for name in ("new", "old", "late", "hidden", "born", "compacted"))]
     shared = {"group_id": "share", "group_type": "share"}
     rows += [
         {"group_state": group("well")},
@@ -186,7 +187,7 @@ def test_what_changed_since_the_last_run(printed):
     ]
     reads = [PartitionRead(2, 0, from_offset=0, until_offset=0, note=None)]
     lines = printed(*rows, reads=reads, earlier=[ago(3_600)], run_number=2, timeline=timeline)
-    assert "Since the last run: 2 newly stuck, 1 recovered, 3 unknown" in lines
+    assert "Since the last run, default limits: 2 newly stuck, 1 recovered, 2 unknown" in lines
 
 
 def lines(parts):

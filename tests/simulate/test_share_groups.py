@@ -22,7 +22,7 @@ COLUMNS = {
         *("ended_at", "ended_offset", "outcome", "duration_ms", "started_empty", "members_before", "members"),
         *("partitions_moved", "unowned_ms", "assigning_ms", "late_ms", "not_ready_ms", "history", "clock_skew"),
     ),
-    "group_state_timeline": ("incarnation", "group_type", "state", *INTERVAL, "hides_rebalance"),
+    "group_state_timeline": ("incarnation", "group_type", "state", *INTERVAL, "to_offset", "hides_rebalance"),
     "group_state": ("incarnation", "group_type", "state", "group_epoch", "assignment_epoch", "members"),
     "membership": (
         *("incarnation", "group_type", "member_id", "joined_offset", "client_id", "client_host", "topics", "joined_at"),
@@ -56,7 +56,7 @@ def test_nothing_contradicts_the_protocol(both):
 
 def test_the_state_at_the_end_counts_the_members_that_converged(both):
     found, truth = both
-    columns = ("group_id", "converged_members")
+    columns = ("group_id", "converged_members", "rebalancing_since", "rebalancing_history")
     present = [row for row in found["group_state"] if row["state"] == "Stable"]
     assert_same(present, [row for row in truth["group_state"] if row["state"] == "Stable"], columns, at_least=0)
 

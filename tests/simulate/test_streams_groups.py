@@ -11,7 +11,7 @@ SEEDS = range(20)
 STEPS = 300
 INTERVAL = ("from_at", "from_offset", "to_at", "duration_ms", "history", "clock_skew")
 COLUMNS = {
-    "group_state_timeline": ("incarnation", "group_type", "state", *INTERVAL, "hides_rebalance"),
+    "group_state_timeline": ("incarnation", "group_type", "state", *INTERVAL, "to_offset", "hides_rebalance"),
     "task_handover": (
         *("incarnation", "group_type", "subtopology_id", "task", "from_member", "to_member", "released_at"),
         *("acquired_at", "status", "ended_at", "unowned_ms", "was_warm", "epoch", "history", "clock_skew"),

@@ -1,14 +1,11 @@
 -- Which groups are stuck now, since when, and who blocks them?
--- A classic group, a Connect cluster or a share group reads Stable: its ongoing rebalance shows that it is stuck. For a
--- Connect cluster, member_id is a worker that left; its connectors and tasks run nowhere since behind_since.
-SELECT g.group_id, g.group_type, g.state, coalesce(r.began_at, g.since) AS since,
+-- A classic group, a Connect cluster or a share group reads Stable while it is stuck. For a Connect cluster, member_id is a
+-- worker that left; its connectors and tasks run nowhere since behind_since.
+SELECT g.group_id, g.group_type, g.state, g.rebalancing_since AS since,
        coalesce(m.member_id, w.member_id) AS member_id, coalesce(m.client_id, w.client_id) AS client_id,
        coalesce(m.client_host, w.client_host) AS client_host, coalesce(m.behind_since, w.released_at) AS behind_since,
        m.blocked_by
 FROM group_state g
-LEFT JOIN (SELECT group_id, partition, incarnation, min(began_at) AS began_at FROM rebalance WHERE outcome = 'open'
-           GROUP BY group_id, partition, incarnation) r
-  ON r.group_id = g.group_id AND r.partition = g.partition AND r.incarnation = g.incarnation
 LEFT JOIN rebalance_lag m
   ON m.group_id = g.group_id AND m.partition = g.partition AND m.incarnation = g.incarnation
   AND m.status = 'open' AND NOT m.superseded
@@ -20,6 +17,5 @@ LEFT JOIN (SELECT t.group_id, t.partition, t.incarnation, t.from_member AS membe
            WHERE t.status = 'open' AND t.reason = 'worker_left'
            GROUP BY t.group_id, t.partition, t.incarnation, t.from_member) w
   ON w.group_id = g.group_id AND w.partition = g.partition AND w.incarnation = g.incarnation
-WHERE (g.state IN ('Assigning', 'Reconciling', 'NotReady') OR g.group_type IN ('classic', 'share') AND r.group_id IS NOT NULL)
-  AND NOT coalesce(g.waits_for_away_only, false)
+WHERE g.rebalancing_history IS NOT NULL AND NOT coalesce(g.waits_for_away_only, false)
 ORDER BY since, g.group_id, m.revoke_ms DESC, member_id

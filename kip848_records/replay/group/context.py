@@ -11,6 +11,7 @@ from kip848_records.replay.refusals import RELEASES
 if TYPE_CHECKING:
     from kip848_records.replay.inputs import ReplayInputs
     from kip848_records.replay.numbers import PartitionNumbers
+    from kip848_records.replay.rows import Rebalance
 
 _NEVER = -1
 
@@ -94,7 +95,8 @@ class Context:
     they are compared with are wanted. `round_offset`: of the last epoch's or generation's first record. `returned`:
     incarnation, group type and id of members that joined again, with the offset of their last join. `writers`: the
     releases of Kafka that may have written the records. `rows` wait for
-    the group's end; `queues`: the file of open rows.
+    the group's end; `queues`: the file of open rows. `ongoing`: by group type, the rebalance that is open at the end of
+    the log, once the rows are finished.
     """
 
     def __init__(self, inputs: ReplayInputs, numbers: PartitionNumbers, partition: int, group_id: str) -> None:
@@ -116,6 +118,7 @@ class Context:
         self.rows = SpillingQueue(self._rows_file)
         self.writers = RELEASES
         self.returned: dict[tuple[int, str, str], int] = {}
+        self.ongoing: dict[str, Rebalance] = {}
 
     def close(self) -> None:
         """Remove the files."""

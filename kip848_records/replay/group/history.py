@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment, GroupMigration
 from kip848_records.replay.group.coverage import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
-from kip848_records.replay.group.vocabulary import EAGER, FIRST_GENERATION, SHOWN, UNKNOWN
+from kip848_records.replay.group.vocabulary import EAGER, FIRST_GENERATION, OPEN, SHOWN, UNKNOWN
 from kip848_records.replay.refusals import releases_text
 from kip848_records.replay.rows import (
     Anomaly,
@@ -160,7 +160,13 @@ def _finish_moved(row: Any, extra: tuple[Any, ...], history: KnownHistory, _: Co
 
 
 def _finish_rebalance(row: Rebalance, extra: tuple[Any, ...], history: KnownHistory, context: Context) -> Rebalance:
-    row = _finish_moved(row, extra, history, context)
+    row = _known_rebalance(_finish_moved(row, extra, history, context), extra)
+    if row.outcome == OPEN:
+        context.ongoing[row.group_type] = row
+    return row
+
+
+def _known_rebalance(row: Rebalance, extra: tuple[Any, ...]) -> Rebalance:
     if row.blockers is None:
         if row.history in {OBSERVED, RIGHT_CENSORED}:
             is_compared = row.partitions_moved is not None  # these depend on the units that moved, too

@@ -88,20 +88,20 @@ class StateTimeline:
     def finish(self) -> None:
         """Write the interval that is open at the end of the log."""
         if self._run is not None:
-            self._emit(None, self._context.captured_at, has_end=False)
+            self._emit(None, None, self._context.captured_at, has_end=False)
 
     def _close(self, *, is_end_seen: bool) -> None:
         if self._run is not None:
-            at = self._context.operation.at
-            self._emit(at, at, has_end=is_end_seen)
+            operation = self._context.operation
+            self._emit(operation.at, operation.last, operation.at, has_end=is_end_seen)
 
-    def _emit(self, to_at: int | None, until: int | None, *, has_end: bool) -> None:
+    def _emit(self, to_at: int | None, to_offset: int | None, until: int | None, *, has_end: bool) -> None:
         context = self._context
         if self._run is None:
             return
         duration_ms = ms_between(self._from_at, until)
         hides_rebalance = self._run.group_type in _HIDING
-        head = (*self._run, self._from_at, self._from_offset, to_at, duration_ms, hides_rebalance)
+        head = (*self._run, self._from_at, self._from_offset, to_at, to_offset, duration_ms, hides_rebalance)
         tail = (context.operation.is_skewed(self._from_offset, duration_ms),)
         context.emit("GroupStateInterval", self._began, head, has_end=has_end, tail=tail)
 

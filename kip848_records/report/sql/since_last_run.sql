@@ -1,9 +1,18 @@
 -- One row for each group that is stuck now, or was at the run before; its columns are null in the one row that is there
--- if there is no such group. expectation: the one that limits for how long a group may be in its state.
+-- if there is no such group. expectation: the one that limits for how long a group may be in its state. Offsets say what
+-- the run before had read, because the clock of its machine may differ from those of the brokers. Offsets begin again in a
+-- topic that was made anew, so that what is later than the capture of the run before is new, too.
 WITH run_before AS (
-    SELECT max(captured_at) AS captured_at, max_by(run, (captured_at, run)) AS run
-    FROM audit_runs
-    WHERE run < :run AND captured_at <= :captured
+    -- Runs over a live topic follow each other; a copy may be older than the copy of the run before it.
+    SELECT max(captured_at) AS captured_at, max(run) AS run
+    FROM (
+        SELECT
+            run, captured_at,
+            row_number() OVER (ORDER BY CASE WHEN partitions IS NULL THEN captured_at END DESC, run DESC) AS nth
+        FROM audit_runs
+        WHERE run < :run AND captured_at IS NOT NULL AND (partitions IS NOT NULL OR captured_at <= :captured)
+    ) AS runs
+    WHERE nth = 1
 ),
 read_before AS (
     SELECT read.partition AS partition, read.captured_at AS captured_at
@@ -11,84 +20,101 @@ read_before AS (
         SELECT explode(partitions) AS read FROM audit_runs WHERE run = (SELECT run FROM run_before)
     ) AS reads
 ),
+ends AS (
+    SELECT entry.key AS partition, entry.value AS until_offset
+    FROM (
+        SELECT explode(map_entries(counted_until)) AS entry FROM audit_runs WHERE run = (SELECT run FROM run_before)
+    ) AS entries
+),
 earlier AS (
-    -- Each partition, and up to when the run before knew it; null if there was none.
-    SELECT every.partition, coalesce(read_before.captured_at, run_before.captured_at) AS captured_at
+    -- Each partition, up to when the run before knew it, and the offset after the last one that it read.
+    SELECT every.partition, coalesce(read_before.captured_at, run_before.captured_at) AS captured_at, ends.until_offset
     FROM (SELECT DISTINCT partition FROM group_state_timeline) AS every
     CROSS JOIN run_before
     LEFT JOIN read_before ON read_before.partition = every.partition
+    LEFT JOIN ends ON ends.partition = every.partition
 ),
 states AS (
-    SELECT timeline.*, earlier.captured_at AS earlier_at
+    SELECT
+        timeline.*,
+        earlier.captured_at IS NOT NULL AND coalesce(from_offset < until_offset, true)
+            AND coalesce(from_at <= earlier.captured_at, true) AS had_begun,
+        (to_at IS NOT NULL OR to_offset IS NOT NULL) AND coalesce(to_offset < until_offset, true)
+            AND coalesce(to_at <= earlier.captured_at, true) AS had_ended
     FROM group_state_timeline AS timeline
     JOIN earlier ON earlier.partition = timeline.partition
 ),
 before AS (
-    SELECT group_id, partition, max_by(state, from_offset) AS state, max_by(from_at, from_offset) AS from_at
+    SELECT group_id, partition, max_by(incarnation, from_offset) AS incarnation, max_by(state, from_offset) AS state,
+        max_by(from_at, from_offset) AS from_at
     FROM states
-    WHERE from_at <= earlier_at AND (to_at IS NULL OR to_at > earlier_at)
+    WHERE had_begun AND NOT had_ended
     GROUP BY group_id, partition
 ),
 other_state AS (
-    SELECT group_id, partition, max(from_offset) AS from_offset
+    SELECT group_id, partition, incarnation, max(from_offset) AS from_offset
     FROM states
-    WHERE from_at <= earlier_at AND state NOT IN (:assigning, :reconciling)
-    GROUP BY group_id, partition
+    WHERE had_begun AND state NOT IN ('Assigning', 'Reconciling')
+    GROUP BY group_id, partition, incarnation
 ),
 rebalancing AS (
     -- Assigning and Reconciling count as one state, as in group_state.since.
-    SELECT states.group_id, states.partition, min(states.from_at) AS since
+    SELECT states.group_id, states.partition, states.incarnation, min(states.from_at) AS since
     FROM states
-    LEFT JOIN other_state ON other_state.group_id = states.group_id AND other_state.partition = states.partition
-    WHERE states.from_at <= states.earlier_at AND states.state IN (:assigning, :reconciling)
+    LEFT JOIN other_state
+        ON other_state.group_id = states.group_id AND other_state.partition = states.partition
+        AND other_state.incarnation = states.incarnation
+    WHERE had_begun AND states.state IN ('Assigning', 'Reconciling')
         AND (other_state.from_offset IS NULL OR states.from_offset > other_state.from_offset)
-    GROUP BY states.group_id, states.partition
+    GROUP BY states.group_id, states.partition, states.incarnation
 ),
 hidden_before AS (
-    -- As in stuck_now: the states of these groups do not show an ongoing rebalance.
-    SELECT rebalance.group_id, rebalance.partition, min(began_at) AS since
+    -- The states of these groups do not show a rebalance.
+    SELECT rebalance.group_id, rebalance.partition, min(began_at) AS since, bool_and(outcome <> 'open') AS has_ended
     FROM rebalance
     JOIN earlier ON earlier.partition = rebalance.partition
-    WHERE group_type IN ('classic', 'share') AND began_at <= earlier.captured_at AND ended_at > earlier.captured_at
+    WHERE group_type IN ('classic', 'share') AND outcome IS NOT NULL AND earlier.captured_at IS NOT NULL
+        AND coalesce(began_offset < until_offset, true) AND began_at <= earlier.captured_at
+        AND (outcome = 'open' OR NOT (coalesce(ended_offset < until_offset, true) AND ended_at <= earlier.captured_at))
     GROUP BY rebalance.group_id, rebalance.partition
 ),
 released AS (
     SELECT DISTINCT group_id, partition
     FROM states
-    WHERE from_at > earlier_at AND state NOT IN (:assigning, :reconciling, 'NotReady', :unknown)
+    WHERE NOT had_begun AND state NOT IN ('Assigning', 'Reconciling', 'NotReady', 'unknown')
 ),
 born AS (
-    SELECT group_id, partition, min(from_at) AS from_at, min_by(history, from_offset) AS history
-    FROM group_state_timeline
+    SELECT group_id, partition, NOT bool_or(had_begun) AS is_new, min_by(history, from_offset) AS history
+    FROM states
     GROUP BY group_id, partition
 ),
 compared AS (
     SELECT now.group_id, earlier.captured_at AS earlier_at, now.captured_at,
         CASE WHEN NOT now.is_stuck THEN NULL WHEN now.is_ready THEN 'group_stable' ELSE 'streams_ready' END AS expectation,
         CASE WHEN now.is_stuck THEN now.since END AS since,
-        CASE WHEN now.is_hidden THEN now.since IS NOT NULL
-            ELSE before.state <> :unknown
-                OR (born.from_at > earlier.captured_at AND born.history IN ('observed', 'right_censored'))
-        END AS is_known_before,
+        now.is_hidden OR before.state <> 'unknown' OR (born.is_new AND born.history IN ('observed', 'right_censored'))
+            AS is_known_before,
         CASE WHEN before.state = 'NotReady' THEN 'streams_ready'
-            WHEN before.state IN (:assigning, :reconciling) OR hidden.group_id IS NOT NULL THEN 'group_stable'
+            WHEN before.state IN ('Assigning', 'Reconciling') OR hidden.group_id IS NOT NULL THEN 'group_stable'
         END AS expectation_before,
         CASE WHEN before.state = 'NotReady' THEN before.from_at
-            WHEN before.state IN (:assigning, :reconciling) THEN rebalancing.since
+            WHEN before.state IN ('Assigning', 'Reconciling') THEN rebalancing.since
             ELSE hidden.since
         END AS since_before,
-        now.is_stable OR released.group_id IS NOT NULL OR hidden.group_id IS NOT NULL AS is_released
+        now.is_stable OR released.group_id IS NOT NULL OR coalesce(hidden.has_ended, false) AS is_released
     FROM (
         SELECT states.group_id, states.partition, states.captured_at, stuck.is_stuck, stuck.is_hidden,
             stuck.is_hidden OR states.state <> 'NotReady' AS is_ready,
-            CASE WHEN stuck.is_hidden THEN stuck.hidden_since ELSE states.since END AS since,
-            NOT stuck.is_hidden AND states.state NOT IN (:assigning, :reconciling, 'NotReady', :unknown) AS is_stable
+            CASE WHEN stuck.is_hidden THEN stuck.stuck_since ELSE states.since END AS since,
+            NOT stuck.is_hidden AND states.state NOT IN ('Assigning', 'Reconciling', 'NotReady', 'unknown') AS is_stable
         FROM group_state AS states
         JOIN stuck_now AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
     ) AS now
     LEFT JOIN earlier ON earlier.partition = now.partition
     LEFT JOIN before ON before.group_id = now.group_id AND before.partition = now.partition
-    LEFT JOIN rebalancing ON rebalancing.group_id = now.group_id AND rebalancing.partition = now.partition
+    LEFT JOIN rebalancing
+        ON rebalancing.group_id = before.group_id AND rebalancing.partition = before.partition
+        AND rebalancing.incarnation = before.incarnation
     LEFT JOIN hidden_before AS hidden ON hidden.group_id = now.group_id AND hidden.partition = now.partition
     LEFT JOIN released ON released.group_id = now.group_id AND released.partition = now.partition
     LEFT JOIN born ON born.group_id = now.group_id AND born.partition = now.partition

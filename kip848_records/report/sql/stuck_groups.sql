@@ -1,5 +1,5 @@
 SELECT states.group_id, states.partition, states.incarnation, states.state,
-    unix_millis(stuck.stuck_since) AS since_ms, states.history, states.members,
+    unix_millis(stuck.stuck_since) AS since_ms, stuck.stuck_history AS history, states.members,
     states.converged_members, unix_millis(states.captured_at) - unix_millis(stuck.stuck_since) AS stuck_ms,
     coalesce(waits.waiting, 0) AS waiting
 FROM group_state AS states

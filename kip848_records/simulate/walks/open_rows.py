@@ -29,7 +29,8 @@ class Intervals:
         at = self._walk.now
         for key in self._open.keys() - now.keys():
             row = self._open.pop(key)
-            self._walk.note(self._table, row | {"to_at": at, "duration_ms": at - row["from_at"], "history": OBSERVED})
+            end = {"to_at": at, "to_offset": offset, "duration_ms": at - row["from_at"], "history": OBSERVED}
+            self._walk.note(self._table, row | end)
         for key, row in now.items():
             head = {"incarnation": self._walk.incarnation, **row, "from_at": at, "from_offset": offset}
             self._open.setdefault(key, {**head, "clock_skew": False})
@@ -37,7 +38,12 @@ class Intervals:
     def close(self, captured_at: int) -> None:
         """Note the open intervals at the end of the log."""
         for row in self._open.values():
-            open_end = {"to_at": None, "duration_ms": captured_at - row["from_at"], "history": RIGHT_CENSORED}
+            open_end = {
+                "to_at": None,
+                "to_offset": None,
+                "duration_ms": captured_at - row["from_at"],
+                "history": RIGHT_CENSORED,
+            }
             self._walk.note(self._table, row | open_end)
 
 

@@ -98,11 +98,13 @@ class ShareTruth:
         for member_id, stay in self._stays.items():
             topics = sorted(group.members[member_id].topics)
             self._walk.note("membership", stay | {"topics": topics, "history": RIGHT_CENSORED})
+        began_at = None if self._rebalance.row is None else self._rebalance.row["began_at"]
         self._end_rebalance(group, "open", captured_at)
         late = sum(member.epoch != group.assignment_epoch for member in group.members.values())
         row: Row = {"incarnation": self._walk.incarnation, "group_type": _SHARE}
         row |= {"state": "Stable" if group.members else "Empty", "members": len(group.members)}
         row |= {"group_epoch": group.epoch, "assignment_epoch": group.assignment_epoch}
+        row |= {"rebalancing_since": began_at, "rebalancing_history": None if began_at is None else RIGHT_CENSORED}
         self._walk.note("group_state", row | {"converged_members": len(group.members) - late})
 
     def _pass_time(self, now: int) -> None:

@@ -1,16 +1,16 @@
 -- The groups whose timelines the page has: as `groups.sql` orders them, as many as there is room for.
 WITH ranked AS (
-  SELECT every.partition, every.group_id, row_number() OVER (ORDER BY is_stuck DESC, began_at, slowest_ms DESC,
+  SELECT every.partition, every.group_id, row_number() OVER (ORDER BY is_stuck DESC, stuck_since, slowest_ms DESC,
     every.group_id, every.partition) AS nth, coalesce(intervals, 0) AS intervals
   FROM (SELECT DISTINCT partition, group_id FROM group_state_timeline) AS every
   LEFT JOIN (
-    SELECT partition, group_id, min(CASE WHEN outcome = 'open' THEN began_at END) AS began_at,
+    SELECT partition, group_id,
       max(CASE WHEN outcome = 'converged' AND members_before > 0 AND history = 'observed' AND NOT clock_skew
         AND NOT duration_is_minimum THEN duration_ms END) AS slowest_ms
     FROM rebalance GROUP BY partition, group_id
   ) AS measured ON every.partition = measured.partition AND every.group_id = measured.group_id
   LEFT JOIN (
-    SELECT partition, group_id, max(CASE WHEN is_stuck THEN 1 ELSE 0 END) AS is_stuck
+    SELECT partition, group_id, max(CASE WHEN is_stuck THEN 1 ELSE 0 END) AS is_stuck, min(stuck_since) AS stuck_since
     FROM stuck_now AS stuck GROUP BY partition, group_id
   ) AS states ON every.partition = states.partition AND every.group_id = states.group_id
   LEFT JOIN (SELECT partition, group_id, count(*) AS intervals FROM member_state_timeline GROUP BY partition, group_id)

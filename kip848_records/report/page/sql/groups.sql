@@ -21,10 +21,6 @@ busiest AS (
   SELECT partition, group_id, count(*) AS rebalances, max(in_hour) AS peak_per_hour
   FROM hourly GROUP BY partition, group_id
 ),
-ongoing AS (
-  SELECT partition, group_id, max_by(began_at, began_offset) AS began_at, max_by(history, began_offset) AS history
-  FROM rebalance WHERE outcome = 'open' GROUP BY partition, group_id
-),
 intervals AS (
   SELECT partition, group_id, count(*) AS intervals FROM member_state_timeline GROUP BY partition, group_id
 ),
@@ -47,15 +43,14 @@ idle AS (
   GROUP BY partition, group_id
 ),
 states AS (
-  SELECT group_state.*, stuck.health
+  SELECT group_state.*, stuck.health, stuck.stuck_since, stuck.stuck_history
   FROM group_state
   JOIN stuck_now AS stuck ON group_state.partition = stuck.partition AND group_state.group_id = stuck.group_id
 )
 SELECT every.partition, every.group_id, every.incarnations, every.group_type, protocols.protocol_type,
   coalesce(states.state, 'deleted') AS state, coalesce(states.health, 'deleted') AS health,
-  unix_millis(CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.began_at, states.since) ELSE states.since END)
-    AS since_ms,
-  CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.history, states.history) ELSE states.history END AS history,
+  unix_millis(CASE WHEN states.health = 'stuck' THEN states.stuck_since ELSE states.since END) AS since_ms,
+  CASE WHEN states.health = 'stuck' THEN states.stuck_history ELSE states.history END AS history,
   unix_millis(states.since) AS state_since_ms, unix_millis(protocols.completed_at) AS completed_ms,
   states.offset AS at_offset, states.group_epoch, states.assignment_epoch,
   unix_millis(captures.captured_at) AS captured_ms,
@@ -69,13 +64,11 @@ LEFT JOIN states ON every.partition = states.partition AND every.group_id = stat
 LEFT JOIN captures ON every.partition = captures.partition
 LEFT JOIN finished ON every.partition = finished.partition AND every.group_id = finished.group_id
 LEFT JOIN busiest ON every.partition = busiest.partition AND every.group_id = busiest.group_id
-LEFT JOIN ongoing ON every.partition = ongoing.partition AND every.group_id = ongoing.group_id
 LEFT JOIN intervals ON every.partition = intervals.partition AND every.group_id = intervals.group_id
 LEFT JOIN waiting_now AS waits ON states.partition = waits.partition AND states.group_id = waits.group_id
   AND states.incarnation = waits.incarnation
 LEFT JOIN protocols ON every.partition = protocols.partition AND every.group_id = protocols.group_id
 LEFT JOIN idle ON every.partition = idle.partition AND every.group_id = idle.group_id
 ORDER BY CASE WHEN coalesce(states.health, 'deleted') = 'stuck' THEN 0 ELSE 1 END,
-  CASE WHEN states.health = 'stuck' THEN coalesce(ongoing.began_at, states.since) END,
-  finished.slowest_ms DESC, every.group_id, every.partition
+  states.stuck_since, finished.slowest_ms DESC, every.group_id, every.partition
 LIMIT :groups
