@@ -32,8 +32,8 @@ def rows_of(spark: SparkSession, table: str, rows: Rows) -> DataFrame:
 def write(out: Path, cluster: str, **tables: Rows) -> None:
     """Write tables as an audit would, without Spark; beside the rows of other clusters that are there.
 
-    With a run, every partition is known up to its time, if the rows name no other. A group whose state or open rebalance
-    shows it rebalances, if its row does not say.
+    With a run, every partition is known up to its time, if the rows name no other. A group rebalances if its state or
+    an open rebalance shows it, and its row does not say.
     """
     for name, rows in _captured(_rebalancing({name: list(rows) for name, rows in tables.items()})).items():
         made = [{**_empty(name), **row, "cluster": cluster} for row in rows]

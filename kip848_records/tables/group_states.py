@@ -68,7 +68,7 @@ GROUP_STATE: Final = TableSpec(
             TIMESTAMP,
             "When the ongoing rebalance began. Consumer and streams groups rebalance in Assigning, Reconciling and "
             "NotReady; share groups, whose state does not show it, while a member is not at the group's epoch; classic "
-            "ones from the join phase of a generation that leaves something to the next one until that is completed. It "
+            "ones from the join phase of a generation that leaves something to the next one until that is complete. It "
             "is rebalance.began_at. If that is censored or null, it is the start of the state or the time of the last "
             "operation: it has lasted since then at least. If a static member went away, and there is no new epoch, it "
             "is the start of the state. Null: none is ongoing, or the state is unknown (UTC)",

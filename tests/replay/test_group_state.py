@@ -3,7 +3,7 @@
 import pytest
 
 from kip848_records.replay.group.states import group_id_hash
-from tests.replay.stories import Story, complete_between
+from tests.replay.stories import Story, complete_between, since_start
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,22 @@ def test_from_where_on_a_group_is_complete(
     """
     (row,) = Story("complete", log, coverage=complete_between(*ranges)).replay()["GroupState"]
     assert (row.complete_from, row.has_full_history) == (complete_from, has_full_history)
+
+
+@pytest.mark.parametrize(
+    ("log", "seen_from", "since", "history"),
+    [
+        ("10: 5 a, 3 1, 7 a, 6 1, 8 a 1", 0, "-", None),
+        ("10: 5 a, 3 1, 7 a, 6 1, 8 a 1\n20: 5 b, 3 2\n30: 7 b, 6 2", 0, "20", "right_censored"),
+        ("10: 5 a, 3 1, 7 a, 6 1\n20: 8 a 1\n50: 8 a -2", 0, "50", "right_censored"),
+        # Its last epoch may have converged before 30, from where on the log is complete.
+        ("10: 5 a, 3 4, 7 a, 6 4\n20: 8 a 3\n30: 5 a", 5, "20", "censored"),
+    ],
+    ids=["stable", "a new epoch", "away without an epoch", "behind what compaction left"],
+)
+def test_since_when_a_group_rebalances(log: str, seen_from: int, since: str, history: str | None) -> None:
+    (row,) = Story("rebalancing", log, coverage=complete_between((seen_from, 100))).replay()["GroupState"]
+    assert (since_start(row.rebalancing_since), row.rebalancing_history) == (since, history)
 
 
 def test_a_deleted_group_that_is_used_again_is_known_in_full_from_then_on() -> None:

@@ -124,7 +124,7 @@ def assert_same_states(found, truth):
 
 
 def assert_same_rebalances(found, truth):
-    """An ongoing rebalance began when the truth says, or before if the row does not claim to have seen its beginning."""
+    """An ongoing rebalance began when the truth says, or before it if the row is censored."""
     began = {row["group_id"]: row["rebalancing_since"] for row in truth if row["group_type"] == "consumer"}
     seen = Counter()
     for row in found:

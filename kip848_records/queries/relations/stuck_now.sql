@@ -14,7 +14,7 @@ FROM (
     SELECT
         partition, group_id, incarnation, state, rebalancing_since, rebalancing_history,
         coalesce(waits_for_away_only, false) AS is_away,
-        rebalancing_history IS NOT NULL AND group_type IN ('classic', 'share') AS is_hidden,
+        rebalancing_history IS NOT NULL AND state NOT IN ('Assigning', 'Reconciling', 'NotReady') AS is_hidden,
         rebalancing_history IS NOT NULL AND NOT coalesce(waits_for_away_only, false) AS is_stuck
     FROM group_state
 ) AS states

@@ -69,11 +69,11 @@ rebalancing AS (
     GROUP BY states.group_id, states.partition, states.incarnation
 ),
 hidden_before AS (
-    -- The states of these groups do not show a rebalance.
+    -- The states of classic and share groups do not show a rebalance.
     SELECT rebalance.group_id, rebalance.partition, min(began_at) AS since, bool_and(outcome <> 'open') AS has_ended
     FROM rebalance
     JOIN earlier ON earlier.partition = rebalance.partition
-    WHERE group_type IN ('classic', 'share') AND outcome IS NOT NULL AND earlier.captured_at IS NOT NULL
+    WHERE outcome IS NOT NULL AND earlier.captured_at IS NOT NULL
         AND coalesce(began_offset < until_offset, true) AND began_at <= earlier.captured_at
         AND (outcome = 'open' OR NOT (coalesce(ended_offset < until_offset, true) AND ended_at <= earlier.captured_at))
     GROUP BY rebalance.group_id, rebalance.partition
