@@ -163,9 +163,7 @@ display(stuck)
 # COMMAND ----------
 
 REBALANCES = """
-SELECT group_id, began_at, duration_ms,
-    coalesce(outcome = 'converged' AND history = 'observed' AND NOT clock_skew AND NOT started_empty, false)
-        AND NOT duration_is_minimum AS is_measured
+SELECT group_id, began_at, duration_ms, is_measured
 FROM rebalance
 WHERE began_at >= :first AND began_at < :until
 ORDER BY group_id, began_at, began_offset

@@ -33,9 +33,9 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
     """Write tables as an audit would, without Spark; beside the rows of other clusters that are there.
 
     With a run, every partition is known up to its time, if the rows name no other. A group rebalances if its state or
-    an open rebalance shows it, and its row does not say.
+    an open rebalance shows it, and its row does not say; so it is with `rebalance.is_measured`.
     """
-    for name, rows in _captured(_rebalancing({name: list(rows) for name, rows in tables.items()})).items():
+    for name, rows in _captured(_derived({name: list(rows) for name, rows in tables.items()})).items():
         made = [{**_empty(name), **row, "cluster": cluster} for row in rows]
         schema = to_arrow_schema(TABLES[name].schema)
         deltalake.write_deltalake(
@@ -57,7 +57,7 @@ def _captured(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[st
     }
 
 
-def _rebalancing(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+def _derived(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
     ongoing = {_group(row): row for row in tables.get("rebalance", ()) if row.get("outcome") == "open"}
     for row in tables.get("group_state", ()):
         rebalance = ongoing.get(_group(row))
@@ -66,6 +66,10 @@ def _rebalancing(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict
             since = (rebalance or {}).get("began_at") or (row.get("since") if is_shown else None)
             row.setdefault("rebalancing_since", since)
             row.setdefault("rebalancing_history", row.get("history", "right_censored"))
+    for row in tables.get("rebalance", ()):
+        is_whole = row.get("outcome") == "converged" and row.get("history") == "observed"
+        is_whole = is_whole and not row.get("clock_skew") and not row.get("duration_is_minimum")
+        row.setdefault("is_measured", is_whole and not row.get("started_empty") and row.get("members_before") != 0)
     return tables
 
 

@@ -18,9 +18,7 @@ SELECT
 FROM (
     SELECT partition, group_id, percentile(took, 0.95) AS p95, count(took) AS measured
     FROM (
-        SELECT
-            partition, group_id,
-            CASE WHEN outcome = 'converged' AND history = 'observed' AND NOT clock_skew THEN duration_ms END AS took
+        SELECT partition, group_id, CASE WHEN is_measured THEN duration_ms END AS took
         FROM rebalance
         WHERE group_type <> 'classic' AND NOT coalesce(started_empty, false)
             AND (outcome = 'converged' OR outcome IS NULL OR history NOT IN ('observed', 'right_censored'))

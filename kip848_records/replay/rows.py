@@ -299,6 +299,7 @@ class Rebalance(NamedTuple):
     expected_at: int | None
     revoked: int | None
     partitions_stopped: int | None
+    is_measured: bool
 
 
 class MemberStateInterval(NamedTuple):

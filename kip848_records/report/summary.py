@@ -12,7 +12,6 @@ from kip848_records.config import load_settings
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.messages import AUTO, KAFKA
-from kip848_records.replay.group.coverage import OBSERVED
 from kip848_records.report.advice import client_text
 from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.changes import changes_since_last_run
@@ -246,7 +245,7 @@ def _at_least(millis: int | None) -> str:
 
 
 def _slowest(tables: Tables, cluster: str) -> Iterator[RenderableType]:
-    slowest = tables.rows(query("slowest_finished"), cluster, converged="converged", observed=OBSERVED)
+    slowest = tables.rows(query("slowest_finished"), cluster)
     if not slowest:
         return
     rows = [

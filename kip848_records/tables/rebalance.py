@@ -129,6 +129,13 @@ REBALANCE: Final = TableSpec(
             "before, else those moved, and those of static members that expired and are back. Null: unknown, or not "
             "classic",
         ),
+        Column(
+            "is_measured",
+            BOOLEAN,
+            "Whether it counts among the slowest rebalances, and in percentiles: it converged, the group had members "
+            "before, both ends were observed and no clock went back. Classic: never, its duration is a minimum",
+            required=True,
+        ),
     ),
     row=Rebalance,
     # A rebalance without an outcome ended before the history is complete.

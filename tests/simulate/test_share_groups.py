@@ -21,6 +21,7 @@ COLUMNS = {
         *("incarnation", "group_type", "began_offset", "began_at", "first_epoch", "last_epoch", "epochs", "causes"),
         *("ended_at", "ended_offset", "outcome", "duration_ms", "started_empty", "members_before", "members"),
         *("partitions_moved", "unowned_ms", "assigning_ms", "late_ms", "not_ready_ms", "history", "clock_skew"),
+        "is_measured",
     ),
     "group_state_timeline": ("incarnation", "group_type", "state", *INTERVAL, "to_offset", "hides_rebalance"),
     "group_state": ("incarnation", "group_type", "state", "group_epoch", "assignment_epoch", "members"),

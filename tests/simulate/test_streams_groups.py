@@ -20,7 +20,7 @@ COLUMNS = {
     "rebalance": (
         *("incarnation", "group_type", "began_offset", "began_at", "first_epoch", "last_epoch", "epochs", "causes"),
         *("ended_at", "ended_offset", "outcome", "duration_ms", "started_empty", "members_before", "members"),
-        *("partitions_moved", "assigning_ms", "history", "clock_skew"),
+        *("partitions_moved", "assigning_ms", "history", "clock_skew", "is_measured"),
     ),
     "epoch_timeline": (
         *("incarnation", "group_epoch", "group_type", "cause", "bumped_at", "bump_offset", "assigned_at"),

@@ -2,6 +2,5 @@
 SELECT group_id, count(*) AS rebalances, percentile(duration_ms, 0.5) AS p50_ms,
        round(percentile(duration_ms, 0.95)) AS p95_ms, round(percentile(duration_ms, 0.99)) AS p99_ms
 FROM rebalance
-WHERE outcome = 'converged' AND history = 'observed' AND NOT clock_skew AND NOT started_empty
-  AND NOT duration_is_minimum AND duration_ms >= 0
+WHERE is_measured
 GROUP BY group_id ORDER BY p95_ms DESC, group_id

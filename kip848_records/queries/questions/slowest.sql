@@ -1,7 +1,6 @@
 -- Which rebalances of the last 7 days were the slowest?
 SELECT group_id, first_epoch, last_epoch, array_join(causes, ', ') AS causes, began_at, duration_ms, assigning_ms
 FROM rebalance
-WHERE outcome = 'converged' AND history = 'observed' AND NOT clock_skew AND NOT started_empty
-  AND NOT duration_is_minimum AND duration_ms >= 0
+WHERE is_measured
   AND began_at > (SELECT max_by(captured_at, run) FROM audit_runs) - INTERVAL 7 DAYS
 ORDER BY duration_ms DESC, group_id, began_offset LIMIT 10

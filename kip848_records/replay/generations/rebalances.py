@@ -106,7 +106,7 @@ class ClassicRebalances:
         tail = (
             *(operation.is_skewed(first.begin, duration_ms), operation.is_led_by_another(first.now.leader_epoch)),
             *(_total([each.rounds for each in rounds]), True, *rebalance.rules.rebalance_columns(rounds)),
-            _total([each.stopped for each in rounds]),
+            *(_total([each.stopped for each in rounds]), False),
         )
         context.emit("Rebalance", first.begin, head, end=ended_offset, has_end=has_end, tail=tail, extra=extra)
 

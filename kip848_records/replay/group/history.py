@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment, GroupMigration
 from kip848_records.replay.group.coverage import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
-from kip848_records.replay.group.vocabulary import EAGER, FIRST_GENERATION, OPEN, SHOWN, UNKNOWN
+from kip848_records.replay.group.vocabulary import CONVERGED, EAGER, FIRST_GENERATION, OPEN, SHOWN, UNKNOWN
 from kip848_records.replay.refusals import releases_text
 from kip848_records.replay.rows import (
     Anomaly,
@@ -180,7 +180,20 @@ def _known_rebalance(row: Rebalance, extra: tuple[Any, ...]) -> Rebalance:
         if is_replacement:  # the record may have replaced a static member: its time is that of an earlier round
             changes.update(began_at=None, duration_ms=None)
         return row._replace(causes=causes_before, trigger_member_ids=(), **changes)
-    return row._replace(blockers=tuple(Blocker(*each) for each in row.blockers))
+    blockers = tuple(Blocker(*each) for each in row.blockers)
+    return row._replace(blockers=blockers, is_measured=_is_measured(row))
+
+
+def _is_measured(row: Rebalance) -> bool:
+    """Return whether a rebalance counts among those whose durations are compared."""
+    return (
+        row.outcome == CONVERGED
+        and row.history == OBSERVED
+        and row.started_empty is False
+        and not row.clock_skew
+        and not row.duration_is_minimum
+        and row.duration_ms is not None
+    )
 
 
 def _finish_lag(row: RebalanceLag, _: tuple[Any, ...], __: KnownHistory, ___: Context) -> RebalanceLag:

@@ -2,7 +2,7 @@ SELECT group_id, duration_ms, epochs, causes, first_epoch, last_epoch
 FROM (
     SELECT *, row_number() OVER (PARTITION BY group_id, partition ORDER BY duration_ms DESC, began_offset) AS nth
     FROM rebalance
-    WHERE group_type <> 'classic' AND outcome = :converged AND history = :observed AND NOT clock_skew AND members_before > 0
+    WHERE is_measured
 ) AS rebalances
 WHERE nth = 1
 ORDER BY duration_ms DESC, group_id, partition

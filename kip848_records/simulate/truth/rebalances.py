@@ -143,6 +143,7 @@ class RebalanceTruth:
         row["history"] = RIGHT_CENSORED if operation is None else OBSERVED
         row["clock_skew"] = now.has_skew_since(rebalance.begin) or row["duration_ms"] < 0
         row["leader_changed"], row["duration_is_minimum"] = None, False
+        row["is_measured"] = outcome == "converged" and row["members_before"] > 0 and not row["clock_skew"]
         self.rows.append(row)
 
     def _unowned(self, rebalance: _OpenRebalance) -> tuple[int, int]:

@@ -161,6 +161,7 @@ _COLUMNS: Final = {
         ("expected_at", TIME),
         ("revoked", INT),
         ("partitions_stopped", INT),
+        ("is_measured", FLAG),
     ],
     "member_state_timeline": [
         *GROUP,

@@ -112,4 +112,5 @@ class OpenRebalance:
         ended: Row = {"outcome": outcome, "duration_ms": now - row["began_at"], "members": members}
         ended |= {"ended_at": None if is_open else now, "history": RIGHT_CENSORED if is_open else OBSERVED}
         ended |= {"ended_offset": None if is_open else self._walk.end_of_operation()}
+        ended |= {"is_measured": outcome == "converged" and not row["started_empty"]}
         self._walk.note("rebalance", row | ended)

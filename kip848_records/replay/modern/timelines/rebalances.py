@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _CAN_BE_LATE: Final = (RECONCILING, NOT_READY, UNKNOWN)
 _CLASSIC_ONLY: Final = (None,) * 4
-"""`delay_ms` and later columns, which only classic groups have."""
+"""`delay_ms` to `partitions_stopped`, which only classic groups have."""
 _BEFORE_END: Final = (EMPTIED, DELETED, DOWNGRADED)
 
 
@@ -191,7 +191,14 @@ class Rebalances:
         )
         leader_changed = operation.is_led_by_another(rebalance.leader_epoch)
         begin = rebalance.rests_on if rebalance.is_known else NEVER
-        tail = (operation.is_skewed(rebalance.began_offset, duration_ms), leader_changed, None, False, *_CLASSIC_ONLY)
+        tail = (
+            operation.is_skewed(rebalance.began_offset, duration_ms),
+            leader_changed,
+            None,
+            False,
+            *_CLASSIC_ONLY,
+            False,
+        )
         before_causes = tuple(rebalance.causes_before), tuple(rebalance.triggers_before)
         extra = (rebalance.compared_from, rebalance.compared_to, *before_causes)
         context.emit("Rebalance", begin, head, has_end=has_end, tail=tail, extra=extra)

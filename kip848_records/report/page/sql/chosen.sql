@@ -4,10 +4,8 @@ WITH ranked AS (
     every.group_id, every.partition) AS nth, coalesce(intervals, 0) AS intervals
   FROM (SELECT DISTINCT partition, group_id FROM group_state_timeline) AS every
   LEFT JOIN (
-    SELECT partition, group_id,
-      max(CASE WHEN outcome = 'converged' AND members_before > 0 AND history = 'observed' AND NOT clock_skew
-        AND NOT duration_is_minimum THEN duration_ms END) AS slowest_ms
-    FROM rebalance GROUP BY partition, group_id
+    SELECT partition, group_id, max(duration_ms) AS slowest_ms
+    FROM rebalance WHERE is_measured GROUP BY partition, group_id
   ) AS measured ON every.partition = measured.partition AND every.group_id = measured.group_id
   LEFT JOIN (
     SELECT partition, group_id, max(CASE WHEN is_stuck THEN 1 ELSE 0 END) AS is_stuck, min(stuck_since) AS stuck_since

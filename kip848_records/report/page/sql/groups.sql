@@ -7,8 +7,7 @@ WITH every AS (
 finished AS (
   SELECT partition, group_id, max(duration_ms) AS slowest_ms
   FROM rebalance
-  WHERE outcome = 'converged' AND members_before > 0 AND history = 'observed' AND NOT clock_skew
-    AND NOT duration_is_minimum
+  WHERE is_measured
   GROUP BY partition, group_id
 ),
 hourly AS (

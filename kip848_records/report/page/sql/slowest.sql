@@ -4,8 +4,7 @@ SELECT partition, group_id, began_offset, unix_millis(began_at) AS began_at_ms, 
 FROM (
   SELECT *, row_number() OVER (PARTITION BY partition, group_id ORDER BY duration_ms DESC, began_offset) AS nth
   FROM rebalance
-  WHERE outcome = 'converged' AND members_before > 0 AND history = 'observed' AND NOT clock_skew
-    AND NOT duration_is_minimum
+  WHERE is_measured
 ) AS finished
 WHERE nth = 1
 ORDER BY duration_ms DESC, group_id, partition
