@@ -7,10 +7,10 @@ from typing import Any
 import deltalake
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from kip848_records.kinds import CONSUMER
 from kip848_records.tables.registry import TABLES
+from kip848_records.tables.spark_types import spark_schema
 
 OF_KINDS = (
     *("classic_generation", "classic_member", "connect_assignment", "group_migration", "protocol_comparison"),
@@ -18,7 +18,7 @@ OF_KINDS = (
 )
 """The tables of single kinds of groups, which have no row of a consumer group. An audit writes them all the same."""
 
-_EMPTY = {"boolean": False, "int": 0, "bigint": 0, "string": "", "array<string>": []}
+_EMPTY = {"bool": False, "int32": 0, "int64": 0, "string": "", "list<element: string>": []}
 
 Rows = Iterable[dict[str, Any]]
 
@@ -26,7 +26,7 @@ Rows = Iterable[dict[str, Any]]
 def rows_of(spark: SparkSession, table: str, rows: Rows) -> DataFrame:
     """Rows of a table; what a row does not name is null, or empty where null may not be."""
     tuples = [tuple((_empty(table) | row).values()) for row in rows]
-    return spark.createDataFrame(tuples, TABLES[table].schema)
+    return spark.createDataFrame(tuples, spark_schema(TABLES[table]))
 
 
 def write(out: Path, cluster: str, **tables: Rows) -> None:
@@ -37,7 +37,7 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
     """
     for name, rows in _captured(_derived({name: list(rows) for name, rows in tables.items()})).items():
         made = [{**_empty(name), **row, "cluster": cluster} for row in rows]
-        schema = to_arrow_schema(TABLES[name].schema)
+        schema = TABLES[name].schema
         deltalake.write_deltalake(
             str(out / name), pa.Table.from_pylist(made, schema), mode="append", partition_by=["cluster"]
         )
@@ -79,5 +79,5 @@ def _group(row: dict[str, Any]) -> tuple[Any, ...]:
 
 def _empty(table: str) -> dict[str, Any]:
     columns = TABLES[table].columns
-    empty = {column.name: _EMPTY[column.type.simpleString()] if column.required else None for column in columns}
+    empty = {column.name: _EMPTY[str(column.type)] if column.required else None for column in columns}
     return empty | ({"group_type": CONSUMER} if empty.get("group_type") == "" else {})

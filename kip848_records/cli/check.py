@@ -234,8 +234,8 @@ def _tables(arguments: Namespace, progress: Progress) -> Iterator[tuple[Tables, 
         yield opened(place(arguments, next(iter(arguments.sources), None), "DIR")), arguments.cluster
         return
     from kip848_records.pipeline.audit import run_audit
-    from kip848_records.tables.audit_runs import AUDIT_RUNS
-    from kip848_records.tables.latest_state import LATEST_STATE
+    from kip848_records.specs.audit_runs import AUDIT_RUNS
+    from kip848_records.specs.latest_state import LATEST_STATE
     from kip848_records.tables.log import LOG
     from kip848_records.tables.places import is_there
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_type
 
 from kip848_records.log.runs import PartitionRead, RunInfo, values
 from kip848_records.queries.engines import newest_rows
 from kip848_records.sources.log import LOG_SCHEMA, is_offset_commit
-from kip848_records.tables.audit_runs import AUDIT_RUNS
+from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.tables.delta import ClusterTables
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.log import KNOWLEDGE, LOG, OFFSET_COMMIT, PARTITION_READ, RECORD, RUN_INFO
@@ -29,6 +30,8 @@ _KNOWLEDGE: Final = f"""
 SELECT run, partition, run_info, read FROM log
 WHERE cluster = :cluster AND content = '{KNOWLEDGE}' AND file IS NULL
 """  # noqa: S608 - a constant
+
+_RUN_INFO, _READ = (from_arrow_type(kind).simpleString() for kind in (RUN_INFO, PARTITION_READ))
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ class LogTable(ClusterTables):
     def append_infos(self, infos: Sequence[RunInfo]) -> None:
         """Append facts about runs, without rows of the log."""
         facts = [(info.run, values(info, RUN_INFO.names)) for info in infos]
-        rows = self.spark.createDataFrame(facts, f"run bigint, run_info {RUN_INFO.simpleString()}")
+        rows = self.spark.createDataFrame(facts, f"run bigint, run_info {_RUN_INFO}")
         inferred = F.lit(False)  # noqa: FBT003
         rows = rows.withColumns({"content": F.lit(KNOWLEDGE), "is_inferred": inferred})
         self.append(LOG, rows, self._application, infos[-1].run)
@@ -127,7 +130,7 @@ class LogTable(ClusterTables):
     def _with_knowledge(self, rows: DataFrame | None, info: RunInfo, reads: Sequence[PartitionRead]) -> DataFrame:
         facts: list[tuple[object, ...]] = [(None, values(info, RUN_INFO.names), None)]
         facts += [(read.partition, None, values(read, PARTITION_READ.names)) for read in reads]
-        schema = f"partition int, run_info {RUN_INFO.simpleString()}, read {PARTITION_READ.simpleString()}"
+        schema = f"partition int, run_info {_RUN_INFO}, read {_READ}"
         known = self.spark.createDataFrame(facts, schema).withColumn("content", F.lit(KNOWLEDGE))
         parts = [known]
         if rows is not None:

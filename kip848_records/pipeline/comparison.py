@@ -10,10 +10,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from kip848_records.queries.texts import completed
-from kip848_records.tables.protocol_comparison import PROTOCOL_COMPARISON
+from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
@@ -36,5 +35,5 @@ def protocol_comparison(
     """
     kept_since = utc(0 if kept_since_ms is None else kept_since_ms)
     found = ask(QUERY, *SOURCES, cluster=cluster, kept_since=kept_since, offset_commits=offset_commits)
-    schema = to_arrow_schema(PROTOCOL_COMPARISON.schema_without("cluster"))
+    schema = PROTOCOL_COMPARISON.schema_without("cluster")
     return pa.Table.from_pylist([row._asdict() for row in found], schema)

@@ -10,7 +10,7 @@ from kip848_records.log.table import LogTable, unfinished_clusters
 from kip848_records.pipeline.rebuild import rebuild
 from kip848_records.pipeline.scratch import Scratch, scratch_folder
 from kip848_records.spark.threads import several
-from kip848_records.tables.audit_runs import AUDIT_RUNS
+from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.existing import prepare_tables
 from kip848_records.tables.location import work_folder

@@ -12,7 +12,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from kip848_records import __version__
 from kip848_records.decode import decode, decode_record
@@ -31,11 +30,11 @@ from kip848_records.protocol.messages import DIALECTS
 from kip848_records.queries.engines import newest_rows
 from kip848_records.sources.transactions import resolve_transactions
 from kip848_records.spark.threads import several
-from kip848_records.tables.arrow import with_topics
-from kip848_records.tables.audit_runs import AUDIT_RUNS
+from kip848_records.specs.audit_runs import AUDIT_RUNS
+from kip848_records.specs.completion import with_topics
+from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
+from kip848_records.specs.records import RECORD_TABLES
 from kip848_records.tables.location import is_schema, place_arguments
-from kip848_records.tables.protocol_comparison import PROTOCOL_COMPARISON
-from kip848_records.tables.records import RECORD_TABLES
 from kip848_records.tables.registry import DERIVED, REPLAYED, TABLES
 from kip848_records.times import utc
 
@@ -154,7 +153,7 @@ def _of_commits(commits: DataFrame, facts: LogFacts, scratch: Scratch) -> dict[s
 
 
 def _partition_history(spark: SparkSession, facts: LogFacts) -> Rows | None:
-    schema = to_arrow_schema(TABLES["partition_history"].schema_without("cluster"))
+    schema = TABLES["partition_history"].schema_without("cluster")
     rows = [each._asdict() | _known_until(facts.inputs, each.partition) for each in facts.copies]
     return ArrowRows(spark, pa.Table.from_pylist(rows, schema)) if rows else None
 
@@ -215,7 +214,7 @@ def _write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts) -> None:
         for run in knowledge.runs
         if run.run not in finished
     ]
-    schema = to_arrow_schema(AUDIT_RUNS.schema_without("cluster"))
+    schema = AUDIT_RUNS.schema_without("cluster")
     _replace(log, AUDIT_RUNS.name, ArrowRows(log.spark, pa.Table.from_pylist([*known, *new], schema)))
 
 

@@ -12,6 +12,7 @@ from kip848_records.tables.arrow import delta_rs_writes, replace_rows
 from kip848_records.tables.location import is_schema, sql_string, table_path
 from kip848_records.tables.places import create, delta_table, is_there, read, save, version
 from kip848_records.tables.registry import TABLES
+from kip848_records.tables.spark_types import spark_schema
 from kip848_records.tables.writers import is_locked
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from kip848_records.tables.columns import TableSpec
+    from kip848_records.specs.columns import TableSpec
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class ClusterTables:
 def read_table(spark: SparkSession, out: str, name: str, cluster: str) -> DataFrame:
     """Return one cluster's rows of a table; none if the table does not exist."""
     if not is_there(spark, out, name):
-        return spark.createDataFrame([], TABLES[name].schema)
+        return spark.createDataFrame([], spark_schema(TABLES[name]))
     return read(spark, out, name).filter(F.col("cluster") == cluster)
 
 
@@ -101,8 +102,8 @@ def shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:
     """Return rows with the columns of a table, in its order and types; missing columns become null."""
     rows = rows.withColumn("cluster", F.lit(cluster))
     columns = (
-        f"CAST({f'`{column.name}`' if column.name in rows.columns else 'NULL'} AS {column.type.simpleString()}) "
-        f"AS `{column.name}`"
-        for column in spec.columns
+        f"CAST({f'`{field.name}`' if field.name in rows.columns else 'NULL'} AS {field.dataType.simpleString()}) "
+        f"AS `{field.name}`"
+        for field in spark_schema(spec)
     )
     return rows.selectExpr(*columns)

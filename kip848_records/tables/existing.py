@@ -8,18 +8,19 @@ from pyspark.sql.types import StructType
 
 from kip848_records import __version__
 from kip848_records.spark.threads import several
-from kip848_records.tables.audit_runs import AUDIT_RUNS
-from kip848_records.tables.columns import CLUSTER
+from kip848_records.specs.audit_runs import AUDIT_RUNS
+from kip848_records.specs.columns import CLUSTER
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import place_text, sql_name, sql_string
 from kip848_records.tables.log import LOG
 from kip848_records.tables.places import check_place, is_there, read, save
 from kip848_records.tables.registry import TABLES
+from kip848_records.tables.spark_types import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from kip848_records.tables.columns import TableSpec
+    from kip848_records.specs.columns import TableSpec
 
 
 def prepare_tables(spark: SparkSession, out: str, *, migrate: bool = True) -> list[str]:
@@ -59,18 +60,21 @@ def _prepare(spark: SparkSession, out: str, spec: TableSpec, *, is_outdated: boo
     if spec.name in {LOG.name, AUDIT_RUNS.name}:
         _add_columns(spark, out, spec, rows)
     else:
-        none = spark.createDataFrame([], spec.schema).write.mode("overwrite").option("overwriteSchema", "true")
+        none = spark.createDataFrame([], spark_schema(spec)).write.mode("overwrite").option("overwriteSchema", "true")
         save(none.partitionBy(CLUSTER.name), out, spec.name)
 
 
 def _add_columns(spark: SparkSession, out: str, spec: TableSpec, rows: DataFrame) -> None:
     """Add missing columns to a table. They are nullable, because existing rows have no value for them."""
-    lacking = [column for column in spec.columns if column.name not in rows.columns]
-    added = [f"`{c.name}` {c.type.simpleString()} COMMENT {sql_string(c.comment)}" for c in lacking]
-    for column in spec.columns:
-        if column.name in rows.columns and isinstance(column.type, StructType):
+    added = []
+    for column in spark_schema(spec):
+        kind = column.dataType
+        if column.name not in rows.columns:
+            comment = sql_string(column.metadata["comment"])
+            added.append(f"`{column.name}` {kind.simpleString()} COMMENT {comment}")
+        elif isinstance(kind, StructType):
             fields = rows.select(f"{column.name}.*").columns
-            new = [field for field in column.type if field.name not in fields]
+            new = [field for field in kind if field.name not in fields]
             added += [f"`{column.name}`.`{field.name}` {field.dataType.simpleString()}" for field in new]
     if added:
         spark.sql(f"ALTER TABLE {sql_name(out, spec.name)} ADD COLUMNS ({', '.join(added)})")

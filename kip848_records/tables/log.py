@@ -4,45 +4,51 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql.types import ArrayType, StructType
+from kip848_records.sources.log_columns import LOG_COLUMNS
+from kip848_records.specs.audit_runs import RUN
+from kip848_records.specs.columns import (
+    BIGINT,
+    BOOLEAN,
+    CLUSTER,
+    STRING,
+    STRINGS,
+    Column,
+    TableSpec,
+    list_of,
+    struct_of,
+)
 
-from kip848_records.sources.log import LOG_SCHEMA
-from kip848_records.tables.audit_runs import RUN
-from kip848_records.tables.columns import BIGINT, BOOLEAN, CLUSTER, STRING, STRINGS, Column, TableSpec
-
-RUN_INFO: Final = (
-    StructType()
-    .add("is_copy", BOOLEAN)
-    .add("sources", STRINGS)
-    .add("topic_id", STRING)
-    .add("version", STRING)
-    .add("dialect", STRING)
-    .add("offset_commits", BOOLEAN)
-    .add("read_ms", BIGINT)
-    .add("captured_ms", BIGINT)
-    .add("kept_since_ms", BIGINT)
-    .add("is_pruning", BOOLEAN)
-    .add("is_archived", BOOLEAN)
-    .add("record_tables", BOOLEAN)
-    .add("names", ArrayType(StructType().add("topic_id", STRING).add("topic", STRING).add("source", STRING)))
+RUN_INFO: Final = struct_of(
+    is_copy=BOOLEAN,
+    sources=STRINGS,
+    topic_id=STRING,
+    version=STRING,
+    dialect=STRING,
+    offset_commits=BOOLEAN,
+    read_ms=BIGINT,
+    captured_ms=BIGINT,
+    kept_since_ms=BIGINT,
+    is_pruning=BOOLEAN,
+    is_archived=BOOLEAN,
+    record_tables=BOOLEAN,
+    names=list_of(struct_of(topic_id=STRING, topic=STRING, source=STRING)),
 )
 """The facts about a run: see `log.runs.RunInfo`."""
 
-PARTITION_READ: Final = (
-    StructType()
-    .add("from_offset", BIGINT)
-    .add("until_offset", BIGINT)
-    .add("last_ms", BIGINT)
-    .add("note", STRING)
-    .add("first_offset", BIGINT)
-    .add("range_from", BIGINT)
-    .add("is_gapless", BOOLEAN)
-    .add("first_repeated_key", BIGINT)
-    .add("compaction_probe", BIGINT)
-    .add("kept_from", BIGINT)
-    .add("is_tombstone_gap", BOOLEAN)
-    .add("captured_ms", BIGINT)
-    .add("is_read_to_end", BOOLEAN)
+PARTITION_READ: Final = struct_of(
+    from_offset=BIGINT,
+    until_offset=BIGINT,
+    last_ms=BIGINT,
+    note=STRING,
+    first_offset=BIGINT,
+    range_from=BIGINT,
+    is_gapless=BOOLEAN,
+    first_repeated_key=BIGINT,
+    compaction_probe=BIGINT,
+    kept_from=BIGINT,
+    is_tombstone_gap=BOOLEAN,
+    captured_ms=BIGINT,
+    is_read_to_end=BOOLEAN,
 )
 """The range that a run read of one partition of a live topic: see `log.runs.PartitionRead`."""
 
@@ -82,7 +88,7 @@ LOG: Final = TableSpec(
             required=True,
         ),
         RUN,
-        *(Column(field.name, field.dataType, _COMMENTS[field.name]) for field in LOG_SCHEMA),
+        *(Column(field.name, field.type, _COMMENTS[field.name]) for field in LOG_COLUMNS),
         Column(
             "is_inferred",
             BOOLEAN,

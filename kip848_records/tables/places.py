@@ -14,13 +14,14 @@ from kip848_records.disk_errors import DiskError
 from kip848_records.paths import local_path
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import is_schema, place_text, schema_name, sql_name, sql_string, table_path
+from kip848_records.tables.spark_types import spark_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
-    from kip848_records.tables.columns import TableSpec
+    from kip848_records.specs.columns import TableSpec
 
 
 def check_place(spark: SparkSession, place: str) -> None:
@@ -83,7 +84,7 @@ def create(spark: SparkSession, place: str, spec: TableSpec) -> None:
     """Create a table if it does not exist, with comments and NOT NULL; a DataFrame writer would omit them."""
     if is_schema(place):
         spark.sql(
-            f"CREATE TABLE IF NOT EXISTS {sql_name(place, spec.name)} ({spec.schema.toDDL()}) USING delta "
+            f"CREATE TABLE IF NOT EXISTS {sql_name(place, spec.name)} ({spark_schema(spec).toDDL()}) USING delta "
             f"PARTITIONED BY (cluster) COMMENT {sql_string(spec.comment)}"
         )
         return
@@ -93,7 +94,7 @@ def create(spark: SparkSession, place: str, spec: TableSpec) -> None:
     if log is not None and (_has_commits(log) or _create_locally(log.parent, spec)):
         return
     new = DeltaTable.createIfNotExists(spark).location(path).comment(spec.comment)
-    new.addColumns(spec.schema).partitionedBy("cluster").execute()
+    new.addColumns(spark_schema(spec)).partitionedBy("cluster").execute()
 
 
 def _create_locally(folder: Path, spec: TableSpec) -> bool:
@@ -104,7 +105,7 @@ def _create_locally(folder: Path, spec: TableSpec) -> bool:
     try:
         deltalake.DeltaTable.create(
             str(folder),
-            deltalake.Schema.from_json(spec.schema.json()),
+            deltalake.Schema.from_json(spark_schema(spec).json()),
             mode="ignore",
             partition_by=["cluster"],
             description=spec.comment,

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.tables.anomaly import ANOMALY
-from kip848_records.tables.audit_runs import AUDIT_RUNS
-from kip848_records.tables.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION
-from kip848_records.tables.consumption_stop import CONSUMPTION_STOP
-from kip848_records.tables.epoch_timeline import EPOCH_TIMELINE
-from kip848_records.tables.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
-from kip848_records.tables.latest_state import LATEST_STATE
+from kip848_records.specs.anomaly import ANOMALY
+from kip848_records.specs.audit_runs import AUDIT_RUNS
+from kip848_records.specs.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION
+from kip848_records.specs.consumption_stop import CONSUMPTION_STOP
+from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
+from kip848_records.specs.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
+from kip848_records.specs.latest_state import LATEST_STATE
+from kip848_records.specs.members import MEMBER_STATE_TIMELINE, MEMBERSHIP, REGEX_RESOLUTION
+from kip848_records.specs.ownership import OWNERSHIP
+from kip848_records.specs.partition_handover import PARTITION_HANDOVER
+from kip848_records.specs.partition_history import PARTITION_HISTORY
+from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
+from kip848_records.specs.rebalance import REBALANCE
+from kip848_records.specs.rebalance_lag import REBALANCE_LAG
+from kip848_records.specs.records import RECORD_TABLES, record_spec
+from kip848_records.specs.share_partition_state import SHARE_PARTITION_STATE
+from kip848_records.specs.task_handover import TASK_HANDOVER
+from kip848_records.specs.topic_name import TOPIC_NAME
+from kip848_records.specs.undecoded import QUARANTINE, UNKNOWN_RECORD
 from kip848_records.tables.log import LOG
-from kip848_records.tables.members import MEMBER_STATE_TIMELINE, MEMBERSHIP, REGEX_RESOLUTION
-from kip848_records.tables.ownership import OWNERSHIP
-from kip848_records.tables.partition_handover import PARTITION_HANDOVER
-from kip848_records.tables.partition_history import PARTITION_HISTORY
-from kip848_records.tables.protocol_comparison import PROTOCOL_COMPARISON
-from kip848_records.tables.rebalance import REBALANCE
-from kip848_records.tables.rebalance_lag import REBALANCE_LAG
-from kip848_records.tables.records import RECORD_TABLES, record_spec
-from kip848_records.tables.share_partition_state import SHARE_PARTITION_STATE
-from kip848_records.tables.task_handover import TASK_HANDOVER
-from kip848_records.tables.topic_name import TOPIC_NAME
-from kip848_records.tables.undecoded import QUARANTINE, UNKNOWN_RECORD
 
 REPLAYED: Final = {
     spec.name: spec
@@ -47,7 +47,7 @@ DERIVED: Final = {
 """The tables that are derived from the log: each run replaces the cluster's rows in them."""
 
 DEFAULT: Final = {LOG.name: LOG, AUDIT_RUNS.name: AUDIT_RUNS, **DERIVED}
-"""The tables that every audit writes: a `TableSpec` by name, with `columns`, `key`, `comment` and `schema`."""
+"""The tables that every audit writes: a `TableSpec` by name, with `columns`, `key`, `comment` and `schema` (Arrow)."""
 
 TABLES: Final = {**DEFAULT, **{name: record_spec(name) for name in RECORD_TABLES}}
 """Every table by name, including those of record types, which are written on request."""

@@ -11,12 +11,13 @@ import textwrap
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import TimestampType
+from pyspark.sql.pandas.types import from_arrow_type
 
 from kip848_records.cli import _parser
 from kip848_records.config import load_settings
 from kip848_records.expectations import EXPECTATIONS, Expectation
 from kip848_records.queries.questions import questions
+from kip848_records.specs.columns import TIMESTAMP
 from kip848_records.tables.registry import DEFAULT, DERIVED, TABLES
 from tests.docs.markdown import table, type_text
 from tests.docs.pages import DOCS
@@ -25,7 +26,7 @@ from tests.docs.python_api import python_api
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kip848_records.tables.columns import Column, TableSpec
+    from kip848_records.specs.columns import Column, TableSpec
 
 _MADE = "<!-- Made by `make docs-reference`: change the code, not this page. -->"
 _GAP, _PARAGRAPH = re.compile(r"\n{3,}"), "\n\n"
@@ -156,11 +157,11 @@ def _spec(spec: TableSpec) -> str:
 
 
 def _type(column: Column) -> str:
-    return f"`{type_text(column.type)}`{', not null' if column.required else ''}"
+    return f"`{type_text(from_arrow_type(column.type))}`{', not null' if column.required else ''}"
 
 
 def _unit(column: Column) -> str:
-    if isinstance(column.type, TimestampType):
+    if column.type == TIMESTAMP:
         return "UTC"
     return next((unit for end, unit in _UNITS.items() if column.name.endswith(end)), "")
 

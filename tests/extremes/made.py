@@ -16,11 +16,12 @@ from typing import Any
 
 import deltalake
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import ArrayType, DataType, MapType, NumericType, StructType, TimestampType
 
-from kip848_records.tables.columns import Column
+from kip848_records.specs.columns import Column
 from kip848_records.tables.registry import DEFAULT, TABLES
+from kip848_records.tables.spark_types import spark_schema
 
 KINDS = ("consumer", "classic", "connect", "share", "streams")
 CAPTURED = datetime(2026, 11, 21, 8, 20, tzinfo=UTC)
@@ -173,7 +174,7 @@ _DONE: Row = {
 @cache
 def _scenario(table: str, kind: str, *, is_open: bool) -> Row:
     """Return the row of a table in a scenario, without a group id."""
-    row = {each.name: plain(each.name, each.type, is_open=is_open) for each in TABLES[table].columns}
+    row = {each.name: plain(each.name, each.dataType, is_open=is_open) for each in spark_schema(TABLES[table])}
     is_classic = kind in {"classic", "connect"}
     own: Row = {"group_type": "classic" if is_classic else kind}
     own["protocol_type"] = "connect" if kind == "connect" else "consumer"
@@ -232,17 +233,20 @@ def write(out: Path, every: int = 1) -> list[Group]:
         for cluster in (PARTITIONS, *TIMES, DELETED):
             if cluster != DELETED or name != "group_state":
                 rows[name] += [row | {"cluster": cluster} for row in _group_rows(name, _scenarios())]
-    history = {each.name: plain(each.name, each.type, is_open=True) for each in TABLES["partition_history"].columns}
+    history = {
+        each.name: plain(each.name, from_arrow_type(each.type), is_open=True)
+        for each in TABLES["partition_history"].columns
+    }
     rows["partition_history"] = [history | {"cluster": cluster} for cluster in (VARIED, DELETED, *TIMES)]
     rows["partition_history"] += [row | {"cluster": PARTITIONS} for row in _single_rows("partition_history")]
-    run = {each.name: plain(each.name, each.type, is_open=True) for each in TABLES["audit_runs"].columns}
+    run = {each.name: plain(each.name, each.dataType, is_open=True) for each in spark_schema(TABLES["audit_runs"])}
     run |= {"captured_at": CAPTURED, "table_versions": [(name, 0) for name in _TABLES]}
     rows["audit_runs"] = [run | {"cluster": name} for name in (VARIED, PARTITIONS, EMPTY, DELETED)]
     rows["audit_runs"] += [run | {"cluster": cluster, "captured_at": at} for cluster, at in TIMES.items()]
     varied = [run | row for row in _single_rows("audit_runs", run)]
     rows["audit_runs"] += [row | {"cluster": f"{RUNS} {nth}"} for nth, row in enumerate(varied)]
     for name, spec in _TABLES.items():
-        schema = to_arrow_schema(spec.schema)
+        schema = spec.schema
         columns = [pa.array([row[each.name] for row in rows[name]], each.type) for each in schema]
         table = pa.Table.from_arrays(columns, schema=schema)
         deltalake.write_deltalake(str(out / name), table, partition_by=["cluster"])
@@ -259,7 +263,9 @@ def _variants() -> Iterator[Group]:
         tables = [name for name in _OF_GROUPS if _has(name, of)]
         columns = [(name, each) for name in tables for each in _TABLES[name].columns if _is_varied(name, each)]
         yield of
-        alone = [(name, each) for name, each in columns if of.is_open or isinstance(each.type, _MEASURES)]
+        alone = [
+            (name, each) for name, each in columns if of.is_open or isinstance(from_arrow_type(each.type), _MEASURES)
+        ]
         changed = [{(name, each.name): value} for name, each in alone for value in _values(each)]
         changed += [*_everywhere(columns)]
         changed += [*_together(columns)]
@@ -277,7 +283,7 @@ def _everywhere(columns: Iterable[tuple[str, Column]]) -> Iterator[dict[tuple[st
     """Yield the values of a column in all tables that have it, so that rows of the group still meet."""
     by_name: dict[tuple[str, str], list[tuple[str, Column]]] = defaultdict(list)
     for name, each in columns:
-        by_name[each.name, each.type.simpleString()].append((name, each))
+        by_name[each.name, str(each.type)].append((name, each))
     for alike in (each for each in by_name.values() if len(each) > 1):
         for value in _values(alike[0][1]):
             yield {(name, each.name): value for name, each in alike if value is not None or not each.required}
@@ -287,7 +293,7 @@ def _together(columns: Iterable[tuple[str, Column]]) -> Iterator[dict[tuple[str,
     """Yield the values of all columns of a type, then of all columns: the first of each, the second of each ..."""
     by_type: dict[str, list[tuple[str, Column]]] = defaultdict(list)
     for name, each in columns:
-        by_type[type(each.type).__name__].append((name, each))
+        by_type[type(from_arrow_type(each.type)).__name__].append((name, each))
     for alike in (*by_type.values(), [*columns]):
         for nth in range(max(len(_values(each)) for _, each in alike)):
             yield {(name, each.name): _values(each)[nth % len(_values(each))] for name, each in alike}
@@ -296,7 +302,7 @@ def _together(columns: Iterable[tuple[str, Column]]) -> Iterator[dict[tuple[str,
 def _single_rows(name: str, base: Row | None = None) -> Iterator[Row]:
     """Yield rows of a table without groups: one value differs in each."""
     columns = _TABLES[name].columns
-    base = base or {each.name: plain(each.name, each.type, is_open=True) for each in columns}
+    base = base or {each.name: plain(each.name, from_arrow_type(each.type), is_open=True) for each in columns}
     yield base
     for each in columns:
         if _is_varied(name, each):
@@ -322,5 +328,5 @@ def _is_varied(table: str, column: Column) -> bool:
 
 def _values(column: Column) -> list[Any]:
     """Return the values of a column; a column that is required is never null."""
-    found = values(column.name, column.type)
+    found = values(column.name, from_arrow_type(column.type))
     return found[:-1] if column.required else found

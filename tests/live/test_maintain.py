@@ -19,6 +19,7 @@ from kip848_records.pipeline.options import AuditOptions
 from kip848_records.queries.duck import DuckTables
 from kip848_records.simulate.spec import START_MS
 from kip848_records.tables.registry import TABLES
+from kip848_records.tables.spark_types import spark_schema
 from tests import made_tables
 from tests.audits import table_rows
 from tests.live import two_days
@@ -205,7 +206,7 @@ def test_what_had_ended_is_gone_and_nothing_else(maintained):
 
 def test_the_log_is_as_its_spec_says(maintained):
     table = DeltaTable(maintained.out / "log")
-    assert StructType.fromJson(json.loads(table.schema().to_json())) == TABLES["log"].schema
+    assert StructType.fromJson(json.loads(table.schema().to_json())) == spark_schema(TABLES["log"])
     assert (table.metadata().description, table.metadata().partition_columns) == (TABLES["log"].comment, ["cluster"])
     rows = [row for row in every_row(maintained.out, "default")["log"] if row["content"] == "record"]
     keys = [tuple(row[column] for column in TABLES["log"].key) for row in rows]

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from kip848_records.specs.completion import named
 from kip848_records.tables import arrow
 from kip848_records.tables.registry import TABLES
 from tests import made_tables
@@ -85,8 +86,8 @@ def test_paths_that_it_takes_for_others(tmp_path, name, is_taken):
 
 def test_names_of_topics_and_ids_without_one():
     ids = pa.array(["1", "2", None, "1"])
-    assert arrow.named(ids, topics(**{"1": "one"})).to_pylist() == ["one", "2", None, "one"]
-    assert arrow.named(ids, topics()).to_pylist() == ["1", "2", None, "1"]
+    assert named(ids, topics(**{"1": "one"})).to_pylist() == ["one", "2", None, "one"]
+    assert named(ids, topics()).to_pylist() == ["1", "2", None, "1"]
 
 
 def test_awaited_partitions_have_the_names_of_their_topics():

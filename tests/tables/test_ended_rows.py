@@ -7,6 +7,7 @@ from deltalake import DeltaTable
 
 from kip848_records.log.retention import ended_before
 from kip848_records.pipeline.staged import ArrowRows, TableRows
+from kip848_records.specs.columns import TIMESTAMP
 from kip848_records.tables.registry import TABLES
 from tests import made_tables
 
@@ -18,7 +19,7 @@ SINCE_MS = 1_767_312_000_000  # 2 January 2026
 def row(table, at):
     """A row all of whose times are `at`, of something that has ended."""
     columns = TABLES[table].columns
-    times = {column.name: at for column in columns if column.type.typeName() == "timestamp"}
+    times = {column.name: at for column in columns if column.type == TIMESTAMP}
     known = {"status": "reconciled", "outcome": "converged", "history": "observed"}
     return times | {column.name: known[column.name] for column in columns if column.name in known}
 

@@ -12,6 +12,7 @@ from kip848_records.tables import places
 from kip848_records.tables.location import place_arguments, place_text, schema_place, sql_name
 from kip848_records.tables.places import create, version
 from kip848_records.tables.registry import TABLES
+from kip848_records.tables.spark_types import spark_schema
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_an_empty_table_is_the_one_that_delta_would_create(classic, tmp_path, na
     spec = TABLES[name]
     create(classic, str(tmp_path), spec)
     theirs = DeltaTable.createIfNotExists(classic).location(str(tmp_path / "theirs")).comment(spec.comment)
-    theirs.addColumns(spec.schema).partitionedBy("cluster").execute()
+    theirs.addColumns(spark_schema(spec)).partitionedBy("cluster").execute()
     ours, theirs = (first_commit(tmp_path / name) for name in (spec.name, "theirs"))
     assert unnamed(ours["metaData"]) == unnamed(theirs["metaData"])
     assert ours["protocol"] == theirs["protocol"]
@@ -43,7 +44,9 @@ def test_an_empty_table_is_the_one_that_delta_would_create(classic, tmp_path, na
 
 
 def add_row(spark, table, spec):
-    rows = spark.range(1).select(*(F.lit("1").cast(column.dataType).alias(column.name) for column in spec.schema))
+    rows = spark.range(1).select(
+        *(F.lit("1").cast(column.dataType).alias(column.name) for column in spark_schema(spec))
+    )
     rows.write.format("delta").mode("append").save(str(table))
 
 

@@ -5,24 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NamedTuple
-
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -30,7 +16,7 @@ class Column:
     """A column; `required` ones are NOT NULL in the table."""
 
     name: str
-    type: DataType
+    type: pa.DataType
     comment: str
     required: bool = False
 
@@ -39,7 +25,6 @@ class Column:
 class TableSpec:
     """A table, partitioned by cluster: one row for each value of `key`, a list of columns.
 
-    `row`: the class of the rows that the replay emits for it; None for tables that the replay does not know.
     `complete`: adds the columns that these rows do not have. Its arguments are the topics' names by id and a batch of
     the replay's rows. `ended_at`: SQL for the time at which a row's subject had ended, as far as the row shows it; null
     for rows about something open. Retention removes old rows by it, and keeps all rows without it.
@@ -49,24 +34,38 @@ class TableSpec:
     comment: str
     key: tuple[str, ...]
     columns: tuple[Column, ...]
-    row: type[NamedTuple] | None = None
     complete: Callable[[pa.Table, pa.RecordBatch], pa.RecordBatch] | None = None
     ended_at: str | None = None
 
     @property
-    def schema(self) -> StructType:
-        """The table's columns as a Spark schema, comments included."""
-        fields = (StructField(c.name, c.type, not c.required, {"comment": c.comment}) for c in self.columns)
-        return StructType(list(fields))
+    def schema(self) -> pa.Schema:
+        """The table's columns as an Arrow schema. `tables.spark_types` derives Spark's, with the comments."""
+        return pa.schema([pa.field(each.name, each.type, nullable=not each.required) for each in self.columns])
 
-    def schema_without(self, name: str) -> StructType:
+    def schema_without(self, name: str) -> pa.Schema:
         """The schema without one of the columns."""
-        return StructType([field for field in self.schema if field.name != name])
+        return pa.schema([field for field in self.schema if field.name != name])
 
 
-STRING, INT, BIGINT, BOOLEAN = StringType(), IntegerType(), LongType(), BooleanType()
-TIMESTAMP, BINARY = TimestampType(), BinaryType()
-STRINGS = ArrayType(STRING)
+def list_of(element: pa.DataType) -> pa.ListType:
+    """Return the type of lists; Spark calls an element so."""
+    return pa.list_(pa.field("element", element))
+
+
+def map_of(key: pa.DataType, value: pa.DataType) -> pa.MapType:
+    """Return the type of maps."""
+    return pa.map_(key, value)
+
+
+def struct_of(**fields: pa.DataType) -> pa.StructType:
+    """Return the type of structs with these fields."""
+    return pa.struct(fields)
+
+
+STRING, INT, BIGINT, BOOLEAN = pa.string(), pa.int32(), pa.int64(), pa.bool_()
+BINARY, DOUBLE = pa.binary(), pa.float64()
+TIMESTAMP = pa.timestamp("us", "UTC")
+STRINGS, INTS = list_of(STRING), list_of(INT)
 
 CLUSTER = Column("cluster", STRING, "Name of the Kafka cluster, as given to the audit", required=True)
 PARTITION = Column("partition", INT, "Partition of __consumer_offsets", required=True)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql.types import ArrayType, StructType
-
-from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment, GroupMigration
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BIGINT,
     BINARY,
     BOOLEAN,
@@ -16,6 +13,7 @@ from kip848_records.tables.columns import (
     GROUP,
     HISTORY,
     INT,
+    INTS,
     MEMBER_ID,
     OFFSET,
     PARTITION,
@@ -25,13 +23,13 @@ from kip848_records.tables.columns import (
     TIMESTAMP,
     Column,
     TableSpec,
+    list_of,
+    struct_of,
 )
 
-_REPLACEMENTS: Final = ArrayType(
-    StructType().add("instance_id", STRING).add("from_member", STRING).add("to_member", STRING).add("at", TIMESTAMP)
-)
-_PARTITIONS: Final = ArrayType(StructType().add("topic", STRING).add("partitions", ArrayType(INT)))
-_TASKS: Final = ArrayType(StructType().add("connector", STRING).add("tasks", ArrayType(INT)))
+_REPLACEMENTS: Final = list_of(struct_of(instance_id=STRING, from_member=STRING, to_member=STRING, at=TIMESTAMP))
+_PARTITIONS: Final = list_of(struct_of(topic=STRING, partitions=INTS))
+_TASKS: Final = list_of(struct_of(connector=STRING, tasks=INTS))
 _GENERATION: Final = Column("generation", INT, "Generation of the classic group", required=True)
 
 CLASSIC_GENERATION: Final = TableSpec(
@@ -107,7 +105,6 @@ CLASSIC_GENERATION: Final = TableSpec(
         ),
         CLOCK_SKEW,
     ),
-    row=ClassicGeneration,
     ended_at="ended_at",
 )
 
@@ -137,7 +134,6 @@ CLASSIC_MEMBER: Final = TableSpec(
         ),
         Column("assignment_error", STRING, "Consumer: why its assignment is malformed; null: it is not"),
     ),
-    row=ClassicMember,
 )
 
 CONNECT_ASSIGNMENT: Final = TableSpec(
@@ -162,7 +158,6 @@ CONNECT_ASSIGNMENT: Final = TableSpec(
         Column("delay_ms", BIGINT, "How long the leader waits for workers that left before it reassigns their tasks"),
         Column("quarantine_reason", STRING, "Why its bytes do not parse; they are in classic_member"),
     ),
-    row=ConnectAssignment,
 )
 
 GROUP_MIGRATION: Final = TableSpec(
@@ -194,6 +189,5 @@ GROUP_MIGRATION: Final = TableSpec(
         ),
         Column("history", HISTORY.type, "observed; left_censored: its operation may lack records", required=True),
     ),
-    row=GroupMigration,
     ended_at="CASE WHEN direction <> 'upgrade' OR mixed_until IS NOT NULL THEN coalesce(mixed_until, `at`) END",
 )

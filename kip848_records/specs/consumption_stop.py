@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BIGINT,
     BOOLEAN,
     GROUP,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.replay.rows import Membership, MemberStateInterval, RegexResolution
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BIGINT,
     BOOLEAN,
     CLIENT,
@@ -74,7 +73,6 @@ MEMBERSHIP: Final = TableSpec(
         ),
         HISTORY,
     ),
-    row=Membership,
     ended_at="left_at",
 )
 
@@ -102,7 +100,6 @@ MEMBER_STATE_TIMELINE: Final = TableSpec(
         Column("is_classic", BOOLEAN, "Whether the member uses the classic protocol", required=True),
         HISTORY,
     ),
-    row=MemberStateInterval,
     ended_at="to_at",
 )
 
@@ -119,5 +116,4 @@ REGEX_RESOLUTION: Final = TableSpec(
         Column("resolved_at", TIMESTAMP, "When (UTC)"),
         Column("offset", BIGINT, "Offset of the record", required=True),
     ),
-    row=RegexResolution,
 )

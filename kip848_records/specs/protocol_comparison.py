@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql.types import DoubleType
-
-from kip848_records.tables.columns import BIGINT, GROUP, HISTORY, INT, PARTITION, STRING, TIMESTAMP, Column, TableSpec
+from kip848_records.specs.columns import (
+    BIGINT,
+    DOUBLE,
+    GROUP,
+    HISTORY,
+    INT,
+    PARTITION,
+    STRING,
+    TIMESTAMP,
+    Column,
+    TableSpec,
+)
 
 PROTOCOL_COMPARISON: Final = TableSpec(
     "protocol_comparison",
@@ -31,7 +40,7 @@ PROTOCOL_COMPARISON: Final = TableSpec(
         Column("rounds", INT, "Classic: their rounds, with those that were given up; others: their epochs"),
         Column(
             "rebalances_per_hour",
-            DoubleType(),
+            DOUBLE,
             "Null if the period is shorter than 10 minutes, or if its start is not seen",
         ),
         Column("partitions_moved", INT, "Partitions, or active tasks, that they gave to another owner"),

@@ -6,12 +6,8 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import ArrayType, StructType
 
-from kip848_records.replay.rows import RebalanceLag
-from kip848_records.tables.arrow import named, with_column
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BIGINT,
     BOOLEAN,
     CLIENT,
@@ -29,19 +25,22 @@ from kip848_records.tables.columns import (
     TIMESTAMP,
     Column,
     TableSpec,
+    list_of,
+    struct_of,
 )
+from kip848_records.specs.completion import named, with_column
 
-_AWAITED: Final = ArrayType(
-    StructType()
-    .add("topic_id", STRING)
-    .add("topic", STRING)
-    .add("partition", INT)
-    .add("owner", STRING)
-    .add("released_at", TIMESTAMP)
-    .add("subtopology_id", STRING)
-    .add("role", STRING)
+_AWAITED: Final = list_of(
+    struct_of(
+        topic_id=STRING,
+        topic=STRING,
+        partition=INT,
+        owner=STRING,
+        released_at=TIMESTAMP,
+        subtopology_id=STRING,
+        role=STRING,
+    )
 )
-_AWAITED_ARROW: Final = to_arrow_type(_AWAITED).value_type
 
 
 def _with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -51,8 +50,8 @@ def _with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
     awaited = pa.RecordBatch.from_struct_array(lists.flatten())
     awaited = with_column(awaited, "topic", named(awaited["topic_id"], topics))
-    columns = [awaited[field.name].cast(field.type) for field in _AWAITED_ARROW]
-    elements = pa.StructArray.from_arrays(columns, fields=list(_AWAITED_ARROW))
+    columns = [awaited[field.name].cast(field.type) for field in _AWAITED.value_type]
+    elements = pa.StructArray.from_arrays(columns, fields=list(_AWAITED.value_type))
     return with_column(rows, "awaited", pa.ListArray.from_arrays(offsets, elements, mask=pc.equal(lengths, 0)))
 
 
@@ -108,7 +107,6 @@ REBALANCE_LAG: Final = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
-    row=RebalanceLag,
     ended_at=f"CASE WHEN {HAS_ENDED} THEN coalesce(reconciled_at, target_at) END",
     complete=_with_topics,
 )

@@ -6,9 +6,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from kip848_records.replay.rows import LatestState
-from kip848_records.tables.arrow import with_column
-from kip848_records.tables.columns import KEY_TYPE, POSITION, POSITION_KEY, STRING, Column, TableSpec
+from kip848_records.specs.columns import KEY_TYPE, POSITION, POSITION_KEY, STRING, Column, TableSpec
+from kip848_records.specs.completion import with_column
 
 TRANSACTION: Final = Column(
     "transaction",
@@ -36,6 +35,5 @@ LATEST_STATE: Final = TableSpec(
         Column("value", STRING, "The value as JSON, in the same form"),
         TRANSACTION,
     ),
-    row=LatestState,
     complete=_with_transaction,
 )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.replay.rows import PartitionHandover
-from kip848_records.tables.arrow import with_topics
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BIGINT,
     BOOLEAN,
     CLOCK_SKEW,
@@ -19,6 +17,7 @@ from kip848_records.tables.columns import (
     Column,
     TableSpec,
 )
+from kip848_records.specs.completion import with_topics
 
 PARTITION_HANDOVER: Final = TableSpec(
     "partition_handover",
@@ -71,7 +70,6 @@ PARTITION_HANDOVER: Final = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
-    row=PartitionHandover,
     ended_at=(
         "coalesce(acquired_at, CASE WHEN history NOT IN ('right_censored', 'censored') "
         "THEN timestamp_millis(unix_millis(released_at) + unowned_ms) END)"

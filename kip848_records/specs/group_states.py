@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from kip848_records.replay.rows import GroupState, GroupStateInterval
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BIGINT,
     BOOLEAN,
     CAPTURED_AT,
@@ -48,7 +47,6 @@ GROUP_STATE_TIMELINE: Final = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
-    row=GroupStateInterval,
     ended_at="to_at",
 )
 
@@ -150,5 +148,4 @@ GROUP_STATE: Final = TableSpec(
             required=True,
         ),
     ),
-    row=GroupState,
 )

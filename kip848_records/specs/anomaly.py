@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.replay.rows import Anomaly
-from kip848_records.tables.columns import BOOLEAN, GROUP, INT, OFFSET, PARTITION, STRING, TIMESTAMP, Column, TableSpec
+from kip848_records.specs.columns import BOOLEAN, GROUP, INT, OFFSET, PARTITION, STRING, TIMESTAMP, Column, TableSpec
 
 ANOMALY: Final = TableSpec(
     "anomaly",
@@ -42,6 +41,5 @@ ANOMALY: Final = TableSpec(
             required=True,
         ),
     ),
-    row=Anomaly,
     ended_at="anomaly.at",  # a keyword of DuckDB, unless it is qualified
 )

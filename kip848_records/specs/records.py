@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql.pandas.types import from_arrow_type
-
 from kip848_records.protocol.columns import key_columns, record_columns, records_of, value_columns
 from kip848_records.protocol.messages import DIALECTS, KAFKA
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BOOLEAN,
     CLUSTER,
     LOGGED_AT,
@@ -18,7 +16,7 @@ from kip848_records.tables.columns import (
     Column,
     TableSpec,
 )
-from kip848_records.tables.latest_state import TRANSACTION
+from kip848_records.specs.latest_state import TRANSACTION
 
 RECORD_TABLES: Final = tuple(dict.fromkeys(record.table for dialect in DIALECTS.values() for record in dialect.records))
 """Names of the tables of record types."""
@@ -28,7 +26,7 @@ def record_spec(table: str) -> TableSpec:
     """Return the spec of a record type's table."""
     records = records_of(table)
     fields = {
-        column: (f"{side} field {field.name} ({field.type.arrow})", from_arrow_type(field.type.arrow))
+        column: (f"{side} field {field.name} ({field.type.arrow})", field.type.arrow)
         for side, columns in (("Key", key_columns(table)), ("Value", value_columns(table)))
         for column, field in columns.items()
     }

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql.types import ArrayType
-
-from kip848_records.replay.rows import SharePartitionState
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BIGINT,
     CLOCK_SKEW,
     GROUP,
     HISTORY,
-    INT,
+    INTS,
     PARTITION,
     STRING,
     TIMESTAMP,
@@ -31,7 +28,7 @@ SHARE_PARTITION_STATE: Final = TableSpec(
         Column("topic_id", STRING, "Topic id as Kafka prints it (URL-safe base64)", required=True),
         Column("topic", STRING, "Topic name"),
         Column("state", STRING, "initializing, initialized or deleting", required=True),
-        Column("partitions", ArrayType(INT), "Partitions of the topic; null for deleting"),
+        Column("partitions", INTS, "Partitions of the topic; null for deleting"),
         Column("from_at", TIMESTAMP, "When the coordinator wrote it (UTC)"),
         Column("from_offset", BIGINT, "Offset of that record", required=True),
         Column("to_at", TIMESTAMP, "When it wrote another state or other partitions, or deleted the group (UTC)"),
@@ -39,6 +36,5 @@ SHARE_PARTITION_STATE: Final = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
-    row=SharePartitionState,
     ended_at="to_at",
 )

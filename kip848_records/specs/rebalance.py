@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql.types import ArrayType, StructType
-
-from kip848_records.replay.rows import Rebalance
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BIGINT,
     BOOLEAN,
     CLOCK_SKEW,
@@ -21,22 +18,25 @@ from kip848_records.tables.columns import (
     TIMESTAMP,
     Column,
     TableSpec,
+    list_of,
+    struct_of,
 )
 
-_BLOCKERS: Final = ArrayType(
-    StructType()
-    .add("member_id", STRING)
-    .add("client_id", STRING)
-    .add("client_host", STRING)
-    .add("instance_id", STRING)
-    .add("late_ms", BIGINT)
-    .add("blocked_ms", BIGINT)
-    .add("held_up", INT)
-    .add("revoke_ms", BIGINT)
-    .add("away_ms", BIGINT)
-    .add("last_state", STRING)
-    .add("late_now", BOOLEAN)
-    .add("waiting_now", INT)
+_BLOCKERS: Final = list_of(
+    struct_of(
+        member_id=STRING,
+        client_id=STRING,
+        client_host=STRING,
+        instance_id=STRING,
+        late_ms=BIGINT,
+        blocked_ms=BIGINT,
+        held_up=INT,
+        revoke_ms=BIGINT,
+        away_ms=BIGINT,
+        last_state=STRING,
+        late_now=BOOLEAN,
+        waiting_now=INT,
+    )
 )
 
 REBALANCE: Final = TableSpec(
@@ -137,7 +137,6 @@ REBALANCE: Final = TableSpec(
             required=True,
         ),
     ),
-    row=Rebalance,
     # A rebalance without an outcome ended before the history is complete.
     ended_at="CASE WHEN coalesce(outcome, '') NOT IN ('open', 'unknown') THEN coalesce(ended_at, began_at) END",
 )

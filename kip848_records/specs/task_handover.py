@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.replay.rows import TaskHandover
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BIGINT,
     BOOLEAN,
     CLOCK_SKEW,
@@ -87,6 +86,5 @@ TASK_HANDOVER: Final = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
-    row=TaskHandover,
     ended_at="CASE WHEN status NOT IN ('open', 'unknown') THEN ended_at END",
 )

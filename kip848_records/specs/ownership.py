@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.replay.rows import OwnershipInterval
-from kip848_records.tables.arrow import named, with_column
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BIGINT,
     CLOCK_SKEW,
     GROUP,
@@ -20,6 +18,7 @@ from kip848_records.tables.columns import (
     Column,
     TableSpec,
 )
+from kip848_records.specs.completion import named, with_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,7 +54,6 @@ OWNERSHIP: Final = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
-    row=OwnershipInterval,
     ended_at="to_at",
     complete=_with_topics,
 )

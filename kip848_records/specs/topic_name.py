@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.tables.columns import CLUSTER, STRING, Column, TableSpec
+from kip848_records.specs.columns import CLUSTER, STRING, Column, TableSpec
 
 TOPIC_NAME: Final = TableSpec(
     "topic_name",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.replay.rows import Quarantine, UnknownRecord
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BIGINT,
     BINARY,
     CLUSTER,
@@ -34,7 +33,6 @@ QUARANTINE: Final = TableSpec(
         Column("reason", STRING, "The reason as text", required=True),
         Column("position", INT, "The byte of key or value at which decoding failed; null if it was not decoded"),
     ),
-    row=Quarantine,
 )
 
 UNKNOWN_RECORD: Final = TableSpec(
@@ -47,5 +45,4 @@ UNKNOWN_RECORD: Final = TableSpec(
         Column("key", BINARY, "The key's bytes"),
         Column("value", BINARY, "The value's bytes; null for a tombstone"),
     ),
-    row=UnknownRecord,
 )

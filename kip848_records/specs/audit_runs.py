@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql.types import ArrayType, MapType, StructType
-
-from kip848_records.tables.columns import BIGINT, BOOLEAN, CLUSTER, INT, STRING, STRINGS, TIMESTAMP, Column, TableSpec
+from kip848_records.specs.columns import (
+    BIGINT,
+    BOOLEAN,
+    CLUSTER,
+    INT,
+    STRING,
+    STRINGS,
+    TIMESTAMP,
+    Column,
+    TableSpec,
+    list_of,
+    map_of,
+    struct_of,
+)
 
 RUN: Final = Column("run", BIGINT, "Number of the run, from 1", required=True)
 
-_PARTITIONS: Final = ArrayType(
-    StructType()
-    .add("partition", INT)
-    .add("from_offset", BIGINT)
-    .add("until_offset", BIGINT)
-    .add("note", STRING)
-    .add("captured_at", TIMESTAMP)
-    .add("is_read_to_end", BOOLEAN)
+_PARTITIONS: Final = list_of(
+    struct_of(
+        partition=INT,
+        from_offset=BIGINT,
+        until_offset=BIGINT,
+        note=STRING,
+        captured_at=TIMESTAMP,
+        is_read_to_end=BOOLEAN,
+    )
 )
-_BY_OUTCOME: Final = MapType(STRING, BIGINT)
-_MEASURED: Final = (
-    StructType()
-    .add("count", BIGINT)
-    .add("sum_ms", BIGINT)
-    .add("p50_ms", BIGINT)
-    .add("p95_ms", BIGINT)
-    .add("p99_ms", BIGINT)
-    .add("max_ms", BIGINT)
-)
+_BY_OUTCOME: Final = map_of(STRING, BIGINT)
+_MEASURED: Final = struct_of(count=BIGINT, sum_ms=BIGINT, p50_ms=BIGINT, p95_ms=BIGINT, p99_ms=BIGINT, max_ms=BIGINT)
 
 AUDIT_RUNS: Final = TableSpec(
     "audit_runs",
@@ -73,10 +77,10 @@ AUDIT_RUNS: Final = TableSpec(
         ),
         Column(
             "total_durations",
-            StructType().add("count", BIGINT).add("sum_ms", BIGINT),
+            struct_of(count=BIGINT, sum_ms=BIGINT),
             "Sums of new_durations of this run and all before it",
         ),
-        Column("counted_until", MapType(INT, BIGINT), "For each partition, the offset from which the next run counts"),
-        Column("table_versions", MapType(STRING, BIGINT), "Delta version of each table after this run"),
+        Column("counted_until", map_of(INT, BIGINT), "For each partition, the offset from which the next run counts"),
+        Column("table_versions", map_of(STRING, BIGINT), "Delta version of each table after this run"),
     ),
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.replay.rows import Epoch
-from kip848_records.tables.columns import (
+from kip848_records.specs.columns import (
     BIGINT,
     BOOLEAN,
     CLOCK_SKEW,
@@ -77,6 +76,5 @@ EPOCH_TIMELINE: Final = TableSpec(
         HISTORY,
         CLOCK_SKEW,
     ),
-    row=Epoch,
     ended_at=f"CASE WHEN {HAS_ENDED} THEN coalesce(converged_at, assigned_at, bumped_at) END",
 )

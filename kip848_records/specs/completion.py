@@ -1,0 +1,23 @@
+"""The columns of tables that the replay does not know, such as the names of topics: added to batches of its rows."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def named(ids: pa.Array, topics: pa.Table) -> pa.Array:
+    """Return the name of each topic id, by ``topic_id, topic``; the id itself if no name is known."""
+    known, names = (topics[column].combine_chunks() for column in ("topic_id", "topic"))
+    return pc.coalesce(names.take(pc.index_in(ids, value_set=known)), ids)
+
+
+def with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows with the names of topics where `topic` is null; a topic without a known name gets its id."""
+    return with_column(rows, "topic", pc.coalesce(rows["topic"], named(rows["topic_id"], topics)))
+
+
+def with_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
+    """Return a batch with a column added, or replaced."""
+    columns = {**{each: batch[each] for each in batch.schema.names}, name: column}
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
