@@ -6,6 +6,7 @@ those of the coordinators of `RELEASES`, which were fed with records one at a ti
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -26,6 +27,12 @@ class Refusal(NamedTuple):
 
 def _from(first: str, to: str = _RELEASES[-1]) -> frozenset[str]:
     return frozenset(_RELEASES[_RELEASES.index(first) : _RELEASES.index(to) + 1])
+
+
+@cache
+def since(first: str) -> frozenset[str]:
+    """Return the releases from one on, such as ``4.1``."""
+    return frozenset(release for release in RELEASES if release >= first)
 
 
 FROM_4_1: Final = _from("4.1.1")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from kip848_records.kinds import CLASSIC, CONSUMER, SHARE, STREAMS, Role
+from kip848_records.kinds import CLASSIC, CONSUMER, KINDS, SHARE, STREAMS, Role
 from kip848_records.replay import refusals
 from kip848_records.replay.group.vocabulary import RECORD_NOT_LOADABLE
 from kip848_records.replay.numbers import is_active
@@ -126,8 +126,7 @@ class Loading:
             is_known_bug = before == CLASSIC and kind == CONSUMER
             reason = refusals.CONSUMER_RECORD_ON_CLASSIC if is_known_bug else refusals.OTHER_KIND
             self._refuse(record, reason, self._offset)
-        if kind != CONSUMER:
-            self._context.writers &= refusals.FROM_4_1
+        self._context.writers &= refusals.since(KINDS[kind].first_release)
         if is_tombstone and before != _SIMPLE:
             return False
         self._begin(kind, record.offset)
@@ -261,7 +260,7 @@ _HANDLERS: Final = {
 
 def _known_to(kind: str, refusal: Refusal) -> Refusal:
     """Return a refusal with the releases that know the records of this type of group."""
-    return refusal if kind in {CLASSIC, CONSUMER} else refusal._replace(releases=refusal.releases & refusals.FROM_4_1)
+    return refusal._replace(releases=refusal.releases & refusals.since(KINDS[kind].first_release))
 
 
 def _has_duplicate(ids: tuple[Any, ...]) -> bool:

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from kip848_records.protocol.encode import encode_message
 from kip848_records.protocol.key_types import KeyType
-from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
+from kip848_records.protocol.messages.classic import (
+    CONSUMER_PROTOCOL_ASSIGNMENT,
+    CONSUMER_PROTOCOL_SUBSCRIPTION,
+    CONSUMER_PROTOCOL_TYPE,
+)
 from kip848_records.simulate.broker.assignors import range_assignor
 from kip848_records.simulate.broker.operation import ClassicGenerationWritten, ClassicGroupRemoved
 
@@ -48,7 +52,7 @@ class ClassicGroup:
         """Write the present group."""
         members = list(self.members.values())
         value = {
-            "protocolType": "consumer",
+            "protocolType": CONSUMER_PROTOCOL_TYPE,
             "generation": self.generation,
             "protocol": "range" if members else None,
             "leader": members[0].member_id if members else None,

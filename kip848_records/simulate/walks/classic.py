@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kip848_records.kinds import CLASSIC
 from kip848_records.protocol.encode import encode_message
 from kip848_records.protocol.key_types import KeyType
-from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
+from kip848_records.protocol.messages import classic
 from kip848_records.simulate.truth.rows import OBSERVED
 from kip848_records.simulate.walks.generations import GenerationTruth, Outcome
 from kip848_records.simulate.walks.walk import Walk
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from kip848_records.simulate.truth.rows import At, Row
 
-_SUBSCRIPTION: Final = CONSUMER_PROTOCOL_SUBSCRIPTION.layouts[1]
-_ASSIGNMENT: Final = CONSUMER_PROTOCOL_ASSIGNMENT.layouts[1]
+_SUBSCRIPTION: Final = classic.CONSUMER_PROTOCOL_SUBSCRIPTION.layouts[1]
+_ASSIGNMENT: Final = classic.CONSUMER_PROTOCOL_ASSIGNMENT.layouts[1]
 _PARTITIONS: Final = 6
 _CLIENTS: Final = 4
 """The usual number of clients."""
@@ -84,7 +84,7 @@ class ClassicWalk(Walk):
         """The static members that expired and came back in this round, with their former member ids and partitions."""
         self._leader = ""
         self._stable_at = 0
-        self._generations = GenerationTruth(self, "consumer")
+        self._generations = GenerationTruth(self, classic.CONSUMER_PROTOCOL_TYPE)
 
     def step(self) -> None:
         """Let something happen; the group is deleted now and then while it is empty."""
@@ -120,7 +120,7 @@ class ClassicWalk(Walk):
         self._assigned = {}
         self.pass_time()
         generation = (self._generations.generation or 0) + 1
-        self._generations.empty(self._write_without_members("consumer", generation))
+        self._generations.empty(self._write_without_members(classic.CONSUMER_PROTOCOL_TYPE, generation))
 
     def _restart(self) -> None:
         """A static member is back under a new id while the group is Stable, and goes on with its partitions."""
@@ -267,8 +267,8 @@ class ClassicWalk(Walk):
 
     def _value(self, generation: int) -> dict[str, Any]:
         members = [self._member(client) for client in self._clients.values()]
-        value = {"protocolType": "consumer", "generation": generation, "protocol": "assignor", "leader": self._leader}
-        return {**value, "currentStateTimestamp": self._stable_at, "members": members}
+        value = {"protocolType": classic.CONSUMER_PROTOCOL_TYPE, "generation": generation, "protocol": "assignor"}
+        return {**value, "leader": self._leader, "currentStateTimestamp": self._stable_at, "members": members}
 
     def _member(self, client: Client) -> dict[str, Any]:
         mine = sorted(p for p, owner in self._assigned.items() if owner is client)

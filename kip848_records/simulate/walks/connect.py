@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.protocol.key_types import KeyType
+from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
 from kip848_records.simulate.walks.connect_leader import NOTHING, Decision, Leader, Unit, Worker
 from kip848_records.simulate.walks.connect_payloads import (
     Assignment,
@@ -48,7 +49,7 @@ class ConnectWalk(Walk):
         self._tasks: dict[str, int] = {}
         """The number of tasks by connector; -1 before its tasks are configured."""
         self._config_offset = 0
-        self._generations = GenerationTruth(self, "connect")
+        self._generations = GenerationTruth(self, CONNECT_PROTOCOL_TYPE)
         self._units = UnitTruth(self)
 
     def pause(self) -> int:
@@ -100,7 +101,7 @@ class ConnectWalk(Walk):
             self._stop_worker()
         self._leader = Leader(self.rng.choice(_DELAYS_MS))
         self.pass_time()
-        offset = self._write("connect", [], None, generation=(self._generations.generation or 0) + 1)
+        offset = self._write(CONNECT_PROTOCOL_TYPE, [], None, generation=(self._generations.generation or 0) + 1)
         self._generations.empty(offset)
         self._units.empty(self._generations.generation or 0, offset)
 
@@ -229,7 +230,9 @@ class ConnectWalk(Walk):
         generation = (self._generations.generation or 0) + rounds
         members = [self._member(worker, decision, generation) for worker in workers]
         leader, protocol = workers[0].member_id, _PROTOCOLS[self._version]
-        offset = self._write("connect", members, joined_at, generation=generation, leader=leader, protocol=protocol)
+        offset = self._write(
+            CONNECT_PROTOCOL_TYPE, members, joined_at, generation=generation, leader=leader, protocol=protocol
+        )
         ids = [worker.member_id for worker in workers]
         self._generations.complete(reason, rounds, joined_at, ids, leader, protocol, outcome, offset)
         units.complete(generation, workers, given, decision, offset)

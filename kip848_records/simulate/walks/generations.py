@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kip848_records.kinds import CLASSIC
+from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
 from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class GenerationTruth:
         row = self._begin("emptied", offset, joined=[], left=sorted(before), rounds=1)
         self._members = frozenset()
         self._created_at = None
-        has_connect = None if self._protocol_type != "connect" else 0
+        has_connect = None if self._protocol_type != CONNECT_PROTOCOL_TYPE else 0
         nothing = Outcome(0, 0, 0, 0, "", leaves_open=False, delay_ms=has_connect, revoked=has_connect)
         self._add_round(row, nothing, len(before))
 

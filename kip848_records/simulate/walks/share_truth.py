@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from kip848_records.kinds import SHARE
 from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED
 from kip848_records.simulate.walks.open_rows import Intervals, OpenEpochs, OpenRebalance
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from kip848_records.simulate.walks.share_group import ShareGroup, ShareMember
     from kip848_records.simulate.walks.walk import Walk
 
-_SHARE: Final = "share"
-
 
 class ShareTruth:
     """Follows one share group id. The rows of epochs and rebalances stay open until the group has converged."""
@@ -25,8 +24,8 @@ class ShareTruth:
         self._states = Intervals(walk, "group_state_timeline")
         self._owned = Intervals(walk, "ownership")
         self._partitions = Intervals(walk, "share_partition_state")
-        self._epochs = OpenEpochs(walk, _SHARE)
-        self._rebalance = OpenRebalance(walk, _SHARE)
+        self._epochs = OpenEpochs(walk, SHARE)
+        self._rebalance = OpenRebalance(walk, SHARE)
         self._stays: dict[str, Row] = {}
         self._left: list[Row] = []
         """The stays that ended in the present incarnation: as long as it lives, their members may return."""
@@ -37,7 +36,7 @@ class ShareTruth:
 
     def join(self, member: ShareMember, offset: At) -> None:
         """Note a new member, whose type 10 is at an offset."""
-        row = {"incarnation": self._walk.incarnation, "group_type": _SHARE, "member_id": member.member_id}
+        row = {"incarnation": self._walk.incarnation, "group_type": SHARE, "member_id": member.member_id}
         row |= {"joined_offset": offset, "joined_at": self._walk.now, "joined_how": "joined", "returned": False}
         self._stays[member.member_id] = row | {"client_id": "app", "client_host": "/h", "joined_epoch": None}
 
@@ -69,7 +68,7 @@ class ShareTruth:
             self._follow_partitions(group, share_state)
         offset, members = walk.end_of_operation(), group.members
         held = {(member_id, *tp) for member_id, member in members.items() for tp in member.assigned}
-        owner = {"group_type": _SHARE}
+        owner = {"group_type": SHARE}
         self._owned.follow(
             {key: owner | dict(zip(("member_id", "topic_id", "partition"), key, strict=True)) for key in held}, offset
         )
@@ -78,7 +77,7 @@ class ShareTruth:
             for stay in self._left:
                 walk.note("membership", stay)
             self._left.clear()
-        state = {"group_type": _SHARE, "state": "Stable" if members else "Empty", "hides_rebalance": True}
+        state = {"group_type": SHARE, "state": "Stable" if members else "Empty", "hides_rebalance": True}
         self._states.follow({} if is_deleted else {state["state"]: state}, offset)
         if not members or group.has_converged:
             self._end_rebalance(group, "converged" if members else "emptied")
@@ -101,7 +100,7 @@ class ShareTruth:
         began_at = None if self._rebalance.row is None else self._rebalance.row["began_at"]
         self._end_rebalance(group, "open", captured_at)
         late = sum(member.epoch != group.assignment_epoch for member in group.members.values())
-        row: Row = {"incarnation": self._walk.incarnation, "group_type": _SHARE}
+        row: Row = {"incarnation": self._walk.incarnation, "group_type": SHARE}
         row |= {"state": "Stable" if group.members else "Empty", "members": len(group.members)}
         row |= {"group_epoch": group.epoch, "assignment_epoch": group.assignment_epoch}
         row |= {"rebalancing_since": began_at, "rebalancing_history": None if began_at is None else RIGHT_CENSORED}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from kip848_records.kinds import STREAMS
 from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED
 from kip848_records.simulate.walks.open_rows import Intervals, OpenEpochs, OpenRebalance
 from kip848_records.simulate.walks.streams_group import ACTIVE, NOTHING, SUBTOPOLOGY
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from kip848_records.simulate.truth.rows import At, Row
     from kip848_records.simulate.walks.streams_group import StreamsGroup
     from kip848_records.simulate.walks.walk import Walk
-
-_STREAMS: Final = "streams"
 
 
 class _Release(NamedTuple):
@@ -28,8 +27,8 @@ class StreamsTruth:
         self._walk = walk
         self._states = Intervals(walk, "group_state_timeline")
         self._owned = Intervals(walk, "ownership")
-        self._epochs = OpenEpochs(walk, _STREAMS)
-        self._rebalance = OpenRebalance(walk, _STREAMS)
+        self._epochs = OpenEpochs(walk, STREAMS)
+        self._rebalance = OpenRebalance(walk, STREAMS)
         self._members_before = 0
         self._assigning_since: int | None = None
         self._owners: dict[int, str] = {}
@@ -68,12 +67,12 @@ class StreamsTruth:
             for role in NOTHING
             for task in thread.assigned[role] | thread.pending[role]
         }
-        task_of = {"group_type": _STREAMS, "subtopology_id": SUBTOPOLOGY}
+        task_of = {"group_type": STREAMS, "subtopology_id": SUBTOPOLOGY}
         self._owned.follow(
             {key: task_of | dict(zip(("member_id", "role", "partition"), key, strict=True)) for key in held}, offset
         )
         self._note_handovers(group)
-        row = {"group_type": _STREAMS, "state": state, "hides_rebalance": False}
+        row = {"group_type": STREAMS, "state": state, "hides_rebalance": False}
         self._states.follow({state: row}, offset)
         if state == "Empty":
             self._targets = None
@@ -133,5 +132,5 @@ class StreamsTruth:
             self._walk.note("task_handover", row | {"unowned_ms": now - at})
 
     def _handover(self, task: int, before: str | None) -> Row:
-        row = {"incarnation": self._walk.incarnation, "group_type": _STREAMS, "subtopology_id": SUBTOPOLOGY}
+        row = {"incarnation": self._walk.incarnation, "group_type": STREAMS, "subtopology_id": SUBTOPOLOGY}
         return row | {"task": task, "from_member": before, "history": OBSERVED, "clock_skew": False}
