@@ -9,10 +9,12 @@ import pytest
 
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
+from kip848_records.protocol.segments.reader import read_segment
 from kip848_records.sources.log_columns import TOPIC
 from tests.audits import table_rows
 from tests.progress import Watcher
 from tests.protocol.plain_segments import batches_of
+from tests.protocol.segment_writer import Record, write_batch
 
 pytestmark = pytest.mark.slow
 
@@ -34,9 +36,24 @@ def segments(captures):
         "length": before + struct.pack(">qi", base, length ^ 1 << 4) + bad[12:] + behind,
         "large length": before + struct.pack(">qi", base, length ^ 1 << 24) + bad[12:] + behind,
         "cut": before + bad[:30],
-        "compacted": before + bad + b"".join(batches[third + 1 : -8] + batches[-5:]),
+        "compacted": cleaned(before + bad + behind, until=_base_offset(batches[2 * third])),
         "next batch begins": before + bad + behind + bytes(5),
     }
+
+
+def _base_offset(batch):
+    (offset,) = struct.unpack_from(">q", batch)
+    return offset
+
+
+def cleaned(segment, until):
+    """The segment behind a cleaner that has been up to an offset: before it, one record of each key is left."""
+    read = (row for batch in read_segment(segment, base_offset=0) for row in batch.to_pylist())
+    rows = [row for row in read if row["control"] is None]
+    newest = {row["key"]: row["offset"] for row in rows if row["offset"] < until}
+    kept = (row for row in rows if row["offset"] in {newest.get(row["key"]), max(row["offset"], until)})
+    records = (Record(row["offset"], row["timestamp"] // 1000, row["key"], row["value"]) for row in kept)
+    return b"".join(write_batch([record], base_offset=record.offset) for record in records)
 
 
 def write(folder, partition, segment):
