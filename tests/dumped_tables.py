@@ -17,7 +17,7 @@ from kip848_records.log.extents import FileRow, extent
 from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.names import topic_names
 from kip848_records.queries.duck import DuckTables
-from kip848_records.replay.decode.log_rows import LOG_SCHEMA
+from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.replay.worker import replay_batches

@@ -18,7 +18,7 @@ from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE, PLACE
 from kip848_records.protocol.decoded_rows import failures, json_records, typed_records
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
-from kip848_records.sources.log import (
+from kip848_records.sources.log_rows import (
     is_record,
     is_unread,
     key_ends_after_group,

@@ -10,7 +10,7 @@ from kip848_records.errors import InputError
 from kip848_records.protocol.decoded_rows import decoded_counts
 from kip848_records.protocol.dialects import DISPUTED_TYPES, DialectChoice
 from kip848_records.protocol.messages import DIALECTS
-from kip848_records.sources.log import is_record, key_of_types
+from kip848_records.sources.log_rows import is_record, key_of_types
 from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:

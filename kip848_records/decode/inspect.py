@@ -10,7 +10,7 @@ from kip848_records.decode import to_json
 from kip848_records.decode.schemas import JSON_SCHEMA
 from kip848_records.protocol.messages import KAFKA
 from kip848_records.sources.copies import drop_copies
-from kip848_records.sources.log import is_unread, key_of_types
+from kip848_records.sources.log_rows import is_unread, key_of_types
 from kip848_records.sources.transactions import resolve_transactions
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from kip848_records.log.extents import Extent, FileRow, Unread, extent, without_
 from kip848_records.log.losses import IS_LOST_RECORD, LostRecord, losses
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.replay.inputs import PartitionCoverage
-from kip848_records.sources.log import IS_READABLE, is_readable
+from kip848_records.sources.log_rows import IS_READABLE, is_readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -16,7 +16,7 @@ from kip848_records.log.runs import coverage_of_reads, last_reads
 from kip848_records.protocol.messages import AUTO, OFFSET_COMMIT_TYPES
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.replay.inputs import ReplayInputs
-from kip848_records.sources.log import IS_RECORD, NEWEST_MS
+from kip848_records.sources.log_rows import IS_RECORD, NEWEST_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

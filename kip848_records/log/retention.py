@@ -15,7 +15,7 @@ from kip848_records import __version__
 from kip848_records.kinds import ROLES, Role
 from kip848_records.log.runs import last_reads
 from kip848_records.log.state import last_of_keys
-from kip848_records.sources.log import key_of_types
+from kip848_records.sources.log_rows import key_of_types
 from kip848_records.tables.log import KNOWLEDGE, LOG
 from kip848_records.tables.places import delta_table
 from kip848_records.tables.registry import TABLES

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.decode import to_json
 from kip848_records.protocol.messages import KAFKA
-from kip848_records.sources.log import is_of_log, is_record
+from kip848_records.sources.log_rows import is_of_log, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from kip848_records.log.runs import PartitionRead, RunInfo, values
 from kip848_records.queries.engines import newest_rows
-from kip848_records.sources.log import LOG_SCHEMA, is_offset_commit
+from kip848_records.sources.log_rows import LOG_SCHEMA, is_offset_commit
 from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.tables.delta import ClusterTables
 from kip848_records.tables.errors import TablesError

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 from kip848_records.paths import local_path
 from kip848_records.pipeline.staged import StagedRows
 from kip848_records.replay.arrow_rows import union_batches, union_type
-from kip848_records.replay.decode.log_rows import COMMIT_BEFORE
+from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE
 from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.replay.worker import replay_batches

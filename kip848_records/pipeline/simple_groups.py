@@ -12,8 +12,8 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kip848_records.kinds import ROLES, SHARE, STREAMS
-from kip848_records.replay.decode.log_rows import COMMIT_BEFORE
-from kip848_records.sources.log import is_offset_commit, is_readable, key_of_types
+from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE
+from kip848_records.sources.log_rows import is_offset_commit, is_readable, key_of_types
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

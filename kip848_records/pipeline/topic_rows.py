@@ -13,7 +13,7 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
-from kip848_records.sources.log import group_id, key_of_types, newest_ms, without_offset_commits
+from kip848_records.sources.log_rows import group_id, key_of_types, newest_ms, without_offset_commits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

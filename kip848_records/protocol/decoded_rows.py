@@ -22,9 +22,9 @@ from kip848_records.protocol.columns import (
     record_columns,
     value_columns,
 )
+from kip848_records.protocol.decoder import DecodedBatch, RecordGroup, decode_records, join_batches
 from kip848_records.protocol.kafka_json import key_json, value_json
 from kip848_records.protocol.messages import DIALECTS
-from kip848_records.protocol.records import DecodedBatch, RecordGroup, decode_records, join_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -20,7 +20,7 @@ from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
 from kip848_records.protocol.schema import STRING, UUID, Array, Field, Fixed, Layout, Message, Struct, Type
 
 if TYPE_CHECKING:
-    from kip848_records.protocol.records import RecordGroup
+    from kip848_records.protocol.decoder import RecordGroup
 
 _VERSION_BYTES = 2
 _ESCAPES = {chr(code): f"\\u{code:04X}" for code in range(0x20)} | {

@@ -146,7 +146,7 @@ class DuckTables(Tables):
     def _can_decode(self, record: str, cluster: str | None) -> bool:
         """Return whether a name is that of a record type whose records can be decoded from the log."""
         from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE  # noqa: PLC0415 - few queries need it
-        from kip848_records.queries.records import DECODED  # noqa: PLC0415 - as above
+        from kip848_records.queries.record_tables import DECODED  # noqa: PLC0415 - as above
 
         if record == OFFSET_COMMIT_TABLE:
             lacking = [run.cluster for run in self.runs() if record not in run.table_versions]
@@ -157,7 +157,7 @@ class DuckTables(Tables):
 
     def _decode(self, record: str, cluster: str | None, file: Path) -> None:
         """Decode the records of a type into a Parquet file, and create a view of it."""
-        from kip848_records.queries.records import write_records  # noqa: PLC0415 - few queries need it
+        from kip848_records.queries.record_tables import write_records  # noqa: PLC0415 - few queries need it
 
         connection = self._connection
         self._register(connection, "log", self._parts("log", cluster)["log"])

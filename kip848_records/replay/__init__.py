@@ -1,18 +1,12 @@
-"""Replay the records of a group in offset order, as Kafka's `GroupMetadataManager.replay` does, into rows of history.
+"""The replay: log rows of one group after another in, rows of all tables out. Plain Python and Arrow, without Spark.
 
-Plain Python and Arrow, without PySpark. Read the modules in this order:
-
-- `worker`: log rows in, rows of all tables out; `reading`, `log_rows`, `columns` and `values` decode to the types of
-  `records`.
-- `group`: one group id; splits its records into operations and incarnations, and finds where the history is complete
-  (`coverage`).
-- `consumer`: the change by each record of a consumer group (`member`, `targets`, `causes`).
-- `classic`: a classic group; `classic_values` parses what its members say of themselves; `generations`, `generation`,
-  `generation_cause` and `last_owners` compare a generation with the one before.
-- `streams`: a streams group is a consumer group of `tasks`; `streams_causes`, `streams_waits`, `task_targets`,
-  `task_ownership` and `task_anomalies` are the parts that differ. `share`: a share group, with `share_causes`,
-  `share_ownership` and `share_partitions`. `ownership_intervals` has the intervals of both.
-- `operation_end`: the result of an operation, table by table: `epochs`, `reconciliation`, `ownership`, `rebalances`
-  with `open_rebalance` and `waits`, `memberships`, `states`, `anomalies`.
-- `context` keeps the rows until the group ends (`spill`: in a file, if they are many); `history` finishes them.
+- `worker` drives it: `reading` decodes log rows, `group_replay` replays the records of one group id, in all its types.
+- `decode/`: columns of decoded records -> values, a column at a time.
+- `group/`: what all kinds of groups share: operations, how much of the history is known, states, stays, what a
+  coordinator can load.
+- `modern/`: what consumer, share and streams groups share; `generations/`: what classic groups of all protocol types
+  share.
+- `consumer/`, `share/`, `streams/`, `classic/`, `connect/`: a kind each, which imports no other kind. `dispatch` imports
+  a kind with its first record.
+- `commits/`: what offset commits say of the partitions that rebalances stopped.
 """

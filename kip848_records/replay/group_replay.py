@@ -8,8 +8,8 @@ from kip848_records.kinds import CLASSIC, CONSUMER, Role
 from kip848_records.replay.dispatch import classic_group, modern_group
 from kip848_records.replay.group import spill
 from kip848_records.replay.group.context import Context
-from kip848_records.replay.group.coverage import NEVER, GroupCoverage
 from kip848_records.replay.group.history import finished_rows
+from kip848_records.replay.group.known_history import NEVER, GroupCoverage
 from kip848_records.replay.group.loading import Loading
 from kip848_records.replay.group.migrations import Migrations
 from kip848_records.replay.group.states import DEAD, StateTimeline

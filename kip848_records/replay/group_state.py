@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CLASSIC
-from kip848_records.replay.group.coverage import CENSORED, NEVER, RIGHT_CENSORED
+from kip848_records.replay.group.known_history import CENSORED, NEVER, RIGHT_CENSORED
 from kip848_records.replay.group.states import ASSIGNING, NOT_READY, RECONCILING, group_id_hash
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.replay.rows import GroupState
@@ -13,7 +13,7 @@ from kip848_records.replay.rows import GroupState
 if TYPE_CHECKING:
     from kip848_records.replay.classic.group import ClassicGroup
     from kip848_records.replay.group.context import Context
-    from kip848_records.replay.group.coverage import KnownHistory
+    from kip848_records.replay.group.known_history import KnownHistory
     from kip848_records.replay.group.states import StateTimeline
     from kip848_records.replay.modern.group import ModernGroup
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from kip848_records.kinds import ROLES, Role
 from kip848_records.protocol.columnar import Error
+from kip848_records.protocol.decoder import decode_records, join_batches
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import DIALECTS, KAFKA, RECORDS
-from kip848_records.protocol.records import decode_records, join_batches
 from kip848_records.replay.decode.columns import Columns, gather, texts
+from kip848_records.replay.decode.grouped_rows import LogRows, parts
 from kip848_records.replay.decode.impossible import refused_values
-from kip848_records.replay.decode.log_rows import LogRows, parts
 from kip848_records.replay.decode.undecoded import NO_TYPE, key_types, undecoded_rows
 from kip848_records.replay.decode.values import assigned_members
 from kip848_records.replay.dispatch import value_readers
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from kip848_records.protocol.records import RecordGroup
+    from kip848_records.protocol.decoder import RecordGroup
     from kip848_records.replay.decode.latest import RawRecord
     from kip848_records.replay.numbers import PartitionNumbers
     from kip848_records.replay.records import Record

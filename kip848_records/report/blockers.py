@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kip848_records.report.advice import MemberNow
 
 
-class Incarnation(NamedTuple):
+class GroupIncarnation(NamedTuple):
     """A group in a partition of the log, from its creation to its deletion."""
 
     group_id: str
@@ -41,12 +41,12 @@ class Blocked(NamedTuple):
         return next((each for each in self.blockers if each["member_id"] == self.advice.member_id), None)
 
 
-def blocked_groups(tables: Tables, cluster: str) -> dict[Incarnation, Blocked]:
+def blocked_groups(tables: Tables, cluster: str) -> dict[GroupIncarnation, Blocked]:
     """Return the last ongoing rebalance of each group that has one, with its blockers."""
-    members: dict[Incarnation, dict[str, MemberNow]] = defaultdict(dict)
+    members: dict[GroupIncarnation, dict[str, MemberNow]] = defaultdict(dict)
     for row in tables.rows(query("open_blockers"), cluster, open=OPEN):
         members[incarnation_of(row)][row.member_id] = member_now(row)
-    gone: dict[Incarnation, list[Row]] = defaultdict(list)
+    gone: dict[GroupIncarnation, list[Row]] = defaultdict(list)
     for row in tables.rows(query("workers_gone"), cluster, open=OPEN):
         gone[incarnation_of(row)].append(row)
     found = {}
@@ -58,6 +58,6 @@ def blocked_groups(tables: Tables, cluster: str) -> dict[Incarnation, Blocked]:
     return found
 
 
-def incarnation_of(row: Row) -> Incarnation:
+def incarnation_of(row: Row) -> GroupIncarnation:
     """Return the group of a row."""
-    return Incarnation(row.group_id, row.partition, row.incarnation)
+    return GroupIncarnation(row.group_id, row.partition, row.incarnation)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from kip848_records.kinds import CONNECT, KINDS, kind_of
-from kip848_records.replay.group.coverage import CENSORED
+from kip848_records.replay.group.known_history import CENSORED
 from kip848_records.replay.group.states import EMPTY
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.report.terminal import count_text, lasting_text, time_text

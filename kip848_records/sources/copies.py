@@ -8,7 +8,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.log import is_readable
+from kip848_records.sources.log_rows import is_readable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

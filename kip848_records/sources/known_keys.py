@@ -9,11 +9,11 @@ from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
 from kip848_records.paths import is_file_uri, without_scheme
+from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.messages import DIALECTS, RECORDS
-from kip848_records.protocol.records import decode_records
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.log import is_readable, key_of_types
 from kip848_records.sources.log_columns import TOPIC
+from kip848_records.sources.log_rows import is_readable, key_of_types
 from kip848_records.sources.registry import KINDS
 from kip848_records.sources.source_kind import ReadOptions
 from kip848_records.spark.workers import map_in_arrow

@@ -18,7 +18,7 @@ from kip848_records.specs.partition_history import PARTITION_HISTORY
 from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.specs.rebalance import REBALANCE
 from kip848_records.specs.rebalance_lag import REBALANCE_LAG
-from kip848_records.specs.records import RECORD_TABLES, record_spec
+from kip848_records.specs.record_tables import RECORD_TABLES, record_spec
 from kip848_records.specs.share_partition_state import SHARE_PARTITION_STATE
 from kip848_records.specs.task_handover import TASK_HANDOVER
 from kip848_records.specs.topic_name import TOPIC_NAME

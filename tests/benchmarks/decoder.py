@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from kip848_records.protocol.columnar import decode
+from kip848_records.protocol.decoder import decode_records, join_batches
 from kip848_records.protocol.encode import encode_message
 from kip848_records.protocol.messages import RECORDS
-from kip848_records.protocol.records import decode_records, join_batches
 from tests.benchmarks.dump_log import cpu_seconds, dump_log, write_segment
 from tests.benchmarks.record_loop import record_loop
 from tests.benchmarks.results import Measure

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from kip848_records.decode import decode_record
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.sources.finding import find_copies
-from kip848_records.sources.log import is_record, key_of_types, without_offset_commits
+from kip848_records.sources.log_rows import is_record, key_of_types, without_offset_commits
 from kip848_records.sources.read import read_sources
 from kip848_records.spark.session import get_session
 from tests.benchmarks.logs import Log, log_of

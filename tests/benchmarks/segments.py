@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kip848_records.protocol.records import decode_records
+from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.segments.reader import read_segment
 from kip848_records.sources.file_coverage import SegmentFile
 from kip848_records.sources.segment_rows import mapped, read_file

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.queries.duck import DuckTables
-from kip848_records.queries.records import DECODED
-from kip848_records.specs.records import RECORD_TABLES
+from kip848_records.queries.record_tables import DECODED
+from kip848_records.specs.record_tables import RECORD_TABLES
 from tests.audits import CLUSTERS, WITH_RECORD_TABLES, dumped
 
 _NO_ID = "A" * 22

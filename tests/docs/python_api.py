@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SECTIONS: Final = {
     "Logs": (
         *("spark.session.get_session", "sources.read.read_log", "sources.transactions.resolve_transactions"),
-        "sources.log.LOG_SCHEMA",
+        "sources.log_rows.LOG_SCHEMA",
     ),
     "Decoded records": (
         *("decode.decode", "decode.DecodedLog", "decode.decode_record", "decode.to_json"),

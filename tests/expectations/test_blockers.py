@@ -7,7 +7,7 @@ import pytest
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.files import Setting
 from kip848_records.queries.duck import DuckTables
-from kip848_records.replay.group.coverage import RIGHT_CENSORED
+from kip848_records.replay.group.known_history import RIGHT_CENSORED
 from kip848_records.report.blockers import blocked_groups
 from kip848_records.report.terminal import duration_text
 from tests.expectations.evaluated import evaluated

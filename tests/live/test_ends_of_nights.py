@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kip848_records.simulate.log import KAFKA_ROWS
+from kip848_records.simulate.partition_log import KAFKA_ROWS
 from kip848_records.simulate.spec import START_MS
 from kip848_records.sources.read import read_log
 from tests.live.topics import Topic, as_consumed, ends_of, tables

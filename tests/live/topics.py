@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from kip848_records.pipeline.audit import audit_topic
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.simulate.spec import START_MS
-from kip848_records.sources.log import LOG_SCHEMA
+from kip848_records.sources.log_rows import LOG_SCHEMA
 from kip848_records.sources.topic.ends import Ends
 from kip848_records.tables.registry import TABLES
 from tests.audits import table_rows

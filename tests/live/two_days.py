@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from kip848_records.simulate.log import KAFKA_ROWS
+from kip848_records.simulate.partition_log import KAFKA_ROWS
 from kip848_records.sources.read import read_log
 from tests.live.topics import Topic, as_consumed
 from tests.simulate.scenario import Capture, Scenario

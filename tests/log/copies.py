@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from kip848_records.sources.file_coverage import SegmentFile
-from kip848_records.sources.log import FILE_SCHEMA, LOG_SCHEMA
+from kip848_records.sources.log_rows import FILE_SCHEMA, LOG_SCHEMA
 from kip848_records.sources.segment_rows import read_file
 from tests.log.cleaner import Batch, Log, marker
 from tests.log.random_walk import data_records

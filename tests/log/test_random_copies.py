@@ -11,7 +11,7 @@ import pytest
 
 from kip848_records.log.state import replay
 from kip848_records.sources.copies import merge_copies
-from kip848_records.sources.log import is_readable
+from kip848_records.sources.log_rows import is_readable
 from kip848_records.sources.transactions import resolve_transactions, without_aborted
 from tests.log.cleaner import Log
 from tests.log.copies import LogCopy, is_commit, log_rows

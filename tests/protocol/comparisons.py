@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from kip848_records.protocol.columnar import Error, decode
+from kip848_records.protocol.decoder import DecodedBatch, RecordGroup, decode_records
 from kip848_records.protocol.kafka_json import key_json, value_json
 from kip848_records.protocol.messages import Dialect
-from kip848_records.protocol.records import DecodedBatch, RecordGroup, decode_records
 from kip848_records.protocol.schema import Layout
 from tests.protocol.plain_json import plain_json
 from tests.protocol.plain_records import UNKNOWN, Bad, Found, attempt, plain_record

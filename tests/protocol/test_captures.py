@@ -4,8 +4,8 @@ import json
 
 import pyarrow as pa
 
+from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.kafka_json import key_json, value_json
-from kip848_records.protocol.records import decode_records
 from tests.dump_log import read_dump_logs
 from tests.protocol.kafka_form import without_defaults
 from tests.protocol.samples import read_capture

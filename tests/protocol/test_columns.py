@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from kip848_records.protocol.columnar import Error, decode
+from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.encode import encode_message
 from kip848_records.protocol.messages import RECORDS
-from kip848_records.protocol.records import decode_records
 from tests.protocol.comparisons import compare_messages
 from tests.protocol.damage import mutate
 from tests.protocol.samples import messages_by_layout

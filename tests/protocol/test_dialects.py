@@ -4,9 +4,9 @@ import pyarrow as pa
 import pytest
 
 from kip848_records.protocol.columnar import Error
+from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.messages import DIALECTS, KAFKA, RECORDS
-from kip848_records.protocol.records import decode_records
 
 TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"
 CONFIGURATION = {"configurations": [{"name": "consumer.session.timeout.ms", "value": "45000"}]}

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kip848_records.protocol.columnar import decode
+from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.encode import encode_key, encode_message, uvarint
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT
-from kip848_records.protocol.records import decode_records
 from kip848_records.protocol.schema import BYTES, Array, Struct
 from tests.protocol.layouts import MESSAGE_LAYOUTS
 from tests.protocol.message_strategies import messages

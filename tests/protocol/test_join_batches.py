@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from kip848_records.protocol import records
-from kip848_records.protocol.records import join_batches
+from kip848_records.protocol import decoder as records
+from kip848_records.protocol.decoder import join_batches
 
 
 @pytest.fixture(autouse=True)

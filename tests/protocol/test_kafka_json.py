@@ -9,11 +9,11 @@ from base64 import b64encode
 import pyarrow as pa
 import pytest
 
+from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.kafka_json import key_json, value_json
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
-from kip848_records.protocol.records import decode_records
 
 UUID = "AAECAwQFBgcICQoLDA0O_w"
 

@@ -5,10 +5,10 @@ import json
 import pyarrow as pa
 import pytest
 
+from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.kafka_json import key_json, value_json
 from kip848_records.protocol.messages import DIALECTS, RECORDS
-from kip848_records.protocol.records import decode_records
 from tests.protocol.kafka_form import kafka_form, without_defaults
 from tests.protocol.samples import VECTOR_RELEASES, read_vectors
 

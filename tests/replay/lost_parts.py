@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from kip848_records.log.coverage import LogCoverage, read_coverage
 from kip848_records.queries.duck import _database, _with_dollars
 from kip848_records.queries.tables import named_rows
-from kip848_records.replay.decode.log_rows import LOG_SCHEMA
-from kip848_records.replay.group.coverage import OBSERVED, RIGHT_CENSORED
+from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
+from kip848_records.replay.group.known_history import OBSERVED, RIGHT_CENSORED
 from kip848_records.replay.group.vocabulary import OPEN, UNKNOWN
 from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.replay.decode.log_rows import LOG_SCHEMA
+from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
 from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.inputs import ReplayInputs
 from kip848_records.replay.numbers import PartitionNumbers

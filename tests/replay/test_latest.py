@@ -5,7 +5,8 @@ import json
 import pytest
 
 from kip848_records.protocol.messages import DIALECTS, RECORDS
-from kip848_records.replay.decode import latest, log_rows
+from kip848_records.replay.decode import grouped_rows as log_rows
+from kip848_records.replay.decode import latest
 from kip848_records.replay.inputs import ReplayInputs
 from kip848_records.replay.rows import LatestState
 from kip848_records.replay.worker import replay_batches

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from kip848_records.replay.decode.log_rows import LOG_SCHEMA
+from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
 from kip848_records.replay.refusals import RELEASES
 from tests.replay.classic_logs import Tables, tables_of
 from tests.replay.loadable_logs import loadable_log, loadable_logs

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kip848_records.replay.group.coverage import OBSERVED
+from kip848_records.replay.group.known_history import OBSERVED
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from tests.replay.lost_parts import WholeLog, coverage_of, log_rows, parts_of, replayed_log
 from tests.replay.segment_copies import captured_at

@@ -8,10 +8,10 @@ import pytest
 from kip848_records.kinds import Role
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.messages import DIALECTS, RECORDS
-from kip848_records.replay.decode import log_rows
+from kip848_records.replay.decode import grouped_rows as log_rows
 from kip848_records.replay.decode.columns import partition_sets
+from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
 from kip848_records.replay.decode.latest import RawRecord
-from kip848_records.replay.decode.log_rows import LOG_SCHEMA
 from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.reading import RecordReader
 from kip848_records.replay.rows import Quarantine, UnknownRecord

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from kip848_records.replay.decode.log_rows import LOG_SCHEMA
+from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
 from tests.replay.captures import FOLDER
 from tests.replay.coordinator.steps import operations
 from tests.replay.logs import Rows, inputs_of

@@ -9,7 +9,7 @@ import pytest
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.replay import arrow_rows, worker
 from kip848_records.replay.arrow_rows import row_type, to_batch, union_batches, union_type
-from kip848_records.replay.decode import log_rows
+from kip848_records.replay.decode import grouped_rows as log_rows
 from kip848_records.replay.inputs import ReplayInputs
 from kip848_records.replay.rows import (
     ROW_CLASSES,

@@ -8,7 +8,7 @@ import pytest
 
 from kip848_records.simulate import Simulation, simulate
 from kip848_records.simulate.cleaner import clean
-from kip848_records.simulate.log import KAFKA_ROWS
+from kip848_records.simulate.partition_log import KAFKA_ROWS
 from kip848_records.simulate.truth.schemas import SCHEMAS
 from tests.simulate.decoded import rows_of
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from kip848_records.replay.decode.log_rows import LOG_SCHEMA
+from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.simulate.walks.classic import ClassicWalk
 from kip848_records.simulate.walks.connect import ConnectWalk

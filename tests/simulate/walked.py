@@ -4,7 +4,7 @@ from collections import Counter
 
 import pyarrow as pa
 
-from kip848_records.replay.decode.log_rows import LOG_SCHEMA
+from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
 from kip848_records.simulate.broker.releases import KAFKA_4_3
 from kip848_records.simulate.encoding import encode
 from tests.replay.classic_logs import tables_of

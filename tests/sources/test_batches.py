@@ -11,7 +11,7 @@ from kip848_records.errors import InputError
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.sources.finding import find_copies
-from kip848_records.sources.log import LOG_SCHEMA, newest_ms
+from kip848_records.sources.log_rows import LOG_SCHEMA, newest_ms
 from kip848_records.sources.read import LogBatch, merged_rows, read_log, read_sources
 from tests.log_rows import files_of, in_log_order, log_of
 from tests.progress import Watcher

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.finding import find_copies
-from kip848_records.sources.log import LOG_SCHEMA
+from kip848_records.sources.log_rows import LOG_SCHEMA
 from kip848_records.sources.read import read_log, read_sources
 from tests.log_rows import assert_same_rows, files_of, in_log_order
 

@@ -8,7 +8,7 @@ import pytest
 from kip848_records.protocol.segments import window
 from kip848_records.sources.file_coverage import SegmentFile
 from kip848_records.sources.finding import find_copies
-from kip848_records.sources.log import is_file, is_readable, newest_ms
+from kip848_records.sources.log_rows import is_file, is_readable, newest_ms
 from kip848_records.sources.read import read_sources
 from kip848_records.sources.record_filter import RecordFilter
 from kip848_records.sources.segment_rows import read_file

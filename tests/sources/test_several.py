@@ -11,7 +11,7 @@ from kip848_records.errors import InputError
 from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.finding import find_copies
-from kip848_records.sources.log import is_readable
+from kip848_records.sources.log_rows import is_readable
 from kip848_records.sources.read import read_log
 from tests.dump_log import read_dump_logs
 from tests.log_rows import log_of

@@ -8,7 +8,7 @@ from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 from kip848_records.errors import InputError
-from kip848_records.sources.log import LOG_SCHEMA
+from kip848_records.sources.log_rows import LOG_SCHEMA
 from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED
 from kip848_records.sources.topic.ends import look_up
 from kip848_records.sources.topic.failures import failures_of

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from kip848_records.kinds import CLASSIC, Role
-from kip848_records.replay.classic.conversion import owners_of
+from kip848_records.replay.classic.downgrade import owners_of
 from kip848_records.replay.classic.upgrade import is_upgradable, upgrade_reasons
 from kip848_records.replay.generations.generations import Generations
-from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.states import EMPTY, STABLE
 from kip848_records.replay.group.stays import Stay, Stays
 from kip848_records.replay.group.vocabulary import DOWNGRADED, GROUP_DELETED, JOINED, LEFT, REPLACED, UPGRADED

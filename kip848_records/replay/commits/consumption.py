@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from kip848_records.replay.arrow_rows import to_batch
 from kip848_records.replay.commits.partition_progress import Partition, Progress, Stop
-from kip848_records.replay.group.coverage import CENSORED, LEFT_CENSORED, OBSERVED, RIGHT_CENSORED
+from kip848_records.replay.group.known_history import CENSORED, LEFT_CENSORED, OBSERVED, RIGHT_CENSORED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

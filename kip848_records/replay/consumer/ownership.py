@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kip848_records.kinds import CONSUMER
-from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import MOVED, REVOKED
 from kip848_records.replay.modern.ownership import Handover, Ownership
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from kip848_records.protocol.records import RecordGroup
+    from kip848_records.protocol.decoder import RecordGroup
     from kip848_records.replay.numbers import PartitionNumbers
 
     Ints = NDArray[np.int64]

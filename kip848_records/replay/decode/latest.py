@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
 
+from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.kafka_json import key_json, value_json
 from kip848_records.protocol.messages import DIALECTS
-from kip848_records.protocol.records import decode_records
 from kip848_records.replay.arrow_rows import row_type, timestamps
 from kip848_records.replay.rows import LatestState
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from kip848_records.protocol.records import DecodedBatch
+    from kip848_records.protocol.decoder import DecodedBatch
 
     Ints = NDArray[np.int64]
 

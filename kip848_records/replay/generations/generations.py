@@ -10,7 +10,7 @@ from kip848_records.replay.generations.last_owners import LastOwners
 from kip848_records.replay.generations.rebalances import ClassicRebalances
 from kip848_records.replay.generations.round import Round, members_and_stopped
 from kip848_records.replay.group.context import ms_between
-from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import CREATED, EMPTIED, EPOCH_WENT_BACK, FIRST_GENERATION, TWO_OWNERS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment, GroupMigration
-from kip848_records.replay.group.coverage import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
+from kip848_records.replay.group.known_history import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
 from kip848_records.replay.group.vocabulary import CONVERGED, EAGER, FIRST_GENERATION, OPEN, SHOWN, UNKNOWN
 from kip848_records.replay.refusals import releases_text
 from kip848_records.replay.rows import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kip848_records.replay.group.context import Context
-    from kip848_records.replay.group.coverage import KnownHistory
+    from kip848_records.replay.group.known_history import KnownHistory
 
 _ROWS: Final = (
     Epoch, RebalanceLag, PartitionHandover, GroupStateInterval, Rebalance, MemberStateInterval, Membership,

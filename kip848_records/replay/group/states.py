@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.kinds import CONSUMER, KINDS
 from kip848_records.replay.group.context import ms_between
-from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.known_history import NEVER
 
 if TYPE_CHECKING:
     from kip848_records.replay.group.context import Context

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import IdSet
 
 if TYPE_CHECKING:

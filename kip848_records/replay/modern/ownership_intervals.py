@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.context import ms_between
-from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.numbers import role_name, task_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kip848_records.kinds import STREAMS
-from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, UNKNOWN
 from kip848_records.replay.modern.member import NOTHING
 from kip848_records.replay.modern.ownership import Handover, Ownership

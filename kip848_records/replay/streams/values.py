@@ -1,4 +1,4 @@
-"""Columns of decoded records of streams groups (KIP-1071) -> the Python values of `records.py`."""
+"""Columns of decoded records of streams groups (KIP-1071) -> the values of `records`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import CLASSIC, CONNECT, CONSUMER, kind_of
 from kip848_records.queries.texts import completed
 from kip848_records.report.advice import WORKER_DELAY, no_evidence
-from kip848_records.report.blockers import Incarnation, blocked_groups
+from kip848_records.report.blockers import GroupIncarnation, blocked_groups
 from kip848_records.report.page.sections import SECTIONS, sections_with_rows
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
 from kip848_records.report.terminal import ranges_text
@@ -118,13 +118,13 @@ def _groups(tables: Tables, cluster: str) -> list[Fields]:
             known[row[name] or ""] = None  # a dictionary keeps the order
     groups = _rows(tables, cluster, "groups", groups=GROUPS_LISTED)
     blocked = blocked_groups(tables, cluster)
-    awaited: dict[Incarnation, list[Fields]] = defaultdict(list)
+    awaited: dict[GroupIncarnation, list[Fields]] = defaultdict(list)
     for row in _rows(tables, cluster, "awaited"):
-        awaited[Incarnation(row["group_id"], row["partition"], row["incarnation"])].append(row)
+        awaited[GroupIncarnation(row["group_id"], row["partition"], row["incarnation"])].append(row)
     for group in groups:
         group["kind"] = kind_of(group["group_type"], group.pop("protocol_type"))
         group["upgrade"] = _upgrade(group)
-        incarnation = Incarnation(group["group_id"], group["partition"], group["incarnations"] - 1)
+        incarnation = GroupIncarnation(group["group_id"], group["partition"], group["incarnations"] - 1)
         is_stuck = group["health"] == "stuck"
         group["blocker"] = _blocker(blocked.get(incarnation), awaited[incarnation]) if is_stuck else None
         group["blockers"] = (

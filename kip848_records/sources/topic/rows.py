@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kip848_records.sources.dump import log_rows, placed_rows
-from kip848_records.sources.log import LOG_SCHEMA
+from kip848_records.sources.log_rows import LOG_SCHEMA
 from kip848_records.sources.topic.failures import GROUP_PREFIX
 from kip848_records.sources.topic.timeouts import patience_ms, with_timeouts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.group.context import ms_between
-from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import SpillingQueue
 from kip848_records.replay.group.vocabulary import CONVERGED, OPEN, SUPERSEDED, UNKNOWN, UNSEEN
 from kip848_records.replay.modern.targets import Assignment

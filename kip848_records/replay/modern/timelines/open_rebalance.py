@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.group.context import Stopwatch
-from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import IdSet
 from kip848_records.replay.modern.member import AWAY, STABLE, UNREVOKED, Member
 

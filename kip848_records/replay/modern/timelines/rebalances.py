@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import SHARE
 from kip848_records.replay.group.context import ms_between
-from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.states import ASSIGNING, NOT_READY, RECONCILING
 from kip848_records.replay.group.vocabulary import DELETED, DOWNGRADED, EMPTIED, OPEN, UNKNOWN, UNSEEN
 from kip848_records.replay.modern.member import UNRELEASED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kip848_records.replay.group.context import ms_between
-from kip848_records.replay.group.coverage import NEVER
+from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import SpillingQueue
 from kip848_records.replay.group.vocabulary import OPEN, RECONCILED, UNKNOWN, UNSEEN
 from kip848_records.replay.modern.member import STABLE, STATELESS, UNRELEASED, UNREVOKED

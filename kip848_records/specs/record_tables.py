@@ -6,16 +6,7 @@ from typing import Final
 
 from kip848_records.protocol.columns import key_columns, record_columns, records_of, value_columns
 from kip848_records.protocol.messages import DIALECTS, KAFKA
-from kip848_records.specs.columns import (
-    BOOLEAN,
-    CLUSTER,
-    LOGGED_AT,
-    OFFSET,
-    PARTITION,
-    POSITION_KEY,
-    Column,
-    TableSpec,
-)
+from kip848_records.specs.columns import BOOLEAN, CLUSTER, LOGGED_AT, OFFSET, PARTITION, POSITION_KEY, Column, TableSpec
 from kip848_records.specs.latest_state import TRANSACTION
 
 RECORD_TABLES: Final = tuple(dict.fromkeys(record.table for dialect in DIALECTS.values() for record in dialect.records))
