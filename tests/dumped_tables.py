@@ -25,8 +25,8 @@ from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.keys import key_columns
 from kip848_records.sources.log_columns import TOPIC
 from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
+from kip848_records.specs.registry import REPLAYED
 from kip848_records.tables.arrow import replace_rows
-from kip848_records.tables.registry import REPLAYED
 from tests import made_tables
 
 Row = dict[str, Any]

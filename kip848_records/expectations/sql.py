@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.queries.tables import words
 from kip848_records.queries.texts import plain, relations_of, rendered
+from kip848_records.specs.registry import WITH_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,16 +33,6 @@ NAMES_BLOCKER: Final = "names_blocker"
 
 _EVALUATED: Final = "expectations/templates/evaluated.sql"
 _LIMITS: Final = "expectations/templates/limits.sql"
-
-WITH_GROUPS: Final = frozenset(
-    {
-        *("group_state", "group_state_timeline", "epoch_timeline", "rebalance", "rebalance_lag", "partition_handover"),
-        *("membership", "member_state_timeline", "regex_resolution", "anomaly", "latest_state"),
-        *("classic_generation", "classic_member", "connect_assignment", "group_migration"),
-        *("ownership", "share_partition_state", "task_handover"),
-    }
-)
-"""The tables that have the column `group_id` in each audit."""
 
 
 def query(expectation: Expectation, setting: Setting, kept: int) -> tuple[str, dict[str, Parameter]]:

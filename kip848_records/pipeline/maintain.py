@@ -11,11 +11,12 @@ from kip848_records.pipeline.rebuild import rebuild
 from kip848_records.pipeline.scratch import Scratch, scratch_folder
 from kip848_records.spark.threads import several
 from kip848_records.specs.audit_runs import AUDIT_RUNS
+from kip848_records.specs.registry import DERIVED
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.existing import prepare_tables
 from kip848_records.tables.location import work_folder
 from kip848_records.tables.places import delta_table, is_there, read
-from kip848_records.tables.registry import DERIVED, TABLES
+from kip848_records.tables.registry import TABLES
 from kip848_records.tables.writers import only_writer
 
 if TYPE_CHECKING:

@@ -34,8 +34,9 @@ from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.specs.completion import with_topics
 from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.specs.record_tables import RECORD_TABLES
+from kip848_records.specs.registry import DERIVED, REPLAYED
 from kip848_records.tables.location import is_schema, place_arguments
-from kip848_records.tables.registry import DERIVED, REPLAYED, TABLES
+from kip848_records.tables.registry import TABLES
 from kip848_records.times import utc
 
 if TYPE_CHECKING:

@@ -4,47 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.specs.anomaly import ANOMALY
 from kip848_records.specs.audit_runs import AUDIT_RUNS
-from kip848_records.specs.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION
-from kip848_records.specs.consumption_stop import CONSUMPTION_STOP
-from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
-from kip848_records.specs.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
-from kip848_records.specs.latest_state import LATEST_STATE
-from kip848_records.specs.members import MEMBER_STATE_TIMELINE, MEMBERSHIP, REGEX_RESOLUTION
-from kip848_records.specs.ownership import OWNERSHIP
-from kip848_records.specs.partition_handover import PARTITION_HANDOVER
-from kip848_records.specs.partition_history import PARTITION_HISTORY
-from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
-from kip848_records.specs.rebalance import REBALANCE
-from kip848_records.specs.rebalance_lag import REBALANCE_LAG
 from kip848_records.specs.record_tables import RECORD_TABLES, record_spec
-from kip848_records.specs.share_partition_state import SHARE_PARTITION_STATE
-from kip848_records.specs.task_handover import TASK_HANDOVER
-from kip848_records.specs.topic_name import TOPIC_NAME
-from kip848_records.specs.undecoded import QUARANTINE, UNKNOWN_RECORD
+from kip848_records.specs.registry import DERIVED
 from kip848_records.tables.log import LOG
-
-REPLAYED: Final = {
-    spec.name: spec
-    for spec in (
-        *(EPOCH_TIMELINE, REBALANCE_LAG, PARTITION_HANDOVER, REBALANCE, GROUP_STATE_TIMELINE, GROUP_STATE),
-        *(TASK_HANDOVER, OWNERSHIP, SHARE_PARTITION_STATE),
-        *(MEMBERSHIP, MEMBER_STATE_TIMELINE, REGEX_RESOLUTION, ANOMALY),
-        *(CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION),
-        *(LATEST_STATE, QUARANTINE, UNKNOWN_RECORD),
-    )
-}
-"""The tables whose rows the replay emits."""
-
-DERIVED: Final = {
-    **REPLAYED,
-    PARTITION_HISTORY.name: PARTITION_HISTORY,
-    TOPIC_NAME.name: TOPIC_NAME,
-    CONSUMPTION_STOP.name: CONSUMPTION_STOP,
-    PROTOCOL_COMPARISON.name: PROTOCOL_COMPARISON,
-}
-"""The tables that are derived from the log: each run replaces the cluster's rows in them."""
 
 DEFAULT: Final = {LOG.name: LOG, AUDIT_RUNS.name: AUDIT_RUNS, **DERIVED}
 """The tables that every audit writes: a `TableSpec` by name, with `columns`, `key`, `comment` and `schema` (Arrow)."""

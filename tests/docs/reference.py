@@ -18,7 +18,8 @@ from kip848_records.config import load_settings
 from kip848_records.expectations import EXPECTATIONS, Expectation
 from kip848_records.queries.questions import questions
 from kip848_records.specs.columns import TIMESTAMP
-from kip848_records.tables.registry import DEFAULT, DERIVED, TABLES
+from kip848_records.specs.registry import DERIVED
+from kip848_records.tables.registry import DEFAULT, TABLES
 from tests.docs.markdown import table, type_text
 from tests.docs.pages import DOCS
 from tests.docs.python_api import python_api

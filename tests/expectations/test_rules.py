@@ -6,9 +6,9 @@ import pytest
 
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.files import Setting
-from kip848_records.expectations.sql import WITH_GROUPS
 from kip848_records.queries.duck import DuckTables
 from kip848_records.replay.group.known_history import CENSORED, LEFT_CENSORED, OBSERVED, RIGHT_CENSORED
+from kip848_records.specs.registry import WITH_GROUPS
 from tests.expectations.evaluated import evaluated
 from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
 from tests.made_tables import write

@@ -6,7 +6,7 @@ import pytest
 from kip848_records.cli import main
 from kip848_records.errors import InputError
 from kip848_records.simulate import Simulation
-from kip848_records.simulate.truth.files import FILES
+from kip848_records.simulate.truth.schemas import SCHEMAS
 
 
 def test_it_says_what_it_wrote_and_what_to_do_with_it(tmp_path, capsys):
@@ -15,7 +15,7 @@ def test_it_says_what_it_wrote_and_what_to_do_with_it(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert f"kip848 audit {out}/log --topics {out}/topics.json" in printed
     tables = {path.stem for path in (out / "truth").iterdir()}
-    assert tables == {"log_partition", *FILES}
+    assert tables == {"log_partition", *SCHEMAS}
     assert main(["simulate", "--out", str(out)]) == 2
     assert f"error: there is a log in {out}/log already" in capsys.readouterr().err
 

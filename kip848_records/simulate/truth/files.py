@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 
 from kip848_records.simulate.parquet import Writer
 from kip848_records.simulate.truth.schemas import SCHEMAS, TIME
-from kip848_records.simulate.truth.walk_schemas import WALK_SCHEMAS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,9 +22,6 @@ LOG_PARTITION: Final = pa.schema(
 )
 """Rows of a partition's log, the offset after its last one, and the offset below which the cleaner has been."""
 
-FILES: Final = {**SCHEMAS, **WALK_SCHEMAS}
-"""The schemas of all files but that one, by table."""
-
 _ROWS_PER_WRITE: Final = 20_000
 
 
@@ -34,9 +30,9 @@ class TruthFiles:
 
     def __init__(self, folder: Path, suffix: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.paths = {name: folder / f"{name}{suffix}.parquet" for name in FILES}
-        self._writers = {name: Writer(path, FILES[name]) for name, path in self.paths.items()}
-        self._rows: dict[str, list[Mapping[str, Any]]] = {name: [] for name in FILES}
+        self.paths = {name: folder / f"{name}{suffix}.parquet" for name in SCHEMAS}
+        self._writers = {name: Writer(path, SCHEMAS[name]) for name, path in self.paths.items()}
+        self._rows: dict[str, list[Mapping[str, Any]]] = {name: [] for name in SCHEMAS}
 
     def __enter__(self) -> Self:
         """Return the files themselves."""
@@ -76,7 +72,7 @@ class TruthFiles:
 
 
 def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    schema = FILES[name]
+    schema = SCHEMAS[name]
     arrays = [pa.array([row.get(field.name) for row in rows], _in_ms(field.type)) for field in schema]
     return pa.table([array.cast(field.type) for array, field in zip(arrays, schema, strict=True)], schema=schema)
 

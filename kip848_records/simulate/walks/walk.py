@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from kip848_records.simulate.broker.operation import Operation
 from kip848_records.simulate.spec import START_MS
 from kip848_records.simulate.truth.rows import At, Row
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from kip848_records.simulate.truth.schemas import SCHEMAS
 
 _HEARTBEAT_MS: Final = 5_000
 """The mean time between two heartbeats of a member."""
@@ -29,11 +27,6 @@ class Walk(ABC):
     """The longest time from the begin of a step to its last record."""
     TABLES: ClassVar[tuple[str, ...]]
     """The tables that the walk has the truth of."""
-    PARTITION_COLUMNS: Final[Mapping[str, str]] = {
-        "partition_handover": "offsets_partition",
-        "ownership": "offsets_partition",
-    }
-    """Tables with another name for the partition of `__consumer_offsets`."""
 
     def __init__(self, seed: object, group_id: str = "g", partition: int = 0, event_ms: int = 30_000) -> None:
         self.rng = Random(f"{seed}")  # noqa: S311 - a log, not a secret
@@ -131,7 +124,8 @@ class Walk(ABC):
 
     def note(self, table: str, row: Row) -> None:
         """Add a row that has ended to the truth; `row` has neither partition nor group id."""
-        key = {self.PARTITION_COLUMNS.get(table, "partition"): self.partition, "group_id": self.group_id}
+        partition = "offsets_partition" if "offsets_partition" in SCHEMAS[table].names else "partition"
+        key = {partition: self.partition, "group_id": self.group_id}
         self.rows[table].append({**key, **row})
 
     def new_id(self) -> str:
