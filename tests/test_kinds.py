@@ -35,7 +35,7 @@ def test_the_type_of_a_group_is_a_kind():
     assert all(KINDS[kind.group_type].group_type == kind.group_type for kind in KINDS.values())
 
 
-@pytest.mark.parametrize("ending", ["*.py", "*.js", "*.html"])
+@pytest.mark.parametrize("ending", ["*.py", "*.sql", "*.js", "*.html"])
 def test_no_other_list_of_kinds(ending):
     assert [
         f"{path.relative_to(PACKAGE)}: {found[0]}"

@@ -18,6 +18,7 @@ from tests.docs.pages import DOCS
 from tests.environments import EXTRAS, Environment, requirements
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "kip848_records"
 QUIET = ("report", "check")
 GROUP = "static"
 NO_SPARK = [
@@ -218,10 +219,9 @@ def test_without_spark_doctor_says_what_lacks(without_spark, tmp_path):
 
 def test_the_questions_and_expectations_come_with_it(wheel):
     names = ZipFile(wheel).namelist()
-    for folder in ("expectations", "queries/questions", "report/sql", "report/page/sql"):
-        ours = {file.name for file in (ROOT / "kip848_records" / folder).glob("*.sql")}
-        assert {f"kip848_records/{folder}/{name}" for name in ours} <= set(names)
-        assert ours
+    ours = {f"kip848_records/{file.relative_to(PACKAGE)}" for file in PACKAGE.rglob("*.sql")}
+    assert ours <= set(names)
+    assert {Path(name).parent.name for name in ours} >= {"expectations", "questions", "relations", "sections"}
 
 
 def test_it_knows_its_settings(without_spark):

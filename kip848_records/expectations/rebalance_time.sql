@@ -43,6 +43,6 @@ FROM (
         LEFT JOIN group_state AS present
             ON present.partition = rebalance.partition AND present.group_id = rebalance.group_id
             AND present.incarnation = rebalance.incarnation
-        WHERE rebalance.group_type <> 'classic'
+        WHERE has_epochs(rebalance.group_type)
     ) AS timed
 ) AS measured

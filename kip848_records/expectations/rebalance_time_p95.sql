@@ -20,7 +20,7 @@ FROM (
     FROM (
         SELECT partition, group_id, CASE WHEN is_measured THEN duration_ms END AS took
         FROM rebalance
-        WHERE group_type <> 'classic' AND NOT coalesce(started_empty, false)
+        WHERE has_epochs(group_type) AND NOT coalesce(started_empty, false)
             AND (outcome = 'converged' OR outcome IS NULL OR history NOT IN ('observed', 'right_censored'))
     ) AS timed
     GROUP BY partition, group_id

@@ -70,11 +70,6 @@ CASE WHEN {{ ms_between(start, end) }} >= 0 THEN {{ ms_between(start, end) }} EN
 ({{ group_type }} IN ({{ group_types("has_epochs") }}))
 {%- endmacro %}
 
-{# Return whether groups of this type are Stable in the log while they rebalance. #}
-{% macro hides_rebalances(group_type) -%}
-({{ group_type }} IN ({{ group_types("hides_rebalances") }}))
-{%- endmacro %}
-
 {# Return whether several members of groups of this type can have the same partition. #}
 {% macro shares_units(group_type) -%}
 ({{ group_type }} IN ({{ group_types("shares_units") }}))
