@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from kip848_records.errors import InputError
-from kip848_records.kinds import CONSUMER, KINDS
+from kip848_records.kinds import KINDS
 from kip848_records.simulate.broker.cluster import OFFSETS_PARTITIONS
 from kip848_records.simulate.broker.releases import NEWEST, RELEASES
 
@@ -69,10 +69,6 @@ class OtherKind(NamedTuple):
     def option(self) -> str:
         """The option of the command line that has their number."""
         return f"--{self.kind.name}-groups"
-
-
-OTHER_KINDS: Final = tuple(OtherKind(kind) for kind in KINDS.values() if kind.name != CONSUMER)
-"""The kinds of groups other than consumer groups."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +197,12 @@ class Simulation:
                 recreations.append(TopicRecreation(name, partitions, seed, round(time), created_at))
                 time = created_at
         return recreations
+
+
+OTHER_KINDS: Final = tuple(
+    other for other in map(OtherKind, KINDS.values()) if other.field in Simulation.__dataclass_fields__
+)
+"""The kinds of groups other than consumer groups that can be simulated: `Simulation` has a field for each."""
 
 
 class TopicRecreation(NamedTuple):
