@@ -16,13 +16,13 @@ from kip848_records.log.bases import CopyCoverage, coverage_of
 from kip848_records.log.extents import FileRow, extent
 from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.names import topic_names
+from kip848_records.protocol.keys import key_columns
 from kip848_records.queries.duck import DuckTables
 from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.replay.worker import replay_batches
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.keys import key_columns
 from kip848_records.sources.log_columns import TOPIC
 from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.specs.registry import REPLAYED

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 from kip848_records.log.coverage import LogCoverage, read_coverage
+from kip848_records.protocol.keys import key_columns
 from kip848_records.queries.tables import named_rows
-from kip848_records.sources.keys import key_columns
 from kip848_records.sources.log_rows import FILE_SCHEMA, LOG_SCHEMA, is_file
 
 _WITH_MS = StructType([StructField(f.name, LongType()) if f.name == "timestamp" else f for f in LOG_SCHEMA])

@@ -12,7 +12,7 @@ WHERE rule = 'assignor_versions' AND :dialect <> 'kafka'
     )
 UNION ALL
 SELECT
-    'unknown', NULL, group_id, NULL, NULL, partition, quarantined.offset,
+    'unknown', NULL, group_id, NULL, NULL, partition, quarantine.offset,
     concat('the record does not decode: ', text(reason))
-FROM quarantined
+FROM quarantine
 WHERE :dialect <> 'kafka' AND key_type = 5

@@ -12,19 +12,19 @@
 WITH dialects AS (
     SELECT failed.failed > replayed.replayed AS is_other
     FROM (
-        SELECT count_if(key_type BETWEEN 4 AND 8 AND position IS NOT NULL) AS failed FROM quarantined
+        SELECT count_if(key_type BETWEEN 4 AND 8 AND position IS NOT NULL) AS failed FROM quarantine
     ) AS failed
     CROSS JOIN (SELECT coalesce(sum(CAST(records AS decimal(38, 0))), 0) AS replayed FROM group_state) AS replayed
 ), undecodable AS (
     SELECT
-        quarantined.*,
+        quarantine.*,
         coalesce(key_type BETWEEN 4 AND 8, false) AND is_other AS is_foreign,
         error_code IN ('key_trailing_bytes', 'value_trailing_bytes') AS is_forgiven,
         error_code IN (
             'value_unknown_version', 'key_invalid_utf8', 'value_invalid_utf8', 'value_tag_size_mismatch'
         ) AS may_load,
         concat('expected a record that decodes, seen: ', text(reason)) AS seen
-    FROM quarantined
+    FROM quarantine
     CROSS JOIN dialects
 )
 SELECT

@@ -12,7 +12,7 @@ WHERE rule = 'names_or_regex' AND :dialect IN ('kip-848', 'kip-848-draft')
     )
 UNION ALL
 SELECT
-    'unknown', NULL, group_id, NULL, NULL, partition, quarantined.offset,
+    'unknown', NULL, group_id, NULL, NULL, partition, quarantine.offset,
     concat('the record does not decode: ', text(reason))
-FROM quarantined
+FROM quarantine
 WHERE :dialect IN ('kip-848', 'kip-848-draft') AND key_type = 5

@@ -52,7 +52,7 @@ def query(expectation: Expectation, setting: Setting, kept: int) -> tuple[str, d
 
 def _limits(expectation: Expectation, setting: Setting, texts: Sequence[str]) -> tuple[str, dict[str, Parameter]]:
     named = {word for text in texts for word in words(text)}
-    sources = sorted(named & WITH_GROUPS) + (["quarantined"] if "quarantined" in named else [])
+    sources = sorted(named & WITH_GROUPS)
     parameters: dict[str, Parameter] = {}
     columns = {"severity": (setting.severity, [each.severity for each in setting.groups.values()])}
     for name, limit in expectation.limits.items():

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from pyspark.sql import functions as F
 
 from kip848_records.log.extents import is_held_by_others
+from kip848_records.protocol.keys import GROUP_TYPES
 from kip848_records.sources.error_codes import UNREAD_BYTES, ErrorCode
-from kip848_records.sources.keys import GROUP_TYPES
 from kip848_records.sources.log_rows import is_readable
 
 if TYPE_CHECKING:

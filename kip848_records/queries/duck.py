@@ -51,7 +51,6 @@ _MACROS: Final = (
     "percentile(value, share) AS quantile_cont(value, share)",
     "array_min(items) AS list_min(items)",
     "array_max(items) AS list_max(items)",
-    "try_validate_utf8(bytes) AS TRY(decode(bytes))",
 )
 _SETTINGS: Final = {
     "autoinstall_known_extensions": "false",

@@ -75,10 +75,6 @@ CASE WHEN {{ ms_between(start, end) }} >= 0 THEN {{ ms_between(start, end) }} EN
 ({{ group_type }} IN ({{ group_types("shares_units") }}))
 {%- endmacro %}
 
-{% macro hex_number(digits) -%}
-({% for power in range(4) %}{{ " + " if power }}{{ 16 ** power }} * (instr('0123456789ABCDEF', substring({{ digits }}, {{ 4 - power }}, 1)) - 1){% endfor %})
-{%- endmacro %}
-
 {% macro _no_span(ms) -%}
 concat('an unknown time', CASE WHEN {{ ms }} < 0 THEN concat(': the broker', chr(39), 's clock went back') ELSE '' END)
 {%- endmacro %}

@@ -403,6 +403,8 @@ class Quarantine(NamedTuple):
     partition: int | None
     offset: int | None
     timestamp: int | None
+    key_type: int | None
+    group_id: str | None
     key: bytes | None
     value: bytes | None
     error_code: str

@@ -125,10 +125,11 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
         add("kip848_groups", (cluster, row.group_type, row.state), row.groups)
     # An id may be in several partitions, if a group is not in its own: a series may not come twice.
     stuck: dict[str, float] = {}
-    for row in tables.rows(query("stuck_groups"), cluster):
+    rows = tables.rows(query("stuck_groups"), cluster)
+    for row in rows:
         seconds = 0.0 if row.stuck_ms is None else row.stuck_ms / 1000
         stuck[row.group_id] = max(seconds, stuck.get(row.group_id, seconds))
-    add("kip848_stuck_groups", (cluster,), len(stuck))
+    add("kip848_stuck_groups", (cluster,), len(rows))
     for group, seconds in sorted(stuck.items(), key=lambda item: (-item[1], item[0]))[:GROUPS_SHOWN]:
         if seconds >= 0:  # else the broker's clock went back
             add("kip848_stuck_group_seconds", (cluster, group), round(seconds, 3))

@@ -39,19 +39,15 @@ _STUCK_SHOWN: Final = 10
 _CLIENTS_SHOWN: Final = 3
 _NOTES_SHOWN: Final = 2
 _MILLION: Final = 1_000_000
-_DISPUTED: Final = {"disputed": "|".join(f"{key_type:04X}" for key_type in DISPUTED_TYPES)}
+_DISPUTED: Final = {"disputed": f"|{'|'.join(str(int(key_type)) for key_type in DISPUTED_TYPES)}|"}
 
 
 class Stuck(NamedTuple):
-    """A stuck group: its row of `stuck_groups.sql`, and the blocker of its open rebalance.
-
-    `waiting`: how many members wait for this blocker.
-    """
+    """A stuck group: its row of `stuck_groups.sql`, and the blocker of its open rebalance."""
 
     row: Row
     who: str | None
     client: str | None
-    waiting: int
     stuck_ms: int | None
 
 
@@ -183,20 +179,20 @@ def _stuck(tables: Tables, cluster: str) -> list[Stuck]:
     blocked = blocked_groups(tables, cluster)
     found = []
     for row in tables.rows(query("stuck_groups"), cluster):
-        who, client, waiting = _blocker(blocked.get(incarnation_of(row)))
-        found.append(Stuck(row, who, client, waiting, row.stuck_ms))
+        who, client = _blocker(blocked.get(incarnation_of(row)))
+        found.append(Stuck(row, who, client, row.stuck_ms))
     return found
 
 
-def _blocker(blocked: Blocked | None) -> tuple[str | None, str | None, int]:
-    """Return who blocks a group, a member or a worker that left, its client id, and how many members wait for it."""
+def _blocker(blocked: Blocked | None) -> tuple[str | None, str | None]:
+    """Return who blocks a group, a member or a worker that left, and its client id."""
     if blocked is None:
-        return None, None, 0
+        return None, None
     advice, worst = blocked.advice, blocked.worst
     if worst is None:
-        return advice.who or f"({advice.pattern.replace('_', ' ')})", None, 0
+        return advice.who or f"({advice.pattern.replace('_', ' ')})", None
     client = worst["client_id"] or advice.who
-    return client_text(worst["client_id"], worst["client_host"]) or advice.who, client, worst["waiting_now"] or 0
+    return client_text(worst["client_id"], worst["client_host"]) or advice.who, client
 
 
 def _clients(stuck: Sequence[Stuck]) -> Iterator[RenderableType]:
@@ -207,12 +203,12 @@ def _clients(stuck: Sequence[Stuck]) -> Iterator[RenderableType]:
             by_client[each.who].append(each)
     if not by_client:
         return
-    ordered = sorted(by_client.items(), key=lambda item: (-len(item[1]), -sum(e.waiting for e in item[1]), item[0]))
+    ordered = sorted(by_client.items(), key=lambda item: (-len(item[1]), -sum(e.row.waiting for e in item[1]), item[0]))
     rows = [
         (
             who,
             f"{len(of):,}",
-            f"{sum(e.waiting for e in of):,}",
+            f"{sum(e.row.waiting for e in of):,}",
             _at_least(max((e.stuck_ms for e in of if e.stuck_ms is not None), default=None)),
         )
         for who, of in ordered[:_CLIENTS_SHOWN]

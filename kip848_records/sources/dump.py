@@ -21,10 +21,10 @@ from pyspark.sql.types import (
 
 from kip848_records.errors import InputError
 from kip848_records.protocol.columnar import Error
+from kip848_records.protocol.keys import GROUP_TYPES
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.files import escape_glob
-from kip848_records.sources.keys import GROUP_TYPES
 from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.log_rows import (
     COPY_SCHEMA,

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kip848_records.protocol.columns import TIMES
+from kip848_records.protocol.keys import key_columns, lacks_group
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.sources.formats import FILE_NAMES
-from kip848_records.sources.keys import key_columns, lacks_group
 from kip848_records.sources.local_files import list_files
 from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.plain import LARGEST_BYTES, is_in_order, may_be_elsewhere

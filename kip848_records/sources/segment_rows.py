@@ -14,13 +14,13 @@ from kip848_records.errors import InputError
 from kip848_records.paths import without_scheme
 from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.columns import TIMES
+from kip848_records.protocol.keys import key_columns, lacks_group
 from kip848_records.protocol.segments.faults import Fault
 from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, Segment, SegmentError
 from kip848_records.protocol.segments.rows import NO_TIMESTAMP_TYPE
 from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.file_coverage import FileCoverage, SegmentFile
 from kip848_records.sources.formats import SEGMENTS
-from kip848_records.sources.keys import key_columns, lacks_group
 from kip848_records.sources.log_columns import COPY_COLUMNS, FILE, TOPIC
 from kip848_records.sources.record_filter import RecordFilter
 from kip848_records.times import NO_TIMESTAMP_MS, can_be_shown

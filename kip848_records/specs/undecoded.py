@@ -27,6 +27,8 @@ QUARANTINE: Final = TableSpec(
         Column("partition", INT, "Partition of __consumer_offsets; null if the row has none"),
         Column("offset", BIGINT, "Offset, or base offset of an unreadable batch; null if the row has none"),
         LOGGED_AT,
+        Column("key_type", INT, "The record type in the key; null if the key has less than two bytes"),
+        Column("group_id", STRING, "The group in the key; null if it has none of a known type in UTF-8"),
         Column("key", BINARY, "The key's bytes"),
         Column("value", BINARY, "The value's bytes, or the unreadable bytes"),
         Column("error_code", STRING, "The reason as a code", required=True),

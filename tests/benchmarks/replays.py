@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kip848_records.protocol.keys import key_columns
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.worker import replay_batches
 from kip848_records.simulate import Simulation, simulate
-from kip848_records.sources.keys import key_columns
 from tests.benchmarks.logs import log_of
 from tests.benchmarks.processes import run
 from tests.benchmarks.results import Measure

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from kip848_records.protocol.keys import key_columns
 from kip848_records.protocol.segments.reader import Segment
 from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE, LOG_SCHEMA
-from kip848_records.sources.keys import key_columns
 from tests.replay.classic_logs import Tables, tables_of
 
 _FILE = Path(__file__).parent / "loadable" / "logs.jsonl.gz"

@@ -7,6 +7,7 @@ import pytest
 
 from kip848_records.kinds import Role
 from kip848_records.protocol.encode import encode_key, encode_message
+from kip848_records.protocol.keys import key_columns, lacks_group
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.replay.decode import grouped_rows as log_rows
 from kip848_records.replay.decode.columns import partition_sets
@@ -15,7 +16,6 @@ from kip848_records.replay.decode.latest import RawRecord
 from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.reading import RecordReader
 from kip848_records.replay.rows import Quarantine, UnknownRecord
-from kip848_records.sources.keys import key_columns, lacks_group
 from tests.dump_log import read_dump_logs
 from tests.protocol.samples import VECTOR_RELEASES, read_capture, read_vectors
 from tests.replay.log_batches import CAPTURES, cut, group_rows, log_batch
@@ -161,6 +161,7 @@ def test_what_does_not_decode_is_lost_to_its_group():
         (4, "value_truncated", "value: a field runs past the end", 0),
     ]
     assert [row.key for row in others[Quarantine]] == [row["key"] for row in rows[1:5]]
+    assert [(row.key_type, row.group_id) for row in others[Quarantine]] == [(3, "g"), (7, "g"), (7, "g"), (2, "g")]
     assert [row.value for row in others[Quarantine]] == [row["value"] for row in rows[1:5]]
 
 
@@ -193,6 +194,8 @@ def test_what_the_source_could_not_read():
         (5, "crc_mismatch", "crc_mismatch", None),
         (6, "value_truncated", "value: a field runs past the end", 0),
     ]
+    of_keys = [(row.key_type, row.group_id) for row in others[Quarantine]]
+    assert of_keys == [*((None, None), (3, "g"), (3, "g"), (None, None)), (0, "g"), (3, "g"), (None, None), (3, "g")]
 
 
 def test_rows_without_a_group():
@@ -211,6 +214,7 @@ def test_rows_without_a_group():
         (1, "missing_key", 0),
         (4, "key_invalid_utf8", 4),
     ]
+    assert [(row.key_type, row.group_id) for row in others[Quarantine]] == [(None, None), (None, None), (3, None)]
     unknown = [(row.offset, row.key_type, row.key, row.value) for row in others[UnknownRecord]]
     assert unknown == [(2, 99, b"\0\x63\0\1g", b"v"), (3, -1, b"\xff\xff", None), (5, 99, b"\0\x63\0\1g", b"v")]
     assert others[UnknownRecord][1].timestamp is None

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
+from kip848_records.protocol.keys import GROUP_TYPES, key_columns, lacks_group
 from kip848_records.protocol.messages import RECORDS
-from kip848_records.sources.keys import GROUP_TYPES, key_columns, lacks_group
 from kip848_records.sources.log_rows import group_id, key_of_types, key_type
 
 KEYS = {

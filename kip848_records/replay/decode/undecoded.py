@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kip848_records.protocol.columnar import Encoded, Error
+from kip848_records.protocol.keys import key_columns
 from kip848_records.replay.arrow_rows import row_type
 from kip848_records.replay.rows import Quarantine, UnknownRecord
 
@@ -36,17 +37,17 @@ def undecoded_rows(
         rows = batch.take(pa.array(unreadable))
         codes = rows["error_code"].cast(pa.string())
         reasons = pc.coalesce(rows["error"].cast(pa.string()), codes)
-        yield Quarantine, _batch(Quarantine, rows, (codes, reasons, pa.nulls(len(codes), pa.int64())))
+        yield Quarantine, _quarantine(rows, (codes, reasons, pa.nulls(len(codes), pa.int64())))
     failed = np.flatnonzero(decoded.errors != Error.NONE)
     if len(failed):
         found = zip(map(Error, decoded.errors[failed].tolist()), decoded.in_key[failed].tolist(), strict=True)
         texts = [(error.code(in_key=in_key), f"{_side(in_key)}: {error.reason}") for error, in_key in found]
         codes, reasons = (pa.array(column, pa.string()) for column in zip(*texts, strict=True))
         columns = (codes, reasons, pa.array(decoded.positions[failed].astype(np.int64)))
-        yield Quarantine, _batch(Quarantine, batch.take(pa.array(readable[failed])), columns)
+        yield Quarantine, _quarantine(batch.take(pa.array(readable[failed])), columns)
     if len(decoded.unknown):
         rows = batch.take(pa.array(readable[decoded.unknown]))
-        yield UnknownRecord, _batch(UnknownRecord, rows, (pa.array(key_types(rows["key"])),), before="key")
+        yield UnknownRecord, _batch(UnknownRecord, rows, (pa.array(key_types(rows["key"])),))
 
 
 def key_types(keys: pa.Array) -> Ints:
@@ -58,14 +59,16 @@ def key_types(keys: pa.Array) -> Ints:
     return types
 
 
+def _quarantine(rows: pa.RecordBatch, reasons: Sequence[pa.Array]) -> pa.RecordBatch:
+    """Return rows of `Quarantine`; `reasons`: its last columns."""
+    return _batch(Quarantine, rows, key_columns(rows["key"]), reasons)
+
+
 def _batch(
-    row_class: type[NamedTuple], rows: pa.RecordBatch, columns: Sequence[pa.Array], *, before: str | None = None
+    row_class: type[NamedTuple], rows: pa.RecordBatch, of_key: Sequence[pa.Array], more: Sequence[pa.Array] = ()
 ) -> pa.RecordBatch:
-    """Return the columns that all of them have, with `columns` after them or before one of them."""
-    names = ["partition", "offset", "timestamp", "key", "value"]
-    found = [rows[name] for name in names]
-    place = len(names) if before is None else names.index(before)
-    found[place:place] = columns
+    """Return the columns that all of them have, with `of_key` before the key and `more` after the value."""
+    found = [rows["partition"], rows["offset"], rows["timestamp"], *of_key, rows["key"], rows["value"], *more]
     schema = pa.schema(list(row_type(row_class)))
     return pa.RecordBatch.from_arrays(
         [column.cast(field.type) for column, field in zip(found, schema, strict=True)], schema=schema
