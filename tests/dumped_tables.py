@@ -43,8 +43,12 @@ def write(  # noqa: PLR0913 - what an audit is told
     *,
     dialect: str = "kafka",
     topics: Mapping[str, str] | None = None,
+    earlier: Iterable[Row] = (),
 ) -> None:
-    """Write the tables of rows (`simulate.log.KAFKA_ROWS`, timestamps in µs); `topics`: their names by id."""
+    """Write the tables of rows (`simulate.log.KAFKA_ROWS`, timestamps in µs); `topics`: their names by id.
+
+    `earlier`: rows of `audit_runs`, of runs before run 1.
+    """
     rows = [row | _error(row) for row in rows]
     copies = _copies(row for row in rows if row["error"] is None)
     coverage = {
@@ -71,7 +75,7 @@ def write(  # noqa: PLR0913 - what an audit is told
     assert replace_rows(out / PROTOCOL_COMPARISON.name, PROTOCOL_COMPARISON, cluster, compared)
     run = {"run": 1, "dialect": dialect, "captured_at": captured_at, "has_capture_time": True}
     held = [copy._asdict() | {"captured_at": captured_at} for copy in copies]
-    made_tables.write(out, cluster, audit_runs=[run], partition_history=held)
+    made_tables.write(out, cluster, audit_runs=[*earlier, run], partition_history=held)
 
 
 def write_file(out: Path, file: Path) -> None:
