@@ -14,6 +14,7 @@ import pytest
 from kip848_records.spark.session import get_session
 from tests.broker.running import running_broker
 from tests.downloads import UnavailableError
+from tests.equal_rows import differences
 from tests.sessions import CLASSIC, CONNECT, ON_BOTH, QUICK_ON_BOTH, connected, kind_of, mode
 
 _HERE = Path(__file__).parent
@@ -57,6 +58,21 @@ def _failed_if_skipped(report):
         report.outcome = "failed"
         report.longrepr = f"{reason}\nEach test must run here, because {MUST_RUN} is set."
     return report
+
+
+def pytest_assertrepr_compare(op, left, right):
+    return differences(left, right) if op == "==" else None
+
+
+# What a test needs, by the fixtures that bring it: `-m "not spark"` leaves out what starts a JVM.
+MARKS = {"spark": {"spark", "classic", "connect"}, "broker": {"broker"}, "browser": {"chromium"}}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for mark, fixtures in MARKS.items():
+            if not fixtures.isdisjoint(item.fixturenames):
+                item.add_marker(mark)
 
 
 def pytest_generate_tests(metafunc):

@@ -11,7 +11,12 @@ CLASSIC, CONNECT = "classic", "connect"
 ON_BOTH = {
     *("tests.decode.test_dialects", "tests.decode.test_hostile_rows", "tests.log.test_consecutive_dumps"),
     *("tests.notebooks.test_notebooks", "tests.queries.test_engines"),
-    *("tests.test_inspect", "tests.test_questions", "tests.test_log_state", "tests.test_topics"),
+    *(
+        "tests.cli.test_inspect",
+        "tests.queries.test_questions",
+        "tests.log.test_log_state",
+        "tests.pipeline.test_topics",
+    ),
 }
 """The modules of which each test that asks for `spark` runs on both kinds."""
 QUICK_ON_BOTH = {"tests.queries.test_engines"}

@@ -4,9 +4,9 @@
 - `decode/`: columns of decoded records -> values, a column at a time.
 - `group/`: what all kinds of groups share: operations, how much of the history is known, states, stays, what a
   coordinator can load.
-- `modern/`: what consumer, share and streams groups share; `generations/`: what classic groups of all protocol types
-  share.
-- `consumer/`, `share/`, `streams/`, `classic/`, `connect/`: a kind each, which imports no other kind. `dispatch` imports
+- `modern/`: what consumer, share and streams groups share.
+- `generations/`: what classic groups share, whatever protocol their members speak.
+- `consumer/`, `share/`, `streams/`, `classic/`, `connect/`: a kind each, which imports no other. `dispatch` imports
   a kind with its first record.
 - `commits/`: what offset commits say of the partitions that rebalances stopped.
 """

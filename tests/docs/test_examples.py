@@ -27,6 +27,7 @@ from tests.conftest import QUICK_JAVA
 from tests.docs import reader
 from tests.docs.pages import ROOT, block, commands, examples, pages
 from tests.docs.reader import environment, make_clone, run_examples
+from tests.equal_rows import Rows
 
 EVALUATED = sum(setting.severity != "off" for setting in load_settings().values())
 SESSIONS = [each for each in examples() if each.mark.startswith("output: ") and each.language == "console"]
@@ -100,7 +101,7 @@ def test_nightly_job_on_a_machine_in_another_time_zone_writes_the_same_tables(au
     assert "clicks" in names.values()
     for table in ("rebalance", "epoch_timeline", "group_state"):
         expected = [row | {"cluster": "demo"} for row in audits.rows("kafka-4.3.1", table)]
-        assert sorted(map(repr, table_rows(night.clone / "out", table, "demo"))) == sorted(map(repr, expected))
+        assert Rows(table_rows(night.clone / "out", table, "demo")) == Rows(expected), table
     first = min(row["bumped_at"] for row in audits.rows("kafka-4.3.1", "epoch_timeline"))
     assert f"{first:%Y-%m-%d %H:}" in night.printed
 

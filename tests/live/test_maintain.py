@@ -22,6 +22,7 @@ from kip848_records.tables.registry import TABLES
 from kip848_records.tables.spark_types import spark_schema
 from tests import made_tables
 from tests.audits import table_rows
+from tests.equal_rows import Rows
 from tests.live import two_days
 from tests.live.topics import DAY_MS, tables
 from tests.progress import Watcher
@@ -192,7 +193,7 @@ def test_what_had_ended_is_gone_and_nothing_else(maintained):
     gone = gone_of(maintained.ours["log"], maintained.since, open_groups(maintained.ours))
     assert positions(maintained.kept["log"]) == positions(maintained.ours["log"]) - gone
     for name in ("latest_state", "topic_name", "quarantine"):
-        kept, ours = (sorted(map(repr, rows.get(name, []))) for rows in (maintained.kept, maintained.ours))
+        kept, ours = (Rows(rows.get(name, ())) for rows in (maintained.kept, maintained.ours))
         assert kept == ours, name
     assert states(maintained.kept["group_state"]) == states(maintained.ours["group_state"])
     for name in ENDS:

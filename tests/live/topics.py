@@ -15,6 +15,7 @@ from kip848_records.sources.log_rows import LOG_SCHEMA
 from kip848_records.sources.topic.ends import Ends
 from kip848_records.tables.registry import TABLES
 from tests.audits import table_rows
+from tests.equal_rows import Rows
 from tests.progress import Watcher
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -66,11 +67,9 @@ class Topic:
 
 
 def tables(out, cluster="default", *, without=("audit_runs", "log")):
-    """Every table's rows, in an order of their own: what two folders must agree on."""
+    """Every table's rows: what two folders must agree on."""
     return {
-        name: sorted(map(repr, table_rows(out, name, cluster)))
-        for name in TABLES
-        if name not in without and (out / name).exists()
+        name: Rows(table_rows(out, name, cluster)) for name in TABLES if name not in without and (out / name).exists()
     }
 
 

@@ -12,6 +12,7 @@ from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.simulate import Simulation, simulate
+from tests.equal_rows import Rows
 from tests.replay.simulated_records import TABLES, group_of, record_of, true_row
 from tests.simulate.decoded import in_ms, records_of
 from tests.simulate.in_memory import captured
@@ -59,23 +60,6 @@ def complete(records):
     }
 
 
-def assert_same(found, true):
-    """Compare as multisets, and show a few rows of each side."""
-    found, true = Counter(found), Counter(true)
-    missing, wrong = list((true - found).elements()), list((found - true).elements())
-    if missing or wrong:
-        pairs = list(zip(sorted(missing, key=repr)[:2], sorted(wrong, key=repr)[:2], strict=False))
-        columns = Counter(
-            name
-            for row in wrong
-            for other in missing
-            if row[:6] == other[:6]
-            for name, value, expected in zip(row._fields, row, other, strict=True)
-            if value != expected
-        )
-        pytest.fail(f"{len(missing)} missing, {len(wrong)} wrong rows of {true.total()}; by column {columns}; {pairs}")
-
-
 def of_consumers(found):
     """Rows without the rebalances and handovers of classic groups, of which the truth knows nothing."""
     kinds = (rows.Rebalance, rows.PartitionHandover)
@@ -92,7 +76,7 @@ def both(request):
 @pytest.mark.parametrize("kind", TABLES)
 def test_the_replay_finds_what_is_true(both, kind):
     found, truth = both
-    assert_same(of_consumers(found[kind]), [true_row(kind, row) for row in truth[TABLES[kind]]])
+    assert Rows(of_consumers(found[kind])) == Rows(true_row(kind, row) for row in truth[TABLES[kind]])
 
 
 def test_the_present_state_is_the_true_one(both):

@@ -10,6 +10,7 @@ import pytest
 
 from kip848_records.simulate import Simulation, simulate
 from kip848_records.simulate.truth.schemas import SCHEMAS
+from tests.equal_rows import Rows
 from tests.simulate.decoded import in_ms
 from tests.simulate.in_memory import captured
 
@@ -60,7 +61,7 @@ def test_the_files_hold_the_rows(tmp_path):
         offsets = {name for name in read.schema.names if name == "offset" or name.endswith("_offset")}
         written = [{name: row.get(name) for name in read.schema.names if name not in offsets} for row in found]
         again = [as_read(in_ms(row)) for row in read.drop_columns(list(offsets)).to_pylist()]
-        assert sorted(map(repr, again)) == sorted(repr(as_read(row)) for row in written)
+        assert Rows(again) == Rows(map(as_read, written)), table
 
 
 def as_read(value):

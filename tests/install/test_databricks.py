@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from kip848_records.cli import _parser
 from tests.docs.pages import DOCS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BUNDLE = ROOT / "conf" / "databricks"
 RESOURCES = BUNDLE / "resources"
 VARIABLES = {

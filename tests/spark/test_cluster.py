@@ -15,7 +15,7 @@ from kip848_records.tables.registry import TABLES
 from tests.audits import WITH_RECORD_TABLES, table_rows
 from tests.conftest import QUICK_JAVA
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TELLS_OF_THE_RUN = {"audit_runs", "partition_history"}
 """Tables that name the paths that were read."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 LACKING = {
     "tests/broker/test_broker.py": "there is no place for jars in ",
     "tests/monitoring/test_prometheus.py": "apt-get install prometheus prometheus-node-exporter",
@@ -19,7 +19,7 @@ LACKING = {
 }
 """Files with tests that compare with something, and what they say if it cannot be had."""
 
-MAY_LACK = {"tests/test_databricks.py": "there is no `databricks` on the PATH"}
+MAY_LACK = {"tests/install/test_databricks.py": "there is no `databricks` on the PATH"}
 TESTS = "tool_that_logs_in or takes_every_line or embedded_consumer or many_groups or jenkins_takes_it or it_is_valid"
 TESTS += " or databricks_cli"
 

@@ -14,8 +14,8 @@ from kip848_records.paths import SPARK_VARIABLES
 from kip848_records.report.inspection import is_unread, json_line, text_line
 from kip848_records.sources.read import read_log
 from tests.audits import dumped
+from tests.log.test_log_state import assert_json_equal
 from tests.log_rows import log_of
-from tests.test_log_state import assert_json_equal
 
 GROUP = b"\x00\x01g"
 EPOCH = b"\x00\x03" + GROUP

@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 # Its own network has nothing but loopback, over which Spark's parts talk to each other.
 ISOLATED = ("unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")

@@ -12,7 +12,7 @@ from kip848_records.report.metrics import METRICS
 from tests import made_tables
 from tests.docs.pages import block, commands
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
 
 

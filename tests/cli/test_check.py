@@ -20,7 +20,7 @@ from kip848_records.tables.registry import DEFAULT
 from tests import made_tables
 from tests.audits import CLUSTERS
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DEMO = str(ROOT / "conf" / "audit-demo.toml")
 _NOBODY = 65534
 _STUCK = "AO+GgHMxReaKGwL+kgwOyw"

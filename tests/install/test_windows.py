@@ -11,7 +11,7 @@ import pytest
 
 from kip848_records.cli import _COMMANDS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 # What Windows lacks is hidden from our own modules only: the rest of Python here is of this system, and is imported
 # before it takes the system for Windows.
 _AS_WINDOWS = """

@@ -17,7 +17,7 @@ from tests import made_tables
 from tests.docs.pages import DOCS
 from tests.environments import EXTRAS, Environment, requirements
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "kip848_records"
 QUIET = ("report", "check")
 GROUP = "static"

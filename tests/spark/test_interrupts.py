@@ -343,7 +343,7 @@ def test_while_the_context_is_made(captures, tmp_path):
         "    return self._jvm.java.lang.Thread.sleep(600_000)\n"
         "pyspark.SparkContext._initialize_context = make\n"
     )
-    path = f"{tmp_path}{os.pathsep}{Path(__file__).parent.parent}"
+    path = f"{tmp_path}{os.pathsep}{Path(__file__).parents[2]}"
     arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out")
     with starting_command(*arguments, TMPDIR=str(tmp_path), PYTHONPATH=path) as started:
         assert eventually((tmp_path / "begun").exists, 120)

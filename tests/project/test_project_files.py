@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 
 from kip848_records import __version__
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 ISSUES = ROOT / ".github" / "ISSUE_TEMPLATE"
 FORMS = {
     **dict.fromkeys((path for path in ISSUES.glob("*.yml") if path.stem != "config"), "vendor.github-issue-forms"),

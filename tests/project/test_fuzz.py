@@ -13,7 +13,7 @@ from tests import fuzz
 from tests.fuzz_cases import CASES, Case
 from tests.memory import peak_memory
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PRINT_PEAK = "from tests.memory import peak_memory; print(peak_memory())"
 
 

@@ -14,7 +14,7 @@ from kip848_records.spark.conf import default_settings
 from kip848_records.spark.jars import missing_jars
 from tests.small_disks import fill, small_disk
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from kip848_records.paths import SPARK_VARIABLES
 from tests.audits import dumped, table_rows
 from tests.protocol.segment_writer import Record, write_batch
 
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 _SMALL = "kafka-4.0.0-zstd"
 # Of a consumer group: its epoch 1; a member with client id c and host h. Both of version 0, without tagged fields.
 _EPOCH = b"\x00\x00\x00\x00\x00\x01\x00"

@@ -11,12 +11,13 @@ import pytest
 from pyspark.sql import functions as F
 
 from kip848_records import paths
+from kip848_records.paths import SPARK_SETTINGS
 from kip848_records.spark import conf as spark_conf
 from kip848_records.spark import process as spark_process
 from kip848_records.spark import session
 from kip848_records.spark.setup_errors import SetupError
 
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 _DEFAULTS = _ROOT / "conf" / "spark-defaults.conf"
 _START = """
 from kip848_records.spark.session import get_session
@@ -188,7 +189,7 @@ def test_a_few_mb_are_read_by_a_session_that_is_ready_soon(run, tmp_path):
 class TestSmallInput:
     @pytest.fixture(autouse=True)
     def without_settings(self, monkeypatch):
-        for name in session._SETTINGS:
+        for name in SPARK_SETTINGS:
             monkeypatch.delenv(name, raising=False)
 
     @pytest.fixture
@@ -228,7 +229,7 @@ class TestSmallInput:
         for elsewhere in ("kafka://localhost:9092/__consumer_offsets", "s3a://bucket/log", "catalog:main.kafka"):
             assert not session._is_small([log, elsewhere])
 
-    @pytest.mark.parametrize("name", sorted(session._SETTINGS))
+    @pytest.mark.parametrize("name", sorted(SPARK_SETTINGS))
     def test_settings_of_the_user_s_own_are_left_alone(self, log, monkeypatch, name):
         monkeypatch.setenv(name, "x")
         assert not session._is_small([log])

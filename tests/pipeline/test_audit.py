@@ -16,6 +16,7 @@ from kip848_records.pipeline.options import AuditOptions
 from tests.audits import CLUSTERS, capture_options, dumped, table_rows
 from tests.described import described_rows
 from tests.dump_log import read_dump_logs
+from tests.equal_rows import Rows
 from tests.progress import Watcher
 from tests.protocol.segment_writer import plain_batch
 
@@ -153,11 +154,7 @@ class TestRuns:
         shutil.copytree(audits.out, self.out)
 
     def tables(self):
-        return {
-            (name, c): sorted(map(repr, table_rows(self.out, name, c)))
-            for name in self.there()
-            for c in CLUSTERS.values()
-        }
+        return {(name, c): Rows(table_rows(self.out, name, c)) for name in self.there() for c in CLUSTERS.values()}
 
     def versions(self):
         return {name: DeltaTable(self.out / name).version() for name in self.there()}
