@@ -1,5 +1,6 @@
 """What others rely on in a repository has the forms that its readers know."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,3 +46,14 @@ def test_the_citation_is_of_this_version():
 def test_issue_forms_ask_for_what_commands_print():
     text = "".join(path.read_text() for path in ISSUES.glob("*.yml"))
     assert all(command in text for command in ("kip848 doctor", "kip848 inspect", "kip848 --version"))
+
+
+def test_each_path_that_contributors_read_of_is_there():
+    """Paths from the root of the project, the package or the replay; a file's name alone may lie anywhere."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = set(re.findall(r"`([\w./-]+(?:/|\.(?:py|sql|js|toml|md|txt|json)))`", text))
+    roots = (ROOT, ROOT / "kip848_records", ROOT / "kip848_records" / "replay")
+    names = {path.name for path in (ROOT / "kip848_records").rglob("*.py")}
+    assert len(named) > 40
+    there = (name for name in named if name in names or any((root / name).exists() for root in roots))
+    assert named - set(there) == {"out/bench.json"}  # a target of make writes it
