@@ -63,9 +63,11 @@ def _derived(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str
         rebalance = ongoing.get(_group(row))
         is_shown = row.get("state") in {"Assigning", "Reconciling", "NotReady"}
         if row.get("state") != "unknown" and (rebalance is not None or is_shown):
-            since = (rebalance or {}).get("began_at") or (row.get("since") if is_shown else None)
-            row.setdefault("rebalancing_since", since)
-            row.setdefault("rebalancing_history", row.get("history", "right_censored"))
+            rebalance = rebalance or {}
+            is_censored = rebalance.get("history") == "censored" and row.get("group_type") != "classic"
+            began_at = None if is_censored else rebalance.get("began_at")
+            row.setdefault("rebalancing_since", began_at or (row.get("since") if is_shown or is_censored else None))
+            row.setdefault("rebalancing_history", rebalance.get("history") or row.get("history") or "right_censored")
     for row in tables.get("rebalance", ()):
         is_whole = row.get("outcome") == "converged" and row.get("history") == "observed"
         is_whole = is_whole and not row.get("clock_skew") and not row.get("duration_is_minimum")

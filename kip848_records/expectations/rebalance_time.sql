@@ -32,7 +32,7 @@ FROM (
         SELECT
             rebalance.*, limits.max_seconds, limits.max_seconds_text,
             CASE WHEN outcome = 'open' AND rebalance.history = 'censored'
-                THEN least(duration_ms, lasted_ms(present.since, present.captured_at))
+                THEN least(duration_ms, lasted_ms(present.rebalancing_since, present.captured_at))
                 ELSE duration_ms
             END AS lasted,
             rebalance.history = 'observed'

@@ -371,7 +371,7 @@ def test_a_broker_forgives_some_errors(found, code, verdict):
 
 def test_records_of_disputed_types_may_be_of_another_dialect(found):
     rows = [
-        {"key": b"\x00\x08\x00\x01g\x00\x01m", "offset": offset, "error_code": "value_truncated", "position": 0}
+        {"key_type": 8, "group_id": "g", "offset": offset, "error_code": "value_truncated", "position": 0}
         for offset in (3, 4)
     ]
     said = found("loadable_records", quarantine=rows, group_state=[{"records": 1}])
