@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from kip848_records import __version__
 from kip848_records.cli.arguments import Parser
 from kip848_records.cli.output import print_error, until_nobody_reads
-from kip848_records.disk_errors import FULL, DiskError
 from kip848_records.errors import Kip848Error, UnexpectedError
+from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.spark.interrupts import raise_interrupts
 from kip848_records.spark.setup_errors import SetupError
 

@@ -24,7 +24,7 @@ from kip848_records.cli.arguments import (
 from kip848_records.cli.output import print_note, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.errors import FailedError, InputError
-from kip848_records.paths import known_path
+from kip848_records.machine.paths import known_path
 from kip848_records.queries.engines import DUCKDB, SPARK, open_tables
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables import DEFAULT_CLUSTER

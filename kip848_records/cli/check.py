@@ -28,7 +28,7 @@ from kip848_records.cli.output import print_error, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.result_files import FORMATS, METRICS, add_forms, add_metrics, checked_files, write_files
 from kip848_records.errors import Kip848Error, UnexpectedError
-from kip848_records.paths import known_path
+from kip848_records.machine.paths import known_path
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.errors import TablesError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kip848_records.cli import audit, report
 from kip848_records.cli.arguments import Parser, add_debug, add_quiet, given_path
 from kip848_records.errors import InputError
-from kip848_records.paths import path_on_this_machine, with_package
+from kip848_records.machine.paths import path_on_this_machine, with_package
 from kip848_records.spark.conf import conf_dir
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rich.console import Console
 
-from kip848_records.disk_errors import AnswerError
-from kip848_records.paths import with_page_paths
+from kip848_records.machine.disks import AnswerError
+from kip848_records.machine.paths import with_page_paths
 from kip848_records.text import printable
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from kip848_records.cli.arguments import add_debug, add_engine, add_schema, given_path, place
-from kip848_records.disk_errors import FULL
 from kip848_records.errors import InputError
+from kip848_records.machine.disks import FULL
 from kip848_records.queries.engines import open_tables
 from kip848_records.queries.tables import words
 from kip848_records.tables.errors import TablesError

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from kip848_records.disk_errors import DiskError
+from kip848_records.machine.disks import DiskError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

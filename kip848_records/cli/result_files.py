@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.cli.arguments import given_path
 from kip848_records.cli.replaced_file import check_file, write_file
-from kip848_records.disk_errors import DiskError
 from kip848_records.errors import InputError, Kip848Error, UnexpectedError
+from kip848_records.machine.disks import DiskError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

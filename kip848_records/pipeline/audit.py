@@ -16,7 +16,7 @@ from kip848_records.log.archive import archive_partitions, replaced_partitions
 from kip848_records.log.facts import count_records, log_facts
 from kip848_records.log.runs import RunInfo
 from kip848_records.log.table import Knowledge, LogTable, unfinished_clusters
-from kip848_records.paths import local_path
+from kip848_records.machine.paths import local_path
 from kip848_records.pipeline.captured import check_captured, check_captured_by
 from kip848_records.pipeline.names import TOPICS_FILE
 from kip848_records.pipeline.options import Audit, AuditOptions

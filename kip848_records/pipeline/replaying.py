@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from kip848_records.paths import local_path
+from kip848_records.machine.paths import local_path
 from kip848_records.pipeline.staged import StagedRows
 from kip848_records.replay.arrow_rows import union_batches, union_type
 from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE

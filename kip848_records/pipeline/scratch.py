@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kip848_records.disk_errors import DiskError
-from kip848_records.paths import local_path
+from kip848_records.machine.disks import DiskError
+from kip848_records.machine.paths import local_path
 from kip848_records.pipeline.staged import StagedRows
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from kip848_records.paths import path_on_this_machine
+from kip848_records.machine.paths import path_on_this_machine
 from kip848_records.queries.tables import Tables, words
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import table_path

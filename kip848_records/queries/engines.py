@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.paths import DATABRICKS, SESSION_OFFERS, local_path, path_on_this_machine
+from kip848_records.machine.paths import DATABRICKS, SESSION_OFFERS, local_path, path_on_this_machine
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import is_schema
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from kip848_records.kinds import KINDS
-from kip848_records.paths import with_page_paths
+from kip848_records.machine.paths import with_page_paths
 from kip848_records.replay.group.vocabulary import OPEN, RECONCILED
 from kip848_records.report.advice import MemberNow, advise, client_text, member_now
 from kip848_records.report.current_state import current_state

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from rich.text import Text
 
 from kip848_records.kinds import CONNECT, KINDS, SHARE, STREAMS, kind_of
-from kip848_records.paths import with_page_paths
+from kip848_records.machine.paths import with_page_paths
 from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.advice import client_text
 from kip848_records.report.terminal import (

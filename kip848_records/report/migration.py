@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from kip848_records.paths import with_page_paths
+from kip848_records.machine.paths import with_page_paths
 from kip848_records.report.terminal import ms_text, span_text, text_table, time_text
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from kip848_records.paths import with_page_paths
+from kip848_records.machine.paths import with_page_paths
 from kip848_records.replay.classic import upgrade
 from kip848_records.report.advice import client_text
 from kip848_records.report.group_history import Incarnation

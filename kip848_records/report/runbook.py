@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.paths import with_package
+from kip848_records.machine.paths import with_package
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kip848_records.disk_errors import DiskError
 from kip848_records.errors import InputError
+from kip848_records.machine.disks import DiskError
 from kip848_records.simulate.behaviour import GroupScenario, group_id
 from kip848_records.simulate.broker.cluster import offsets_partition, uuid_of
 from kip848_records.simulate.cleaner import clean

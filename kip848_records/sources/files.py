@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from pyspark.errors import IllegalArgumentException, PySparkException
 
 from kip848_records.errors import InputError
-from kip848_records.paths import local_path
+from kip848_records.machine.paths import local_path
 from kip848_records.sources.outputs import check_output
 
 if TYPE_CHECKING:

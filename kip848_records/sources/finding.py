@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kip848_records.paths import local_path
+from kip848_records.machine.paths import local_path
 from kip848_records.sources.files import list_spark_files
 from kip848_records.sources.listing import find_copies_in
 from kip848_records.sources.local_files import list_files

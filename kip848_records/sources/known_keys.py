@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
-from kip848_records.paths import is_file_uri, without_scheme
+from kip848_records.machine.paths import is_file_uri, without_scheme
 from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.sources.error_codes import ErrorCode

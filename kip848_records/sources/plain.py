@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.paths import URI, path_without_session
+from kip848_records.machine.paths import URI, path_without_session
 from kip848_records.sources.listing import without_replaced
 from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.segment_rows import ROWS_SCHEMA, mapped, read_file, segment_files

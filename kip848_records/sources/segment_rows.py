@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kip848_records.errors import InputError
-from kip848_records.paths import without_scheme
+from kip848_records.machine.paths import without_scheme
 from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.columns import TIMES
 from kip848_records.protocol.keys import key_columns, lacks_group

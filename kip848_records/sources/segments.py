@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kip848_records.errors import InputError
-from kip848_records.paths import is_file_uri, without_scheme
+from kip848_records.machine.paths import is_file_uri, without_scheme
 from kip848_records.protocol.segments.last_offset import last_offset
 from kip848_records.sources.files import escape_glob
 from kip848_records.sources.log_rows import COPY_SCHEMA

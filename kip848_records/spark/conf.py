@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.paths import with_package
+from kip848_records.machine.paths import with_package
 from kip848_records.settings.properties import parse_properties
 from kip848_records.spark.setup_errors import SetupError
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records import __version__
-from kip848_records.disk_errors import existing, free_bytes
-from kip848_records.paths import path_on_this_machine, with_page_paths
+from kip848_records.machine.disks import existing, free_bytes
+from kip848_records.machine.paths import path_on_this_machine, with_page_paths
 from kip848_records.spark.conf import SUBMIT_ARGS, default_settings, submitted_settings
 from kip848_records.spark.jars import delta_jar, missing_jars
 from kip848_records.spark.java import check_java

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kip848_records.disk_errors import DiskError, existing, free_bytes
+from kip848_records.machine.disks import DiskError, existing, free_bytes
 from kip848_records.spark.conf import default_settings, submitted_settings
 from kip848_records.spark.setup_errors import SetupError
 

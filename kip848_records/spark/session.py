@@ -22,8 +22,8 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
-from kip848_records.disk_errors import FULL, DiskError
-from kip848_records.paths import DATABRICKS, SESSION_OFFERS, SPARK_SETTINGS
+from kip848_records.machine.disks import FULL, DiskError
+from kip848_records.machine.paths import DATABRICKS, SESSION_OFFERS, SPARK_SETTINGS
 from kip848_records.spark import logs as spark_logs
 from kip848_records.spark.conf import conf_dir, default_settings, spark_conf_dir
 from kip848_records.spark.interrupts import deferred_interrupts

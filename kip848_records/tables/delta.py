@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kip848_records.paths import local_path
+from kip848_records.machine.paths import local_path
 from kip848_records.tables.arrow import delta_rs_writes, replace_rows
 from kip848_records.tables.location import is_schema, sql_string, table_path
 from kip848_records.tables.places import create, delta_table, is_there, read, save, version

@@ -10,7 +10,7 @@ import shlex
 from pathlib import Path
 from typing import Final
 
-from kip848_records.paths import URI
+from kip848_records.machine.paths import URI
 from kip848_records.tables.errors import TablesError
 
 _CATALOG: Final = "catalog:"

@@ -10,8 +10,8 @@ import deltalake
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 
-from kip848_records.disk_errors import DiskError
-from kip848_records.paths import local_path
+from kip848_records.machine.disks import DiskError
+from kip848_records.machine.paths import local_path
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import is_schema, place_text, schema_name, sql_name, sql_string, table_path
 from kip848_records.tables.spark_types import spark_schema

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from delta import exceptions as delta
 
-from kip848_records.disk_errors import FULL, DiskError
-from kip848_records.paths import local_path
+from kip848_records.machine.disks import FULL, DiskError
+from kip848_records.machine.paths import local_path
 from kip848_records.spark.scratch import scratch_places
 from kip848_records.tables import locks
 from kip848_records.tables.errors import TablesError

@@ -10,10 +10,10 @@ from resource import RUSAGE_CHILDREN, getrusage
 
 import pytest
 
-from kip848_records import paths
 from kip848_records.cli import before_spark, main
 from kip848_records.errors import InputError
-from kip848_records.paths import SPARK_VARIABLES, known_path
+from kip848_records.machine import paths
+from kip848_records.machine.paths import SPARK_VARIABLES, known_path
 from kip848_records.spark import session
 
 _URL = "kafka://127.0.0.1:9/__consumer_offsets"

@@ -17,7 +17,7 @@ from pyspark.logger import PySparkLogger
 from kip848_records.cli import inspect, main
 from kip848_records.cli.arguments import int32, zoned_time
 from kip848_records.errors import UnexpectedError
-from kip848_records.paths import SPARK_VARIABLES
+from kip848_records.machine.paths import SPARK_VARIABLES
 from tests.audits import dumped, table_rows
 from tests.protocol.segment_writer import Record, write_batch
 

@@ -12,7 +12,7 @@ import deltalake
 import pytest
 
 from kip848_records.cli import main
-from kip848_records.disk_errors import DiskError
+from kip848_records.machine.disks import DiskError
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.pipeline.progress import Progress

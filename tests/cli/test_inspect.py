@@ -10,7 +10,7 @@ from deltalake import write_deltalake
 
 from kip848_records.cli import main
 from kip848_records.decode.inspect import inspect_log
-from kip848_records.paths import SPARK_VARIABLES
+from kip848_records.machine.paths import SPARK_VARIABLES
 from kip848_records.report.inspection import is_unread, json_line, text_line
 from kip848_records.sources.read import read_log
 from tests.audits import dumped

@@ -13,7 +13,7 @@ import pytest
 
 from kip848_records.cli import replaced_file
 from kip848_records.cli.replaced_file import check_file, write_file
-from kip848_records.disk_errors import DiskError
+from kip848_records.machine.disks import DiskError
 from tests.small_disks import fill, small_disk
 
 _NOBODY = 65534

@@ -3,7 +3,7 @@
 import pytest
 
 from kip848_records.errors import InputError
-from kip848_records.paths import path_on_this_machine
+from kip848_records.machine.paths import path_on_this_machine
 from kip848_records.sources.files import list_spark_files
 from kip848_records.sources.local_files import list_files
 

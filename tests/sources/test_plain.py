@@ -12,7 +12,7 @@ import pytest
 
 from kip848_records.decode.inspect import inspect_log
 from kip848_records.errors import InputError
-from kip848_records.paths import SPARK_VARIABLES
+from kip848_records.machine.paths import SPARK_VARIABLES
 from kip848_records.protocol.decoded_rows import json_records
 from kip848_records.report import inspection
 from kip848_records.report.inspection import inspect_plain, json_line, text_line

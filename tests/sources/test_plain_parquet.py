@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kip848_records.decode.inspect import inspect_log
-from kip848_records.paths import SPARK_VARIABLES
+from kip848_records.machine.paths import SPARK_VARIABLES
 from kip848_records.report.inspection import inspect_plain, json_line
 from kip848_records.sources import plain_parquet
 from kip848_records.sources.plain_parquet import read_plain_parquet

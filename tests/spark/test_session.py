@@ -10,8 +10,8 @@ import pyspark
 import pytest
 from pyspark.sql import functions as F
 
-from kip848_records import paths
-from kip848_records.paths import SPARK_SETTINGS
+from kip848_records.machine import paths
+from kip848_records.machine.paths import SPARK_SETTINGS
 from kip848_records.spark import conf as spark_conf
 from kip848_records.spark import process as spark_process
 from kip848_records.spark import session

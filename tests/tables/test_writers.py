@@ -12,8 +12,8 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
-from kip848_records.disk_errors import DiskError
 from kip848_records.errors import InputError
+from kip848_records.machine.disks import DiskError
 from kip848_records.tables.delta import ClusterTables
 from kip848_records.tables.places import create
 from kip848_records.tables.registry import TABLES

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from kip848_records.kinds import CONSUMER
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import MOVED, REVOKED
-from kip848_records.replay.modern.ownership import Handover, Ownership
+from kip848_records.replay.modern.ownership import Ownership
 
 if TYPE_CHECKING:
+    from kip848_records.replay.modern.handover import Handover
     from kip848_records.replay.modern.timelines.open_rebalance import OpenRebalance
 
 
@@ -23,7 +24,7 @@ class ConsumerOwnership(Ownership):
         context = self._context
         topic_id, number = context.numbers.name(partition)
         row = (context.incarnation, topic_id, number, *handover)
-        tail = (self._is_skewed(begin, handover), CONSUMER, None, None, None)
+        tail = (handover.is_skewed(context.operation, begin), CONSUMER, None, None, None)
         context.emit("PartitionHandover", begin, row, has_end=has_end, tail=tail)
         # A gap that is open at the end may yet end with a new owner.
         is_decided = has_end or handover.to_member is not None

@@ -6,11 +6,11 @@ static member that is away (member epoch -2) still holds its partitions, but own
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from kip848_records.replay.group.context import Stopwatch, ms_between
+from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
+from kip848_records.replay.modern.handover import Gap, Handover
 from kip848_records.replay.modern.member import NOTHING
 
 if TYPE_CHECKING:
@@ -21,37 +21,6 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.targets import Assignment, Targets
     from kip848_records.replay.modern.timelines.rebalances import Rebalances
     from kip848_records.replay.modern.waits import Waits
-
-
-@dataclass(slots=True, eq=False)
-class Gap:
-    """A partition that a member released and that has had no owner since.
-
-    `elapsed`: when it began, see `Operation.elapsed`. `was_wanted`: some target contained it when it was released.
-    `wanted`: the time since then in which some target contained it.
-    """
-
-    member_id: str
-    at: int | None
-    offset: int
-    elapsed: int
-    was_wanted: bool
-    wanted: Stopwatch = field(default_factory=Stopwatch)
-
-
-class Handover(NamedTuple):
-    """A handover: the columns of `partition_handover` that other tables of handovers have, too."""
-
-    acquired_offset: int | None
-    from_member: str | None
-    released_at: int | None
-    released_offset: int | None
-    to_member: str | None
-    acquired_at: int | None
-    unowned_ms: int | None
-    was_wanted: bool | None
-    wanted_ms: int | None
-    epoch: int | None
 
 
 class Ownership:
@@ -333,10 +302,3 @@ class Ownership:
     def _emit(self, partition: int, begin: int, handover: Handover, *, has_end: bool = True) -> None:
         """Write a handover."""
         raise NotImplementedError
-
-    def _is_skewed(self, begin: int, handover: Handover) -> bool:
-        """Return the value of `clock_skew` of a handover. A first acquisition has no start."""
-        operation, unowned_ms, wanted_ms = self._context.operation, handover.unowned_ms, handover.wanted_ms
-        if unowned_ms is not None and wanted_ms is not None and wanted_ms > unowned_ms:
-            return True
-        return operation.is_skewed(operation.went_back if handover.released_offset is None else begin, unowned_ms)

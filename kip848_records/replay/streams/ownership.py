@@ -8,7 +8,7 @@ from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, UNKNOWN
 from kip848_records.replay.modern.member import NOTHING
-from kip848_records.replay.modern.ownership import Handover, Ownership
+from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.modern.ownership_intervals import OwnershipIntervals
 from kip848_records.replay.numbers import ROLES, is_active, task_of
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kip848_records.replay.group.context import Context
+    from kip848_records.replay.modern.handover import Handover
     from kip848_records.replay.modern.member import Member
     from kip848_records.replay.modern.targets import Assignment, Targets
     from kip848_records.replay.modern.timelines.rebalances import Rebalances
@@ -145,5 +146,5 @@ class TaskOwnership(Ownership):
             *(to_member, handover.acquired_at, handover.unowned_ms, None, handover.was_wanted, handover.wanted_ms),
             *(was_warm, has_changelogs, handover.epoch, status, context.operation.at if has_end else None, None),
         )
-        tail = (self._is_skewed(begin, handover),)
+        tail = (handover.is_skewed(context.operation, begin),)
         context.emit("TaskHandover", begin, row, has_end=has_end, tail=tail, extra=(self._assigned,))

@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from kip848_records import __version__
 from kip848_records.expectations.results import PASS, UNKNOWN
 from kip848_records.kinds import KINDS
-from kip848_records.paths import URI
+from kip848_records.machine.paths import URI
 from kip848_records.report import words
 from kip848_records.report.migration import COMPARISON_LIMIT
 from kip848_records.report.page.alike import alike

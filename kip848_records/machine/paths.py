@@ -30,7 +30,7 @@ SPARK_VARIABLES: Final = SESSION_OFFERS | SPARK_SETTINGS | {"HADOOP_CONF_DIR"}
 _FILE_URI: Final = re.compile("^file:/+")
 
 _PAGE: Final = re.compile(r"(?<![\w/.-])docs/[\w/-]+\.md")
-_PACKAGE: Final = Path(__file__).parent
+_PACKAGE: Final = Path(__file__).parents[1]
 
 
 def with_package(packaged: str, in_checkout: str) -> Path:

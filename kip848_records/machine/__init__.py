@@ -1,0 +1,1 @@
+"""This machine: which paths are on it, and what its disks say."""
