@@ -11,8 +11,8 @@ from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.specs.registry import REPLAYED
 from tests.audits import dumped
-from tests.replay.commits import of_capture
 from tests.replay.logs import record_of as kinds_record_of
+from tests.replay.offset_commits import of_capture
 from tests.replay.simulated_records import group_of, record_of
 
 TABLES = sorted(REPLAYED.keys() - {"latest_state", "quarantine", "unknown_record"})

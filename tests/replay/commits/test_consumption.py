@@ -9,7 +9,7 @@ import pytest
 
 from kip848_records.replay.commits.consumption import COMMIT, STOP, TOMBSTONE
 from kip848_records.replay.inputs import PartitionCoverage
-from tests.replay.commits import Row, marks, of_capture, stops
+from tests.replay.offset_commits import Row, marks, of_capture, stops
 
 
 def of_group(name: str, group_id: str) -> list[Row]:
