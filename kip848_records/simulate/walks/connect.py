@@ -31,7 +31,6 @@ _WORKERS: Final = 4
 """The usual number of workers."""
 _GIVEN_UP: Final = 4
 """The most rounds that are given up in a row."""
-_CONNECTOR: Final = -1
 
 
 class ConnectWalk(Walk):
