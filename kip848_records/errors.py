@@ -182,13 +182,16 @@ class InputError(Kip848Error):
         """A configuration cannot be read, or contains an invalid value."""
         return cls(
             f"{path} is not a valid configuration: {reason}",
-            "see docs/reference/expectations.md for their names and limits",
+            "see docs/reference/expectations.md for the expectations and their limits",
         )
 
     @classmethod
     def bad_expectation(cls, path: str, reason: str) -> Self:
         """The SQL file of an expectation cannot be read or run."""
-        return cls(f"{path} is not an expectation: {reason}", "see the section Expectations of CONTRIBUTING.md")
+        return cls(
+            f"{path} is not an expectation: {reason}",
+            "see docs/reference/expectations.md for the functions and relations that its SQL may use",
+        )
 
     @classmethod
     def checkpoint_of_copy(cls) -> Self:

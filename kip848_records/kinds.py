@@ -125,6 +125,7 @@ _CONNECT: Final = _CLASSIC._replace(
     owner="worker",
     limit="The log shows what the leader decided: a failed or paused task looks like a running one",
     page="docs/groups/connect.md",
+    converts=False,
 )
 _SHARE: Final = Kind(
     name=SHARE,

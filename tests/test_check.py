@@ -1,4 +1,4 @@
-"""`check.check`: what it makes of what the rules say. What they say is in `tests/quality`."""
+"""Expectations on tables: verdicts, settings, findings."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -98,7 +98,7 @@ def test_clusters_are_told_apart(out):
     only = check(DuckTables(out), settings, expectations=[FEW_MEMBERS], cluster="b")
     assert only.captured_at == {"b": CAPTURED_AT}
     assert {each.cluster for each in only.results[0].violations} == {"b"}
-    with pytest.raises(InputError, match=r"has no tables of cluster 'c'; there is 'a', 'b'"):
+    with pytest.raises(InputError, match=r"has no tables of cluster 'c'; pass --cluster with one of 'a', 'b'"):
         check(DuckTables(out), settings, expectations=[FEW_MEMBERS], cluster="c")
 
 

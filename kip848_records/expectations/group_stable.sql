@@ -1,5 +1,5 @@
 -- name = "group_stable"
--- sentence = "A group is not in Assigning or Reconciling for longer than max_seconds"
+-- sentence = "A group does not rebalance for longer than max_seconds, apart from NotReady (streams_ready)"
 -- severity = "error"
 -- [limits.max_seconds]
 -- default = 600

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.group.known_history import CENSORED, NEVER, RIGHT_CENSORED
-from kip848_records.replay.group.states import ASSIGNING, NOT_READY, RECONCILING, group_id_hash
+from kip848_records.replay.group.states import REBALANCING, RECONCILING, group_id_hash
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.replay.rows import GroupState
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kip848_records.replay.group.states import StateTimeline
     from kip848_records.replay.modern.group import ModernGroup
 
-_REBALANCING: Final = (ASSIGNING, RECONCILING, NOT_READY)
 """The states that show a rebalance; those of classic and share groups do not."""
 
 
@@ -112,7 +111,7 @@ def _rebalancing(context: Context, states: StateTimeline, history: str) -> tuple
         return None, None
     ongoing = context.ongoing.get(states.group_type)
     if ongoing is None:
-        return (states.since_at, history) if states.state in _REBALANCING else (None, None)
+        return (states.since_at, history) if states.state in REBALANCING else (None, None)
     if ongoing.history == CENSORED and ongoing.group_type != CLASSIC:
         return states.since_at, CENSORED
     if ongoing.began_at is None:

@@ -52,7 +52,8 @@ class TablesError(InputError):
     def no_such_cluster(cls, out: str, cluster: str | None, clusters: Sequence[str]) -> Self:
         """The folder has no tables of any cluster, or not of that one."""
         what = "of any cluster" if cluster is None else f"of cluster {cluster!r}"
-        hint = f"there is {', '.join(map(repr, clusters))}" if clusters else "audit a log with kip848 audit --out"
+        named = f"pass --cluster with one of {', '.join(map(repr, clusters))}"
+        hint = named if clusters else "audit a log with kip848 audit --out"
         return cls(f"{out} has no tables {what}", hint)
 
     @classmethod
@@ -61,7 +62,7 @@ class TablesError(InputError):
 
         Not `has_commits`: the audit skipped offset commits, and a group may have nothing else.
         """
-        hint = f"there is {', '.join(map(repr, similar))}" if similar else f"this lists the groups: {command}"
+        hint = f"similar: {', '.join(map(repr, similar))}" if similar else f"this lists the groups: {command}"
         if has_commits:
             return cls(f"there is no group {group_id!r} in {out}", hint)
         hint = f"if it only commits offsets, try kip848 audit --offset-commits; {hint}"

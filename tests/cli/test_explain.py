@@ -102,7 +102,7 @@ def test_a_classic_group_and_one_that_was_deleted(explain):
 def test_a_group_that_is_not_there(explain):
     code, out, err = explain("stuk")
     assert (code, out) == (2, "")
-    assert re.fullmatch(r"error: there is no group 'stuk' in \S+\nhint: there is 'stuck'\n", err)
+    assert re.fullmatch(r"error: there is no group 'stuk' in \S+\nhint: similar: 'stuck'\n", err)
 
 
 def test_a_command_lists_the_groups_if_no_name_is_similar(explain, audits, capsys):
@@ -278,7 +278,7 @@ def explain_made(explain, made):
 def test_a_group_of_another_cluster(explain, made):
     code, out, err = explain("lonely", cluster="made", out=made)
     assert (code, out, err) == (2, "", "error: cluster 'made' has no group 'lonely'\nhint: pass --cluster: other\n")
-    assert explain("lonly", cluster="other", out=made)[2].endswith("; there is 'lonely'\n")
+    assert explain("lonly", cluster="other", out=made)[2].endswith("; similar: 'lonely'\n")
     assert "; this lists the groups: kip848 query " in explain("lonly", cluster="made", out=made)[2]
 
 

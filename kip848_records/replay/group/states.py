@@ -1,4 +1,4 @@
-"""The state of a group at the end of each operation: `group_state_timeline`, and `group_state` at the end."""
+"""The states of a group, one interval each: `group_state_timeline`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ RECONCILING: Final = "Reconciling"
 NOT_READY: Final = "NotReady"
 """A streams group without a topology whose topics are all there."""
 STABLE: Final = "Stable"
+REBALANCING: Final = (ASSIGNING, RECONCILING, NOT_READY)
+"""The states of a group that rebalances, unless its kind hides it."""
 DEAD: Final = "Dead"
 """Deleted: no state."""
 _UNCONVERGED: Final = "unconverged"

@@ -1,6 +1,6 @@
-"""A consumer group (KIP-848) in one of its incarnations: its state by its records, as a coordinator loads them.
+"""A consumer, share or streams group in one of its incarnations: its state by its records, as a coordinator loads them.
 
-Names and order follow `GroupMetadataManager.replay` and `ConsumerGroup` in Kafka's group coordinator. A handler only
+Names and order follow `GroupMetadataManager.replay` and `ModernGroup` in Kafka's group coordinator. A handler only
 applies its record; the tables are written at the end of the operation (`operation_end`).
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ModernGroup(ModernState):
-    """One incarnation of a consumer group. Call a handler for each record in offset order, then `end.end_operation`.
+    """One incarnation of a modern group. Call a handler for each record in offset order, then `end.end_operation`.
 
     If the history is not complete call `end.end_survivors` instead. `classic_members`: the number of members that use
     the classic protocol.
@@ -34,7 +34,7 @@ class ModernGroup(ModernState):
         self.classic_members = 0
 
     def handlers(self) -> list[Callable[[Record], None] | None]:
-        """Return the handlers of records, by role."""
+        """Return the handlers of records, by role. `kinds` has the key type of each role in each kind of group."""
         handlers: list[Callable[[Record], None] | None] = [None] * len(Role)
         handlers[Role.GROUP_EPOCH] = self.replay_group_epoch
         handlers[Role.MEMBER] = self.replay_member
@@ -50,11 +50,11 @@ class ModernGroup(ModernState):
 
     @property
     def is_untouched(self) -> bool:
-        """Whether no record of a consumer group has been replayed."""
+        """Whether no record of the group has been replayed."""
         return not self.members and self.group_epoch is None and self.assignment_epoch is None
 
     def replay_group_epoch(self, record: Record) -> None:
-        """Replay a type 3 with a value."""
+        """Replay a group epoch (types 3, 11, 17) with a value."""
         value = cast("GroupEpochValue", record.value)
         epoch, before = value.epoch, self.group_epoch
         self.end.is_eventful = True
@@ -70,7 +70,7 @@ class ModernGroup(ModernState):
             self.end.bumps.append((epoch, record.timestamp, record.offset, self.member_count, sign))
 
     def replay_member(self, record: Record) -> None:
-        """Replay a type 5."""
+        """Replay a member's metadata (types 5, 10, 19)."""
         member = self._touch(record)
         self.end.is_eventful = True
         before, value = cast("MemberValue | None", member.value), cast("MemberValue | None", record.value)
@@ -95,7 +95,7 @@ class ModernGroup(ModernState):
             member.stay.value = value
 
     def replay_target_assignment_epoch(self, record: Record) -> None:
-        """Replay a type 6: an assignment, if its epoch is above all earlier ones."""
+        """Replay an assignment epoch (types 6, 12, 20): an assignment, if the epoch is above all earlier ones."""
         epoch = cast("int | None", record.value)
         before = self.assignment_epoch
         self.end.is_eventful = True
@@ -112,7 +112,7 @@ class ModernGroup(ModernState):
             self.end.assignments.append(self.targets.assign(record, epoch))
 
     def replay_member_target(self, record: Record) -> None:
-        """Replay a type 7."""
+        """Replay a member's target (types 7, 13, 21)."""
         member = self._touch(record)
         self.end.is_eventful = True
         value = cast("frozenset[int] | None", record.value)
@@ -123,7 +123,7 @@ class ModernGroup(ModernState):
             self.targets.retarget(member, value)
 
     def replay_current_assignment(self, record: Record) -> None:
-        """Replay a type 8."""
+        """Replay a member's current assignment (types 8, 14, 22)."""
         member = self.members.get(record.member_id or "")
         if member is None or not member.touched:
             member = self._touch(record)
@@ -148,7 +148,7 @@ class ModernGroup(ModernState):
         self.causes.classic_deleted()
 
     def delete(self, _: Record) -> None:
-        """Replay the tombstone of type 3: the incarnation ends with the operation."""
+        """Replay the tombstone of a group epoch: the incarnation ends with the operation."""
         self.end.is_eventful = True
 
     def _start_over(self) -> None:

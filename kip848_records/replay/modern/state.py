@@ -1,4 +1,4 @@
-"""The state of a consumer group by its records up to now, in one of its incarnations."""
+"""The state of a modern group by its records up to now, in one of its incarnations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ModernState:
-    """One incarnation of a consumer group, after its last record.
+    """One incarnation of a modern group, after its last record.
 
     `group_epoch`, `assignment_epoch`: of the last types 3 and 6, None without one. `start_epoch`: the highest member
     epoch so far. `touched`: members with a record in the operation. `jump`: the offset of a type 3 of this operation
@@ -31,7 +31,7 @@ class ModernState:
     unknown. `away`, `stateless`: how many members are away, or have no known state. `phase`: the state by epochs and
     members alone; None if the group's state says the same.
 
-    Other kinds of groups have the same shape. They replace the parts in which they behave otherwise.
+    A kind of group replaces the parts in which it behaves otherwise.
     """
 
     kind: str

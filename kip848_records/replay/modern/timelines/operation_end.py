@@ -1,4 +1,4 @@
-"""The end of an operation: a consumer group is evaluated at the end of an operation, never within it.
+"""The end of an operation: a modern group is evaluated at the end of an operation, never within it.
 
 Records before the history is complete are the survivors of compaction, in any order: a state after each of them never
 existed. Their result is evaluated once, at the start of the complete history: earlier ends are unknown, and what is
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.replay.group.states import ASSIGNING, DEAD, EMPTY, NOT_READY, RECONCILING, STABLE
+from kip848_records.replay.group.states import DEAD, EMPTY, REBALANCING, RECONCILING, STABLE
 from kip848_records.replay.group.vocabulary import (
     CONVERGED,
     DELETED,
@@ -20,7 +20,6 @@ from kip848_records.replay.group.vocabulary import (
     UNKNOWN,
     UNSEEN,
 )
-from kip848_records.replay.group.vocabulary import UNKNOWN as UNKNOWN_ROW
 from kip848_records.replay.modern.member import AWAY_EPOCH, GONE, NO_EPOCH, UNRELEASED, MemberStates, held_by, state_of
 from kip848_records.replay.modern.member import STABLE as MEMBER_STABLE
 from kip848_records.replay.modern.timelines.epochs import Bump, Epochs
@@ -37,11 +36,10 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.targets import Assignment
 
 _ENDS: Final = (STABLE, EMPTY, DEAD)
-_NOT_CONVERGED: Final = (ASSIGNING, RECONCILING, NOT_READY)
 
 
 class OperationEnd:
-    """The tables of a consumer group at the end of operations.
+    """The tables of a modern group at the end of operations.
 
     `bumps`: the operation's types 3 with a new epoch. `assignments`: those that it wrote. `is_eventful`: it wrote other
     types than 8. `deletes_classic`: it deleted the classic group.
@@ -85,7 +83,7 @@ class OperationEnd:
         self._reconcile(touched, is_deleted=is_deleted)
         state = self._state = DEAD if is_deleted else group.evaluate(is_complete=True)
         phase = state if is_deleted else group.phase or state
-        if before == EMPTY and not has_bump and phase in _NOT_CONVERGED and self.epochs.last is not None:
+        if before == EMPTY and not has_bump and phase in REBALANCING and self.epochs.last is not None:
             self.rebalances.reopen(self.epochs.last)
         if state in {EMPTY, DEAD}:
             ownership.end_all_gaps()
@@ -185,7 +183,7 @@ class OperationEnd:
         """End an incarnation that is deleted while its state is unknown."""
         self.end_survivors()
         for member in (*self.group.members.values(), *self._survivors):
-            self.lags.leave(member, UNKNOWN_ROW)
+            self.lags.leave(member, UNKNOWN)
             self.member_states.end(member)
         self.ownership.end_unseen()
         self.epochs.end(UNSEEN, self.group.group_epoch)
