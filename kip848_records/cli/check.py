@@ -98,8 +98,8 @@ def add(commands: Commands) -> None:
         default=[],
         metavar="URL",
         help="send which groups became stuck, by the limits of group_stable and streams_ready, or recovered since "
-        "the run before, if any did: https://... gets JSON, slack://... and others are Apprise's; ${env:NAME} in the URL is "
-        "a variable; may be given several times",
+        "the run before, if any did: https://... gets JSON, slack://... and others are Apprise's; ${env:NAME} in the "
+        "URL is a variable; may be given several times",
     )
     add_quiet(command)
     command.set_defaults(run=_run, dialect=None)  # None shows that the option was not given
