@@ -16,7 +16,6 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from kip848_records.decode import decode_record
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
-from kip848_records.replay.arrow_rows import row_type
 from kip848_records.replay.commits.consumption import (
     COMMIT,
     KEY,
@@ -27,6 +26,7 @@ from kip848_records.replay.commits.consumption import (
     ConsumptionStop,
     consumption_stops,
 )
+from kip848_records.replay.rows import row_type
 from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:

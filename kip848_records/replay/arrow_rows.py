@@ -1,44 +1,29 @@
-"""Rows of `rows.py` -> Arrow: the type of a class, batches of its rows, and batches of the rows of several tables."""
+"""Rows of `rows.py` -> Arrow: batches of the rows of a class, and batches of the rows of several tables."""
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import accumulate, chain
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kip848_records.replay.rows import row_type
+from kip848_records.specs.columns import TIMESTAMP
 from kip848_records.times import FIRST_MS, LAST_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-TIMESTAMP: Final = pa.timestamp("us", "UTC")
-
 LISTED_ROWS: Final = 100
 LISTED_BYTES: Final = 1 << 20
 """How many rows of a table one row of the union contains; fewer if they are large."""
 
-_SCALARS: Final = {int: pa.int64(), str: pa.string(), bytes: pa.binary(), bool: pa.bool_()}
-_TIME_NAMES: Final = ("at", "since", "timestamp")
-_TIME_ENDINGS: Final = ("_at", "_since", "_until")
 _US_PER_MS: Final = 1000
 
 
-@cache
-def row_type(row_class: type[NamedTuple]) -> pa.StructType:
-    """Return the Arrow type of a class of rows: one field per column, all nullable.
-
-    An int is int64, or a timestamp (µs, UTC) if the name is that of a time; a tuple is a list.
-    """
-    hints = get_type_hints(row_class)
-    return pa.struct([pa.field(name, _column_type(name, hints[name])) for name in row_class._fields])
-
-
-def to_batch(row_class: type[NamedTuple], rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+def to_batch(row_class: type[Any], rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
     """Return rows as a batch with the fields of `row_type` as columns.
 
     Times are ms since 1970 in rows; one outside the years 1 to 9999 becomes null.
@@ -56,16 +41,6 @@ def timestamps(millis: Iterable[int | None]) -> pa.TimestampArray:
         is_shown = pc.and_(pc.greater_equal(times, FIRST_MS), pc.less_equal(times, LAST_MS))
         times = pc.if_else(is_shown, times, None)
     return pc.multiply(times, _US_PER_MS).cast(TIMESTAMP)
-
-
-def _column_type(name: str, hint: Any) -> pa.DataType:  # noqa: ANN401 - an annotation
-    if get_origin(hint) is UnionType:
-        (hint,) = (choice for choice in get_args(hint) if choice is not NoneType)
-    if get_origin(hint) is tuple:
-        element = get_args(hint)[0]
-        return pa.list_(_SCALARS[element] if element in _SCALARS else row_type(element))
-    is_time = hint is int and (name in _TIME_NAMES or name.endswith(_TIME_ENDINGS))
-    return TIMESTAMP if is_time else _SCALARS[hint]
 
 
 def _columns(kind: pa.StructType, rows: Sequence[tuple[Any, ...]]) -> list[pa.Array]:
@@ -94,14 +69,14 @@ def _lists(kind: pa.ListType, values: Sequence[Sequence[Any] | None]) -> pa.List
     return pa.ListArray.from_arrays(offsets, elements, type=kind, mask=mask)
 
 
-def union_type(tables: Mapping[str, type[NamedTuple]]) -> pa.Schema:
+def union_type(tables: Mapping[str, type[Any]]) -> pa.Schema:
     """Return the schema of `union_batches`: ``table string``, then per table a list of structs (`row_type`)."""
     columns = [pa.field(table, pa.list_(row_type(row_class))) for table, row_class in tables.items()]
     return pa.schema([pa.field("table", pa.string()), *columns])
 
 
 def union_batches(
-    tables: Mapping[str, type[NamedTuple]], results: Iterable[tuple[type[NamedTuple], pa.RecordBatch]]
+    tables: Mapping[str, type[Any]], results: Iterable[tuple[type[Any], pa.RecordBatch]]
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches of rows of single tables in the columns of `union_type`; those of the other tables are null.
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.group.known_history import KnownHistory
     from kip848_records.replay.group.states import StateTimeline
     from kip848_records.replay.modern.group import ModernGroup
+    from kip848_records.replay.rows import Row
 
 """The states that show a rebalance; those of classic and share groups do not."""
 
@@ -44,15 +45,14 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
     history: KnownHistory,
     *,
     is_lost: bool,
-) -> GroupState:
+) -> Row:
     """Return the state of a group that was not deleted; `is_lost`: records of it are missing.
 
     In that case the members of all groups but classic ones are unknown. In state unknown a lost record may have changed
     what earlier records say: that is null. If only the start of the log is missing, its epochs are those of the last
     records. Without types 3 and 6 a complete group's epochs have their start value.
     """
-    epochs: tuple[int | None, int | None] = (None, None)
-    topology: tuple[int | None, int | None, int | None] = (None, None, None)
+    group_epoch = assignment_epoch = topology_epoch = validated_topology_epoch = standby_replicas = None
     generation = members = converged = away = None
     protocol_type = protocol = leader = upgradable = upgradable_reason = None
     is_known = states.state not in {None, UNKNOWN}
@@ -63,12 +63,14 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
             protocol_type, protocol, leader = value.protocol_type or None, value.protocol, value.leader
             upgradable, upgradable_reason = classic.upgradable()
     elif modern is not None and (is_known or not history.has_losses):
-        epochs = modern.group_epoch, modern.assignment_epoch
-        topology = modern.topology_epoch, modern.validated_topology_epoch, modern.standby_replicas
+        group_epoch, assignment_epoch = modern.group_epoch, modern.assignment_epoch
+        topology_epoch, validated_topology_epoch = modern.topology_epoch, modern.validated_topology_epoch
+        standby_replicas = modern.standby_replicas
         if not is_lost:
             start = modern.effective_assignment_epoch
-            is_bumped = epochs != (None, None)
-            epochs = modern.group_epoch if is_bumped else start, start
+            if group_epoch is None and assignment_epoch is None:
+                group_epoch = start
+            assignment_epoch = start
             members, away = modern.member_count, modern.away
             is_unknown = modern.stateless or (start is None and members)
             converged = None if is_unknown else modern.converged
@@ -76,27 +78,43 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
     complete_from, since = history.complete_from, states.since_offset
     is_seen = since != NEVER and history.is_seen(since, history.last)
     state_history = RIGHT_CENSORED if is_seen else CENSORED
+    rebalancing_since, rebalancing_history = _rebalancing(context, states, state_history)
     return GroupState(
-        context.partition,
-        context.group_id,
-        context.incarnation,
-        states.group_type,
-        history.last,
-        states.state or UNKNOWN,
-        states.since_at,
-        *_rebalancing(context, states, state_history),
-        *(epochs[0], epochs[1], generation),
-        *(topology[0], topology[1], topology[2], members, converged, away),
-        states.state == RECONCILING and waits_for_away_only,
-        *(protocol_type, protocol, leader),
-        *(upgradable, upgradable_reason),
-        group_id_hash(context.group_id),
-        *(work.records, work.operations, work.largest),
-        *(work.largest_offset, complete_from),
-        complete_from is not None and context.incarnation_offset >= complete_from,
-        is_lost,
-        *(context.captured_at, context.is_read_to_end),
-        state_history,
+        partition=context.partition,
+        group_id=context.group_id,
+        incarnation=context.incarnation,
+        group_type=states.group_type,
+        offset=history.last,
+        state=states.state or UNKNOWN,
+        since=states.since_at,
+        rebalancing_since=rebalancing_since,
+        rebalancing_history=rebalancing_history,
+        group_epoch=group_epoch,
+        assignment_epoch=assignment_epoch,
+        generation=generation,
+        topology_epoch=topology_epoch,
+        validated_topology_epoch=validated_topology_epoch,
+        standby_replicas=standby_replicas,
+        members=members,
+        converged_members=converged,
+        members_away=away,
+        waits_for_away_only=states.state == RECONCILING and waits_for_away_only,
+        protocol_type=protocol_type,
+        protocol=protocol,
+        leader=leader,
+        upgradable=upgradable,
+        upgradable_reason=upgradable_reason,
+        group_id_hash=group_id_hash(context.group_id),
+        records=work.records,
+        operations=work.operations,
+        largest_operation_bytes=work.largest,
+        largest_operation_offset=work.largest_offset,
+        complete_from=complete_from,
+        has_full_history=complete_from is not None and context.incarnation_offset >= complete_from,
+        has_lost_prefix=is_lost,
+        captured_at=context.captured_at,
+        is_read_to_end=context.is_read_to_end,
+        history=state_history,
     )
 
 

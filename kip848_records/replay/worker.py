@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
 
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import RECORDS
-from kip848_records.replay.arrow_rows import row_type, to_batch
+from kip848_records.replay.arrow_rows import to_batch
 from kip848_records.replay.decode.latest import LatestStates, RawRecord
 from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.reading import RecordReader
-from kip848_records.replay.rows import LatestState, TopicName
+from kip848_records.replay.rows import LatestState, TopicName, row_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from kip848_records.replay.inputs import ReplayInputs
     from kip848_records.replay.reading import DecodedRows, GroupRecords
     from kip848_records.replay.records import Record
+    from kip848_records.replay.rows import Row
 
-    Output = tuple[type[NamedTuple], pa.RecordBatch]
+    Output = tuple[type[Any], pa.RecordBatch]
 
 BATCH_SIZE: Final = 10_000
 """The size of a batch: rows of a class, and the items of their lists."""
@@ -45,7 +46,7 @@ class Replay(Protocol):
     def replay(self, record: Record) -> None:
         """Replay the next record in offset order."""
 
-    def finish(self) -> Iterator[NamedTuple]:
+    def finish(self) -> Iterator[Row]:
         """Yield the rows of the group."""
 
 
@@ -86,8 +87,8 @@ class _Groups:
         self._key: tuple[int, str] | None = None
         self._replay: Replay | None = None
         self._live: dict[bytes, RawRecord] = {}
-        self._topic_names: dict[tuple[str, str], TopicName] = {}
-        self._waiting: dict[type[NamedTuple], _Waiting] = {}
+        self._topic_names: dict[tuple[str, str], Row] = {}
+        self._waiting: dict[type[Any], _Waiting] = {}
         self._latest = LatestStates(dialect)
 
     def take(self, decoded: DecodedRows) -> Iterator[Output]:
@@ -137,10 +138,16 @@ class _Groups:
             if record.key_type in _NAMING_RECORDS and record.value is not None:
                 source = _NAMING_RECORDS[record.key_type]
                 for topic_id, topic in _names_in(record.value):
-                    name = TopicName(topic_id, topic, source, part.partition, record.offset)
+                    name = TopicName(
+                        topic_id=topic_id,
+                        topic=topic,
+                        source=source,
+                        partition=part.partition,
+                        offset=record.offset,
+                    )
                     self._topic_names[topic_id, source] = name
 
-    def _add(self, rows: Iterable[NamedTuple]) -> Iterator[Output]:
+    def _add(self, rows: Iterable[Row]) -> Iterator[Output]:
         for row in rows:
             row_class = type(row)
             waiting = self._waiting.get(row_class)
@@ -163,7 +170,7 @@ def _names_in(value: Any) -> Iterable[tuple[str, str]]:  # noqa: ANN401 - of a t
 class _Waiting:
     """Rows of one class that wait for their batch; `size` counts them and the items of their lists."""
 
-    def __init__(self, row_class: type[NamedTuple]) -> None:
+    def __init__(self, row_class: type[Any]) -> None:
         self.row_class = row_class
         self.rows: list[tuple[Any, ...]] = []
         self.size = 0

@@ -27,7 +27,7 @@ from kip848_records.specs.columns import (
     struct_of,
 )
 
-_REPLACEMENTS: Final = list_of(struct_of(instance_id=STRING, from_member=STRING, to_member=STRING, at=TIMESTAMP))
+STATIC_REPLACEMENTS: Final = list_of(struct_of(instance_id=STRING, from_member=STRING, to_member=STRING, at=TIMESTAMP))
 _PARTITIONS: Final = list_of(struct_of(topic=STRING, partitions=INTS))
 _TASKS: Final = list_of(struct_of(connector=STRING, tasks=INTS))
 _GENERATION: Final = Column("generation", INT, "Generation of the classic group", required=True)
@@ -83,7 +83,7 @@ CLASSIC_GENERATION: Final = TableSpec(
         Column("left", STRINGS, "Instance ids, or member ids, that only the generation before has"),
         Column(
             "static_replaced",
-            _REPLACEMENTS,
+            STATIC_REPLACEMENTS,
             "Static members that came back under a new member id: in its round, after they had expired, or later",
         ),
         Column("units", INT, "Assigned partitions (Connect: connectors and tasks); null: bytes do not parse"),

@@ -17,6 +17,34 @@ from kip848_records.specs.columns import (
     TableSpec,
 )
 
+_OFFSETS_PARTITION: Final = Column("offsets_partition", INT, "Partition of __consumer_offsets", required=True)
+
+STOPPED_PARTITION: Final = TableSpec(
+    "stopped_partition",
+    "Not a table: every partition that a rebalance stopped. `consumption_stop` compares them with offset commits",
+    ("cluster", "group_id", "incarnation", "topic_id", "topic", "partition", "offset"),
+    (
+        *GROUP,
+        GROUP_TYPE,
+        _OFFSETS_PARTITION,
+        Column("epoch", INT, "Member epoch of the new owner; classic: generation"),
+        Column("topic_id", STRING, "Topic id; null: classic groups name topics"),
+        Column("topic", STRING, "Topic name; null where the id is known"),
+        Column("partition", INT, "Partition of the topic", required=True),
+        Column("kind", STRING, "As in `consumption_stop`", required=True),
+        Column("offset", BIGINT, "Offset of the round that assigned it, or of the record that released it"),
+        Column("rebalance_offset", BIGINT, "began_offset of its rebalance; -1: not seen", required=True),
+        Column(
+            "round_before",
+            BIGINT,
+            "Offset of the first record of the generation or epoch before the rebalance; -1: not seen",
+            required=True,
+        ),
+        Column("is_one_round", BOOLEAN, "Whether the rebalance has one generation or epoch", required=True),
+        HISTORY,
+    ),
+)
+
 CONSUMPTION_STOP: Final = TableSpec(
     "consumption_stop",
     "Estimate, only with --offset-commits: for how long a rebalance stopped the consumption of a partition, by the "
@@ -25,7 +53,7 @@ CONSUMPTION_STOP: Final = TableSpec(
     (
         *GROUP,
         GROUP_TYPE,
-        Column("offsets_partition", INT, "Partition of __consumer_offsets", required=True),
+        _OFFSETS_PARTITION,
         Column("epoch", INT, "Member epoch of the new owner; classic: generation"),
         Column("topic", STRING, "Topic name; the topic id if no name is known", required=True),
         Column("partition", INT, "Partition of the topic", required=True),

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-import pyarrow as pa
-
 from kip848_records.specs.columns import KEY_TYPE, POSITION, POSITION_KEY, STRING, Column, TableSpec
-from kip848_records.specs.completion import with_column
 
 TRANSACTION: Final = Column(
     "transaction",
     STRING,
     "none; committed; pending: no marker yet; unknown: the source does not show markers. Aborted records are skipped",
 )
-
-
-def _with_transaction(_: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
-    # The replay has no offset commits, and Kafka writes no other records in transactions.
-    return with_column(rows, "transaction", pa.repeat("none", rows.num_rows))
 
 
 LATEST_STATE: Final = TableSpec(
@@ -35,5 +27,4 @@ LATEST_STATE: Final = TableSpec(
         Column("value", STRING, "The value as JSON, in the same form"),
         TRANSACTION,
     ),
-    complete=_with_transaction,
 )

@@ -22,7 +22,7 @@ from kip848_records.specs.columns import (
     struct_of,
 )
 
-_BLOCKERS: Final = list_of(
+BLOCKERS: Final = list_of(
     struct_of(
         member_id=STRING,
         client_id=STRING,
@@ -97,7 +97,7 @@ REBALANCE: Final = TableSpec(
         ),
         Column(
             "blockers",
-            _BLOCKERS,
+            BLOCKERS,
             "The 20 members that blocked it most: late_ms, time late; blocked_ms, time in which they held a partition "
             "that another member awaited; held_up, how many members waited for it at any time, those that left "
             "included; last_state, their last state while blocking. While it is open, those that block it at the end "

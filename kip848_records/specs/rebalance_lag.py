@@ -30,7 +30,7 @@ from kip848_records.specs.columns import (
 )
 from kip848_records.specs.completion import named, with_column
 
-_AWAITED: Final = list_of(
+AWAITED: Final = list_of(
     struct_of(
         topic_id=STRING,
         topic=STRING,
@@ -50,8 +50,8 @@ def _with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
     awaited = pa.RecordBatch.from_struct_array(lists.flatten())
     awaited = with_column(awaited, "topic", named(awaited["topic_id"], topics))
-    columns = [awaited[field.name].cast(field.type) for field in _AWAITED.value_type]
-    elements = pa.StructArray.from_arrays(columns, fields=list(_AWAITED.value_type))
+    columns = [awaited[field.name].cast(field.type) for field in AWAITED.value_type]
+    elements = pa.StructArray.from_arrays(columns, fields=list(AWAITED.value_type))
     return with_column(rows, "awaited", pa.ListArray.from_arrays(offsets, elements, mask=pc.equal(lengths, 0)))
 
 
@@ -97,7 +97,7 @@ REBALANCE_LAG: Final = TableSpec(
         ),
         Column(
             "awaited",
-            _AWAITED,
+            AWAITED,
             "If open in UNRELEASED_PARTITIONS: the partitions it waits for; owner null: no member has it, since "
             "released_at if that was seen. topic is the id if no name is known. Streams: tasks, each with its "
             "subtopology and the role in which the member gets it, without a topic",

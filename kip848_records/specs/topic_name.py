@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-from kip848_records.specs.columns import CLUSTER, STRING, Column, TableSpec
+from kip848_records.specs.columns import CLUSTER, OFFSET, PARTITION, STRING, Column, TableSpec
 
 TOPIC_NAME: Final = TableSpec(
     "topic_name",
@@ -21,4 +22,10 @@ TOPIC_NAME: Final = TableSpec(
             required=True,
         ),
     ),
+)
+
+RECORDED_TOPIC_NAME: Final = replace(
+    TOPIC_NAME,
+    comment="Not a table: names of topics in records. Of several names of one topic, that of the highest offset counts",
+    columns=(*TOPIC_NAME.columns, PARTITION, OFFSET),
 )

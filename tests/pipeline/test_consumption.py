@@ -7,9 +7,8 @@ import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kip848_records.pipeline.consumption import stops_of_consumption
-from kip848_records.replay.arrow_rows import row_type
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
-from kip848_records.replay.rows import StoppedPartition
+from kip848_records.replay.rows import StoppedPartition, row_type
 from kip848_records.simulate.broker.operation import Record
 from kip848_records.simulate.broker.releases import KAFKA_4_3
 from kip848_records.simulate.encoding import encode

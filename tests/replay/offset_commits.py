@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from kip848_records.replay.arrow_rows import row_type
 from kip848_records.replay.commits.consumption import (
     COMMIT,
     STOP,
@@ -18,7 +17,7 @@ from kip848_records.replay.commits.consumption import (
     consumption_stops,
 )
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
-from kip848_records.replay.rows import StoppedPartition
+from kip848_records.replay.rows import StoppedPartition, row_type
 from kip848_records.replay.worker import replay_batches
 from tests.protocol.plain_decoder import plain_decode
 from tests.protocol.samples import read_capture, usual_record

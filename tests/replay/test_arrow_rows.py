@@ -1,15 +1,40 @@
 """Rows of every class become Arrow batches and come back as they were."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
-from kip848_records.replay.arrow_rows import TIMESTAMP, row_type, timestamps, to_batch
-from kip848_records.replay.rows import ROW_CLASSES, AwaitedPartition, Blocker, PartitionHandover, Quarantine, Rebalance
+from kip848_records.replay.arrow_rows import timestamps, to_batch
+from kip848_records.replay.rows import (
+    ROW_CLASSES,
+    AwaitedPartition,
+    Blocker,
+    Rebalance,
+    RebalanceLag,
+    new_row,
+    row_class,
+    row_type,
+)
+from kip848_records.specs.columns import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    CLUSTER,
+    GROUP_ID,
+    HISTORY,
+    PARTITION,
+    STRINGS,
+    TIMESTAMP,
+    Column,
+    TableSpec,
+)
+from kip848_records.specs.rebalance_lag import AWAITED
 
 _SAMPLES = {
+    pa.int32(): 7,
     pa.int64(): 7,
     pa.string(): "é",
     pa.binary(): b"\xff",
@@ -18,64 +43,75 @@ _SAMPLES = {
 }
 
 
-class Kinds(NamedTuple):
-    number: int | None
-    at: int | None
-    since: int | None
-    timestamp: int
-    left_at: int | None
-    behind_since: int
-    status: str
-    names: tuple[str, ...]
-    awaited: tuple[AwaitedPartition, ...] | None
-    key: bytes | None
-    is_proven: bool | None
+KINDS = TableSpec(
+    "kinds",
+    "A column of each type",
+    ("cluster",),
+    (
+        CLUSTER,
+        Column("number", BIGINT, ""),
+        Column("at", TIMESTAMP, "", required=True),
+        Column("names", STRINGS, ""),
+        Column("awaited", AWAITED, ""),
+        Column("key", BINARY, ""),
+        Column("is_proven", BOOLEAN, "", required=True),
+    ),
+)
+Kinds = row_class("Kinds", KINDS)
 
 
-def test_types():
-    awaited = pa.struct(
-        [
-            ("topic_id", pa.string()),
-            ("partition", pa.int64()),
-            ("owner", pa.string()),
-            ("released_at", pa.timestamp("us", "UTC")),
-            ("subtopology_id", pa.string()),
-            ("role", pa.string()),
-        ]
-    )
-    times = ("at", "since", "timestamp", "left_at", "behind_since")
-    assert row_type(Kinds) == pa.struct(
-        [
-            ("number", pa.int64()),
-            *((name, pa.timestamp("us", "UTC")) for name in times),
-            ("status", pa.string()),
-            ("names", pa.list_(pa.string())),
-            ("awaited", pa.list_(awaited)),
-            ("key", pa.binary()),
-            ("is_proven", pa.bool_()),
-        ]
-    )
+def test_a_class_has_the_columns_of_its_table_but_for_the_cluster():
+    assert Kinds._fields == ("number", "at", "names", "awaited", "key", "is_proven")
+    assert row_type(Kinds) == pa.struct([(each.name, each.type) for each in KINDS.columns[1:]])
 
 
 def test_values():
-    partition = AwaitedPartition("topic", 3, None, 1_500)
-    both = (partition, partition)
+    partition = AwaitedPartition(None, "topic", 3, None, 1_500, None, None)
     rows = [
-        Kinds(2**62, 0, -1, 1_700_000_000_123, None, 1, "open", ("a", "b"), both, b"k", is_proven=True),
-        Kinds(None, None, None, 4, 5, 6, "", (), None, None, is_proven=None),
-        Kinds(-1, 1, 2, 3, 4, 5, "é", ("c",), (), b"", is_proven=False),
+        Kinds(2**62, 0, ("a", "b"), (partition, partition), b"k", is_proven=True),
+        Kinds(None, None, (), None, None, is_proven=None),
+        Kinds(-1, 1, ("c",), (), b"", is_proven=False),
     ]
     batch = to_batch(Kinds, rows)
     assert batch.schema == pa.schema(list(row_type(Kinds)))
     first, second, third = batch.to_pylist()
-    assert (first["number"], first["at"], first["since"]) == (2**62, utc(0), utc(-1))
-    assert (first["timestamp"], first["left_at"]) == (utc(1_700_000_000_123), None)
-    awaited = {"topic_id": "topic", "partition": 3, "owner": None, "released_at": utc(1_500)}
+    awaited = {"topic_id": None, "topic": "topic", "partition": 3, "owner": None, "released_at": utc(1_500)}
     awaited |= {"subtopology_id": None, "role": None}
-    assert (first["names"], first["awaited"]) == (["a", "b"], [awaited, awaited])
-    assert (second["number"], second["at"], second["names"], second["awaited"]) == (None, None, [], None)
-    assert (second["is_proven"], second["key"]) == (None, None)
-    assert (third["names"], third["awaited"], third["is_proven"], third["key"]) == (["c"], [], False, b"")
+    at = {"number": 2**62, "at": utc(0)}
+    assert first == at | {"names": ["a", "b"], "awaited": [awaited, awaited], "key": b"k", "is_proven": True}
+    assert second == dict.fromkeys(Kinds._fields) | {"names": []}
+    assert third == {
+        "number": -1,
+        "at": utc(1),
+        "names": ["c"],
+        "awaited": [],
+        "key": b"",
+        "is_proven": False,
+    }
+
+
+GIVEN = {"number": 1, "at": 2, "names": ("a",), "awaited": None, "key": b"k"}
+
+
+def test_a_row_takes_its_columns_by_name_in_any_order():
+    new = new_row(replace(KINDS, columns=(*KINDS.columns, GROUP_ID, PARTITION, HISTORY)))
+    context = SimpleNamespace(partition=7, group_id="g")
+    backwards = dict(reversed(GIVEN.items()))
+    # Whether an anomaly is proven, and the history, are known at the group's end.
+    expected = ("kinds", (1, 2, ("a",), None, b"k", None, "g", 7))
+    assert new(context, **GIVEN) == new(context, **backwards) == expected
+
+
+@pytest.mark.parametrize("wrong", [{"numbr": 1}, {"is_proven": True}, {"cluster": "c"}])
+def test_a_row_takes_no_other_columns(wrong):
+    with pytest.raises(TypeError, match=next(iter(wrong))):
+        new_row(KINDS)(SimpleNamespace(partition=7, group_id="g"), **GIVEN | wrong)
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_a_row_takes_all_columns(name):
+    with pytest.raises(TypeError, match=name):
+        new_row(KINDS)(None, **{each: value for each, value in GIVEN.items() if each != name})
 
 
 @pytest.mark.parametrize("rows", [[], [None, None]])
@@ -96,10 +132,9 @@ def test_every_class(table, rows):
         assert ends[0] == ends[1] == {field.name: shown(field.type, sample(field.type)) for field in kind}
 
 
-def test_names_of_partitions_are_those_of_topics_where_the_row_says_so():
-    assert row_type(PartitionHandover).field("offsets_partition").type == pa.int64()
-    assert row_type(Rebalance).field("blockers").type == pa.list_(row_type(Blocker))
-    assert row_type(Quarantine).names == list(Quarantine._fields)
+def test_structs_are_the_elements_of_their_lists():
+    assert row_type(Rebalance).field("blockers").type.value_type == row_type(Blocker)
+    assert row_type(RebalanceLag).field("awaited").type.value_type == row_type(AwaitedPartition)
 
 
 def test_times_that_cannot_be_shown_are_null():

@@ -1,14 +1,13 @@
 """What a worker returns for groups: rows of all tables, group by group, in bounded batches."""
 
 import gc
-from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
 
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.replay import arrow_rows, worker
-from kip848_records.replay.arrow_rows import row_type, to_batch, union_batches, union_type
+from kip848_records.replay.arrow_rows import to_batch, union_batches, union_type
 from kip848_records.replay.decode import grouped_rows as log_rows
 from kip848_records.replay.inputs import ReplayInputs
 from kip848_records.replay.rows import (
@@ -19,8 +18,11 @@ from kip848_records.replay.rows import (
     RegexResolution,
     TopicName,
     UnknownRecord,
+    row_class,
+    row_type,
 )
 from kip848_records.replay.worker import replay_batches
+from kip848_records.specs.columns import CLUSTER, GROUP_ID, PARTITION, STRINGS, Column, TableSpec
 from tests.dump_log import read_dump_logs
 from tests.protocol.samples import read_capture
 from tests.replay.log_batches import CAPTURES, Ignored, group_rows, log_batch
@@ -31,12 +33,10 @@ INPUTS = ReplayInputs("kafka", None, {})
 TOPIC, OTHER_TOPIC = "AAECAwQFBgcICQoLDA0ODw", "AQECAwQFBgcICQoLDA0ODw"
 
 
-class Listed(NamedTuple):
-    """The epochs of a group, as a replay saw them."""
-
-    partition: int
-    group_id: str
-    offsets: tuple[str, ...]
+Listed = row_class(
+    "Listed", TableSpec("listed", "", (), (CLUSTER, PARTITION, GROUP_ID, Column("offsets", STRINGS, "")))
+)
+"""The offsets of a group's records, as a replay saw them."""
 
 
 class Lister:
@@ -54,7 +54,16 @@ class Lister:
     def finish(self):
         yield Listed(*self.key, tuple(str(record.offset) for record in self.records))
         for record in self.records:
-            yield RegexResolution(*self.key, 0, "", (), record.value.epoch, record.timestamp, record.offset)
+            yield RegexResolution(
+                partition=self.key[0],
+                group_id=self.key[1],
+                incarnation=0,
+                regex="",
+                topics=(),
+                version=record.value.epoch,
+                resolved_at=record.timestamp,
+                offset=record.offset,
+            )
 
 
 @pytest.mark.parametrize("largest_bytes", [20_000, 1 << 20])
@@ -183,7 +192,7 @@ def test_garbage_collection_is_as_before():
 def test_one_schema_for_all_tables(monkeypatch):
     monkeypatch.setattr(arrow_rows, "LISTED_ROWS", 3)
     names = [TopicName(TOPIC, f"topic-{number}", "source", 0, number) for number in range(7)]
-    anomaly = Anomaly("two_owners", "g", 0, 1, 2, 1_000, None, None, None, None, None, None, is_proven=True)
+    anomaly = Anomaly(**dict.fromkeys(Anomaly._fields) | {"kind": "two_owners", "at": 1_000})
     tables = {"topic_name": TopicName, "anomaly": Anomaly}
     results = [
         (TopicName, to_batch(TopicName, names)),

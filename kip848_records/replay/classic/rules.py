@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.classic.payloads import ConsumerAssignment, ConsumerSubscription
@@ -17,12 +17,16 @@ from kip848_records.replay.group.vocabulary import (
     TOPIC_METADATA_CHANGED,
     UNKNOWN,
 )
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.partition_handover import PARTITION_HANDOVER
 
 if TYPE_CHECKING:
     from kip848_records.replay.generations.generation import Generation
     from kip848_records.replay.generations.round import Round
     from kip848_records.replay.generations.rules import Named
     from kip848_records.replay.records import ClassicMemberValue
+
+_new_row: Final = new_row(PARTITION_HANDOVER)
 
 
 class ConsumerRules(ProtocolRules):
@@ -70,16 +74,28 @@ class ConsumerRules(ProtocolRules):
             topic, number = context.numbers.of_names.name(move.unit)
             gap, unowned_ms = move.gap, each.sync_ms
             released_offset, longest = (None, None) if gap is None else (gap.offset, ms_between(gap.at, now.at))
-            head = (
-                *(context.incarnation, None, number, now.offset, move.owner.member_id, now.value.state_at),
-                *(released_offset, move.to_member, now.at, unowned_ms, True, unowned_ms, None),
+            row = _new_row(
+                context,
+                incarnation=context.incarnation,
+                group_type=CLASSIC,
+                topic_id=None,
+                topic=topic,
+                partition=number,
+                acquired_offset=now.offset,
+                from_member=move.owner.member_id,
+                released_at=now.value.state_at,
+                released_offset=released_offset,
+                to_member=move.to_member,
+                acquired_at=now.at,
+                unowned_ms=unowned_ms,
+                unowned_max_ms=longest,
+                wanted=True,
+                wanted_ms=unowned_ms,
+                group_epoch=None,
+                generation=now.value.generation,
+                clock_skew=context.operation.is_skewed(move.owner.offset, unowned_ms),
             )
-            tail = (
-                *(context.operation.is_skewed(move.owner.offset, unowned_ms), CLASSIC, topic),
-                *(now.value.generation, longest),
-            )
-            extra = (now.has_static_members,)
-            context.emit("PartitionHandover", move.owner.offset, head, tail=tail, extra=extra)
+            context.emit(row, move.owner.offset, extra=(now.has_static_members,))
 
     def partitions(self, member: ClassicMemberValue) -> tuple[Named | None, Named | None]:
         """Return the partitions that a member still had when it joined, and those that it has now, by topic."""

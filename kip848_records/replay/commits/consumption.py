@@ -13,7 +13,7 @@ Its memory is the state of one partition: the highest offset, and how often each
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,8 @@ import pyarrow as pa
 from kip848_records.replay.arrow_rows import to_batch
 from kip848_records.replay.commits.partition_progress import Partition, Progress, Stop
 from kip848_records.replay.group.known_history import CENSORED, LEFT_CENSORED, OBSERVED, RIGHT_CENSORED
+from kip848_records.replay.rows import row_class
+from kip848_records.specs.consumption_stop import CONSUMPTION_STOP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -44,30 +46,11 @@ BATCH_SIZE: Final = 10_000
 KEY: Final = ("offsets_partition", "group_id", "topic", "partition")
 """The columns of a partition of a group."""
 
+_OF_MARK: Final = (*KEY, "incarnation", "group_type", "epoch", "kind")
 _US_PER_MS: Final = 1000
 
 
-class ConsumptionStop(NamedTuple):
-    """A row of `consumption_stop`."""
-
-    offsets_partition: int
-    group_id: str
-    incarnation: int
-    group_type: str
-    epoch: int | None
-    topic: str
-    partition: int
-    kind: str
-    offset: int
-    rebalance_offset: int | None
-    last_progress_at: int
-    first_progress_at: int | None
-    usual_ms: int | None
-    idle_before_ms: int
-    stop_min_ms: int | None
-    stop_max_ms: int | None
-    is_idle: bool
-    history: str
+ConsumptionStop: Final = row_class("ConsumptionStop", CONSUMPTION_STOP)
 
 
 def consumption_stops(
@@ -174,14 +157,20 @@ class _Stops:
                 stop_min_ms = max(0, stop_max_ms - 2 * usual_ms)
         is_idle = usual_ms is None or stop.idle_before_ms > 2 * usual_ms
         rebalance_offset = None if mark["rebalance_offset"] < 0 else mark["rebalance_offset"]
-        self._rows.append(
-            (
-                *(mark["offsets_partition"], mark["group_id"], mark["incarnation"], mark["group_type"], mark["epoch"]),
-                *(mark["topic"], mark["partition"], mark["kind"], mark["at_offset"], rebalance_offset),
-                *(last.at, None if first is None else first.at, usual_ms, stop.idle_before_ms),
-                *(stop_min_ms, stop_max_ms, is_idle, self._history(mark, last, first)),
-            )
+        stopped = ConsumptionStop(
+            **{name: mark[name] for name in _OF_MARK},
+            offset=mark["at_offset"],
+            rebalance_offset=rebalance_offset,
+            last_progress_at=last.at,
+            first_progress_at=None if first is None else first.at,
+            usual_ms=usual_ms,
+            idle_before_ms=stop.idle_before_ms,
+            stop_min_ms=stop_min_ms,
+            stop_max_ms=stop_max_ms,
+            is_idle=is_idle,
+            history=self._history(mark, last, first),
         )
+        self._rows.append(stopped)
 
     def _history(self, mark: Mapping[str, Any], last: Progress, first: Progress | None) -> str:
         """Return the history: both commits, and all between them, must lie where no commit was removed unseen."""

@@ -11,12 +11,16 @@ from kip848_records.replay.generations.generation import FOLLOW_UP, Cause
 from kip848_records.replay.generations.rules import ProtocolRules, has_other_protocol
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.vocabulary import COOPERATIVE, EAGER, UNKNOWN
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.classic import CONNECT_ASSIGNMENT
 
 if TYPE_CHECKING:
     from kip848_records.replay.generations.generation import Generation
     from kip848_records.replay.generations.round import Round
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.records import ClassicMemberValue
+
+_new_row: Final = new_row(CONNECT_ASSIGNMENT)
 
 PROTOCOL_CHANGED: Final = "protocol_changed"
 DELAY_EXPIRED: Final = "delay_expired"
@@ -60,20 +64,24 @@ class ConnectRules(ProtocolRules):
         failed = ("subscription", member.subscription_bytes), ("assignment", member.assignment_bytes)
         reasons = [f"the {name} is not one of a Connect worker" for name, payload in failed if payload is not None]
         running = None if assignment is None else member.units
-        row = (
-            *(self._context.incarnation, now.value.generation, member.member_id),
-            None if subscription is None else subscription.url,
-            *((None, None) if assignment is None else (assignment.version, assignment.error)),
-            None if assignment is None else assignment.config_offset,
-            None if subscription is None else subscription.config_offset,
-            None if subscription is None else self.named(subscription.owned),
-            None if assignment is None else self.named(assignment.assigned),
-            None if assignment is None else self.named(assignment.revoked),
-            None if running is None else self.named(running),
-            None if assignment is None else assignment.delay_ms,
-            "; ".join(reasons) or None,
+        row = _new_row(
+            self._context,
+            incarnation=self._context.incarnation,
+            generation=now.value.generation,
+            member_id=member.member_id,
+            worker_url=None if subscription is None else subscription.url,
+            version=None if assignment is None else assignment.version,
+            error=None if assignment is None else assignment.error,
+            config_offset=None if assignment is None else assignment.config_offset,
+            worker_config_offset=None if subscription is None else subscription.config_offset,
+            owned=None if subscription is None else self.named(subscription.owned),
+            assigned=None if assignment is None else self.named(assignment.assigned),
+            revoked=None if assignment is None else self.named(assignment.revoked),
+            running=None if running is None else self.named(running),
+            delay_ms=None if assignment is None else assignment.delay_ms,
+            quarantine_reason="; ".join(reasons) or None,
         )
-        self._context.emit("ConnectAssignment", now.offset, row)
+        self._context.emit(row, now.offset)
 
     def rebalance_columns(self, rounds: list[Round]) -> tuple[int | None, int | None, int | None]:
         """Return the longest delay of a rebalance, until when its leader waits, and how many units it revoked."""

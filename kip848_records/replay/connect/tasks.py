@@ -8,11 +8,15 @@ from kip848_records.kinds import CLASSIC
 from kip848_records.replay.connect.generation import delay_ms, needs_follow_up, revoked_units
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, REVOKED, UNKNOWN
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.task_handover import TASK_HANDOVER
 
 if TYPE_CHECKING:
     from kip848_records.replay.generations.generation import Generation
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.records import ClassicMemberValue
+
+_new_row: Final = new_row(TASK_HANDOVER)
 
 WORKER_LEFT: Final = "worker_left"
 UNASSIGNED: Final = "unassigned"
@@ -136,19 +140,30 @@ class ConnectTasks:
         acquired_offset, acquired_at = (None, None) if now is None else (now.offset, now.at)
         if now is None and gap.reason in _BEFORE_JOIN:
             released_at = gap.joined_at
-        head = (
-            *(context.incarnation, CLASSIC, None, connector, task),
-            *(acquired_offset, gap.owner.member_id, gap.reason, released_at),
-            *(None if gap.reason == DIRECT else gap.offset, None if member is None else member.member_id, acquired_at),
-            *(
-                unowned_ms,
-                unowned_max_ms,
-                *(None, None, None, None),
-                epoch,
-                status,
-                acquired_at if ended_at is None else ended_at,
-            ),
-            gap.expected_at,
+        row = _new_row(
+            context,
+            incarnation=context.incarnation,
+            group_type=CLASSIC,
+            subtopology_id=None,
+            connector=connector,
+            task=task,
+            acquired_offset=acquired_offset,
+            from_member=gap.owner.member_id,
+            reason=gap.reason,
+            released_at=released_at,
+            released_offset=None if gap.reason == DIRECT else gap.offset,
+            to_member=None if member is None else member.member_id,
+            acquired_at=acquired_at,
+            unowned_ms=unowned_ms,
+            unowned_max_ms=unowned_max_ms,
+            wanted=None,
+            wanted_ms=None,
+            was_warm=None,
+            has_changelogs=None,
+            epoch=epoch,
+            status=status,
+            ended_at=acquired_at if ended_at is None else ended_at,
+            expected_at=gap.expected_at,
+            clock_skew=context.operation.is_skewed(gap.owner.offset, unowned_ms),
         )
-        skew = context.operation.is_skewed(gap.owner.offset, unowned_ms)
-        context.emit("TaskHandover", gap.owner.offset, head, has_end=status not in {OPEN, UNKNOWN}, tail=(skew,))
+        context.emit(row, gap.owner.offset, has_end=status not in {OPEN, UNKNOWN})

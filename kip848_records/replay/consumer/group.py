@@ -5,18 +5,22 @@ Names and order follow `ConsumerGroup` in Kafka's group coordinator.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from kip848_records.kinds import CONSUMER, Role
 from kip848_records.replay.consumer.anomalies import ConsumerAnomalies
 from kip848_records.replay.consumer.causes import ConsumerCauses
 from kip848_records.replay.consumer.ownership import ConsumerOwnership
 from kip848_records.replay.modern.group import ModernGroup
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.members import REGEX_RESOLUTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kip848_records.replay.records import Record, RegularExpressionValue
+
+_new_row: Final = new_row(REGEX_RESOLUTION)
 
 
 class ConsumerGroup(ModernGroup):
@@ -47,8 +51,16 @@ class ConsumerGroup(ModernGroup):
         cast("ConsumerCauses", self.causes).regular_expression(regex, value)
         if value is not None:
             context = self.context
-            head = (context.incarnation, regex, value.topics, value.version, record.timestamp, record.offset)
-            context.emit("RegexResolution", record.offset, head)
+            row = _new_row(
+                context,
+                incarnation=context.incarnation,
+                regex=regex,
+                topics=value.topics,
+                version=value.version,
+                resolved_at=record.timestamp,
+                offset=record.offset,
+            )
+            context.emit(row, record.offset)
 
 
 GROUP = ConsumerGroup

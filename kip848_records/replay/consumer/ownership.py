@@ -5,16 +5,22 @@ The latter are what `consumption_stop` compares with offset commits. The replay 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONSUMER
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import MOVED, REVOKED
 from kip848_records.replay.modern.ownership import Ownership
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.consumption_stop import STOPPED_PARTITION
+from kip848_records.specs.partition_handover import PARTITION_HANDOVER
 
 if TYPE_CHECKING:
     from kip848_records.replay.modern.handover import Handover
     from kip848_records.replay.modern.timelines.open_rebalance import OpenRebalance
+
+_new_row: Final = new_row(PARTITION_HANDOVER)
+_new_stopped: Final = new_row(STOPPED_PARTITION)
 
 
 class ConsumerOwnership(Ownership):
@@ -23,9 +29,28 @@ class ConsumerOwnership(Ownership):
     def _emit(self, partition: int, begin: int, handover: Handover, *, has_end: bool = True) -> None:
         context = self._context
         topic_id, number = context.numbers.name(partition)
-        row = (context.incarnation, topic_id, number, *handover)
-        tail = (handover.is_skewed(context.operation, begin), CONSUMER, None, None, None)
-        context.emit("PartitionHandover", begin, row, has_end=has_end, tail=tail)
+        row = _new_row(
+            context,
+            incarnation=context.incarnation,
+            group_type=CONSUMER,
+            topic_id=topic_id,
+            topic=None,
+            partition=number,
+            acquired_offset=handover.acquired_offset,
+            from_member=handover.from_member,
+            released_at=handover.released_at,
+            released_offset=handover.released_offset,
+            to_member=handover.to_member,
+            acquired_at=handover.acquired_at,
+            unowned_ms=handover.unowned_ms,
+            unowned_max_ms=None,
+            wanted=handover.was_wanted,
+            wanted_ms=handover.wanted_ms,
+            group_epoch=handover.epoch,
+            generation=None,
+            clock_skew=handover.is_skewed(context.operation, begin),
+        )
+        context.emit(row, begin, has_end=has_end)
         # A gap that is open at the end may yet end with a new owner.
         is_decided = has_end or handover.to_member is not None
         if context.reads_commits and handover.from_member is not None and is_decided and not self._is_ending:
@@ -45,9 +70,18 @@ class ConsumerOwnership(Ownership):
         kind, epoch, offset = MOVED, handover.epoch, handover.acquired_offset
         if handover.to_member is None:
             kind, epoch, offset = REVOKED, last_epoch, handover.released_offset
-        names = (CONSUMER, epoch, topic_id, None, number, kind)
-        self._context.emit(
-            "StoppedPartition",
-            begin,
-            (self._context.incarnation, *names, offset, began_offset, round_before, is_one_round),
+        row = _new_stopped(
+            self._context,
+            incarnation=self._context.incarnation,
+            group_type=CONSUMER,
+            epoch=epoch,
+            topic_id=topic_id,
+            topic=None,
+            partition=number,
+            kind=kind,
+            offset=offset,
+            rebalance_offset=began_offset,
+            round_before=round_before,
+            is_one_round=is_one_round,
         )
+        self._context.emit(row, begin)

@@ -9,8 +9,8 @@ import pyarrow as pa
 from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.kafka_json import key_json, value_json
 from kip848_records.protocol.messages import DIALECTS
-from kip848_records.replay.arrow_rows import row_type, timestamps
-from kip848_records.replay.rows import LatestState
+from kip848_records.replay.arrow_rows import timestamps
+from kip848_records.replay.rows import LatestState, row_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,17 +52,23 @@ class LatestStates:
         partitions, keys, records = zip(*waiting, strict=True)
         offsets, times, values = zip(*records, strict=True)
         decoded = decode_records(pa.array(keys, pa.binary()), pa.array(values, pa.binary()), self._dialect)
-        places = pa.array(partitions, pa.int64()), pa.array(offsets, pa.int64()), timestamps(times)
+        places = {
+            "partition": pa.array(partitions, pa.int32()),
+            "offset": pa.array(offsets, pa.int64()),
+            "timestamp": timestamps(times),
+        }
         for group in decoded.groups:
             rows = pa.array(group.rows)
             fields = dict(zip(group.key.type.names, group.key.flatten(), strict=True))
-            columns = [
-                *(column.take(rows) for column in places),
-                pa.repeat(pa.scalar(group.record.key_type, pa.int64()), len(rows)),
-                pa.repeat(group.record.name, len(rows)),
-                fields.get("group_id", fields.get("group")),
-                fields.get("member_id", pa.nulls(len(rows), pa.string())),
-                key_json(group),
-                value_json(group),
-            ]
-            yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
+            columns = {
+                **{name: column.take(rows) for name, column in places.items()},
+                "key_type": pa.repeat(pa.scalar(group.record.key_type, pa.int32()), len(rows)),
+                "record": pa.repeat(group.record.name, len(rows)),
+                "group_id": fields.get("group_id", fields.get("group")),
+                "member_id": fields.get("member_id", pa.nulls(len(rows), pa.string())),
+                "key": key_json(group),
+                "value": value_json(group),
+                # Here are no offset commits, and Kafka writes no other records in transactions.
+                "transaction": pa.repeat("none", len(rows)),
+            }
+            yield pa.RecordBatch.from_arrays([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)

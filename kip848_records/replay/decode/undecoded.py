@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -10,11 +10,10 @@ import pyarrow.compute as pc
 
 from kip848_records.protocol.columnar import Encoded, Error
 from kip848_records.protocol.keys import key_columns
-from kip848_records.replay.arrow_rows import row_type
-from kip848_records.replay.rows import Quarantine, UnknownRecord
+from kip848_records.replay.rows import Quarantine, UnknownRecord, row_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -28,7 +27,7 @@ NO_TYPE: Final = -1
 
 def undecoded_rows(
     batch: pa.RecordBatch, unreadable: Ints, readable: Ints, decoded: DecodedBatch
-) -> Iterator[tuple[type[NamedTuple], pa.RecordBatch]]:
+) -> Iterator[tuple[type[Any], pa.RecordBatch]]:
     """Yield the rows that the source could not read and those that do not decode as `Quarantine`, others as unknown.
 
     `unreadable`, `readable`: positions of rows in `batch`; the readable ones are those in `decoded`, in its order.
@@ -37,17 +36,17 @@ def undecoded_rows(
         rows = batch.take(pa.array(unreadable))
         codes = rows["error_code"].cast(pa.string())
         reasons = pc.coalesce(rows["error"].cast(pa.string()), codes)
-        yield Quarantine, _quarantine(rows, (codes, reasons, pa.nulls(len(codes), pa.int64())))
+        yield Quarantine, _quarantine(rows, codes, reasons, pa.nulls(len(codes)))
     failed = np.flatnonzero(decoded.errors != Error.NONE)
     if len(failed):
         found = zip(map(Error, decoded.errors[failed].tolist()), decoded.in_key[failed].tolist(), strict=True)
         texts = [(error.code(in_key=in_key), f"{_side(in_key)}: {error.reason}") for error, in_key in found]
         codes, reasons = (pa.array(column, pa.string()) for column in zip(*texts, strict=True))
-        columns = (codes, reasons, pa.array(decoded.positions[failed].astype(np.int64)))
-        yield Quarantine, _quarantine(batch.take(pa.array(readable[failed])), columns)
+        rows, positions = batch.take(pa.array(readable[failed])), pa.array(decoded.positions[failed].astype(np.int64))
+        yield Quarantine, _quarantine(rows, codes, reasons, positions)
     if len(decoded.unknown):
         rows = batch.take(pa.array(readable[decoded.unknown]))
-        yield UnknownRecord, _batch(UnknownRecord, rows, (pa.array(key_types(rows["key"])),))
+        yield UnknownRecord, _batch(UnknownRecord, rows, key_type=pa.array(key_types(rows["key"])))
 
 
 def key_types(keys: pa.Array) -> Ints:
@@ -59,17 +58,23 @@ def key_types(keys: pa.Array) -> Ints:
     return types
 
 
-def _quarantine(rows: pa.RecordBatch, reasons: Sequence[pa.Array]) -> pa.RecordBatch:
-    """Return rows of `Quarantine`; `reasons`: its last columns."""
-    return _batch(Quarantine, rows, key_columns(rows["key"]), reasons)
+def _quarantine(rows: pa.RecordBatch, codes: pa.Array, reasons: pa.Array, positions: pa.Array) -> pa.RecordBatch:
+    key_types, group_ids = key_columns(rows["key"])
+    return _batch(
+        Quarantine,
+        rows,
+        key_type=key_types,
+        group_id=group_ids,
+        error_code=codes,
+        reason=reasons,
+        position=positions,
+    )
 
 
-def _batch(
-    row_class: type[NamedTuple], rows: pa.RecordBatch, of_key: Sequence[pa.Array], more: Sequence[pa.Array] = ()
-) -> pa.RecordBatch:
-    """Return the columns that all of them have, with `of_key` before the key and `more` after the value."""
-    found = [rows["partition"], rows["offset"], rows["timestamp"], *of_key, rows["key"], rows["value"], *more]
+def _batch(row_class: type[Any], rows: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:
+    """Return the columns of a table: these, and all others of log rows."""
     schema = pa.schema(list(row_type(row_class)))
+    found = [columns[field.name] if field.name in columns else rows[field.name] for field in schema]
     return pa.RecordBatch.from_arrays(
         [column.cast(field.type) for column, field in zip(found, schema, strict=True)], schema=schema
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.group.vocabulary import SHOWN
+from kip848_records.replay.rows import new_struct
+from kip848_records.specs.classic import STATIC_REPLACEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,6 +18,8 @@ FOLLOW_UP: Final = "follow_up"
 ASSIGNOR_CHANGED: Final = "assignor_changed"
 MEMBERS_CHANGED: Final = "members_changed"
 """Causes of a generation only."""
+
+_new_replacement: Final = new_struct(STATIC_REPLACEMENTS.value_type)
 
 
 class Cause(NamedTuple):
@@ -41,7 +45,7 @@ class Generation:
         self.offset = offset
         self.at = at
         self.leader_epoch = leader_epoch
-        self.replaced: list[tuple[str, str, str, int | None]] = []
+        self.replaced: list[tuple[Any, ...]] = []
         self.replaced_in_round = 0
         self.cause = Cause("")
         self._read(value, offset)
@@ -73,7 +77,11 @@ class Generation:
         for member in self.value.members:
             old = before.get(member.identity)
             if old is not None and old.member_id != member.member_id:
-                self.replaced.append((member.identity, old.member_id, member.member_id, at))
+                self.replaced.append(
+                    _new_replacement(
+                        instance_id=member.identity, from_member=old.member_id, to_member=member.member_id, at=at
+                    )
+                )
 
     def joined(self, before: Generation) -> tuple[str, ...]:
         """Return the identities that another generation does not have, sorted."""

@@ -12,6 +12,9 @@ from kip848_records.replay.generations.round import Round, members_and_stopped
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import CREATED, EMPTIED, EPOCH_WENT_BACK, FIRST_GENERATION, TWO_OWNERS
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.anomaly import ANOMALY
+from kip848_records.specs.classic import CLASSIC_GENERATION, CLASSIC_MEMBER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
     from kip848_records.replay.generations.rules import ProtocolRules
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue
+
+_new_anomaly: Final = new_row(ANOMALY)
+_new_generation: Final = new_row(CLASSIC_GENERATION)
+_new_member: Final = new_row(CLASSIC_MEMBER)
 
 NEXT_GENERATION: Final = "next_generation"
 _FIRST_OFFSET: Final = 0
@@ -33,8 +40,8 @@ class Generations:
         self._new_rules = new_rules
         self._rules: dict[str, ProtocolRules] = {}
         self._open: Generation | None = None
-        # The columns of the open generation from `protocol_type` to `left`.
-        self._columns: tuple[Any, ...] = ()
+        # The columns of the open generation that its first record decides.
+        self._columns: dict[str, Any] = {}
         self._round: Round | None = None
         self.owners = LastOwners()
         self._rebalances = ClassicRebalances(context)
@@ -128,10 +135,21 @@ class Generations:
                 join_ms = ms_between(before.value.state_at, joined_at)
         rules = self._rules_of(now)
         mode = mode_of(now, before, rules)
-        self._columns = (
-            *(value.protocol_type or None, value.protocol, value.leader, now.cause.name, mode),
-            *(rounds, joined_at, now.at, join_ms, sync_ms, len(value.member_ids), joined, left),
-        )
+        self._columns = {
+            "protocol_type": value.protocol_type or None,
+            "protocol": value.protocol,
+            "leader": value.leader,
+            "cause": now.cause.name,
+            "mode": mode,
+            "rounds": rounds,
+            "joined_at": joined_at,
+            "completed_at": now.at,
+            "join_ms": join_ms,
+            "sync_ms": sync_ms,
+            "members": len(value.member_ids),
+            "joined": joined,
+            "left": left,
+        }
         begin = now.offset if before is None else before.last_offset
         if before is None and not now.is_shown and not is_first:
             begin = _FIRST_OFFSET  # one was before it, unless the log has every record from its start
@@ -180,36 +198,62 @@ class Generations:
     ) -> None:
         """Write an anomaly; `compared`: the offset of the earlier record that it contradicts, if there is one."""
         context = self._context
-        head = (kind, context.incarnation, offset, context.operation.at, member_id, generation, expected, seen)
-        context.emit("Anomaly", offset if compared is None else compared, head)
+        row = _new_anomaly(
+            context,
+            incarnation=context.incarnation,
+            kind=kind,
+            offset=offset,
+            at=context.operation.at,
+            member_id=member_id,
+            epoch=generation,
+            expected=expected,
+            seen=seen,
+        )
+        context.emit(row, offset if compared is None else compared)
 
     def _emit(self, ended_at: int | None, ended_by: str | None, ended_offset: int | None = None) -> None:
         now, each, context = self._open, self._round, self._context
         if now is None or each is None:
             return
-        units = None if now.units is None else len(now.units)
-        moved = None if each.moves is None else len(each.moves)
-        row = (
-            *(context.incarnation, now.value.generation, now.offset, *self._columns),
-            *(tuple(now.replaced), units, moved, now.unassigned, ended_at, ended_by),
+        row = _new_generation(
+            context,
+            incarnation=context.incarnation,
+            generation=now.value.generation,
+            offset=now.offset,
+            static_replaced=tuple(now.replaced),
+            units=None if now.units is None else len(now.units),
+            moved=None if each.moves is None else len(each.moves),
+            unassigned=now.unassigned,
+            ended_at=ended_at,
+            ended_by=ended_by,
+            clock_skew=context.operation.is_skewed(each.begin, each.sync_ms),
+            **self._columns,
         )
-        skew = (context.operation.is_skewed(each.begin, each.sync_ms),)
         extra = (now.has_static_members, each.compared_from, now.last_offset, ended_offset, now.replaced_in_round)
-        context.emit("ClassicGeneration", each.begin, row, end=now.last_offset, tail=skew, extra=extra)
+        context.emit(row, each.begin, end=now.last_offset, extra=extra)
 
     def _emit_members(self, now: Generation, members: Iterable[ClassicMemberValue]) -> None:
         context, value, rules = self._context, now.value, self._rules_of(now)
         for member in members:
             owned, assigned = rules.partitions(member)
-            context.emit(
-                "ClassicMember",
-                now.offset,
-                (
-                    *(context.incarnation, value.generation, member.member_id, member.instance_id, member.client_id),
-                    *(member.client_host, member.session_timeout_ms, member.rebalance_timeout_ms),
-                    *(member.member_id == value.leader, member.topics, owned, assigned),
-                    *(member.subscription_bytes, member.assignment_bytes),
-                    *(member.subscription_error, member.assignment_error),
-                ),
+            row = _new_member(
+                context,
+                incarnation=context.incarnation,
+                generation=value.generation,
+                member_id=member.member_id,
+                instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                session_timeout_ms=member.session_timeout_ms,
+                rebalance_timeout_ms=member.rebalance_timeout_ms,
+                is_leader=member.member_id == value.leader,
+                topics=member.topics,
+                owned=owned,
+                assigned=assigned,
+                subscription=member.subscription_bytes,
+                assignment=member.assignment_bytes,
+                subscription_error=member.subscription_error,
+                assignment_error=member.assignment_error,
             )
+            context.emit(row, now.offset)
             rules.emit_member(now, member)

@@ -6,17 +6,21 @@ The join phase before the first generation is not in the log, so that every dura
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.generations.stopped_partitions import StoppedPartitions
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.vocabulary import CONVERGED, CREATED, EMPTIED, FIRST_GENERATION, OPEN, SHOWN, UNKNOWN
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.rebalance import REBALANCE
 
 if TYPE_CHECKING:
     from kip848_records.replay.generations.round import Round
     from kip848_records.replay.generations.rules import ProtocolRules
     from kip848_records.replay.group.context import Context
+
+_new_row: Final = new_row(REBALANCE)
 
 
 @dataclass(slots=True)
@@ -85,17 +89,7 @@ class ClassicRebalances:
         moved = _total([None if each.moves is None else len(each.moves) for each in rounds])
         unowned = [each.unowned_ms for each in rounds]
         longest = [ms for _, ms in unowned if ms is not None]
-        spent: tuple[int | None, ...] = (None, None)
-        if len(longest) == len(unowned):
-            spent = _total([ms for ms, _ in unowned]), max(longest)
-        head = (
-            *(context.incarnation, CLASSIC, first.now.offset, began_at),
-            *(first.now.value.generation, last.value.generation, len(rounds)),
-            *(tuple(rebalance.causes), tuple(rebalance.triggers)),
-            *((ended_at, ended_offset) if has_end else (None, None)),
-            *(outcome, duration_ms, None if members_before is None else members_before == 0),
-            *(members_before, members, None, moved, *spent, None, None, None, None, None),
-        )
+        has_unowned = len(longest) == len(unowned)
         cause = first.now.cause.name
         if cause not in SHOWN and first.now.value.generation != FIRST_GENERATION:
             cause = UNKNOWN
@@ -103,12 +97,45 @@ class ClassicRebalances:
         is_replacement = first.now.has_static_members
         extra = (min(each.compared_from for each in rounds), last.offset, causes_before, (), is_replacement)
         operation = context.operation
-        tail = (
-            *(operation.is_skewed(first.begin, duration_ms), operation.is_led_by_another(first.now.leader_epoch)),
-            *(_total([each.rounds for each in rounds]), True, *rebalance.rules.rebalance_columns(rounds)),
-            *(_total([each.stopped for each in rounds]), False),
+        delay_ms, expected_at, revoked = rebalance.rules.rebalance_columns(rounds)
+        row = _new_row(
+            context,
+            incarnation=context.incarnation,
+            group_type=CLASSIC,
+            began_offset=first.now.offset,
+            began_at=began_at,
+            first_epoch=first.now.value.generation,
+            last_epoch=last.value.generation,
+            epochs=len(rounds),
+            causes=tuple(rebalance.causes),
+            trigger_member_ids=tuple(rebalance.triggers),
+            ended_at=ended_at if has_end else None,
+            ended_offset=ended_offset,
+            outcome=outcome,
+            duration_ms=duration_ms,
+            started_empty=None if members_before is None else members_before == 0,
+            members_before=members_before,
+            members=members,
+            members_waited=None,
+            partitions_moved=moved,
+            unowned_ms=_total([ms for ms, _ in unowned]) if has_unowned else None,
+            longest_unowned_ms=max(longest) if has_unowned else None,
+            assigning_ms=None,
+            late_ms=None,
+            not_ready_ms=None,
+            blockers=None,
+            blockers_count=None,
+            clock_skew=operation.is_skewed(first.begin, duration_ms),
+            leader_changed=operation.is_led_by_another(first.now.leader_epoch),
+            rounds=_total([each.rounds for each in rounds]),
+            duration_is_minimum=True,
+            delay_ms=delay_ms,
+            expected_at=expected_at,
+            revoked=revoked,
+            partitions_stopped=_total([each.stopped for each in rounds]),
+            is_measured=False,
         )
-        context.emit("Rebalance", first.begin, head, end=ended_offset, has_end=has_end, tail=tail, extra=extra)
+        context.emit(row, first.begin, end=ended_offset, has_end=has_end, extra=extra)
 
 
 def _total(numbers: list[Any]) -> int | None:

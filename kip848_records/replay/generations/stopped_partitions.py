@@ -6,14 +6,18 @@ a hundred times as many as other records (`consumption` joins both).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.group.vocabulary import EAGER, KEPT, MOVED, REVOKED
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.consumption_stop import STOPPED_PARTITION
 
 if TYPE_CHECKING:
     from kip848_records.replay.generations.round import Round
     from kip848_records.replay.group.context import Context
+
+_new_row: Final = new_row(STOPPED_PARTITION)
 
 
 class StoppedPartitions:
@@ -44,11 +48,18 @@ class StoppedPartitions:
             if kind == REVOKED and (is_open or last is None or unit in last):
                 continue  # in `last`: another round gave it back to the same member
             topic, number = name(unit)
-            names = (CLASSIC, each.now.value.generation, None, topic, number, kind)
-            offsets = each.now.offset, first.offset, round_before, len(rounds) == 1
-            self._context.emit(
-                "StoppedPartition",
-                each.compared_from,
-                (self._context.incarnation, *names, *offsets),
-                end=each.now.offset,
+            row = _new_row(
+                self._context,
+                incarnation=self._context.incarnation,
+                group_type=CLASSIC,
+                epoch=each.now.value.generation,
+                topic_id=None,
+                topic=topic,
+                partition=number,
+                kind=kind,
+                offset=each.now.offset,
+                rebalance_offset=first.offset,
+                round_before=round_before,
+                is_one_round=len(rounds) == 1,
             )
+            self._context.emit(row, each.compared_from, end=each.now.offset)

@@ -11,7 +11,7 @@ from kip848_records.replay.refusals import RELEASES
 if TYPE_CHECKING:
     from kip848_records.replay.inputs import ReplayInputs
     from kip848_records.replay.numbers import PartitionNumbers
-    from kip848_records.replay.rows import Rebalance
+    from kip848_records.replay.rows import Row
 
 _NEVER = -1
 
@@ -118,32 +118,30 @@ class Context:
         self.rows = SpillingQueue(self._rows_file)
         self.writers = RELEASES
         self.returned: dict[tuple[int, str, str], int] = {}
-        self.ongoing: dict[str, Rebalance] = {}
+        self.ongoing: dict[str, Row] = {}
 
     def close(self) -> None:
         """Remove the files."""
         self.queues.close()
         self._rows_file.close()
 
-    def emit(  # noqa: PLR0913 - called once per row
+    def emit(
         self,
-        row_class: str,
+        row: tuple[str, tuple[Any, ...]],
         begin: int,
-        head: tuple[Any, ...],
         *,
         end: int | None = None,
         has_end: bool = True,
-        tail: tuple[Any, ...] = (),
         extra: tuple[Any, ...] = (),
     ) -> None:
-        """Keep a row until the group's end; `row_class` is the name of its class, because the file stores no classes.
+        """Keep a row of `rows.new_row` until the group's end.
 
-        `head`, `tail`: its fields before and after `history`, without partition and group id. `begin`: offset of the
-        first record that it depends on, `end` of the last one: the operation's latest by default. `extra`: see
-        `history`.
+        `begin`: offset of the first record that it depends on, `end` of the last one: the operation's latest by
+        default. `extra`: see `history`.
         """
+        table, fields = row
         rows = self.rows.rows
-        rows.append((row_class, begin, self.operation.last if end is None else end, has_end, head, tail, extra))
+        rows.append((table, fields, begin, self.operation.last if end is None else end, has_end, extra))
         if len(rows) >= spill.LIMIT:
             self.rows.write()
 

@@ -5,42 +5,25 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from kip848_records.replay.classic_rows import ClassicGeneration, ClassicMember, ConnectAssignment, GroupMigration
 from kip848_records.replay.group.known_history import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
 from kip848_records.replay.group.vocabulary import CONVERGED, EAGER, FIRST_GENERATION, OPEN, SHOWN, UNKNOWN
 from kip848_records.replay.refusals import releases_text
-from kip848_records.replay.rows import (
-    Anomaly,
-    AwaitedPartition,
-    Blocker,
-    Epoch,
-    GroupStateInterval,
-    Membership,
-    MemberStateInterval,
-    OwnershipInterval,
-    PartitionHandover,
-    Rebalance,
-    RebalanceLag,
-    RegexResolution,
-    SharePartitionState,
-    StoppedPartition,
-    TaskHandover,
-)
+from kip848_records.replay.rows import ROW_CLASSES, Anomaly, AwaitedPartition, Blocker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.group.known_history import KnownHistory
+    from kip848_records.replay.rows import Row
 
-_ROWS: Final = (
-    Epoch, RebalanceLag, PartitionHandover, GroupStateInterval, Rebalance, MemberStateInterval, Membership,
-    ClassicGeneration, GroupMigration, StoppedPartition, TaskHandover, OwnershipInterval, SharePartitionState,
-)  # fmt: skip
-_NEW_ROW: Final[Mapping[str, Callable[[Iterable[Any]], Any]]] = {
-    row_class.__name__: partial(tuple.__new__, row_class) for row_class in _ROWS
+_NEW_ROW: Final[Mapping[str, Callable[[Iterable[Any]], Row]]] = {
+    table: partial(tuple.__new__, row_class) for table, row_class in ROW_CLASSES.items()
 }
 """Creates a row from its fields; `_make`, which counts them, takes three times as long."""
+
+_WITH_HISTORY: Final = frozenset(table for table, row_class in ROW_CLASSES.items() if "history" in row_class._fields)
+"""Other rows are anomalies, and those that one record contains, so that no missing record makes them wrong."""
 
 _HISTORY: Final = {
     (True, True): OBSERVED,
@@ -50,31 +33,26 @@ _HISTORY: Final = {
 }
 """Whether no record is missing among those that a row depends on, and whether it has ended -> `history`."""
 
-_OF_ONE_RECORD: Final[Mapping[str, type[Any]]] = {
-    row_class.__name__: row_class for row_class in (RegexResolution, ClassicMember, ConnectAssignment)
-}
-"""Rows that one record contains, so that no missing record makes them wrong."""
-
-_OF_A_MOMENT: Final = ("ClassicGeneration", "GroupMigration")
+_OF_A_MOMENT: Final = ("classic_generation", "group_migration")
 """Rows that a later jump of epochs makes no less true."""
 
 _ENDS: Final[Mapping[str, Iterable[str]]] = {
-    "Epoch": (
+    "epoch_timeline": (
         *("converged_at", "status", "superseded_by"),
         *("assign_lag_ms", "reconcile_lag_ms", "rebalance_lag_ms"),
     ),
-    "RebalanceLag": ("reconciled_at", "status", "lag_ms", "revoke_ms", "wait_ms"),
-    "Rebalance": (
+    "rebalance_lag": ("reconciled_at", "status", "lag_ms", "revoke_ms", "wait_ms"),
+    "rebalance": (
         *("ended_at", "ended_offset", "outcome", "duration_ms", "members", "partitions_moved"),
         *("unowned_ms", "longest_unowned_ms", "assigning_ms", "late_ms", "not_ready_ms"),
     ),
-    "Membership": ("left_at", "left_epoch", "left_how"),
+    "membership": ("left_at", "left_epoch", "left_how"),
 }
 """Fields that are null in rows that ended before the history is complete; other tables drop such rows."""
 _BEGINS: Final[Mapping[str, Iterable[str]]] = {
-    "Epoch": ("metadata_changed",),
-    "Rebalance": ("started_empty", "members_before"),
-    "Membership": ("joined_epoch", "joined_how"),
+    "epoch_timeline": ("metadata_changed",),
+    "rebalance": ("started_empty", "members_before"),
+    "membership": ("joined_epoch", "joined_how"),
 }
 """Fields that are null in rows that began before the history is complete."""
 
@@ -85,17 +63,16 @@ def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
     `extra` of an epoch and of a rebalance: the first and the last assignment that its `partitions_moved` compares, and
     its causes and their members if it lies before the history is complete.
     """
-    prefix = (context.partition, context.group_id)
     first, last = history.first_run
-    for name, begin, end, has_end, head, tail, extra in context.rows.take():
-        if name == "Anomaly":
-            yield from _anomaly(begin, head, extra, history, context)
-        elif name in _OF_ONE_RECORD:
-            yield _OF_ONE_RECORD[name](*prefix, *head)
+    for name, fields, begin, end, has_end, extra in context.rows.take():
+        if name == "anomaly":
+            yield from _anomaly(begin, Anomaly._make(fields), extra, history, context)
+        elif name not in _WITH_HISTORY:
+            yield _NEW_ROW[name](fields)
         else:
             # Most logs have one complete range: most rows need no search.
             is_seen = first <= begin <= end <= last or history.is_seen(begin, end)
-            row = _NEW_ROW[name]((*prefix, *head, _HISTORY[is_seen, has_end], *tail))
+            row = _NEW_ROW[name]((*fields, _HISTORY[is_seen, has_end]))
             if history.has_jumps and name not in _OF_A_MOMENT:
                 ended_before = has_end and history.is_before_jump(end)
                 if ended_before and name not in _ENDS:
@@ -107,19 +84,16 @@ def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
             yield row
 
 
-def _anomaly(
-    begin: int, head: tuple[Any, ...], extra: tuple[Any, ...], history: KnownHistory, context: Context
-) -> Iterator[Anomaly]:
+def _anomaly(begin: int, row: Row, extra: tuple[Any, ...], history: KnownHistory, context: Context) -> Iterator[Row]:
     """Yield a row of `anomaly`. `extra` of a record that is not loadable: the releases that refuse it, and a known bug.
 
     That is proven if all releases that may have written the log refuse it, and no record of the group is missing from
     those on which it depends. If none of them refuses it, it counts only if all later releases do: those to which its
     brokers may be upgraded.
     """
-    kind, incarnation, offset, at, *_ = head
     # Without times it is unknown where operations end. The group may have been deleted, unseen, after the record that
     # another one contradicts.
-    is_timed = at is not None
+    offset, is_timed = row.offset, row.at is not None
     is_proven = is_timed and history.is_proven(offset) and (begin >= offset or history.is_seen(begin, offset))
     releases = known_bug = None
     if extra:
@@ -130,43 +104,42 @@ def _anomaly(
             return
         releases = releases_text(refused)
         is_proven = is_proven and refused == context.writers and history.is_seen(begin, offset)
-    place, (_, _, *described) = (kind, context.group_id, incarnation, context.partition), head
-    yield Anomaly._make((*place, *described, releases, known_bug, is_proven))
+    yield row._replace(releases=releases, known_bug=known_bug, is_proven=is_proven)
 
 
-def _without_unseen(name: str, row: Any, extra: tuple[Any, ...], *, began_before: bool, ended_before: bool) -> Any:  # noqa: ANN401 - a row
+def _without_unseen(name: str, row: Row, extra: tuple[Any, ...], *, began_before: bool, ended_before: bool) -> Row:
     """Return a row without its unknown fields, if it began or ended before the epochs jumped."""
     changes: dict[str, Any] = {}
     if ended_before:
         changes.update(dict.fromkeys(_ENDS[name]))
-        if name == "RebalanceLag":
+        if name == "rebalance_lag":
             changes["blocked_by"] = ()
-        elif name == "Rebalance":
+        elif name == "rebalance":
             _, _, changes["causes"], changes["trigger_member_ids"], *_ = extra
     if began_before:
         changes.update(dict.fromkeys(_BEGINS.get(name, ())))
-        if name == "Epoch":
+        if name == "epoch_timeline":
             _, _, cause_before = extra
             if row.cause != cause_before:
                 changes.update(cause=cause_before, trigger_member_ids=())
     return row._replace(**changes)
 
 
-def _finish_moved(row: Any, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> Any:  # noqa: ANN401 - a row
+def _finish_moved(row: Row, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> Row:
     compared_from, compared_to, *_others = extra
     if compared_from != NEVER and not history.is_seen(compared_from, compared_to):
         row = row._replace(partitions_moved=None)
     return row
 
 
-def _finish_rebalance(row: Rebalance, extra: tuple[Any, ...], history: KnownHistory, context: Context) -> Rebalance:
+def _finish_rebalance(row: Row, extra: tuple[Any, ...], history: KnownHistory, context: Context) -> Row:
     row = _known_rebalance(_finish_moved(row, extra, history, context), extra)
     if row.outcome == OPEN:
         context.ongoing[row.group_type] = row
     return row
 
 
-def _known_rebalance(row: Rebalance, extra: tuple[Any, ...]) -> Rebalance:
+def _known_rebalance(row: Row, extra: tuple[Any, ...]) -> Row:
     if row.blockers is None:
         if row.history in {OBSERVED, RIGHT_CENSORED}:
             is_compared = row.partitions_moved is not None  # these depend on the units that moved, too
@@ -184,7 +157,7 @@ def _known_rebalance(row: Rebalance, extra: tuple[Any, ...]) -> Rebalance:
     return row._replace(blockers=blockers, is_measured=_is_measured(row))
 
 
-def _is_measured(row: Rebalance) -> bool:
+def _is_measured(row: Row) -> bool:
     """Return whether a rebalance counts among those whose durations are compared."""
     return (
         row.outcome == CONVERGED
@@ -196,13 +169,13 @@ def _is_measured(row: Rebalance) -> bool:
     )
 
 
-def _finish_lag(row: RebalanceLag, _: tuple[Any, ...], __: KnownHistory, ___: Context) -> RebalanceLag:
+def _finish_lag(row: Row, _: tuple[Any, ...], __: KnownHistory, ___: Context) -> Row:
     if row.awaited is None:
         return row
     return row._replace(awaited=tuple(AwaitedPartition(*each) for each in row.awaited))
 
 
-def _finish_membership(row: Membership, _: tuple[Any, ...], history: KnownHistory, context: Context) -> Membership:
+def _finish_membership(row: Row, _: tuple[Any, ...], history: KnownHistory, context: Context) -> Row:
     again = context.returned.get((row.incarnation, row.group_type, row.member_id))
     if again is not None and row.joined_offset is not None and row.joined_offset < again:
         return row._replace(returned=True)
@@ -215,9 +188,7 @@ def _finish_membership(row: Membership, _: tuple[Any, ...], history: KnownHistor
     return row if is_seen else row._replace(returned=None)
 
 
-def _finish_generation(
-    row: ClassicGeneration, extra: tuple[Any, ...], history: KnownHistory, _: Context
-) -> ClassicGeneration:
+def _finish_generation(row: Row, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> Row:
     """Remove what depends on the record before, if that was not seen.
 
     `extra`: whether the record may have replaced a static member; the first offset on which `moved` depends; the
@@ -241,7 +212,7 @@ def _finish_generation(
     return row._replace(**changes)
 
 
-def _finish_handover(row: PartitionHandover, extra: tuple[Any, ...], _: KnownHistory, __: Context) -> PartitionHandover:
+def _finish_handover(row: Row, extra: tuple[Any, ...], _: KnownHistory, __: Context) -> Row:
     """Remove the time of a classic handover if its record may have replaced a static member.
 
     `extra`: whether the generation has static members. The times of such a record are not those of the generation.
@@ -252,7 +223,7 @@ def _finish_handover(row: PartitionHandover, extra: tuple[Any, ...], _: KnownHis
     return row._replace(released_at=None, unowned_ms=None, wanted_ms=None)
 
 
-def _finish_task(row: TaskHandover, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> TaskHandover:
+def _finish_task(row: Row, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> Row:
     """Without the assignment before it, it is unknown whether the new owner's process had the task."""
     if row.was_warm is None:
         return row
@@ -263,11 +234,11 @@ def _finish_task(row: TaskHandover, extra: tuple[Any, ...], history: KnownHistor
 
 
 _FINISH: Final[Mapping[str, Callable[[Any, tuple[Any, ...], KnownHistory, Context], Any]]] = {
-    "Epoch": _finish_moved,
-    "RebalanceLag": _finish_lag,
-    "PartitionHandover": _finish_handover,
-    "Rebalance": _finish_rebalance,
-    "Membership": _finish_membership,
-    "ClassicGeneration": _finish_generation,
-    "TaskHandover": _finish_task,
+    "epoch_timeline": _finish_moved,
+    "rebalance_lag": _finish_lag,
+    "partition_handover": _finish_handover,
+    "rebalance": _finish_rebalance,
+    "membership": _finish_membership,
+    "classic_generation": _finish_generation,
+    "task_handover": _finish_task,
 }

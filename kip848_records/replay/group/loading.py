@@ -12,6 +12,8 @@ from kip848_records.kinds import CLASSIC, CONSUMER, KINDS, SHARE, STREAMS, Role
 from kip848_records.replay import refusals
 from kip848_records.replay.group.vocabulary import RECORD_NOT_LOADABLE
 from kip848_records.replay.numbers import is_active
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.anomaly import ANOMALY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
         StreamsGroupEpochValue,
     )
     from kip848_records.replay.refusals import Refusal
+
+_new_row: Final = new_row(ANOMALY)
 
 _SIMPLE: Final = "simple"
 _DELETED_EPOCH: Final = -1
@@ -90,11 +94,18 @@ class Loading:
             refused = refusal.releases & self._loads
             if is_evaluated and refused:
                 self._loads -= refused
-                head = (
-                    *(RECORD_NOT_LOADABLE, incarnation, record.offset, record.timestamp, record.member_id, None),
-                    *(_EXPECTED, refusal.seen),
+                row = _new_row(
+                    self._context,
+                    incarnation=incarnation,
+                    kind=RECORD_NOT_LOADABLE,
+                    offset=record.offset,
+                    at=record.timestamp,
+                    member_id=record.member_id,
+                    epoch=None,
+                    expected=_EXPECTED,
+                    seen=refusal.seen,
                 )
-                self._context.emit("Anomaly", begin, head, extra=(tuple(sorted(refused)), refusal.known_bug))
+                self._context.emit(row, begin, extra=(tuple(sorted(refused)), refusal.known_bug))
         self._found.clear()
 
     def _refuse(self, record: Record, refusal: Refusal, *offsets: int) -> None:

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.kinds import CLASSIC
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.classic import GROUP_MIGRATION
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kip848_records.replay.group.context import Context
+
+_new_row: Final = new_row(GROUP_MIGRATION)
 
 UPGRADE: Final = "upgrade"
 DOWNGRADE: Final = "downgrade"
@@ -17,7 +23,7 @@ EMPTY_REPLACED: Final = "empty_replaced"
 class _Upgrade(NamedTuple):
     """An upgrade whose group has had members of the classic protocol since: columns, and its operation's offsets."""
 
-    columns: tuple[object, ...]
+    columns: Mapping[str, object]
     first: int
     last: int
 
@@ -37,7 +43,16 @@ class Migrations:
     def upgrade(self, to_type: str, offset: int, epoch: int | None, converted: int) -> None:
         """Note the tombstone of a classic group whose members were converted; `epoch`: its generation."""
         context, operation = self._context, self._context.operation
-        columns = (context.incarnation, UPGRADE, CLASSIC, to_type, operation.at, offset, epoch, converted)
+        columns = {
+            "incarnation": context.incarnation,
+            "direction": UPGRADE,
+            "from_type": CLASSIC,
+            "to_type": to_type,
+            "at": operation.at,
+            "offset": offset,
+            "epoch": epoch,
+            "converted": converted,
+        }
         self._upgrade = _Upgrade(columns, operation.first, operation.last)
 
     def end_mixed(self) -> None:
@@ -47,9 +62,19 @@ class Migrations:
     def convert(self, from_type: str, to_type: str, offset: int, epoch: int | None, count: int = 0) -> None:
         """Note a downgrade of a group with `count` members, or that an Empty group was replaced."""
         context, operation = self._context, self._context.operation
-        direction = DOWNGRADE if count else EMPTY_REPLACED
-        columns = (context.incarnation, direction, from_type, to_type, operation.at, offset, epoch, count, None)
-        context.emit("GroupMigration", operation.first, columns)
+        row = _new_row(
+            context,
+            incarnation=context.incarnation,
+            direction=DOWNGRADE if count else EMPTY_REPLACED,
+            from_type=from_type,
+            to_type=to_type,
+            at=operation.at,
+            offset=offset,
+            epoch=epoch,
+            converted=count,
+            mixed_until=None,
+        )
+        context.emit(row, operation.first)
 
     def finish(self) -> None:
         """Write an upgrade whose group is mixed at the end of the log."""
@@ -58,4 +83,5 @@ class Migrations:
     def _emit(self, mixed_until: int | None) -> None:
         upgrade, self._upgrade = self._upgrade, None
         if upgrade is not None:
-            self._context.emit("GroupMigration", upgrade.first, (*upgrade.columns, mixed_until), end=upgrade.last)
+            row = _new_row(self._context, **upgrade.columns, mixed_until=mixed_until)
+            self._context.emit(row, upgrade.first, end=upgrade.last)

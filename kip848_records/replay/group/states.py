@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kip848_records.kinds import CONSUMER, KINDS
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.group_states import GROUP_STATE_TIMELINE
 
 if TYPE_CHECKING:
     from kip848_records.replay.group.context import Context
+
+_new_row: Final = new_row(GROUP_STATE_TIMELINE)
 
 EMPTY: Final = "Empty"
 ASSIGNING: Final = "Assigning"
@@ -102,10 +106,20 @@ class StateTimeline:
         if self._run is None:
             return
         duration_ms = ms_between(self._from_at, until)
-        hides_rebalance = self._run.group_type in _HIDING
-        head = (*self._run, self._from_at, self._from_offset, to_at, to_offset, duration_ms, hides_rebalance)
-        tail = (context.operation.is_skewed(self._from_offset, duration_ms),)
-        context.emit("GroupStateInterval", self._began, head, has_end=has_end, tail=tail)
+        row = _new_row(
+            context,
+            incarnation=self._run.incarnation,
+            group_type=self._run.group_type,
+            state=self._run.state,
+            from_at=self._from_at,
+            from_offset=self._from_offset,
+            to_at=to_at,
+            to_offset=to_offset,
+            duration_ms=duration_ms,
+            hides_rebalance=self._run.group_type in _HIDING,
+            clock_skew=context.operation.is_skewed(self._from_offset, duration_ms),
+        )
+        context.emit(row, self._began, has_end=has_end)
 
 
 def group_id_hash(group_id: str) -> int:

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import IdSet
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.members import MEMBERSHIP
 
 if TYPE_CHECKING:
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.records import AnyMemberValue, ClassicMemberValue
 
     Left = tuple[int | None, int | None, int | None, str | None]
+
+_new_row: Final = new_row(MEMBERSHIP)
 
 PRESENT: Final[Left] = (None, None, None, None)
 _IDENTITY: Final = (
@@ -70,18 +74,29 @@ class Stays:
     def emit(self, member_id: str, stay: Stay | None, left: Left = PRESENT, away_ms: int | None = None) -> None:
         """Write a stay; None if only its end was seen. `left`: time, offset and epoch of the end, and how it left."""
         context = self.context
-        joined: tuple[int | None, int | None, str | None] = (None, None, None)
-        joined_offset = value = topology_lag_ms = None
+        value = topology_lag_ms = None
+        left_at, left_offset, left_epoch, left_how = left
         if stay is not None:
-            joined_offset, joined = stay.joined_offset, (stay.joined_at, stay.joined_epoch, stay.joined_how)
             value = stay.value
             operation = context.operation
-            elapsed = operation.elapsed_at(context.captured_at) if left[1] is None else operation.elapsed
+            elapsed = operation.elapsed_at(context.captured_at) if left_offset is None else operation.elapsed
             topology_lag_ms = stay.topology_lag_ms(elapsed)
-        identity = (getattr(value, name, None) for name in _IDENTITY)
-        head = (
-            *(context.incarnation, self._group_type, member_id, joined_offset, *identity),
-            *(*joined, *left, False, away_ms, topology_lag_ms),
+        row = _new_row(
+            context,
+            incarnation=context.incarnation,
+            group_type=self._group_type,
+            member_id=member_id,
+            joined_offset=None if stay is None else stay.joined_offset,
+            joined_at=None if stay is None else stay.joined_at,
+            joined_epoch=None if stay is None else stay.joined_epoch,
+            joined_how=None if stay is None else stay.joined_how,
+            left_at=left_at,
+            left_offset=left_offset,
+            left_epoch=left_epoch,
+            left_how=left_how,
+            returned=False,
+            away_ms=away_ms,
+            topology_lag_ms=topology_lag_ms,
+            **{name: getattr(value, name, None) for name in _IDENTITY},
         )
-        begin = NEVER if joined_offset is None else joined_offset
-        context.emit("Membership", begin, head, has_end=left[1] is not None)
+        context.emit(row, NEVER if stay is None else stay.joined_offset, has_end=left_offset is not None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.replay.group.vocabulary import (
     ASSIGNMENT_AHEAD,
@@ -11,6 +11,8 @@ from kip848_records.replay.group.vocabulary import (
     TARGET_OVERLAP,
     TWO_OWNERS,
 )
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.anomaly import ANOMALY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sized
@@ -20,14 +22,28 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.targets import Targets
     from kip848_records.replay.records import AnyMemberValue, Record
 
+_new_row: Final = new_row(ANOMALY)
+
+
+class _Found(NamedTuple):
+    """Columns of a row of `anomaly`."""
+
+    kind: str
+    offset: int
+    at: int | None
+    member_id: str | None
+    epoch: int | None
+    expected: str
+    seen: str
+
 
 class Anomalies:
     """The anomalies of an operation, written at its end. `wrote_assignment`: the offset of its last type 6."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._found: list[tuple[Any, ...]] = []
-        self._jumps: list[tuple[Any, ...]] = []
+        self._found: list[_Found] = []
+        self._jumps: list[_Found] = []
         self.wrote_assignment: int | None = None
 
     def went_back(self, record: Record, before: int, epoch: int) -> None:
@@ -37,7 +53,8 @@ class Anomalies:
     def group_went_back(self, record: Record, before: int, epoch: int) -> None:
         """Note a group epoch that is below the previous one: the history is complete from it on."""
         expected = f"an epoch of at least {before}"
-        self._jumps.append((EPOCH_WENT_BACK, record.offset, record.timestamp, None, epoch, expected, str(epoch)))
+        found = _Found(EPOCH_WENT_BACK, record.offset, record.timestamp, None, epoch, expected, str(epoch))
+        self._jumps.append(found)
 
     def member(self, record: Record, value: AnyMemberValue) -> None:
         """Check a member's metadata. Share and streams groups have nothing to check."""
@@ -66,10 +83,11 @@ class Anomalies:
             partition = min(doubled)
             members = sorted(each.member_id for each in targets.claims[partition])
             seen = f"{self._name(partition)} in the targets of {', '.join(members)}{_more(doubled)}"
-            self._found.append((TARGET_OVERLAP, offset, at, None, epoch, "each partition in one target", seen))
+            expected = "each partition in one target"
+            self._found.append(_Found(TARGET_OVERLAP, offset, at, None, epoch, expected, seen))
         if epoch is not None and group_epoch is not None and epoch > group_epoch:
             expected = f"an assignment epoch of at most {group_epoch}"
-            self._found.append((ASSIGNMENT_AHEAD, offset, at, None, epoch, expected, str(epoch)))
+            self._found.append(_Found(ASSIGNMENT_AHEAD, offset, at, None, epoch, expected, str(epoch)))
 
     def end_operation(self, *, is_evaluated: bool, is_in_range: bool) -> None:
         """Write the anomalies, unless the operation lies before the history is complete."""
@@ -77,9 +95,9 @@ class Anomalies:
         if not self._found and not self._jumps:
             return
         found = (*(self._found if is_evaluated else ()), *(self._jumps if is_in_range else ()))
-        for kind, offset, at, member_id, epoch, expected, seen in found:
-            head = (kind, self._context.incarnation, offset, at, member_id, epoch, expected, seen)
-            self._context.emit("Anomaly", offset, head)
+        for each in found:
+            row = _new_row(self._context, incarnation=self._context.incarnation, **each._asdict())
+            self._context.emit(row, each.offset)
         self._found.clear()
         self._jumps.clear()
 
@@ -101,10 +119,11 @@ class Anomalies:
 
     def _add_for_member(self, kind: str, member: Member, expected: str, seen: str) -> None:
         at = self._context.operation.at
-        self._found.append((kind, member.current_offset, at, member.member_id, member.epoch, expected, seen))
+        self._found.append(_Found(kind, member.current_offset, at, member.member_id, member.epoch, expected, seen))
 
     def _add(self, kind: str, record: Record, epoch: int | None, expected: str, seen: str) -> None:
-        self._found.append((kind, record.offset, record.timestamp, record.member_id, epoch, expected, seen))
+        found = _Found(kind, record.offset, record.timestamp, record.member_id, epoch, expected, seen)
+        self._found.append(found)
 
     def _name(self, partition: int) -> str:
         topic_id, number = self._context.numbers.name(partition)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.group.vocabulary import RECONCILED, UNKNOWN
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.members import MEMBER_STATE_TIMELINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from kip848_records.replay.group.spill import SpillingQueue
     from kip848_records.replay.group.stays import Stay
     from kip848_records.replay.records import AnyMemberValue, CurrentAssignmentValue
+
+_new_row: Final = new_row(MEMBER_STATE_TIMELINE)
 
 STABLE: Final = 0
 UNREVOKED: Final = 1
@@ -242,7 +246,18 @@ class MemberStates:
         member.interval = None
         until = context.captured_at if to_at is None else to_at
         duration_ms = None if until is None or from_at is None else until - from_at
-        state = (context.incarnation, self._group_type, member.member_id, name, None if epoch == NO_EPOCH else epoch)
-        head = (*state, from_at, from_offset, to_at, duration_ms, is_classic)
+        table, fields = _new_row(
+            context,
+            incarnation=context.incarnation,
+            group_type=self._group_type,
+            member_id=member.member_id,
+            state=name,
+            member_epoch=None if epoch == NO_EPOCH else epoch,
+            from_at=from_at,
+            from_offset=from_offset,
+            to_at=to_at,
+            duration_ms=duration_ms,
+            is_classic=is_classic,
+        )
         # This writes half of all rows; `Context.emit` would take a tenth of the time of the replay.
-        context.rows.rows.append(("MemberStateInterval", from_offset, context.operation.last, has_end, head, (), ()))
+        context.rows.rows.append((table, fields, from_offset, context.operation.last, has_end, ()))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.numbers import role_name, task_of
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.ownership import OWNERSHIP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.modern.member import Member
+
+_new_row: Final = new_row(OWNERSHIP)
 
 _Begin = tuple[int | None, int, int]
 
@@ -72,21 +76,25 @@ class OwnershipIntervals:
     def _emit(self, member: Member, unit: int, begin: _Begin, to_at: int | None, *, has_end: bool) -> None:
         context = self._context
         from_at, from_offset, depends_on = begin
-        topic_id, number = context.numbers.name(task_of(unit))
-        names: tuple[Any, ...] = (topic_id, None, number, None, None)
-        if self._group_type == STREAMS:
-            has_changelogs = None if self.stateful is None else topic_id in self.stateful
-            names = (None, topic_id, number, role_name(unit), has_changelogs)
+        name, number = context.numbers.name(task_of(unit))
+        is_task = self._group_type == STREAMS
+        has_changelogs = None if self.stateful is None or not is_task else name in self.stateful
         duration_ms = ms_between(from_at, context.captured_at if to_at is None else to_at)
-        head = (
-            context.incarnation,
-            self._group_type,
-            member.member_id,
-            *names,
-            from_at,
-            from_offset,
-            to_at,
-            duration_ms,
+        row = _new_row(
+            context,
+            incarnation=context.incarnation,
+            group_type=self._group_type,
+            member_id=member.member_id,
+            topic_id=None if is_task else name,
+            topic=None,
+            subtopology_id=name if is_task else None,
+            partition=number,
+            role=role_name(unit) if is_task else None,
+            has_changelogs=has_changelogs,
+            from_at=from_at,
+            from_offset=from_offset,
+            to_at=to_at,
+            duration_ms=duration_ms,
+            clock_skew=context.operation.is_skewed(from_offset, duration_ms),
         )
-        tail = (context.operation.is_skewed(from_offset, duration_ms),)
-        context.emit("OwnershipInterval", depends_on, head, has_end=has_end, tail=tail)
+        context.emit(row, depends_on, has_end=has_end)

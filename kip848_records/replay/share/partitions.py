@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.replay.group.context import ms_between
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.share_partition_state import SHARE_PARTITION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.share.values import ShareStateValue
+
+_new_row: Final = new_row(SHARE_PARTITION_STATE)
 
 INITIALIZING: Final = "initializing"
 INITIALIZED: Final = "initialized"
@@ -53,12 +57,20 @@ class SharePartitionStates:
         context = self._context
         topic_id, state = key
         duration_ms = ms_between(interval.at, to_at if has_end else context.captured_at)
-        head = (
-            *(context.incarnation, topic_id, interval.topic, state, interval.partitions),
-            *(interval.at, interval.offset, to_at, duration_ms),
+        row = _new_row(
+            context,
+            incarnation=context.incarnation,
+            topic_id=topic_id,
+            topic=interval.topic,
+            state=state,
+            partitions=interval.partitions,
+            from_at=interval.at,
+            from_offset=interval.offset,
+            to_at=to_at,
+            duration_ms=duration_ms,
+            clock_skew=context.operation.is_skewed(interval.offset, duration_ms),
         )
-        tail = (context.operation.is_skewed(interval.offset, duration_ms),)
-        context.emit("SharePartitionState", interval.offset, head, has_end=has_end, tail=tail)
+        context.emit(row, interval.offset, has_end=has_end)
 
 
 def _topics(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.known_history import NEVER
@@ -11,6 +11,8 @@ from kip848_records.replay.modern.member import NOTHING
 from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.modern.ownership_intervals import OwnershipIntervals
 from kip848_records.replay.numbers import ROLES, is_active, task_of
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.task_handover import TASK_HANDOVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.targets import Assignment, Targets
     from kip848_records.replay.modern.timelines.rebalances import Rebalances
     from kip848_records.replay.modern.waits import Waits
+
+_new_row: Final = new_row(TASK_HANDOVER)
 
 
 class TaskOwnership(Ownership):
@@ -140,11 +144,30 @@ class TaskOwnership(Ownership):
         status = REMOVED if to_member is None else ACQUIRED
         if not has_end:
             status = UNKNOWN if self.is_lost else OPEN
-        row = (
-            *(context.incarnation, STREAMS, subtopology_id, None, task),
-            *(handover.acquired_offset, handover.from_member, None, handover.released_at, handover.released_offset),
-            *(to_member, handover.acquired_at, handover.unowned_ms, None, handover.was_wanted, handover.wanted_ms),
-            *(was_warm, has_changelogs, handover.epoch, status, context.operation.at if has_end else None, None),
+        row = _new_row(
+            context,
+            incarnation=context.incarnation,
+            group_type=STREAMS,
+            subtopology_id=subtopology_id,
+            connector=None,
+            task=task,
+            acquired_offset=handover.acquired_offset,
+            from_member=handover.from_member,
+            reason=None,
+            released_at=handover.released_at,
+            released_offset=handover.released_offset,
+            to_member=to_member,
+            acquired_at=handover.acquired_at,
+            unowned_ms=handover.unowned_ms,
+            unowned_max_ms=None,
+            wanted=handover.was_wanted,
+            wanted_ms=handover.wanted_ms,
+            was_warm=was_warm,
+            has_changelogs=has_changelogs,
+            epoch=handover.epoch,
+            status=status,
+            ended_at=context.operation.at if has_end else None,
+            expected_at=None,
+            clock_skew=handover.is_skewed(context.operation, begin),
         )
-        tail = (handover.is_skewed(context.operation, begin),)
-        context.emit("TaskHandover", begin, row, has_end=has_end, tail=tail, extra=(self._assigned,))
+        context.emit(row, begin, has_end=has_end, extra=(self._assigned,))

@@ -9,12 +9,15 @@ from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import SpillingQueue
 from kip848_records.replay.group.vocabulary import CONVERGED, OPEN, SUPERSEDED, UNKNOWN, UNSEEN
 from kip848_records.replay.modern.targets import Assignment
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kip848_records.replay.group.context import Context
 
+_new_row: Final = new_row(EPOCH_TIMELINE)
 
 _NO_ASSIGNMENT: Final = Assignment(NEVER, None, NEVER, NEVER, None, None, None, NEVER)
 
@@ -110,24 +113,44 @@ class Epochs:
         yield from self._answered.take()
         yield from ((*row, None) for row in self._unanswered.take())
 
-    def _emit(self, row: tuple[Any, ...], outcome: str | None, group_epoch: int | None, *, has_end: bool) -> None:
+    def _emit(self, open_row: tuple[Any, ...], outcome: str | None, group_epoch: int | None, *, has_end: bool) -> None:
         context = self._context
         operation = context.operation
-        _, bump, assignment = row
+        _, bump, assignment = open_row
         epoch, at, offset, cause, cause_before, metadata_changed, triggers, members = bump
         assigned = _NO_ASSIGNMENT if assignment is None else Assignment(*assignment)
         status = outcome
         if status in {CONVERGED, OPEN} and group_epoch is not None and group_epoch > epoch:
             status = SUPERSEDED
         converged_at = operation.at if outcome == CONVERGED else None
-        lags: tuple[int | None, ...] = (None, None, None)
+        assign_lag_ms = reconcile_lag_ms = rebalance_lag_ms = None
         if status is not UNSEEN:
-            lags = ms_between(at, assigned.at), ms_between(assigned.at, converged_at), ms_between(at, converged_at)
-        head = (
-            *(context.incarnation, epoch, self._group_type, at, offset, cause, metadata_changed, triggers),
-            *(assigned.at, assigned.target_partitions, assigned.target_duplicates, converged_at, status),
-            *(group_epoch if status == SUPERSEDED else None, members, assigned.moved, *lags),
+            assign_lag_ms = ms_between(at, assigned.at)
+            reconcile_lag_ms = ms_between(assigned.at, converged_at)
+            rebalance_lag_ms = ms_between(at, converged_at)
+        lags = (assign_lag_ms, reconcile_lag_ms, rebalance_lag_ms)
+        row = _new_row(
+            context,
+            incarnation=context.incarnation,
+            group_epoch=epoch,
+            group_type=self._group_type,
+            bumped_at=at,
+            bump_offset=offset,
+            cause=cause,
+            metadata_changed=metadata_changed,
+            trigger_member_ids=triggers,
+            assigned_at=assigned.at,
+            target_partitions=assigned.target_partitions,
+            target_duplicates=assigned.target_duplicates,
+            converged_at=converged_at,
+            status=status,
+            superseded_by=group_epoch if status == SUPERSEDED else None,
+            members=members,
+            partitions_moved=assigned.moved,
+            assign_lag_ms=assign_lag_ms,
+            reconcile_lag_ms=reconcile_lag_ms,
+            rebalance_lag_ms=rebalance_lag_ms,
+            clock_skew=operation.is_skewed(offset, min((lag for lag in lags if lag is not None), default=None)),
         )
-        shortest = min((lag for lag in lags if lag is not None), default=None)
-        tail, extra = (operation.is_skewed(offset, shortest),), (assigned.compared_with, assigned.offset, cause_before)
-        context.emit("Epoch", offset, head, has_end=has_end, tail=tail, extra=extra)
+        extra = (assigned.compared_with, assigned.offset, cause_before)
+        context.emit(row, offset, has_end=has_end, extra=extra)

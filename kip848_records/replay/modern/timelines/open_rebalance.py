@@ -10,12 +10,16 @@ from kip848_records.replay.group.context import Stopwatch
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import IdSet
 from kip848_records.replay.modern.member import AWAY, STABLE, UNREVOKED, Member
+from kip848_records.replay.rows import new_struct
+from kip848_records.specs.rebalance import BLOCKERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kip848_records.replay.modern.targets import Assignment
     from kip848_records.replay.modern.timelines.epochs import Bump
+
+_new_blocker: Final = new_struct(BLOCKERS.value_type)
 
 WORST: Final = 20
 """How many blockers a row of `rebalance` lists."""
@@ -72,8 +76,21 @@ class BlockerTimes:
     def row(self) -> tuple[Any, ...]:
         """Return the fields of `rows.Blocker`."""
         held_up = 0 if self.waiters is None else self.waiters.count
-        spent = (self.late.ms, self.blocking.ms, held_up, self.revoke_ms, self.away_ms)
-        return (self.member_id, *self.identity, *spent, self.last_state, self.late_now, self.waiting_now)
+        client_id, client_host, instance_id = self.identity
+        return _new_blocker(
+            member_id=self.member_id,
+            client_id=client_id,
+            client_host=client_host,
+            instance_id=instance_id,
+            late_ms=self.late.ms,
+            blocked_ms=self.blocking.ms,
+            held_up=held_up,
+            revoke_ms=self.revoke_ms,
+            away_ms=self.away_ms,
+            last_state=self.last_state,
+            late_now=self.late_now,
+            waiting_now=self.waiting_now,
+        )
 
 
 @dataclass(slots=True, eq=False)

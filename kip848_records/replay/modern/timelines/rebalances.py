@@ -11,18 +11,24 @@ from kip848_records.replay.group.states import ASSIGNING, NOT_READY, RECONCILING
 from kip848_records.replay.group.vocabulary import DELETED, DOWNGRADED, EMPTIED, OPEN, UNKNOWN, UNSEEN
 from kip848_records.replay.modern.member import UNRELEASED
 from kip848_records.replay.modern.timelines.open_rebalance import OpenRebalance
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.rebalance import REBALANCE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.modern.member import Member
     from kip848_records.replay.modern.timelines.epochs import Bump
     from kip848_records.replay.modern.waits import Waits
 
+_new_row: Final = new_row(REBALANCE)
+
 _CAN_BE_LATE: Final = (RECONCILING, NOT_READY, UNKNOWN)
-_CLASSIC_ONLY: Final = (None,) * 4
-"""`delay_ms` to `partitions_stopped`, which only classic groups have."""
+_CLASSIC_ONLY: Final[Mapping[str, None]] = dict.fromkeys(
+    ("rounds", "delay_ms", "expected_at", "revoked", "partitions_stopped")
+)
+"""Columns that only classic groups have."""
 _BEFORE_END: Final = (EMPTIED, DELETED, DOWNGRADED)
 
 
@@ -173,32 +179,50 @@ class Rebalances:
         before = rebalance.members_before
         at_end = self.members_before if outcome in _BEFORE_END else members
         duration_ms = ended_offset = moved = None
-        spent: tuple[int | None, ...] = (None, None, None, None, None)
+        unowned_ms = longest_unowned_ms = assigning_ms = late_ms = not_ready_ms = None
         if outcome is UNSEEN:
             ended_at = None
         else:
             duration_ms = ms_between(rebalance.began_at, ended_at)
             moved = rebalance.moved if rebalance.assignments or self._group_type == SHARE else 0
-            unowned = rebalance.unowned_ms, rebalance.longest_unowned_ms
-            spent = (*unowned, rebalance.assigning.ms, rebalance.late.ms, rebalance.not_ready.ms)
+            unowned_ms, longest_unowned_ms = rebalance.unowned_ms, rebalance.longest_unowned_ms
+            assigning_ms, late_ms = rebalance.assigning.ms, rebalance.late.ms
+            not_ready_ms = rebalance.not_ready.ms
             ended_at, ended_offset = (ended_at, operation.last) if has_end else (None, None)
-        head = (
-            *(context.incarnation, self._group_type, rebalance.began_offset, rebalance.began_at),
-            *(rebalance.first_epoch, rebalance.last_epoch, rebalance.epochs),
-            *(tuple(rebalance.causes), tuple(rebalance.triggers), ended_at, ended_offset, outcome, duration_ms),
-            *(None if before is None else before == 0, before, at_end, rebalance.waited.count, moved, *spent),
-            *rebalance.worst(),
-        )
-        leader_changed = operation.is_led_by_another(rebalance.leader_epoch)
-        begin = rebalance.rests_on if rebalance.is_known else NEVER
-        tail = (
-            operation.is_skewed(rebalance.began_offset, duration_ms),
-            leader_changed,
-            None,
-            False,
-            *_CLASSIC_ONLY,
-            False,
+        blockers, blockers_count = rebalance.worst()
+        row = _new_row(
+            context,
+            incarnation=context.incarnation,
+            group_type=self._group_type,
+            began_offset=rebalance.began_offset,
+            began_at=rebalance.began_at,
+            first_epoch=rebalance.first_epoch,
+            last_epoch=rebalance.last_epoch,
+            epochs=rebalance.epochs,
+            causes=tuple(rebalance.causes),
+            trigger_member_ids=tuple(rebalance.triggers),
+            ended_at=ended_at,
+            ended_offset=ended_offset,
+            outcome=outcome,
+            duration_ms=duration_ms,
+            started_empty=None if before is None else before == 0,
+            members_before=before,
+            members=at_end,
+            members_waited=rebalance.waited.count,
+            partitions_moved=moved,
+            unowned_ms=unowned_ms,
+            longest_unowned_ms=longest_unowned_ms,
+            assigning_ms=assigning_ms,
+            late_ms=late_ms,
+            not_ready_ms=not_ready_ms,
+            blockers=blockers,
+            blockers_count=blockers_count,
+            clock_skew=operation.is_skewed(rebalance.began_offset, duration_ms),
+            leader_changed=operation.is_led_by_another(rebalance.leader_epoch),
+            duration_is_minimum=False,
+            is_measured=False,
+            **_CLASSIC_ONLY,
         )
         before_causes = tuple(rebalance.causes_before), tuple(rebalance.triggers_before)
         extra = (rebalance.compared_from, rebalance.compared_to, *before_causes)
-        context.emit("Rebalance", begin, head, has_end=has_end, tail=tail, extra=extra)
+        context.emit(row, rebalance.rests_on if rebalance.is_known else NEVER, has_end=has_end, extra=extra)

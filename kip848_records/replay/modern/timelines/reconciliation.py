@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import SpillingQueue
 from kip848_records.replay.group.vocabulary import OPEN, RECONCILED, UNKNOWN, UNSEEN
 from kip848_records.replay.modern.member import STABLE, STATELESS, UNRELEASED, UNREVOKED
+from kip848_records.replay.rows import AwaitedPartition, new_row, new_struct
+from kip848_records.specs.rebalance_lag import AWAITED, REBALANCE_LAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.ownership import Ownership
     from kip848_records.replay.modern.targets import Assignment
     from kip848_records.replay.modern.waits import Waits
+
+_new_row: Final = new_row(REBALANCE_LAG)
+_new_awaited: Final = new_struct(AWAITED.value_type)
 
 
 class Reconciliations:
@@ -121,7 +126,17 @@ class Reconciliations:
             owner = waits.owner_awaited_by(member, partition)
             released_at = None if owner is not None else ownership.released_at(member, partition)
             topic_id, number, subtopology_id, role = waits.names(self._context.numbers, partition)
-            found.append((topic_id, number, owner, released_at, subtopology_id, role))
+            found.append(
+                _new_awaited(
+                    topic_id=topic_id,
+                    topic=None,
+                    partition=number,
+                    owner=owner,
+                    released_at=released_at,
+                    subtopology_id=subtopology_id,
+                    role=role,
+                )
+            )
         return tuple(sorted(found, key=_by_place))
 
     def _see_blockers(self, member: Member, first: int) -> None:
@@ -168,17 +183,30 @@ class Reconciliations:
             seen = member.seen_blockers
             blocked_by = () if not seen or status in {UNSEEN, UNKNOWN} else _blockers(seen, ordinal)
         value = member.known
-        identity: tuple[str | int | None, ...] = (None, None, None, None)
-        if value is not None:
-            identity = (value.instance_id, value.client_id, value.client_host, value.rebalance_timeout_ms)
-        reconciled_at = operation.at if status == RECONCILED else None
-        head = (
-            *(context.incarnation, self._group_type, epoch, member.member_id, target_at, reconciled_at, status),
-            self.highest > epoch,
-            *(bumped_at, behind, lag_ms, revoke_ms, wait_ms, blocked_by, awaited, *identity),
+        emitted = _new_row(
+            context,
+            incarnation=context.incarnation,
+            group_type=self._group_type,
+            group_epoch=epoch,
+            member_id=member.member_id,
+            target_at=target_at,
+            reconciled_at=operation.at if status == RECONCILED else None,
+            status=status,
+            superseded=self.highest > epoch,
+            first_bumped_at=bumped_at,
+            behind_since=behind,
+            lag_ms=lag_ms,
+            revoke_ms=revoke_ms,
+            wait_ms=wait_ms,
+            blocked_by=blocked_by,
+            awaited=awaited,
+            instance_id=None if value is None else value.instance_id,
+            client_id=None if value is None else value.client_id,
+            client_host=None if value is None else value.client_host,
+            rebalance_timeout_ms=None if value is None else value.rebalance_timeout_ms,
+            clock_skew=operation.went_back > skew_from or (lag_ms is not None and lag_ms < 0),
         )
-        clock_skew = operation.went_back > skew_from or (lag_ms is not None and lag_ms < 0)
-        context.emit("RebalanceLag", begin, head, has_end=status not in {OPEN, UNKNOWN}, tail=(clock_skew,))
+        context.emit(emitted, begin, has_end=status not in {OPEN, UNKNOWN})
 
 
 class _Row(NamedTuple):
@@ -196,8 +224,8 @@ class _Row(NamedTuple):
 
 
 def _by_place(awaited: tuple[Any, ...]) -> tuple[str, int]:
-    topic_id, number, _, _, subtopology_id, _ = awaited
-    return topic_id or subtopology_id, number
+    place = AwaitedPartition(*awaited)
+    return place.topic_id or place.subtopology_id, place.partition
 
 
 def _oldest(first: tuple[Any, ...], at: int | None, offset: int) -> tuple[int | None, int]:
