@@ -76,14 +76,14 @@ def test_both_engines_say_the_same_of_other_kinds_of_groups(classic, kinds, name
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(TEXTS) - set(OF_KINDS)))
-@pytest.mark.parametrize("cluster", [CLUSTERS["kafka-4.3.1"], None], ids=["one", "all"])
-def test_both_engines_give_the_same_answer(classic, audits, name, cluster):
+def test_both_engines_give_the_same_answer(classic, audits, name):
     out = str(audits.out)
     answers = [
-        tables.arrow(query(name), cluster, **PARAMETERS).to_pylist()
+        tables.arrow(query(name), CLUSTERS["kafka-4.3.1"], **PARAMETERS).to_pylist()
         for tables in (DuckTables(out), SparkTables(classic, out))
     ]
-    assert answers[0] == answers[1] != []
+    assert answers[0] == answers[1]
+    assert bool(answers[0]) == (name != "lost_records")  # nothing is lost in a capture
 
 
 @pytest.mark.slow
