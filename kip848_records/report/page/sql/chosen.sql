@@ -1,7 +1,7 @@
 -- The groups whose timelines the page has: as `groups.sql` orders them, as many as there is room for.
 WITH ranked AS (
-  SELECT every.partition, every.group_id, row_number() OVER (ORDER BY is_stuck DESC, stuck_since, slowest_ms DESC,
-    every.group_id, every.partition) AS nth, coalesce(intervals, 0) AS intervals
+  SELECT every.partition, every.group_id, row_number() OVER (ORDER BY coalesce(is_stuck, 0) DESC, stuck_since,
+    slowest_ms DESC, every.group_id, every.partition) AS nth, coalesce(intervals, 0) AS intervals
   FROM (SELECT DISTINCT partition, group_id FROM group_state_timeline) AS every
   LEFT JOIN (
     SELECT partition, group_id, max(duration_ms) AS slowest_ms
