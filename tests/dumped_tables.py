@@ -44,10 +44,11 @@ def write(  # noqa: PLR0913 - what an audit is told
     dialect: str = "kafka",
     topics: Mapping[str, str] | None = None,
     earlier: Iterable[Row] = (),
+    has_capture_time: bool = True,
 ) -> None:
     """Write the tables of rows (`simulate.log.KAFKA_ROWS`, timestamps in µs); `topics`: their names by id.
 
-    `earlier`: rows of `audit_runs`, of runs before run 1.
+    `earlier`: rows of `audit_runs`, of runs before run 1. Not `has_capture_time`: no user named the time of the copy.
     """
     rows = [row | _error(row) for row in rows]
     copies = _copies(row for row in rows if row["error"] is None)
@@ -73,7 +74,8 @@ def write(  # noqa: PLR0913 - what an audit is told
     made_tables.write(out, cluster, consumption_stop=[])
     compared = protocol_comparison(DuckTables(str(out)).newest, cluster).to_batches()
     assert replace_rows(out / PROTOCOL_COMPARISON.name, PROTOCOL_COMPARISON, cluster, compared)
-    run = {"run": 1, "dialect": dialect, "captured_at": captured_at, "has_capture_time": True}
+    run = {"run": 1, "dialect": dialect, "captured_at": captured_at, "has_capture_time": has_capture_time}
+    run["is_copy"] = not has_capture_time
     held = [copy._asdict() | {"captured_at": captured_at} for copy in copies]
     made_tables.write(out, cluster, audit_runs=[*earlier, run], partition_history=held)
 
@@ -83,7 +85,8 @@ def write_file(out: Path, file: Path) -> None:
     rows = pq.read_table(file)
     micros = rows["timestamp"].cast("int64").to_pylist()
     timed = [{**row, "timestamp": at, "topic": TOPIC} for row, at in zip(rows.to_pylist(), micros, strict=True)]
-    write(out, file.stem, timed, datetime.fromtimestamp(max(micros) / 1_000_000, UTC))
+    captured_at = datetime.fromtimestamp(max(micros) / 1_000_000, UTC)
+    write(out, file.stem, timed, captured_at, has_capture_time=False)
 
 
 def _error(row: Row) -> Row:

@@ -315,7 +315,10 @@ def _group_rows(name: str, groups: Iterable[Group]) -> Iterator[Row]:
             if _has(name, group):
                 changed = {column: value for (table, column), value in group.changes.items() if table == name}
                 row = _scenario(name, group.kind, is_open=group.is_open)
-                yield {**row, "group_id": group.group_id, **changed}
+                row = {**row, "group_id": group.group_id, **changed}
+                if (row.get("duration_ms") or 0) < 0 and "is_measured" in row:
+                    row["is_measured"] = False  # a clock went back
+                yield row
 
 
 def _has(table: str, group: Group) -> bool:

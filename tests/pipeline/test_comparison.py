@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
-from pyspark.sql.types import TimestampType
 
 from kip848_records.pipeline.comparison import SOURCES, protocol_comparison
 from kip848_records.queries.duck import DuckTables
@@ -21,7 +21,7 @@ def compared(out, found, group_id, kept_since_ms=None, stopped=(), **options):
         if name == "consumption_stop":
             made_tables.write(out, "made", consumption_stop=stopped)
             continue
-        times = [column.name for column in TABLES[name].columns if isinstance(column.type, TimestampType)]
+        times = [column.name for column in TABLES[name].columns if pa.types.is_timestamp(column.type)]
         rows = [row | {time: row[time] and utc(row[time]) for time in times} for row in found[name]]
         known = {column.name for column in TABLES[name].columns}
         made_tables.write(out, "made", **{name: [{key: row[key] for key in row if key in known} for row in rows]})

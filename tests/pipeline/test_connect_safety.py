@@ -20,14 +20,14 @@ _BANNED = {
     *("collect", "toPandas", "toArrow", "toLocalIterator", "foreach", "foreachPartition"),
 }
 _ALLOWED = {
-    "session.py": {
+    "spark/session.py": {
         "SparkContext": "where nobody offers a session, it starts a JVM for one",
         "_active_spark_context": "another thread's session has a context already",
         **dict.fromkeys(["_gateway", "_jvm"], "a JVM that it started, and that ended, is forgotten"),
     },
-    "spark_process.py": {"java_gateway": "starts the JVM, so that an interrupt can end it"},
+    "spark/process.py": {"java_gateway": "starts the JVM, so that an interrupt can end it"},
     "cli/audit.py": {"checkpoint": "a stream's folder, an option"},
-    "sources/files.py": {
+    "machine/paths.py": {
         "_jsc": "asks a session that has it where files lie; one of Connect has none, and is not asked"
     },
     "tables/existing.py": {"collect": "the versions that wrote the tables"},
@@ -48,7 +48,7 @@ _ALLOWED = {
         "_jvm": "Kafka's client is Java's: a session without a JVM is told so",
         **dict.fromkeys(["py4j", "java_gateway"], "what stands for a class that is not there"),
     },
-    "views.py": {"collect": "the names of the clusters"},
+    "log/views.py": {"collect": "the names of the clusters"},
     "queries/spark.py": {"toArrow": "the answer to a query"},
     "cli/inspect.py": {"toLocalIterator": "the rows that people asked for, one after the other"},
 }
