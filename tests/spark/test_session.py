@@ -19,10 +19,10 @@ from kip848_records.spark.setup_errors import SetupError
 
 _ROOT = Path(__file__).parents[2]
 _DEFAULTS = _ROOT / "conf" / "spark-defaults.conf"
-_START = """
-from kip848_records.spark.session import get_session
-print(get_session().conf.get('spark.sql.shuffle.partitions'))
-"""
+_START = (
+    "from kip848_records.spark.session import get_session; "
+    "print(get_session().conf.get('spark.sql.shuffle.partitions'))"
+)
 _START_AND_REPORT = f"""
 import sys
 from kip848_records.spark.setup_errors import SetupError
