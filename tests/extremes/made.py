@@ -316,8 +316,8 @@ def _group_rows(name: str, groups: Iterable[Group]) -> Iterator[Row]:
                 changed = {column: value for (table, column), value in group.changes.items() if table == name}
                 row = _scenario(name, group.kind, is_open=group.is_open)
                 row = {**row, "group_id": group.group_id, **changed}
-                if (row.get("duration_ms") or 0) < 0 and "is_measured" in row:
-                    row["is_measured"] = False  # a clock went back
+                if "is_measured" in row and (row["duration_ms"] is None or row["duration_ms"] < 0):
+                    row["is_measured"] = False  # unknown, or a clock went back
                 yield row
 
 
