@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
+from kip848_records.replay.modern.member import NOTHING
+from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.numbers import role_name, task_of
 from kip848_records.replay.rows import new_row
 from kip848_records.specs.ownership import OWNERSHIP
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.modern.member import Member
+    from kip848_records.replay.modern.targets import Targets
+    from kip848_records.replay.modern.timelines.rebalances import Rebalances
+    from kip848_records.replay.modern.waits import Waits
 
 _new_row: Final = new_row(OWNERSHIP)
 
@@ -98,3 +103,45 @@ class OwnershipIntervals:
             clock_skew=context.operation.is_skewed(from_offset, duration_ms),
         )
         context.emit(row, depends_on, has_end=has_end)
+
+
+class OwnershipWithIntervals(Ownership):
+    """The owners of units in a kind of group whose members' intervals are rows, too: `group_type`."""
+
+    group_type: str
+
+    def __init__(self, context: Context, targets: Targets, waits: Waits, rebalances: Rebalances) -> None:
+        super().__init__(context, targets, waits, rebalances)
+        self._intervals = OwnershipIntervals(context, self.group_type)
+
+    def baseline(self, changed: Iterable[tuple[Member, frozenset[int]]]) -> None:
+        """Set the owners without handovers, and begin their intervals."""
+        changed = list(changed)
+        super().baseline(changed)
+        for member, held in changed:
+            self._intervals.change(member, NOTHING if member.was_away else held, is_seen=False)
+
+    def end_operation(self, changed: list[tuple[Member, frozenset[int]]]) -> None:
+        """Apply the changed members' units at the end of an operation."""
+        super().end_operation(changed)
+        for member, held in changed:
+            self._intervals.change(member, NOTHING if member.was_away else held)
+
+    def end_all_gaps(self) -> None:
+        """End all gaps and intervals: the group became Empty, or its incarnation ends."""
+        super().end_all_gaps()
+        self._intervals.end_all()
+
+    def end_unseen(self) -> None:
+        """End the intervals of an incarnation that ends while its state is unknown."""
+        self._intervals.end_all()
+
+    def lose(self) -> None:
+        """Write what is open where records of the group are lost."""
+        super().lose()
+        self._intervals.lose()
+
+    def finish(self, elapsed: int | None) -> None:
+        """Write the gaps and intervals that are open at the end of the log."""
+        super().finish(elapsed)
+        self._intervals.finish()

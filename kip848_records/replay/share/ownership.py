@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from kip848_records.kinds import SHARE
 from kip848_records.replay.modern.anomalies import Anomalies
 from kip848_records.replay.modern.member import NOTHING
-from kip848_records.replay.modern.ownership import Ownership
-from kip848_records.replay.modern.ownership_intervals import OwnershipIntervals
+from kip848_records.replay.modern.ownership_intervals import OwnershipWithIntervals
 from kip848_records.replay.modern.targets import Targets
 from kip848_records.replay.share.partitions import SharePartitionStates
 
@@ -82,15 +81,16 @@ class ShareTargets(Targets):
             self._wanted ^= {partition}
 
 
-class ShareOwnership(Ownership):
+class ShareOwnership(OwnershipWithIntervals):
     """The members that have an incarnation's partitions, and the wanted partitions that no member has.
 
     A partition has no owner to hand it over. `states`: those of the group's topics.
     """
 
+    group_type = SHARE
+
     def __init__(self, context: Context, targets: Targets, waits: Waits, rebalances: Rebalances) -> None:
         super().__init__(context, targets, waits, rebalances)
-        self._intervals = OwnershipIntervals(context, SHARE)
         self.states = SharePartitionStates(context)
 
     def baseline(self, changed: Iterable[tuple[Member, frozenset[int]]]) -> None:
@@ -99,34 +99,16 @@ class ShareOwnership(Ownership):
         for member, held in changed:
             self._targets.retargeted |= member.held ^ held
         super().baseline(changed)
-        for member, held in changed:
-            self._intervals.change(member, held, is_seen=False)
 
     def end_operation(self, changed: list[tuple[Member, frozenset[int]]]) -> None:
         """Apply the changed members' partitions at the end of an operation."""
         for member, held in changed:
-            self._intervals.change(member, held)
             self._targets.retargeted |= member.held ^ held
         super().end_operation(changed)
-
-    def end_all_gaps(self) -> None:
-        """End all intervals: the group became Empty, or its incarnation ends."""
-        super().end_all_gaps()
-        self._intervals.end_all()
-
-    def end_unseen(self) -> None:
-        """End the intervals of an incarnation that ends while its state is unknown."""
-        self._intervals.end_all()
-
-    def lose(self) -> None:
-        """Write what is open where records of the group are lost."""
-        super().lose()
-        self._intervals.lose()
 
     def finish(self, elapsed: int | None) -> None:
         """Write what is open at the end of the log."""
         super().finish(elapsed)
-        self._intervals.finish()
         self.states.finish()
 
     def _release(self, member: Member, partition: int) -> None:

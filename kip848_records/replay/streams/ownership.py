@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, UNKNOWN
-from kip848_records.replay.modern.member import NOTHING
-from kip848_records.replay.modern.ownership import Ownership
-from kip848_records.replay.modern.ownership_intervals import OwnershipIntervals
+from kip848_records.replay.modern.ownership_intervals import OwnershipWithIntervals
 from kip848_records.replay.numbers import ROLES, is_active, task_of
 from kip848_records.replay.rows import new_row
 from kip848_records.specs.task_handover import TASK_HANDOVER
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 _new_row: Final = new_row(TASK_HANDOVER)
 
 
-class TaskOwnership(Ownership):
+class TaskOwnership(OwnershipWithIntervals):
     """The owners of an incarnation's tasks; its gaps are those of active tasks.
 
     `_stateful`: the subtopologies with changelog topics, by the last topology; None if it is not in the log.
@@ -36,10 +34,11 @@ class TaskOwnership(Ownership):
     in any role, by task and process id, since the last rebalance ended.
     """
 
+    group_type = STREAMS
+
     def __init__(self, context: Context, targets: Targets, waits: Waits, rebalances: Rebalances) -> None:
         super().__init__(context, targets, waits, rebalances)
         self._stateful: frozenset[str] | None = None
-        self._intervals = OwnershipIntervals(context, STREAMS)
         self._warm: dict[tuple[int, str], bool] = {}
         self._assigned = NEVER
         self._left: dict[tuple[int, str | None], int | None] = {}
@@ -79,37 +78,9 @@ class TaskOwnership(Ownership):
                     self._warm[unit, member.member_id] = self._process_has(member, unit)
 
     def baseline(self, changed: Iterable[tuple[Member, frozenset[int]]]) -> None:
-        """Set the owners without handovers, and begin their intervals."""
-        changed = list(changed)
+        """Set the owners without handovers: what their processes gave up before is unknown."""
         super().baseline(changed)
         self._left.clear()
-        for member, held in changed:
-            self._intervals.change(member, NOTHING if member.was_away else held, is_seen=False)
-
-    def end_operation(self, changed: list[tuple[Member, frozenset[int]]]) -> None:
-        """Apply the changed members' tasks at the end of an operation."""
-        super().end_operation(changed)
-        for member, held in changed:
-            self._intervals.change(member, NOTHING if member.was_away else held)
-
-    def end_all_gaps(self) -> None:
-        """End all gaps and intervals: the group became Empty, or its incarnation ends."""
-        super().end_all_gaps()
-        self._intervals.end_all()
-
-    def end_unseen(self) -> None:
-        """End the intervals of an incarnation that ends while its state is unknown."""
-        self._intervals.end_all()
-
-    def lose(self) -> None:
-        """Write what is open where records of the group are lost."""
-        super().lose()
-        self._intervals.lose()
-
-    def finish(self, elapsed: int | None) -> None:
-        """Write the gaps and intervals that are open at the end of the log."""
-        super().finish(elapsed)
-        self._intervals.finish()
 
     def _process_has(self, member: Member, unit: int) -> bool:
         process_id = member.process_id
