@@ -1,7 +1,6 @@
 """Segment files of a broker, damaged: what is said of groups is what the whole files say, or that it is unknown."""
 
 import json
-import struct
 from base64 import b64encode
 
 import pyarrow.parquet as pq
@@ -9,52 +8,20 @@ import pytest
 
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
-from kip848_records.protocol.segments.reader import read_segment
 from kip848_records.sources.log_columns import TOPIC
 from tests.audits import table_rows
 from tests.equal_rows import Rows
+from tests.log.damaged_segments import damaged_segments
 from tests.progress import Watcher
-from tests.protocol.plain_segments import batches_of
-from tests.protocol.segment_writer import Record, write_batch
 
 pytestmark = pytest.mark.slow
-
-PARTITION = 2
 
 
 @pytest.fixture(scope="module")
 def segments(captures):
-    """One partition's segment, by what is damaged in one of its batches, which stands before two thirds of it."""
-    (file,) = (captures / "kafka-4.3.1" / "segments" / f"{TOPIC}-{PARTITION}").glob("*.log")
-    batches = batches_of(file.read_bytes())
-    third = len(batches) // 3
-    before, bad, behind = b"".join(batches[:third]), batches[third], b"".join(batches[third + 1 :])
-    base, length = struct.unpack_from(">qi", bad)
-    return {
-        "whole": before + bad + behind,
-        "crc": before + bad[:-1] + bytes([bad[-1] ^ 1]) + behind,
-        "base offset": before + struct.pack(">q", base | 1 << 40) + bad[8:] + behind,
-        "length": before + struct.pack(">qi", base, length ^ 1 << 4) + bad[12:] + behind,
-        "large length": before + struct.pack(">qi", base, length ^ 1 << 24) + bad[12:] + behind,
-        "cut": before + bad[:30],
-        "compacted": cleaned(before + bad + behind, until=_base_offset(batches[2 * third])),
-        "next batch begins": before + bad + behind + bytes(5),
-    }
-
-
-def _base_offset(batch):
-    (offset,) = struct.unpack_from(">q", batch)
-    return offset
-
-
-def cleaned(segment, until):
-    """The segment behind a cleaner that has been up to an offset: before it, one record of each key is left."""
-    read = (row for batch in read_segment(segment, base_offset=0) for row in batch.to_pylist())
-    rows = [row for row in read if row["control"] is None]
-    newest = {row["key"]: row["offset"] for row in rows if row["offset"] < until}
-    kept = (row for row in rows if row["offset"] in {newest.get(row["key"]), max(row["offset"], until)})
-    records = (Record(row["offset"], row["timestamp"] // 1000, row["key"], row["value"]) for row in kept)
-    return b"".join(write_batch([record], base_offset=record.offset) for record in records)
+    """One partition's segment, by what is damaged in it."""
+    damaged, *_ = damaged_segments(captures)
+    return damaged
 
 
 def write(folder, partition, segment):
