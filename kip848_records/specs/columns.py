@@ -119,6 +119,15 @@ HISTORY = Column(
 )
 HAS_ENDED = "coalesce(status, '') NOT IN ('open', 'unknown') AND history NOT IN ('right_censored', 'censored')"
 """SQL: whether the subject of a row has ended. A row without a status ended before the history is complete."""
+WANTED = (
+    Column(
+        "wanted",
+        BOOLEAN,
+        "Whether it was in some member's target when it was released or when the gap ended; otherwise unowned_ms "
+        "is no loss. Null for a first acquisition",
+    ),
+    Column("wanted_ms", BIGINT, "The part of unowned_ms in which it was in some member's target, in ms"),
+)
 HAS_CHANGELOGS = Column(
     "has_changelogs",
     BOOLEAN,

@@ -6,7 +6,6 @@ from typing import Final
 
 from kip848_records.specs.columns import (
     BIGINT,
-    BOOLEAN,
     CLOCK_SKEW,
     GROUP,
     GROUP_TYPE,
@@ -14,6 +13,7 @@ from kip848_records.specs.columns import (
     INT,
     STRING,
     TIMESTAMP,
+    WANTED,
     Column,
     TableSpec,
 )
@@ -53,13 +53,7 @@ PARTITION_HANDOVER: Final = TableSpec(
             "From released_at to acquired_at, or to the capture while it has no owner, in ms. A lower bound: the log "
             "does not show how long a member was dead before its session expired. Null for a first acquisition",
         ),
-        Column(
-            "wanted",
-            BOOLEAN,
-            "Whether it was in some member's target when it was released or when the gap ended; otherwise unowned_ms "
-            "is no loss. Null for a first acquisition",
-        ),
-        Column("wanted_ms", BIGINT, "The part of unowned_ms in which it was in some member's target, in ms"),
+        *WANTED,
         Column(
             "unowned_max_ms",
             BIGINT,

@@ -16,6 +16,7 @@ from kip848_records.specs.columns import (
     PARTITION,
     STRING,
     TIMESTAMP,
+    WANTED,
     Column,
     TableSpec,
 )
@@ -59,13 +60,7 @@ TASK_HANDOVER: Final = TableSpec(
             "Null for a first acquisition",
         ),
         Column("unowned_max_ms", BIGINT, "Connect: an upper bound, in ms; null if the log does not show one"),
-        Column(
-            "wanted",
-            BOOLEAN,
-            "Whether it was in some member's target when it was released or when the gap ended; otherwise unowned_ms "
-            "is no loss. Null for a first acquisition",
-        ),
-        Column("wanted_ms", BIGINT, "The part of unowned_ms in which it was in some member's target, in ms"),
+        *WANTED,
         Column(
             "was_warm",
             BOOLEAN,

@@ -40,10 +40,7 @@ class Waits:
 
     def update(self, member: Member) -> None:
         """Note the partitions that a member awaits at the end of an operation."""
-        awaits = NOTHING
-        if member.state == UNRELEASED and member.current is not None:
-            awaits = member.target - member.current.assigned
-        before = member.awaits
+        awaits, before = awaited(member), member.awaits
         if awaits == before:
             return
         member.awaits = awaits
@@ -100,3 +97,10 @@ class Waits:
         self.changed[holder] = self.changed[waiter] = None
         if step > 0:
             self._new_pairs.append((holder, waiter, partition))
+
+
+def awaited(member: Member) -> frozenset[int]:
+    """Return the units that a member in UNRELEASED_PARTITIONS lacks of its target; none in another state."""
+    if member.state != UNRELEASED or member.current is None:
+        return NOTHING
+    return member.target - member.current.assigned

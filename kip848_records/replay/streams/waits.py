@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.replay.modern.member import NOTHING, UNRELEASED
-from kip848_records.replay.modern.waits import Waits
+from kip848_records.replay.modern.waits import Waits, awaited
 from kip848_records.replay.numbers import ROLES, is_active, role_name, task_of
 
 if TYPE_CHECKING:
@@ -36,10 +35,7 @@ class StreamsWaits(Waits):
 
     def update(self, member: Member) -> None:
         """Note the tasks that a member awaits at the end of an operation."""
-        awaits = NOTHING
-        if member.state == UNRELEASED and member.current is not None:
-            awaits = member.target - member.current.assigned
-        before = member.awaits
+        awaits, before = awaited(member), member.awaits
         if awaits == before:
             return
         tasks = {task_of(unit) for unit in before ^ awaits}
