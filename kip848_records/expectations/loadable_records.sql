@@ -2,7 +2,7 @@
 -- sentence = "Kafka 4.0 to 4.4 can load every record of a group: it decodes, and its order is one that Kafka accepts"
 -- severity = "error"
 
--- A coordinator does not load a partition, with all groups in it, because of one record that it refuses
+-- One record that a coordinator refuses keeps it from loading the partition, with all groups in it
 -- (CoordinatorLoaderImpl and GroupMetadataManager.replay in Kafka). A violation is refused by every release that may have
 -- written the log; if only some of them refuse it, the message names them, and the verdict is unknown. It is unknown, too,
 -- for a row that the source could not read, because the damage may be in the copy only; for a record of a newer broker; for

@@ -1,7 +1,7 @@
 """Groups that exist because of offset commits alone, to which a coordinator cannot load records of some other types.
 
-Such a commit makes a group if there is none. Of a million commits one is enough: each record of a group gets the offset
-of the last one before it, in groups of those types only.
+Such a commit makes a group if there is none. Each record of a group of those types gets the offset of the last commit
+before it: the other commits make no difference.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def classic_group(context: Context) -> ClassicGroup:
 
 @cache
 def value_readers(kind: str) -> Readers:
-    """Return the function that reads the values of each role, for the records of a kind of group."""
+    """Return the function by role that reads the values of a kind of group."""
     if kind != CLASSIC:
         return cast("Readers", _module(kind, "values").READERS)
     from kip848_records.replay.classic.values import classic_groups  # noqa: PLC0415 - see above

@@ -34,7 +34,7 @@ class Assignment(Protocol):
     """What the leader of a classic group assigned to a member, in the terms of its protocol type."""
 
     def units(self, subscription: Any) -> frozenset[int] | None:  # noqa: ANN401 - of its own protocol type
-        """Return the units that a member with this subscription has from then on; None if unknown."""
+        """Return the units that a member with this subscription has in this generation; None if unknown."""
 
 
 class ClassicMemberValue(NamedTuple):

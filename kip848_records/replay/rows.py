@@ -119,4 +119,4 @@ StoppedPartition: Final = row_class("StoppedPartition", STOPPED_PARTITION)
 TopicName: Final = row_class("TopicName", RECORDED_TOPIC_NAME)
 
 ROW_CLASSES: Final = dict(_TABLES)
-"""Table -> the class of its rows, for the tables whose rows a worker returns."""
+"""The classes of the rows that a worker returns, by table."""

@@ -1,4 +1,4 @@
-"""What a group is now, as text for a terminal: its state, since when, and its epochs and members."""
+"""The present of a group, as text for a terminal: its state, since when, and its epochs and members."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What each table contains: its columns in Arrow's types, its key, and the meaning of each."""
+"""The tables: the columns of each in Arrow's types with their meaning, and its key."""

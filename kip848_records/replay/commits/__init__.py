@@ -1,1 +1,1 @@
-"""What offset commits say of the partitions that rebalances stopped."""
+"""Compares offset commits with the partitions that rebalances stopped."""

@@ -1,1 +1,1 @@
-"""What classic groups of all protocol types share: generations, their rounds, causes and owners."""
+"""The common part of classic groups of all protocol types: generations, their rounds, causes and owners."""

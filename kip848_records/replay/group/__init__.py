@@ -1,1 +1,1 @@
-"""What all kinds of groups share: operations, coverage, history, states, stays, and what a coordinator can load."""
+"""The common part of all kinds of groups: operations, coverage, history, states, stays, and what Kafka can load."""

@@ -35,7 +35,7 @@ GROUP_DELETED: Final = "group_deleted"
 EXPIRED: Final = "expired"
 LEFT: Final = "left"
 
-# What happens to a partition or a task.
+# Changes of a partition or a task.
 ACQUIRED: Final = "acquired"
 REMOVED: Final = "removed"
 MOVED: Final = "moved"

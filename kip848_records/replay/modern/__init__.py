@@ -1,1 +1,1 @@
-"""What consumer, share and streams groups share (`ModernGroup` in Kafka): epochs, members, targets, owners."""
+"""The common part of consumer, share and streams groups (`ModernGroup` in Kafka): epochs, members, targets, owners."""

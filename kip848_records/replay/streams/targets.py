@@ -1,4 +1,4 @@
-"""Only active tasks have one owner: the target assignment of a streams group, and what contradicts that."""
+"""The target assignment of a streams group, and its anomalies: only active tasks have one owner."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ function viewOf(group, history) {
     free: history.tasks.filter((row) => row.status === "open"), moved: history.tasks.filter((row) => row.status !== "open") };
 }
 
-// Each function gets the group, then what `viewOf` returns. A section without rows is left out. `isFolded`: it is closed at first; `isWhole`: all of its rows are shown.
+// Each function gets the group, then what `viewOf` returns. A section without rows is skipped. `isFolded`: it is closed at first; `isWhole`: all of its rows are shown.
 const SECTIONS = [
   { title: () => "Checks", rows: (_, view) => view.findings, columns: findingColumns },
   { title: (group) => `${titled(kindOf(group).units)} without ${ownerText(group)}`, rows: (_, view) => view.free, columns: freeColumns },
