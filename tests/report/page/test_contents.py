@@ -1,5 +1,7 @@
 """What the page says against the tables that it was made from."""
 
+from deltalake import DeltaTable
+
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.page import contents as bounds
 from kip848_records.report.page.contents import contents
@@ -83,3 +85,14 @@ def test_too_much_is_cut_and_counted(tmp_path, monkeypatch):
     assert [group_id for _, _, group_id in made.histories] == ["group-3", "group-4"]
     history = made.histories["demo", 7, "group-4"]
     assert (len(history["rebalances"]), history["totals"]["rebalances"]) == (3, 4)
+
+
+def test_the_timelines_are_those_of_the_groups_that_are_listed_first(tmp_path, monkeypatch):
+    """A group that was deleted is listed by its slowest rebalance, as one that is healthy."""
+    write_groups(tmp_path, {f"group-{n}": 0 for n in range(3)})
+    slowest = contents(DuckTables(str(tmp_path))).groups[0]["group_id"]
+    DeltaTable(tmp_path / "group_state").delete(f"group_id = '{slowest}'")
+    monkeypatch.setattr(bounds, "GROUPS_DRAWN", 1)
+    made = contents(DuckTables(str(tmp_path)))
+    assert (made.groups[0]["group_id"], made.groups[0]["health"]) == (slowest, "deleted")
+    assert [group_id for _, _, group_id in made.histories] == [slowest]
