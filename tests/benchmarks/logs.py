@@ -25,8 +25,6 @@ SPECS = {
 }
 """By about how many million rows come of them."""
 
-HOT_GROUP = "churn-00000"
-
 
 @dataclass(frozen=True)
 class Log:

@@ -28,7 +28,6 @@ from tests.live.topics import DAY_MS, tables
 from tests.progress import Watcher
 
 COPY = "of a copy"
-COPY_RUN = {"version": __version__, "dialect": "kafka", "is_copy": True}
 COPY_INFO = {"is_copy": True, "sources": ["a dump"], "version": __version__, "dialect": "kafka", "names": []}
 COPY_INFO |= {"offset_commits": False, "is_archived": False, "read_ms": 0}
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)

@@ -24,9 +24,6 @@ TABLES = {
 }
 """By the class of a row, the tables of which the truth has all columns."""
 
-NOT_IN_TRUTH = {rows.PartitionHandover: ("unowned_max_ms",), rows.Anomaly: ("releases", "known_bug")}
-"""The truth has no such columns: it knows how long a partition had no owner, and writes what brokers load."""
-
 NESTED = {"awaited": rows.AwaitedPartition, "blockers": rows.Blocker}
 
 

@@ -10,8 +10,6 @@ from kip848_records.errors import InputError
 from kip848_records.settings.properties import parse_properties
 from kip848_records.sources.topic.client_properties import ClientSettings, read_client_settings
 
-LOGIN = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="reader" password="%s";'
-
 
 @pytest.fixture
 def read(tmp_path):
