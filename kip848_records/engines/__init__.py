@@ -1,0 +1,1 @@
+"""The engines that move rows: Spark, and one in this process. Both read the same texts and call the same functions."""

@@ -1,0 +1,243 @@
+"""Spark as the engine: relations are DataFrames, and functions run in its Python workers."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from kip848_records.engines.spark_rows import StagedRows, frame_of
+from kip848_records.errors import InputError
+from kip848_records.machine.disks import DiskError
+from kip848_records.machine.paths import is_file_uri, local_path
+from kip848_records.queries.engines import newest_rows
+from kip848_records.queries.tables import named_rows
+from kip848_records.queries.texts import plain
+from kip848_records.replay.arrow_rows import union_batches, union_type
+from kip848_records.replay.rows import ROW_CLASSES
+from kip848_records.sources.files import escape_glob, reading
+from kip848_records.sources.finding import SparkListing
+from kip848_records.spark.threads import several
+from kip848_records.spark.workers import map_in_arrow
+from kip848_records.tables.delta import ClusterTables
+from kip848_records.tables.existing import prepare_tables
+from kip848_records.tables.location import is_schema
+from kip848_records.tables.places import create, delta_table, is_there, version
+from kip848_records.tables.writers import only_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from kip848_records.engines.engine import Rows, TableWork, Work
+    from kip848_records.queries.tables import Parameter, Row
+    from kip848_records.sources.listing import Copy, Listing
+    from kip848_records.specs.columns import TableSpec
+
+LARGEST_CONTENT_BYTES: Final = 1 << 30
+"""The content of a file is a column in Arrow, whose buffer doubles until it fits: it grows to 1 GiB, but not to 2."""
+
+
+class SparkEngine:
+    """The engine of clusters, catalogs, object stores and live topics (`engines.engine.Engine`)."""
+
+    name = "spark"
+
+    def __init__(self, spark: SparkSession, out: str = "") -> None:
+        """`out`: the location of the tables; without it the engine has none."""
+        self.spark = spark
+        self.out = out
+        self._scratch: str | None = None
+        self._numbers = count()
+
+    def sql(self, text: str, **relations: DataFrame) -> DataFrame:
+        """Return the answer to a query. The session is that of the rows: a stream has one of its own."""
+        session = next((each.sparkSession for each in relations.values()), self.spark)
+        return session.sql(plain(text), None, **relations)
+
+    def relation(self, rows: pa.Table) -> DataFrame:
+        """Return rows of this process."""
+        return self.spark.createDataFrame(rows)
+
+    def map(self, work: Work, rows: DataFrame, schema: pa.Schema) -> DataFrame:
+        """Return the result of a function over rows."""
+        return map_in_arrow(rows, work, from_arrow_schema(schema))
+
+    def map_sorted(
+        self, work: Work, rows: DataFrame, schema: pa.Schema, *, key: Sequence[str], order: Sequence[str]
+    ) -> DataFrame:
+        """Return the result of a function over sorted rows: one shuffle brings those of a key to one task."""
+        return map_in_arrow(_sorted(rows, key, order), work, from_arrow_schema(schema))
+
+    def replay(self, work: TableWork, rows: DataFrame, *, key: Sequence[str], order: Sequence[str]) -> dict[str, Rows]:
+        """Return what a function over sorted rows yields, by table, in files of the scratch folder."""
+        schema = from_arrow_schema(union_type(ROW_CLASSES))
+        path = self._path("replayed")
+        tagged = map_in_arrow(_sorted(rows, key, order), partial(_tagged, work), schema)
+        tagged.write.partitionBy("table").parquet(path)
+        return {
+            table: StagedRows(self.spark, f"{path}/table={table}", StructType([schema[table]]), table)
+            for table in self._written(path)
+        }
+
+    def materialize(self, rows: DataFrame, name: str) -> DataFrame:
+        """Write rows, and return the written ones."""
+        return self._staged(rows, name).frame()
+
+    def stage(self, rows: DataFrame, name: str) -> Rows:
+        """Write rows, and return the written ones."""
+        return self._staged(rows, name)
+
+    def observed(self, rows: DataFrame, aggregate: str) -> tuple[DataFrame, Callable[[], int]]:
+        """Return rows with what a job over them observes."""
+        found = Observation(str(uuid4()))
+        return rows.observe(found, F.expr(aggregate).alias("found")), lambda: int(found.get["found"] or 0)
+
+    def collect(self, rows: DataFrame) -> list[Row]:
+        """Return a few rows."""
+        return named_rows(rows.toArrow())
+
+    def listing(self) -> Listing:
+        """Return what lists the files that the session sees."""
+        return SparkListing(self.spark)
+
+    def scan(self, copy: Copy) -> DataFrame:
+        """Return the rows of a copy in Parquet or Delta."""
+        return self.spark.read.format(copy.format).load(copy.name if copy.format == "delta" else escape_glob(copy.name))
+
+    def lines(self, copy: Copy) -> DataFrame:
+        """Return the lines of a copy."""
+        return self.spark.read.text(escape_glob(copy.name)).select(F.col("value").cast("binary").alias("value"))
+
+    def files(self, copy: Copy) -> DataFrame:
+        """Return the files of a copy, those of another file system than this machine's with their content."""
+        found = self.spark.read.format("binaryFile").load([escape_glob(file) for file in copy.files])
+        if all(map(is_file_uri, copy.files)):
+            return found.select("path")
+        for row in found.filter(F.col("length") > LARGEST_CONTENT_BYTES).select("path").limit(1).collect():
+            raise InputError.segment_too_large(row.path)
+        return found.select("path", "content")
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Turn failures to read a source within the block into InputErrors."""
+        return reading()
+
+    @contextmanager
+    def alone(self, work_folder: str) -> Iterator[None]:
+        """Keep other runs from the tables, and offer a scratch folder below `work_folder`."""
+        with only_writer(self.spark, work_folder), self._scratch_folder(work_folder) as path:
+            self._scratch = path
+            yield
+
+    def prepare(self, *, migrate: bool = True) -> list[str]:
+        """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt."""
+        return prepare_tables(self.spark, self.out, migrate=migrate)
+
+    def is_there(self, table: str) -> bool:
+        """Return whether a table exists."""
+        return is_there(self.spark, self.out, table)
+
+    def table(self, table: str, cluster: str) -> DataFrame:
+        """Return the newest rows of one cluster in a table."""
+        return self._of(cluster).read(table)
+
+    def ask(self, text: str, *tables: str, **parameters: Parameter) -> list[Row]:
+        """Return the answer to a query over the newest rows of some tables."""
+        return newest_rows(self.spark, self.out, text, *tables, **parameters)
+
+    def version(self, table: str) -> int | None:
+        """Return a table's present Delta version."""
+        return version(self.spark, self.out, table)
+
+    def create(self, spec: TableSpec) -> None:
+        """Create a table without rows if it does not exist."""
+        create(self.spark, self.out, spec)
+
+    def replace(self, spec: TableSpec, cluster: str, rows: DataFrame | Rows | None) -> None:
+        """Replace a cluster's rows: delta-rs writes rows of this process where it can."""
+        tables = self._of(cluster)
+        if rows is None or isinstance(rows, DataFrame) or not tables.replace_by_arrow(spec, rows.batches()):
+            tables.replace(spec, None if rows is None else frame_of(self.spark, rows))
+
+    def append(self, spec: TableSpec, cluster: str, rows: DataFrame, *, application: str, number: int) -> None:
+        """Append rows in one commit, but not a second time."""
+        self._of(cluster).append(spec, rows, application, number)
+
+    def restore(self, table: str, version: int | None) -> None:
+        """Restore a version of a table; None: remove the table."""
+        if version is not None:
+            delta_table(self.spark, self.out, table).restoreToVersion(version)
+        elif (folder := local_path(self.spark, f"{self.out}/{table}")) is not None and not is_schema(self.out):
+            shutil.rmtree(folder)
+        else:
+            delta_table(self.spark, self.out, table).delete()
+
+    def several(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
+        """Do the work for each item, several at a time: small jobs leave cores idle."""
+        several(work, items)
+
+    def _of(self, cluster: str) -> ClusterTables:
+        return ClusterTables(self.spark, self.out, cluster)
+
+    def _staged(self, rows: DataFrame, name: str) -> StagedRows:
+        path = self._path(name)
+        rows.write.parquet(path)
+        return StagedRows(rows.sparkSession, path, rows.schema)
+
+    def _path(self, name: str) -> str:
+        if self._scratch is None:
+            message = "rows are staged only within `alone`"
+            raise RuntimeError(message)
+        return f"{self._scratch}/{next(self._numbers)}-{name}"
+
+    def _written(self, path: str) -> set[str]:
+        """Return the tables with rows: each has a folder. Without any there is nothing that Spark could read."""
+        if (folder := local_path(self.spark, path)) is not None:
+            folders = [each.name for each in folder.iterdir()]
+        else:
+            files = self.spark.read.schema("x int").parquet(escape_glob(path)).inputFiles()
+            folders = [file.rpartition("/")[0].rpartition("/")[2] for file in files]
+        return {folder.partition("=")[2] for folder in folders if "=" in folder}
+
+    @contextmanager
+    def _scratch_folder(self, work_folder: str) -> Iterator[str]:
+        """Yield a folder that is removed when the block ends; files of a killed run are removed first."""
+        path = f"{work_folder.rstrip('/')}/_staging/{uuid4()}"
+        if (folder := local_path(self.spark, path)) is not None:
+            shutil.rmtree(folder.parent, ignore_errors=True)
+            try:
+                folder.mkdir(parents=True)
+            except OSError as error:
+                raise DiskError.of_folder(work_folder, error) from None
+        try:
+            yield path
+        finally:
+            # After an interrupt the JVM may not answer, so it is not asked again for the folder.
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                with suppress(OSError):
+                    folder.parent.rmdir()
+            else:
+                # Files on an object store cannot be deleted from here: an empty table remains.
+                self.spark.createDataFrame([], "removed string").write.mode("overwrite").parquet(path)
+
+
+def _sorted(rows: DataFrame, key: Sequence[str], order: Sequence[str]) -> DataFrame:
+    # Without a number Spark merges partitions that are small in bytes, although their work takes long.
+    tasks = int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+    return rows.repartition(tasks, *key).sortWithinPartitions(*key, *order)
+
+
+def _tagged(work: TableWork, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return union_batches(ROW_CLASSES, work(batches))
