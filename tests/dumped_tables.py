@@ -23,7 +23,7 @@ from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.replay.worker import replay_batches
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.log_columns import TOPIC
+from kip848_records.specs.log_columns import TOPIC
 from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.specs.registry import REPLAYED
 from kip848_records.tables.arrow import replace_rows

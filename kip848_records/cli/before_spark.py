@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import DiskError
+from kip848_records.machine.files import list_files
 from kip848_records.machine.paths import known_path, path_on_this_machine
-from kip848_records.sources.local_files import list_files
 from kip848_records.sources.outputs import check_output
 from kip848_records.sources.topic.address import is_topic, parse_url
 from kip848_records.sources.topic.client_properties import ClientSettings, read_client_settings

@@ -138,13 +138,13 @@ def _plain_dialect(name: str, records: pa.Table) -> str:
 @contextmanager
 def _log(spark: SparkSession, arguments: Namespace) -> Iterator[DataFrame]:
     """Yield the rows of the sources, of a live topic up to its present end; they can be read within the block only."""
-    from kip848_records.sources.files import reading
     from kip848_records.sources.read import read_log
     from kip848_records.sources.topic.admin import READ_UNCOMMITTED
     from kip848_records.sources.topic.ends import look_up
     from kip848_records.sources.topic.failures import failures_of
     from kip848_records.sources.topic.jvm import open_topic
     from kip848_records.sources.topic.rows import read_range
+    from kip848_records.spark.files import reading
 
     source = arguments.sources[0]
     if not is_topic(source):

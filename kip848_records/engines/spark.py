@@ -23,8 +23,7 @@ from kip848_records.queries.tables import named_rows
 from kip848_records.queries.texts import plain
 from kip848_records.replay.arrow_rows import union_batches, union_type
 from kip848_records.replay.rows import ROW_CLASSES
-from kip848_records.sources.files import escape_glob, reading
-from kip848_records.sources.finding import SparkListing
+from kip848_records.spark.files import SparkListing, escape_glob, reading
 from kip848_records.spark.threads import several
 from kip848_records.spark.workers import map_in_arrow
 from kip848_records.tables.delta import ClusterTables

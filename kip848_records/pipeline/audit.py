@@ -25,7 +25,7 @@ from kip848_records.pipeline.scratch import Scratch, scratch_folder
 from kip848_records.pipeline.stream import stream_new_records
 from kip848_records.pipeline.topic import FinishedRun, RunOptions, TopicRun, check_topic_is_log, read_new_records
 from kip848_records.protocol.messages import AUTO, DIALECTS
-from kip848_records.sources.files import check_apart, reading
+from kip848_records.sources.files import check_apart
 from kip848_records.sources.finding import find_copies
 from kip848_records.sources.known_keys import check_is_log
 from kip848_records.sources.read import merged_rows, read_sources
@@ -34,6 +34,7 @@ from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED
 from kip848_records.sources.topic.errors import TopicError
 from kip848_records.sources.topic.jvm import open_topic
 from kip848_records.sources.topic.live import LiveTopic
+from kip848_records.spark.files import reading
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.existing import prepare_tables
 from kip848_records.tables.location import is_schema

@@ -15,7 +15,7 @@ from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE
 from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.replay.worker import replay_batches
-from kip848_records.sources.files import escape_glob
+from kip848_records.spark.files import escape_glob
 from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:

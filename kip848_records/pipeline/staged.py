@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from kip848_records.machine.paths import local_path
 from kip848_records.queries.duck import filtered
-from kip848_records.sources.files import escape_glob
+from kip848_records.spark.files import escape_glob
 from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from kip848_records.pipeline.scratch import Scratch
 from kip848_records.pipeline.topic import FinishedRun, TopicRun, commit_run, read_new_records
 from kip848_records.pipeline.topic_rows import TopicRows, stage_rows
-from kip848_records.sources.files import escape_glob
+from kip848_records.spark.files import escape_glob
 from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:

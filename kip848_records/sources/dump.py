@@ -24,8 +24,6 @@ from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.keys import GROUP_TYPES
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.files import escape_glob
-from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.log_rows import (
     COPY_SCHEMA,
     FILE_SCHEMA,
@@ -37,6 +35,8 @@ from kip848_records.sources.log_rows import (
     key_type,
     without_offset_commits,
 )
+from kip848_records.spark.files import escape_glob
+from kip848_records.specs.log_columns import TOPIC
 from kip848_records.times import NO_TIMESTAMP_MS, utc
 
 if TYPE_CHECKING:

@@ -1,34 +1,24 @@
-"""Files at paths, through Spark's own file access, so that object stores and volumes work alike."""
+"""Whether the tables of an audit would be among the files that it reads."""
 
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
-
-from pyspark.errors import IllegalArgumentException, PySparkException
 
 from kip848_records.errors import InputError
 from kip848_records.machine.paths import local_path
 from kip848_records.sources.outputs import check_output
+from kip848_records.spark.files import list_spark_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from pyspark.sql import SparkSession
 
     from kip848_records.sources.listing import Copy
 
 _OF_BROKER = re.compile(r"/(meta\.properties|__consumer_offsets-[^/]+)(?=/|$)")
-# The messages of Java and of a Python worker about a file that the operating system refuses.
-_NOT_OPENED = (
-    re.compile(r"java\.io\.FileNotFoundException: (.*?) \((Permission denied)\)"),
-    re.compile(r"InputError: (.*?) cannot be read: (.*?); "),
-)
-# Spark's message about a file that it cannot read.
-_UNREADABLE = re.compile(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (.*?)\.\s")
 
 
 def check_apart(spark: SparkSession, copies: Iterable[Copy], out: str) -> None:
@@ -43,40 +33,3 @@ def check_apart(spark: SparkSession, copies: Iterable[Copy], out: str) -> None:
         found = list_spark_files(spark, out, "/{meta.properties,__consumer_offsets-*/*}")
     if found:
         raise InputError.output_in_broker_folder("--out", out, out, _OF_BROKER.findall(found[0])[-1])
-
-
-@contextmanager
-def reading() -> Iterator[None]:
-    """Turn Spark's read failures within the block into InputErrors, which name the file if it is known."""
-    try:
-        yield
-    except Exception as error:
-        # Spark's Python classes do not distinguish these failures; their text does.
-        for form in _NOT_OPENED:
-            if failure := form.search(str(error)):
-                raise InputError.not_opened(unquote(failure[1]), failure[2]) from error
-        if failure := _UNREADABLE.search(str(error)):
-            raise InputError.unreadable(unquote(failure[1])) from error
-        if "java.lang.OutOfMemoryError" in str(error):
-            raise InputError.out_of_memory() from error
-        raise
-
-
-def escape_glob(path: str) -> str:
-    r"""Return `path` with Hadoop's pattern characters escaped."""
-    return re.sub(r"([\\{}\[\]*?,^])", r"\\\1", path.rstrip("/") or "/")
-
-
-def list_spark_files(spark: SparkSession, path: str, below: str = "") -> list[str] | None:
-    """Return the files at a path that match the pattern `below` it, sorted, none hidden; None if it does not exist."""
-    try:
-        files = spark.read.format("binaryFile").load(f"{escape_glob(path)}{below}").inputFiles()
-    except IllegalArgumentException:  # Hadoop cannot look for a pattern below a folder with a colon in its name
-        return None
-    except PySparkException as error:
-        if error.getCondition() == "PATH_NOT_FOUND":
-            return None
-        if error.getCondition() == "CONFLICTING_DIRECTORY_STRUCTURES":
-            raise InputError.mixed_folders(path) from None
-        raise
-    return sorted(unquote(file) for file in files)

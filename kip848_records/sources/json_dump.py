@@ -17,8 +17,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 from kip848_records.errors import InputError
 from kip848_records.sources.dump import COLUMN_TYPES, Check, placed_rows, timestamp_of, with_coverage
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.files import escape_glob
 from kip848_records.sources.log_rows import KAFKA_SCHEMA
+from kip848_records.spark.files import escape_glob
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,11 +12,11 @@ from kip848_records.machine.paths import is_file_uri, without_scheme
 from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.log_rows import is_readable, key_of_types
 from kip848_records.sources.registry import KINDS
 from kip848_records.sources.source_kind import ReadOptions
 from kip848_records.spark.workers import map_in_arrow
+from kip848_records.specs.log_columns import TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

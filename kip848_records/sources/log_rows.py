@@ -13,7 +13,7 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, Str
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.log_columns import COPY_COLUMNS, FILE, LOG_COLUMNS
+from kip848_records.specs.log_columns import COPY_COLUMNS, FILE, LOG_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kip848_records.machine.files import list_files
 from kip848_records.protocol.columns import TIMES
 from kip848_records.protocol.keys import key_columns, lacks_group
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.sources.formats import FILE_NAMES
-from kip848_records.sources.local_files import list_files
-from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.plain import LARGEST_BYTES, is_in_order, may_be_elsewhere
+from kip848_records.specs.log_columns import TOPIC
 from kip848_records.times import NO_TIMESTAMP_MS, can_be_shown
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kip848_records.sources.copies import drop_copies, merge_copies
-from kip848_records.sources.files import reading
 from kip848_records.sources.finding import find_copies
 from kip848_records.sources.log_rows import LOG_SCHEMA
 from kip848_records.sources.registry import KINDS
 from kip848_records.sources.source_kind import ReadOptions
 from kip848_records.sources.transactions import resolve_transactions, without_aborted
+from kip848_records.spark.files import reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

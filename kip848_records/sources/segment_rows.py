@@ -21,8 +21,8 @@ from kip848_records.protocol.segments.rows import NO_TIMESTAMP_TYPE
 from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.file_coverage import FileCoverage, SegmentFile
 from kip848_records.sources.formats import SEGMENTS
-from kip848_records.sources.log_columns import COPY_COLUMNS, FILE, TOPIC
 from kip848_records.sources.record_filter import RecordFilter
+from kip848_records.specs.log_columns import COPY_COLUMNS, FILE, TOPIC
 from kip848_records.times import NO_TIMESTAMP_MS, can_be_shown
 
 if TYPE_CHECKING:

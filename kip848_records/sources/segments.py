@@ -12,10 +12,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kip848_records.errors import InputError
 from kip848_records.machine.paths import is_file_uri, without_scheme
 from kip848_records.protocol.segments.last_offset import last_offset
-from kip848_records.sources.files import escape_glob
 from kip848_records.sources.log_rows import COPY_SCHEMA
 from kip848_records.sources.record_filter import RecordFilter
 from kip848_records.sources.segment_rows import FILE_PATH, ROWS_SCHEMA, mapped, read_file, segment_files
+from kip848_records.spark.files import escape_glob
 from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.sources.log_columns import LOG_COLUMNS
 from kip848_records.specs.audit_runs import RUN
 from kip848_records.specs.columns import (
     BIGINT,
@@ -17,6 +16,7 @@ from kip848_records.specs.columns import (
     list_of,
     struct_of,
 )
+from kip848_records.specs.log_columns import LOG_COLUMNS
 
 RUN_INFO: Final = struct_of(
     is_copy=BOOLEAN,

@@ -3,8 +3,8 @@
 import struct
 
 from kip848_records.sources.file_coverage import SegmentFile
-from kip848_records.sources.log_columns import TOPIC
 from kip848_records.sources.segment_rows import read_file
+from kip848_records.specs.log_columns import TOPIC
 from tests.log.cleaner import Log
 from tests.log.copies import batch_of
 from tests.protocol.plain_segments import batches_of

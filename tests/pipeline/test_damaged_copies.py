@@ -8,7 +8,7 @@ import pytest
 
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
-from kip848_records.sources.log_columns import TOPIC
+from kip848_records.specs.log_columns import TOPIC
 from tests.audits import table_rows
 from tests.equal_rows import Rows
 from tests.log.damaged_segments import damaged_segments

@@ -8,8 +8,8 @@ import pytest
 
 from kip848_records.errors import InputError
 from kip848_records.sources import files
-from kip848_records.sources.files import reading
 from kip848_records.sources.read import read_log
+from kip848_records.spark.files import reading
 from tests import made_tables
 
 _ROW = {"key": b"\x00\x03", "value": None, "partition": 0, "offset": 1, "timestamp": 1763712000123}

@@ -3,9 +3,9 @@
 import pytest
 
 from kip848_records.errors import InputError
+from kip848_records.machine.files import list_files
 from kip848_records.machine.paths import path_on_this_machine
-from kip848_records.sources.files import list_spark_files
-from kip848_records.sources.local_files import list_files
+from kip848_records.spark.files import list_spark_files
 
 _FILES = (
     *("a.parquet", "b.json.gz", "_SUCCESS", ".c.parquet.crc", "d.parquet._COPYING_", "e [1]{x}, ümlaut #%20.json"),

@@ -8,10 +8,10 @@ from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
 from kip848_records.sources import segments
-from kip848_records.sources.files import reading
 from kip848_records.sources.finding import find_copies
 from kip848_records.sources.read import merged_rows, read_log, read_sources
 from kip848_records.sources.transactions import resolve_transactions
+from kip848_records.spark.files import reading
 from tests.dump_log import read_dump_logs
 from tests.log_rows import assert_same_rows, coverage_of, in_log_order
 from tests.protocol.segment_writer import Record, write_batch, write_marker

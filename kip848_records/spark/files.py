@@ -1,0 +1,81 @@
+"""Files at paths, through Spark's own file access, so that object stores and volumes work alike."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from pyspark.errors import IllegalArgumentException, PySparkException
+
+from kip848_records.errors import InputError
+from kip848_records.machine.files import list_files
+from kip848_records.machine.paths import local_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+# The messages of Java and of a Python worker about a file that the operating system refuses.
+_NOT_OPENED = (
+    re.compile(r"java\.io\.FileNotFoundException: (.*?) \((Permission denied)\)"),
+    re.compile(r"InputError: (.*?) cannot be read: (.*?); "),
+)
+# Spark's message about a file that it cannot read.
+_UNREADABLE = re.compile(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (.*?)\.\s")
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Turn Spark's read failures within the block into InputErrors, which name the file if it is known."""
+    try:
+        yield
+    except Exception as error:
+        # Spark's Python classes do not distinguish these failures; their text does.
+        for form in _NOT_OPENED:
+            if failure := form.search(str(error)):
+                raise InputError.not_opened(unquote(failure[1]), failure[2]) from error
+        if failure := _UNREADABLE.search(str(error)):
+            raise InputError.unreadable(unquote(failure[1])) from error
+        if "java.lang.OutOfMemoryError" in str(error):
+            raise InputError.out_of_memory() from error
+        raise
+
+
+def escape_glob(path: str) -> str:
+    r"""Return `path` with Hadoop's pattern characters escaped."""
+    return re.sub(r"([\\{}\[\]*?,^])", r"\\\1", path.rstrip("/") or "/")
+
+
+def list_spark_files(spark: SparkSession, path: str, below: str = "") -> list[str] | None:
+    """Return the files at a path that match the pattern `below` it, sorted, none hidden; None if it does not exist."""
+    try:
+        files = spark.read.format("binaryFile").load(f"{escape_glob(path)}{below}").inputFiles()
+    except IllegalArgumentException:  # Hadoop cannot look for a pattern below a folder with a colon in its name
+        return None
+    except PySparkException as error:
+        if error.getCondition() == "PATH_NOT_FOUND":
+            return None
+        if error.getCondition() == "CONFLICTING_DIRECTORY_STRUCTURES":
+            raise InputError.mixed_folders(path) from None
+        raise
+    return sorted(unquote(file) for file in files)
+
+
+@dataclass(frozen=True)
+class SparkListing:
+    """The files that a session sees; those on this machine are listed without it, which is faster."""
+
+    spark: SparkSession
+
+    def files(self, path: str, below: str = "") -> list[str] | None:
+        """Return the files at a path that match the pattern `below` it; None if none exists."""
+        local = local_path(self.spark, path)
+        return list_spark_files(self.spark, path, below) if local is None else list_files(local, below)
+
+    def has_files(self, path: str, below: str) -> bool:
+        """Return whether there are files in the folder `below` a path."""
+        return bool(self.files(path, below))
