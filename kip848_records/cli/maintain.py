@@ -59,14 +59,15 @@ def _run(arguments: argparse.Namespace) -> int:
     _check(arguments, tables)
     with shown_progress(arguments) as progress:
         progress.phase("starting Spark")
+        from kip848_records.engines.choice import new_engine
         from kip848_records.pipeline.maintain import maintain, plan
 
-        spark = get_session()
-        plans = plan(spark, tables, arguments.keep)
+        engine = new_engine(get_session(), tables)
+        plans = plan(engine, arguments.keep)
         progress.done()
         print_parts(_explained(plans, arguments.keep))
         if not arguments.dry_run:
-            maintain(spark, tables, plans, progress, arguments.scratch)
+            maintain(engine, plans, progress, arguments.scratch)
     if not arguments.dry_run:
         print("Done")
     return 0

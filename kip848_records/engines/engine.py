@@ -51,7 +51,7 @@ class Engine(Protocol):
         The text is one of `queries.texts`: both engines understand it.
         """
 
-    def relation(self, rows: pa.Table) -> Relation:
+    def relation(self, rows: pa.Table | Rows) -> Relation:
         """Return rows of this process."""
 
     def map(self, work: Work, rows: Relation, schema: pa.Schema) -> Relation:
@@ -144,6 +144,9 @@ class Engine(Protocol):
 
     def restore(self, table: str, version: int | None) -> None:
         """Restore a version of a table; None: remove the table, which did not exist."""
+
+    def optimize(self, table: str, days: int) -> None:
+        """Merge small files of a table, and delete files that no version has used for so many days."""
 
     def several(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
         """Do the work for each item, several at a time if that is faster; raises the first error."""

@@ -9,6 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from kip848_records.engines.engine import Rows, TableWork, Work
@@ -65,9 +65,9 @@ class SparkEngine:
         session = next((each.sparkSession for each in relations.values()), self.spark)
         return session.sql(plain(text), None, **relations)
 
-    def relation(self, rows: pa.Table) -> DataFrame:
+    def relation(self, rows: pa.Table | Rows) -> DataFrame:
         """Return rows of this process."""
-        return self.spark.createDataFrame(rows)
+        return self.spark.createDataFrame(rows) if isinstance(rows, pa.Table) else frame_of(self.spark, rows)
 
     def map(self, work: Work, rows: DataFrame, schema: pa.Schema) -> DataFrame:
         """Return the result of a function over rows."""
@@ -181,6 +181,12 @@ class SparkEngine:
             shutil.rmtree(folder)
         else:
             delta_table(self.spark, self.out, table).delete()
+
+    def optimize(self, table: str, days: int) -> None:
+        """Merge small files of a table, and delete files that no version has used for so many days."""
+        found = delta_table(self.spark, self.out, table)
+        found.optimize().executeCompaction()
+        found.vacuum(days * 24)
 
     def several(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
         """Do the work for each item, several at a time: small jobs leave cores idle."""

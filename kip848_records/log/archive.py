@@ -54,7 +54,7 @@ def archive_partitions(log: LogTable, knowledge: Knowledge, partitions: Iterable
     """
     reads = last_reads(knowledge.reads)
     last = max(reads[partition].run for partition in partitions)
-    archive = LogTable(log.spark, log.out, f"{log.cluster} until run {last}")
+    archive = LogTable(log.engine, f"{log.cluster} until run {last}")
     if not archive.knowledge().runs:
         archive.append_infos([replace(run, is_archived=True) for run in knowledge.runs if run.run <= last])
     is_theirs = (F.col("cluster") == log.cluster) & F.col("partition").isin(list(partitions))

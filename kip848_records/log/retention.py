@@ -100,7 +100,8 @@ def _deletions(rows: DataFrame) -> DataFrame:
 def _open_groups(log: LogTable) -> DataFrame:
     """Return ``group_id`` of the groups with an open row."""
     epochs, lags = (log.read(name).where("status = 'open'") for name in ("epoch_timeline", "rebalance_lag"))
-    return epochs.select("group_id").union(lags.select("group_id")).distinct()
+    found: DataFrame = epochs.select("group_id").union(lags.select("group_id")).distinct()
+    return found
 
 
 def prune(log: LogTable, gone: DataFrame, info: RunInfo, reads: Sequence[PartitionRead]) -> Knowledge:

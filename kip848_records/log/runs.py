@@ -96,10 +96,13 @@ class PartitionRead:
         return self.first_offset > 0
 
 
-def values(of: RunInfo | PartitionRead, names: Sequence[str]) -> tuple[Any, ...]:
-    """Return the fields with these names, in their order, as Spark needs them."""
-    known = {field.name: getattr(of, field.name) for field in fields(of)}
-    return tuple(list(known[name]) if isinstance(known[name], tuple) else known[name] for name in names)
+def facts(of: RunInfo | PartitionRead) -> dict[str, Any]:
+    """Return the facts as the columns `run_info` and `read` of the log have them."""
+    known = {field.name: getattr(of, field.name) for field in fields(of) if field.name not in {"run", "partition"}}
+    if isinstance(of, RunInfo):
+        names = ("topic_id", "topic", "source")
+        known |= {"sources": list(of.sources), "names": [dict(zip(names, each, strict=True)) for each in of.names]}
+    return known
 
 
 def last_reads(reads: Sequence[PartitionRead]) -> Mapping[int, PartitionRead]:

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_type
+import pyarrow as pa
 
-from kip848_records.log.runs import PartitionRead, RunInfo, values
-from kip848_records.queries.engines import newest_rows
-from kip848_records.sources.log_rows import LOG_SCHEMA, is_offset_commit
+from kip848_records.log.runs import PartitionRead, RunInfo, facts
+from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.queries.texts import rendered
 from kip848_records.specs.audit_runs import AUDIT_RUNS
-from kip848_records.tables.delta import ClusterTables
+from kip848_records.specs.log_columns import LOG_COLUMNS
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.log import KNOWLEDGE, LOG, OFFSET_COMMIT, PARTITION_READ, RECORD, RUN_INFO
-from kip848_records.tables.places import is_there
+from kip848_records.tables.log import KNOWLEDGE, LOG, OFFSET_COMMIT, RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
+    from kip848_records.engines.engine import Engine, Relation, Rows
     from kip848_records.queries.tables import Parameter, Row
+    from kip848_records.specs.columns import TableSpec
 
 _KNOWLEDGE: Final = f"""
 SELECT run, partition, run_info, read FROM log
 WHERE cluster = :cluster AND content = '{KNOWLEDGE}' AND file IS NULL
 """  # noqa: S608 - a constant
-
-_RUN_INFO, _READ = (from_arrow_type(kind).simpleString() for kind in (RUN_INFO, PARTITION_READ))
+_ROWS: Final = f"SELECT {', '.join(LOG_COLUMNS.names)}, run, is_inferred FROM {{log}} WHERE "  # noqa: S608 - a constant
 
 
 @dataclass(frozen=True)
@@ -50,8 +47,35 @@ class Knowledge:
         return bool(self.runs) and self.runs[-1].is_copy
 
 
-class LogTable(ClusterTables):
-    """The log of one cluster."""
+@dataclass(frozen=True)
+class LogTable:
+    """The log of one cluster, and the other tables of the cluster, at the location of an engine."""
+
+    engine: Engine
+    cluster: str
+
+    @property
+    def out(self) -> str:
+        """The location of the tables."""
+        return self.engine.out
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session of Spark's engine, which alone reads live topics."""
+        session: SparkSession = self.engine.spark  # type: ignore[attr-defined]
+        return session
+
+    def read(self, table: str) -> Relation:
+        """Return the cluster's rows of a table; none if it does not exist."""
+        return self.engine.table(table, self.cluster)
+
+    def is_there(self, table: str) -> bool:
+        """Return whether a table exists, with rows of any cluster."""
+        return self.engine.is_there(table)
+
+    def replace(self, spec: TableSpec, rows: Relation | Rows | None) -> None:
+        """Replace the cluster's rows of a table in one commit; None: there are none."""
+        self.engine.replace(spec, self.cluster, rows)
 
     def knowledge(self) -> Knowledge:
         """Return the facts of the runs."""
@@ -66,44 +90,48 @@ class LogTable(ClusterTables):
 
     def ask(self, text: str, table: str = LOG.name, **parameters: Parameter) -> list[Row]:
         """Return the answer to SQL over one table, as named tuples; ``:cluster`` is this cluster."""
-        return newest_rows(self.spark, self.out, text, table, cluster=self.cluster, **parameters)
+        return self.engine.ask(text, table, cluster=self.cluster, **parameters)
 
     def count(self, table: str, condition: str = "true") -> int:
         """Return how many rows the cluster has in a table for which a condition in SQL holds."""
         text = f"SELECT count(*) AS rows FROM {table} WHERE cluster = :cluster AND ({condition})"  # noqa: S608 - ours
         return int(self.ask(text, table)[0].rows)
 
-    def records(self) -> DataFrame:
+    def records(self) -> Relation:
         """Return the rows of the log (`sources.log.LOG_SCHEMA`) with ``run, is_inferred``, without those of files."""
-        return self._rows(F.col("content") != KNOWLEDGE)
+        return self._rows(f"content <> '{KNOWLEDGE}'")
 
-    def group_records(self) -> DataFrame:
+    def group_records(self) -> Relation:
         """Return the rows of `records` without offset commits."""
-        return self._rows(F.col("content") == RECORD)
+        return self._rows(f"content = '{RECORD}'")
 
-    def offset_commits(self) -> DataFrame:
+    def offset_commits(self) -> Relation:
         """Return the rows of `records` with offset commits and transaction markers, and unreadable rows."""
-        return self._rows((F.col("content") == OFFSET_COMMIT) | F.col("error_code").isNotNull())
+        return self._rows(f"content = '{OFFSET_COMMIT}' OR error_code IS NOT NULL")
 
-    def covered(self) -> DataFrame:
+    def covered(self) -> Relation:
         """Return all rows of the log, including the coverage of files."""
-        return self._rows(F.col("run_info").isNull() & F.col("read").isNull())
+        return self._rows("run_info IS NULL AND read IS NULL")
 
     def next_run(self, knowledge: Knowledge) -> int:
         """Return the number of the next run: no number is used twice, even if all rows were archived."""
-        finished = _last_runs(self.spark, self.out, AUDIT_RUNS.name).get(self.cluster, 0)
+        finished = _last_runs(self.engine, AUDIT_RUNS.name).get(self.cluster, 0)
         return max([finished, *(run.run for run in knowledge.runs)]) + 1
 
-    def replace_by_copy(self, rows: DataFrame, info: RunInfo) -> None:
+    def replace_by_copy(self, rows: Relation, info: RunInfo) -> None:
         """Replace the cluster's log by the rows of a copy (`LOG_SCHEMA`)."""
-        self.replace(LOG, self._with_knowledge(rows, info, ()))
+        self.replace(LOG, self._with_knowledge(rows, _knowledge([info])))
 
-    def append_run(self, rows: DataFrame | None, info: RunInfo, reads: Sequence[PartitionRead]) -> Knowledge:
+    def append_run(
+        self, rows: Relation | None, info: RunInfo, reads: Sequence[PartitionRead], *, has_inferred: bool = False
+    ) -> Knowledge:
         """Append the rows that a run read of a live topic; return the facts of all runs.
 
+        `has_inferred`: the rows say in a column `is_inferred` which of them are tombstones that the log no longer has.
         Raises InputError if another run was faster.
         """
-        self.append(LOG, self._with_knowledge(rows, info, reads), self._application, info.run)
+        known = _knowledge([info], reads)
+        self._append(known if rows is None else self._with_knowledge(rows, known, has_inferred=has_inferred), info.run)
         # Delta silently skips the number of a run that it already has.
         knowledge = self.knowledge()
         if [read for read in knowledge.reads if read.run == info.run] != sorted(reads, key=lambda r: r.partition):
@@ -112,49 +140,44 @@ class LogTable(ClusterTables):
 
     def append_infos(self, infos: Sequence[RunInfo]) -> None:
         """Append facts about runs, without rows of the log."""
-        facts = [(info.run, values(info, RUN_INFO.names)) for info in infos]
-        rows = self.spark.createDataFrame(facts, f"run bigint, run_info {_RUN_INFO}")
-        inferred = F.lit(False)  # noqa: FBT003
-        rows = rows.withColumns({"content": F.lit(KNOWLEDGE), "is_inferred": inferred})
-        self.append(LOG, rows, self._application, infos[-1].run)
+        self._append(_knowledge(infos), infos[-1].run)
 
-    @property
-    def _application(self) -> str:
-        """The name under which Delta stores the number of the table's last run."""
-        return f"kip848 {self.cluster}"
+    def _append(self, rows: pa.Table | Relation, number: int) -> None:
+        """Append rows with the number of a run; Delta stores the last one of this cluster."""
+        added = self.engine.relation(rows) if isinstance(rows, pa.Table) else rows
+        self.engine.append(LOG, self.cluster, added, application=f"kip848 {self.cluster}", number=number)
 
-    def _rows(self, condition: object) -> DataFrame:
-        rows = self.read(LOG.name).where(condition)  # type: ignore[arg-type]
-        return rows.select(*LOG_SCHEMA.names, "run", "is_inferred")
+    def _rows(self, condition: str) -> Relation:
+        return self.engine.sql(_ROWS + condition, log=self.read(LOG.name))
 
-    def _with_knowledge(self, rows: DataFrame | None, info: RunInfo, reads: Sequence[PartitionRead]) -> DataFrame:
-        facts: list[tuple[object, ...]] = [(None, values(info, RUN_INFO.names), None)]
-        facts += [(read.partition, None, values(read, PARTITION_READ.names)) for read in reads]
-        schema = f"partition int, run_info {_RUN_INFO}, read {_READ}"
-        known = self.spark.createDataFrame(facts, schema).withColumn("content", F.lit(KNOWLEDGE))
-        parts = [known]
-        if rows is not None:
-            is_knowledge = F.col("file").isNotNull() if "file" in rows.columns else F.lit(False)  # noqa: FBT003
-            # Unreadable rows are quarantined with the records of groups, whatever their key.
-            is_commit = F.col("error_code").isNull() & (is_offset_commit() | F.col("control").isNotNull())
-            content = F.when(is_knowledge, KNOWLEDGE).when(is_commit, OFFSET_COMMIT).otherwise(RECORD)
-            parts.append(rows.withColumn("content", content))
-        every = reduce(lambda some, more: some.unionByName(more, allowMissingColumns=True), parts)
-        if "is_inferred" not in every.columns:
-            every = every.withColumn("is_inferred", F.lit(False))  # noqa: FBT003
-        inferred = F.coalesce("is_inferred", F.lit(False))  # noqa: FBT003
-        return every.withColumns({"run": F.lit(info.run), "is_inferred": inferred})
+    def _with_knowledge(self, rows: Relation, known: pa.Table, *, has_inferred: bool = False) -> Relation:
+        text = rendered(
+            "log/sql/with_knowledge.sql",
+            columns=LOG_COLUMNS.names,
+            commit_types=OFFSET_COMMIT_TYPES,
+            run=known["run"][0].as_py(),
+            is_inferred="coalesce(is_inferred, false)" if has_inferred else "false",
+        )
+        return self.engine.sql(text, rows=rows, known=self.engine.relation(known))
 
 
-def unfinished_clusters(spark: SparkSession, out: str) -> set[str]:
+def _knowledge(infos: Sequence[RunInfo], reads: Sequence[PartitionRead] = ()) -> pa.Table:
+    """Return facts about runs, and about what they read, as rows of the log."""
+    known: list[dict[str, Any]] = [{"run": info.run, "run_info": facts(info)} for info in infos]
+    known += [{"run": read.run, "partition": read.partition, "read": facts(read)} for read in reads]
+    always = {"content": KNOWLEDGE, "is_inferred": False}
+    return pa.Table.from_pylist([row | always for row in known], LOG.schema_without("cluster"))
+
+
+def unfinished_clusters(engine: Engine) -> set[str]:
     """Return the clusters whose last run is not in `audit_runs`: their tables may be inconsistent."""
-    finished = _last_runs(spark, out, AUDIT_RUNS.name)
-    return {cluster for cluster, run in _last_runs(spark, out, LOG.name).items() if finished.get(cluster) != run}
+    finished = _last_runs(engine, AUDIT_RUNS.name)
+    return {cluster for cluster, run in _last_runs(engine, LOG.name).items() if finished.get(cluster) != run}
 
 
-def _last_runs(spark: SparkSession, out: str, table: str) -> dict[str, int]:
+def _last_runs(engine: Engine, table: str) -> dict[str, int]:
     """Return the last run of each cluster in a table."""
-    if not is_there(spark, out, table):
+    if not engine.is_there(table):
         return {}
-    rows = newest_rows(spark, out, f"SELECT cluster, max(run) AS run FROM {table} GROUP BY cluster", table)  # noqa: S608
+    rows = engine.ask(f"SELECT cluster, max(run) AS run FROM {table} GROUP BY cluster", table)  # noqa: S608 - ours
     return {row.cluster: row.run for row in rows}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kip848_records.decode import decode
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.log.table import LogTable
 from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.tables.errors import TablesError
@@ -25,7 +26,7 @@ def create_views(spark: SparkSession, out: str, cluster: str) -> None:
     known = _clusters(spark, out)
     if cluster not in known:
         raise TablesError.no_such_cluster(out, cluster, known)
-    log = LogTable(spark, out, cluster)
+    log = LogTable(SparkEngine(spark, out), cluster)
     last = log.read(AUDIT_RUNS.name).orderBy("run", ascending=False).first()
     views = {name: log.read(name) for name in DEFAULT}
     if last is not None:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Observation
 
 from kip848_records import __version__
 from kip848_records.decode.dialects import check_dialect
+from kip848_records.engines.choice import new_engine
 from kip848_records.errors import InputError
 from kip848_records.log.archive import archive_partitions, replaced_partitions
 from kip848_records.log.facts import count_records, log_facts
 from kip848_records.log.runs import RunInfo
 from kip848_records.log.table import Knowledge, LogTable, unfinished_clusters
-from kip848_records.machine.paths import local_path
 from kip848_records.pipeline.captured import check_captured, check_captured_by
 from kip848_records.pipeline.names import TOPICS_FILE
 from kip848_records.pipeline.options import Audit, AuditOptions
 from kip848_records.pipeline.rebuild import rebuild
-from kip848_records.pipeline.scratch import Scratch, scratch_folder
-from kip848_records.pipeline.stream import stream_new_records
 from kip848_records.pipeline.topic import FinishedRun, RunOptions, TopicRun, check_topic_is_log, read_new_records
 from kip848_records.protocol.messages import AUTO, DIALECTS
 from kip848_records.sources.files import check_apart
@@ -30,17 +27,9 @@ from kip848_records.sources.finding import find_copies
 from kip848_records.sources.known_keys import check_is_log
 from kip848_records.sources.read import merged_rows, read_sources
 from kip848_records.sources.topic.address import is_topic
-from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED
 from kip848_records.sources.topic.errors import TopicError
-from kip848_records.sources.topic.jvm import open_topic
-from kip848_records.sources.topic.live import LiveTopic
-from kip848_records.spark.files import reading
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.existing import prepare_tables
-from kip848_records.tables.location import is_schema
 from kip848_records.tables.log import LOG
-from kip848_records.tables.places import delta_table
-from kip848_records.tables.writers import only_writer
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
@@ -48,16 +37,18 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from kip848_records.engines.engine import Engine
     from kip848_records.log.facts import RecordCounts
     from kip848_records.log.runs import PartitionRead
     from kip848_records.pipeline.progress import Progress
     from kip848_records.sources.topic.live_log import LiveLog
 
 
-def run_audit(spark: SparkSession, options: AuditOptions, progress: Progress) -> Audit:
+def run_audit(spark: SparkSession | None, options: AuditOptions, progress: Progress) -> Audit:
     """Audit copies of the log, or a live topic, and write the tables at `options.out`; return what was read.
 
-    `progress` receives the progress; `progress.Progress` ignores it.
+    `spark`: the session that moves the rows; None: this process does, for copies and tables on this machine. `progress`
+    receives the progress; `progress.Progress` ignores it.
 
     Raises InputError if options do not fit together, if a source cannot be read, or if another run is writing to the
     same tables.
@@ -65,47 +56,61 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Progress) ->
     if not options.cluster:
         raise TablesError.empty_cluster()
     check_dialect(options.dialect, known=(*DIALECTS, AUTO))
-    if not any(is_topic(source) for source in options.sources):
-        if options.checkpoint is not None:
-            raise InputError.checkpoint_of_copy()
-        return audit_copies(spark, options, progress)
+    engine = new_engine(spark, options.out)
+    if any(is_topic(source) for source in options.sources):
+        return _audit_live(engine, options, progress)
+    if options.checkpoint is not None:
+        raise InputError.checkpoint_of_copy()
+    return audit_copies(engine, options, progress)
+
+
+def _audit_live(engine: Engine, options: AuditOptions, progress: Progress) -> Audit:
     if len(options.sources) > 1:
         raise TopicError.not_alone(next(source for source in options.sources if is_topic(source)))
-    topic = open_topic(spark, options.sources[0], options.kafka_config)
+    from kip848_records.engines.spark import SparkEngine  # noqa: PLC0415 - a copy needs none of it
+    from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED  # noqa: PLC0415 - as above
+    from kip848_records.sources.topic.jvm import open_topic  # noqa: PLC0415 - as above
+    from kip848_records.sources.topic.live import LiveTopic  # noqa: PLC0415 - as above
+
+    if not isinstance(engine, SparkEngine):
+        raise TopicError.needs_spark(options.sources[0])
+    topic = open_topic(engine.spark, options.sources[0], options.kafka_config)
     # A coordinator writes only offset commits in transactions. Without them a hanging transaction stops no run.
     isolation = READ_COMMITTED if options.offset_commits else READ_UNCOMMITTED
-    return audit_topic(spark, LiveTopic(spark, topic, isolation), options, progress)
+    return audit_topic(engine, LiveTopic(engine.spark, topic, isolation), options, progress)
 
 
-def audit_copies(spark: SparkSession, options: AuditOptions, progress: Progress) -> Audit:
+def audit_copies(engine: Engine, options: AuditOptions, progress: Progress) -> Audit:
     """Replace the cluster's log by the sources' rows, and rebuild its tables.
 
     Raises InputError where there is nothing to read, the source is not `__consumer_offsets`, or it was not copied at
     `captured_at`; the log and the tables are as they were then.
     """
+    spark: SparkSession = engine.spark  # type: ignore[attr-defined]
     copies = find_copies(spark, options.sources, options.source_format)
     check_apart(spark, copies, options.work_folder)
-    with reading():
+    with engine.reading():
         check_is_log(spark, copies)
-    with _alone(spark, options, progress) as (log, scratch, is_resumed):
+    with _alone(engine, options, progress) as (log, is_resumed):
         before = log.knowledge()
         if before.runs and not before.is_copy:
             raise TablesError.cluster_of_topic(options.cluster, options.out)
         progress.phase("reading", ", ".join(options.sources))
         info = _copy_info(log, before, options)
-        version = log.version(LOG.name)
+        version = engine.version(LOG.name)
         try:
-            with reading():
+            with engine.reading():
                 batch = read_sources(spark, copies, offset_commits=options.offset_commits)
                 dropped = Observation("aborted records")
-                log.replace_by_copy(merged_rows(batch, scratch.materialize, dropped), info)
+                log.replace_by_copy(merged_rows(batch, engine.materialize, dropped), info)
             facts = log_facts(log, Knowledge([info]))
             _check_copy(facts.counts, options)
         except Exception:
-            _restore(log, version)
+            if engine.version(LOG.name) != version:
+                engine.restore(LOG.name, version)
             raise
         progress.advance(facts.counts.records)
-        rebuild(log, Knowledge([info]), scratch, progress, facts)
+        rebuild(log, Knowledge([info]), progress, facts)
         quarantined = _quarantined(log)
     return Audit(
         options=options,
@@ -122,12 +127,12 @@ def audit_copies(spark: SparkSession, options: AuditOptions, progress: Progress)
     )
 
 
-def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progress: Progress) -> Audit:
+def audit_topic(engine: Engine, live: LiveLog, options: AuditOptions, progress: Progress) -> Audit:
     """Append to the log what is new in a live topic since the run before, and rebuild the cluster's tables.
 
     Raises InputError where nothing comes though it must, and where the runs before were of another kind.
     """
-    with _alone(spark, options, progress) as (log, scratch, is_resumed):
+    with _alone(engine, options, progress) as (log, is_resumed):
         before = log.knowledge()
         if before.is_copy:
             raise TablesError.cluster_of_copy(options.cluster, options.out)
@@ -136,13 +141,13 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
         ends = live.ends()
         check_captured_by(options.captured_ms, ends.at_ms)
         if replaced := replaced_partitions(log, before, live, ends):
-            before = _archive(log, before, replaced, scratch, progress)
+            before = _archive(log, before, replaced, progress)
         progress.phase("reading", f"{live.name}, {len(ends.offsets)} partitions")
-        run = _read_topic(TopicRun.following(log, before, live, ends, _run_options(options)), scratch, options)
+        run = _read_topic(TopicRun.following(log, before, live, ends, _run_options(options)), options)
         counts = count_records(log.ask, "log.run >= :first_run AND NOT log.is_inferred", first_run=run.first_run)
         records = {**counts.by_type, **run.offset_commits}
         progress.advance(sum(records.values()))
-        facts = rebuild(log, run.knowledge, scratch, progress)
+        facts = rebuild(log, run.knowledge, progress)
         quarantined = _quarantined(log, run.reads) if run.reads else 0
     captured_ms = facts.inputs.captured_at
     return Audit(
@@ -162,22 +167,20 @@ def audit_topic(spark: SparkSession, live: LiveLog, options: AuditOptions, progr
 
 
 @contextmanager
-def _alone(spark: SparkSession, options: AuditOptions, progress: Progress) -> Iterator[tuple[LogTable, Scratch, bool]]:
+def _alone(engine: Engine, options: AuditOptions, progress: Progress) -> Iterator[tuple[LogTable, bool]]:
     """Keep other runs from the tables, and rebuild those of other clusters that do not fit their log.
 
     Either an older version wrote them, or a run was interrupted. This run rebuilds those of its own cluster anyway;
     the last value says whether its last run was interrupted.
     """
-    with ExitStack() as during:
-        during.enter_context(only_writer(spark, options.work_folder))
-        scratch = during.enter_context(scratch_folder(spark, options.work_folder))
-        outdated, unfinished = prepare_tables(spark, options.out), unfinished_clusters(spark, options.out)
-        for number, cluster in enumerate(sorted({*outdated, *unfinished} - {options.cluster})):
-            log = LogTable(spark, options.out, cluster)
+    with engine.alone(options.work_folder):
+        outdated, unfinished = engine.prepare(), unfinished_clusters(engine)
+        for cluster in sorted({*outdated, *unfinished} - {options.cluster}):
+            log = LogTable(engine, cluster)
             if (knowledge := log.knowledge()).runs:
                 progress.phase("rebuilding", f"cluster {cluster!r}")
-                rebuild(log, knowledge, Scratch(f"{scratch.path}/cluster-{number}"), progress)
-        yield LogTable(spark, options.out, options.cluster), scratch, options.cluster in unfinished
+                rebuild(log, knowledge, progress)
+        yield LogTable(engine, options.cluster), options.cluster in unfinished
 
 
 def _copy_info(log: LogTable, before: Knowledge, options: AuditOptions) -> RunInfo:
@@ -203,22 +206,7 @@ def _check_copy(counts: RecordCounts, options: AuditOptions) -> None:
     check_captured(options.captured_ms, counts.newest_ms)
 
 
-def _restore(log: LogTable, version: int | None) -> None:
-    """Give the log back the rows that it had at a version; None: there was no log."""
-    now = log.version(LOG.name)
-    if now is None or now == version:
-        return
-    if version is not None:
-        delta_table(log.spark, log.out, LOG.name).restoreToVersion(version)
-    elif (folder := local_path(log.spark, f"{log.out}/{LOG.name}")) is not None and not is_schema(log.out):
-        shutil.rmtree(folder)
-    else:
-        log.replace(LOG, None)
-
-
-def _archive(
-    log: LogTable, knowledge: Knowledge, partitions: dict[int, str], scratch: Scratch, progress: Progress
-) -> Knowledge:
+def _archive(log: LogTable, knowledge: Knowledge, partitions: dict[int, str], progress: Progress) -> Knowledge:
     """Archive partitions that are not those read before, and rebuild the archive's tables; return what is left."""
     archive = archive_partitions(log, knowledge, partitions)
     for partition, why in sorted(partitions.items()):
@@ -226,15 +214,18 @@ def _archive(
             f"partition {partition} is not the one read before: {why}; its history is kept as cluster "
             f"{archive.cluster!r}"
         )
-    rebuild(archive, archive.knowledge(), Scratch(f"{scratch.path}/archive"), progress)
+    rebuild(archive, archive.knowledge(), progress)
     return log.knowledge()
 
 
-def _read_topic(run: TopicRun, scratch: Scratch, options: AuditOptions) -> FinishedRun:
+def _read_topic(run: TopicRun, options: AuditOptions) -> FinishedRun:
+    from kip848_records.pipeline.stream import stream_new_records  # noqa: PLC0415 - a copy needs none of it
+    from kip848_records.sources.topic.live import LiveTopic  # noqa: PLC0415 - as above
+
     check_topic_is_log(run)
     if options.checkpoint is not None and isinstance(run.live, LiveTopic):
-        return stream_new_records(run, run.live, scratch, options.checkpoint)
-    return read_new_records(run, scratch)
+        return stream_new_records(run, run.live, options.checkpoint)
+    return read_new_records(run)
 
 
 def _run_options(options: AuditOptions) -> RunOptions:

@@ -8,23 +8,17 @@ from typing import TYPE_CHECKING
 from kip848_records.log.retention import ended_before, prunable, prune
 from kip848_records.log.table import LogTable, unfinished_clusters
 from kip848_records.pipeline.rebuild import rebuild
-from kip848_records.pipeline.scratch import Scratch, scratch_folder
-from kip848_records.spark.threads import several
 from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.specs.registry import DERIVED
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.existing import prepare_tables
 from kip848_records.tables.location import work_folder
-from kip848_records.tables.places import delta_table, is_there, read
 from kip848_records.tables.registry import TABLES
-from kip848_records.tables.writers import only_writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
 
-    from pyspark.sql import SparkSession
-
+    from kip848_records.engines.engine import Engine
     from kip848_records.pipeline.progress import Progress
 
 
@@ -48,53 +42,39 @@ class Retention:
     is_archived: bool = False
 
 
-def plan(spark: SparkSession, out: str, keep: timedelta) -> list[Retention]:
-    """Return the effect of a retention of `keep` on each cluster at the location `out`, without applying it.
+def plan(engine: Engine, keep: timedelta) -> list[Retention]:
+    """Return the effect of a retention of `keep` on each cluster of the tables, without applying it.
 
     The period ends at the last capture of a cluster, so a pause of audits removes nothing. Raises InputError if there
     are no tables, or those of a run that did not finish.
     """
-    if not is_there(spark, out, AUDIT_RUNS.name):
-        raise TablesError.not_audited(out, AUDIT_RUNS.name)
-    prepare_tables(spark, out, migrate=False)
-    _check_finished(spark, out)
-    clusters = [row.cluster for row in read(spark, out, AUDIT_RUNS.name).select("cluster").distinct().collect()]
-    logs = {cluster: LogTable(spark, out, cluster) for cluster in sorted(clusters)}
+    if not engine.is_there(AUDIT_RUNS.name):
+        raise TablesError.not_audited(engine.out, AUDIT_RUNS.name)
+    engine.prepare(migrate=False)
+    _check_finished(engine)
+    found = engine.ask("SELECT DISTINCT cluster FROM audit_runs ORDER BY cluster", AUDIT_RUNS.name)
+    logs = {row.cluster: LogTable(engine, row.cluster) for row in found}
     ends = {cluster: _known_until(log) for cluster, log in logs.items()}
     newest = max((ms for ms in ends.values() if ms is not None), default=None)
     keep_ms = round(keep.total_seconds() * 1000)
     return [_planned(log, ends[cluster], newest, keep_ms) for cluster, log in logs.items()]
 
 
-def maintain(
-    spark: SparkSession,
-    out: str,
-    plans: list[Retention],
-    progress: Progress,
-    scratch: str | None = None,
-) -> None:
+def maintain(engine: Engine, plans: list[Retention], progress: Progress, scratch: str | None = None) -> None:
     """Apply the plan, then OPTIMIZE and VACUUM every table.
 
     After an interruption the next audit rebuilds the tables, and the next `maintain` continues. Raises InputError if an
     audit was interrupted after the plan was made: then nothing has changed.
     """
-    work = work_folder(out, scratch)
-    with only_writer(spark, work), scratch_folder(spark, work) as folder:
-        prepare_tables(spark, out)
-        _check_finished(spark, out)
-        for number, each in enumerate(plans):
+    with engine.alone(work_folder(engine.out, scratch)):
+        engine.prepare()
+        _check_finished(engine)
+        for each in plans:
             if any(each.rows.values()):
                 progress.phase("removing", f"old rows of cluster {each.cluster!r}")
-                _remove(LogTable(spark, out, each.cluster), each, Scratch(f"{folder.path}/{number}"), progress)
-
-        def optimize(name: str) -> None:
-            if is_there(spark, out, name):
-                table = delta_table(spark, out, name)
-                table.optimize().executeCompaction()
-                table.vacuum(DAYS_OF_FILES * 24)
-
+                _remove(LogTable(engine, each.cluster), each, progress)
         progress.phase("optimizing", "files of all tables")
-        several(optimize, TABLES)
+        engine.several(lambda name: engine.optimize(name, DAYS_OF_FILES), filter(engine.is_there, TABLES))
 
 
 def _known_until(log: LogTable) -> int | None:
@@ -105,9 +85,9 @@ def _known_until(log: LogTable) -> int | None:
     return min(knowledge.runs[-1].captured_ms, knowledge.runs[-1].read_ms)
 
 
-def _check_finished(spark: SparkSession, out: str) -> None:
-    for cluster in sorted(unfinished_clusters(spark, out)):
-        raise TablesError.unfinished_run(out, cluster)
+def _check_finished(engine: Engine) -> None:
+    for cluster in sorted(unfinished_clusters(engine)):
+        raise TablesError.unfinished_run(engine.out, cluster)
 
 
 def _planned(log: LogTable, end: int | None, newest: int | None, keep_ms: int) -> Retention:
@@ -124,7 +104,8 @@ def _planned(log: LogTable, end: int | None, newest: int | None, keep_ms: int) -
         rows = {name: log.count(name) for name in names}
     else:
         gone, _, _ = prunable(log, knowledge, since_ms)
-        rows = {"log": gone.count()}
+        count = log.engine.sql("SELECT count(*) AS rows FROM {gone}", gone=gone)
+        rows = {"log": log.engine.collect(count)[0].rows}
         for name in DERIVED:
             if (ended := ended_before(name, since_ms)) is not None and log.is_there(name):
                 rows[name] = log.count(name, ended)
@@ -133,12 +114,12 @@ def _planned(log: LogTable, end: int | None, newest: int | None, keep_ms: int) -
     )
 
 
-def _remove(log: LogTable, planned: Retention, scratch: Scratch, progress: Progress) -> None:
+def _remove(log: LogTable, planned: Retention, progress: Progress) -> None:
     if planned.is_archived:
         # The runs identify a cluster, so their rows are removed last.
         for name in [*(name for name in TABLES if name != AUDIT_RUNS.name), AUDIT_RUNS.name]:
             log.replace(TABLES[name], None)
     elif planned.since_ms is not None:
         gone, info, reads = prunable(log, log.knowledge(), planned.since_ms)
-        knowledge = prune(log, scratch.materialize(gone, "gone"), info, reads)
-        rebuild(log, knowledge, scratch, progress)
+        knowledge = prune(log, log.engine.materialize(gone, "gone"), info, reads)
+        rebuild(log, knowledge, progress)

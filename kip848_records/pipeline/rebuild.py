@@ -15,21 +15,20 @@ import pyarrow as pa
 
 from kip848_records import __version__
 from kip848_records.decode import decode, decode_record
+from kip848_records.engines.rows import ArrowRows, CompletedRows, TableRows
 from kip848_records.log.facts import LogFacts, log_facts
 from kip848_records.log.retention import ended_before
 from kip848_records.log.state import latest_state
 from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.pipeline.names import names_of_commits, topic_names
-from kip848_records.pipeline.replaying import replay_log
 from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
 from kip848_records.pipeline.simple_groups import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
-from kip848_records.pipeline.staged import ArrowRows, CompletedRows, TableRows
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import DIALECTS
-from kip848_records.queries.engines import newest_rows
+from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE, GROUP, LOG_SCHEMA
+from kip848_records.replay.worker import replay_batches
 from kip848_records.sources.transactions import resolve_transactions
-from kip848_records.spark.threads import several
 from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.specs.completion import with_topics
 from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
@@ -43,13 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from pyspark.sql import DataFrame, SparkSession
-
+    from kip848_records.engines.engine import Engine, Relation, Rows
     from kip848_records.log.runs import PartitionRead, RunInfo
     from kip848_records.log.table import Knowledge, LogTable
     from kip848_records.pipeline.progress import Progress
-    from kip848_records.pipeline.scratch import Scratch
-    from kip848_records.pipeline.staged import Rows
     from kip848_records.replay.inputs import ReplayInputs
 
 
@@ -61,13 +57,12 @@ no trouble yet, and the log can still double before runs overlap.
 """
 
 
-def rebuild(
-    log: LogTable, knowledge: Knowledge, scratch: Scratch, progress: Progress, facts: LogFacts | None = None
-) -> LogFacts:
+def rebuild(log: LogTable, knowledge: Knowledge, progress: Progress, facts: LogFacts | None = None) -> LogFacts:
     """Replace the cluster's rows in every table by what the log says; return what is known of the log.
 
-    `scratch` is used by this rebuild alone; `facts` are those of the log if the caller has them.
+    `facts` are those of the log if the caller has them.
     """
+    engine = log.engine
     facts = facts or log_facts(log, knowledge)
     if facts.dialect_note is not None:
         progress.note(facts.dialect_note)
@@ -75,15 +70,16 @@ def rebuild(
     progress.phase("replaying", f"{facts.counts.of_groups:,} records")
     last = knowledge.runs[-1]
     records = facts.replayable(log.group_records())
-    if last.offset_commits and not REFUSED_BY_SIMPLE_GROUPS.isdisjoint(facts.counts.by_type):
+    has_commits = last.offset_commits and not REFUSED_BY_SIMPLE_GROUPS.isdisjoint(facts.counts.by_type)
+    if has_commits:
         records = with_commit_before(records, facts.replayable(log.offset_commits()))
-    replayed = replay_log(records, facts.inputs, scratch)
+    replayed = _replayed(engine, records, facts.inputs, has_commits=has_commits)
     progress.advance(facts.counts.of_groups)
     commits = None
     of_commits: dict[str, Rows] = {}
     if last.offset_commits:
-        commits = scratch.materialize(resolve_transactions(log.offset_commits()), "commits")
-        of_commits = _of_commits(commits, facts, scratch)
+        commits = engine.materialize(resolve_transactions(log.offset_commits()), "commits")
+        of_commits = _of_commits(engine, commits, facts)
     given = (name for run in knowledge.runs for name in run.names)
     named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
     topics = topic_names(given, chain.from_iterable(rows.batches() for rows in named))
@@ -93,22 +89,22 @@ def rebuild(
     }
     tables["consumption_stop"] = None
     if commits is not None and "stopped_partition" in replayed:
-        stopped = CompletedRows(replayed["stopped_partition"], partial(with_topics, topics)).frame()
-        stops = scratch.stage(stops_of_consumption(commits, stopped, facts.inputs), "consumption-stops")
+        stopped = engine.relation(CompletedRows(replayed["stopped_partition"], partial(with_topics, topics)))
+        found = stops_of_consumption(commits, stopped, facts.inputs)
+        stops = engine.stage(found, "consumption-stops")
         tables["consumption_stop"] = _table_rows("consumption_stop", stops, None, topics, last.kept_since_ms)
-    tables["topic_name"] = ArrowRows(log.spark, topics) if topics.num_rows else None
-    tables["partition_history"] = _partition_history(log.spark, facts)
+    tables["topic_name"] = ArrowRows(topics) if topics.num_rows else None
+    tables["partition_history"] = _partition_history(facts)
     progress.phase("writing tables")
-    several(lambda item: _replace(log, *item), tables.items())
+    engine.several(lambda item: _replace(log, *item), tables.items())
     # It reads other tables, so they are written before.
     has_migrations = tables["group_migration"] is not None
-    ask = partial(newest_rows, log.spark, log.out)
     compared = None
     if has_migrations:
-        found = protocol_comparison(ask, log.cluster, last.kept_since_ms, offset_commits=last.offset_commits)
-        compared = ArrowRows(log.spark, found)
+        found = protocol_comparison(engine.ask, log.cluster, last.kept_since_ms, offset_commits=last.offset_commits)
+        compared = ArrowRows(found)
     _replace(log, PROTOCOL_COMPARISON.name, compared)
-    several(
+    engine.several(
         lambda item: log.replace(TABLES[item[0]], item[1]), _record_tables(log, facts, is_wanted=last.record_tables)
     )
     _write_runs(log, knowledge, facts)
@@ -140,7 +136,14 @@ def _table_rows(
     return TableRows(name, parts, unless) if parts else None
 
 
-def _of_commits(commits: DataFrame, facts: LogFacts, scratch: Scratch) -> dict[str, Rows]:
+def _replayed(engine: Engine, records: Relation, inputs: ReplayInputs, *, has_commits: bool) -> dict[str, Rows]:
+    """Replay the records of groups (`sources.log.LOG_SCHEMA`), and return the rows of the replay by table."""
+    columns = [*LOG_SCHEMA.names, *([COMMIT_BEFORE] if has_commits else [])]
+    rows = engine.sql(f"SELECT {', '.join(columns)} FROM {{records}}", records=records)  # noqa: S608 - constants
+    return engine.replay(partial(replay_batches, inputs), rows, key=GROUP, order=("offset",))
+
+
+def _of_commits(engine: Engine, commits: Relation, facts: LogFacts) -> dict[str, Rows]:
     """Return the rows of offset commits in the tables that hold records of all types, and the topics that they name."""
     dialect = facts.inputs.dialect
     # The replay quarantines what could not be read.
@@ -150,13 +153,13 @@ def _of_commits(commits: DataFrame, facts: LogFacts, scratch: Scratch) -> dict[s
         "quarantine": decode(readable, dialect=dialect, offset_commits=True, tables=()).quarantine,
         "topic_name": names_of_commits(decode_record(commits, OFFSET_COMMIT_TABLE, dialect=dialect)),
     }
-    return {name: scratch.stage(frame, f"{name}-of-commits") for name, frame in rows.items()}
+    return {name: engine.stage(frame, f"{name}-of-commits") for name, frame in rows.items()}
 
 
-def _partition_history(spark: SparkSession, facts: LogFacts) -> Rows | None:
+def _partition_history(facts: LogFacts) -> Rows | None:
     schema = TABLES["partition_history"].schema_without("cluster")
     rows = [each._asdict() | _known_until(facts.inputs, each.partition) for each in facts.copies]
-    return ArrowRows(spark, pa.Table.from_pylist(rows, schema)) if rows else None
+    return ArrowRows(pa.Table.from_pylist(rows, schema)) if rows else None
 
 
 def _known_until(inputs: ReplayInputs, partition: int) -> dict[str, object]:
@@ -168,7 +171,7 @@ def _known_until(inputs: ReplayInputs, partition: int) -> dict[str, object]:
     }
 
 
-def _record_tables(log: LogTable, facts: LogFacts, *, is_wanted: bool) -> Sequence[tuple[str, DataFrame | None]]:
+def _record_tables(log: LogTable, facts: LogFacts, *, is_wanted: bool) -> Sequence[tuple[str, Relation | None]]:
     """Return the rows of each record type's table that is wanted, or that is there and is to lose its rows."""
     if not is_wanted:
         return [(name, None) for name in RECORD_TABLES if log.is_there(name)]
@@ -183,11 +186,9 @@ def _replace(log: LogTable, name: str, rows: Rows | None) -> None:
     spec = TABLES[name]
     # A table that every audit writes is there also without rows: a query of it then says that there are none.
     if rows is None and not log.is_there(name):
-        log.create(spec)
-    elif rows is None and not log.count(name):
-        return  # no commit for a table that had no rows and gets none
-    elif not log.replace_by_arrow(spec, () if rows is None else rows.batches()):
-        log.replace(spec, None if rows is None else rows.frame())
+        log.engine.create(spec)
+    elif rows is not None or log.count(name):  # no commit for a table that had no rows and gets none
+        log.replace(spec, rows)
 
 
 def _write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts) -> None:
@@ -205,7 +206,7 @@ def _write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts) -> None:
     # A run names only the tables of record types that it wrote: others may be other clusters' alone.
     wrote = [name for name in RECORD_TABLES if name != OFFSET_COMMIT_TABLE or last.offset_commits]
     written = ("log", *DERIVED, *(wrote if last.record_tables else ()))
-    versions = {name: version for name in written if (version := log.version(name)) is not None}
+    versions = {name: version for name in written if (version := log.engine.version(name)) is not None}
     reads: dict[int, list[PartitionRead]] = {}
     for read in knowledge.reads:
         reads.setdefault(read.run, []).append(read)
@@ -216,7 +217,7 @@ def _write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts) -> None:
         if run.run not in finished
     ]
     schema = AUDIT_RUNS.schema_without("cluster")
-    _replace(log, AUDIT_RUNS.name, ArrowRows(log.spark, pa.Table.from_pylist([*known, *new], schema)))
+    _replace(log, AUDIT_RUNS.name, ArrowRows(pa.Table.from_pylist([*known, *new], schema)))
 
 
 def _run_row(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
-from kip848_records.pipeline.scratch import Scratch
 from kip848_records.pipeline.topic import FinishedRun, TopicRun, commit_run, read_new_records
 from kip848_records.pipeline.topic_rows import TopicRows, stage_rows
 from kip848_records.spark.files import escape_glob
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from kip848_records.sources.topic.live import LiveTopic
 
 
-def stream_new_records(run: TopicRun, topic: LiveTopic, scratch: Scratch, checkpoint: str) -> FinishedRun:
+def stream_new_records(run: TopicRun, topic: LiveTopic, checkpoint: str) -> FinishedRun:
     """Read the new records as a stream that stops when it has read all (``availableNow``), and append them to the log.
 
     Raises InputError for a checkpoint that is ahead of the log: the records in between would be missing.
@@ -43,7 +42,7 @@ def stream_new_records(run: TopicRun, topic: LiveTopic, scratch: Scratch, checkp
         try:
             planned = _planned_ends(run.log.spark, checkpoint, "offsets", topic.topic.name)[number]
             current = TopicRun.following(run.log, run.log.knowledge(), run.live, run.ends, run.options)
-            finished.extend(_append_batch(current, Scratch(f"{scratch.path}/batch-{number}"), batch, planned))
+            finished.extend(_append_batch(current, batch, planned))
         except Exception as error:  # Spark would convert it to text
             failures.append(error)
             raise
@@ -56,10 +55,10 @@ def stream_new_records(run: TopicRun, topic: LiveTopic, scratch: Scratch, checkp
         if failures:
             raise failures[0] from None
         raise
-    return reduce(_joined, finished) if finished else commit_run(_ending(run, starting, {}), TopicRows(), scratch)
+    return reduce(_joined, finished) if finished else commit_run(_ending(run, starting, {}), TopicRows())
 
 
-def _append_batch(run: TopicRun, scratch: Scratch, batch: DataFrame, planned: Mapping[int, int]) -> list[FinishedRun]:
+def _append_batch(run: TopicRun, batch: DataFrame, planned: Mapping[int, int]) -> list[FinishedRun]:
     """Append a batch without the rows that the log already has; return no run if the log has all of it.
 
     A failed micro-batch is retried with its original end offsets. If it had been appended, there is nothing to add. If
@@ -70,13 +69,16 @@ def _append_batch(run: TopicRun, scratch: Scratch, batch: DataFrame, planned: Ma
     if all(planned.get(partition, 0) <= first for partition, first in starting.items()):
         return []
     if any(planned.get(partition, 0) < until for partition, (_, until) in run.ends.offsets.items()):
-        return [read_new_records(run, scratch)]
+        return [read_new_records(run)]
     is_new = [(F.col("partition") == partition) & (F.col("offset") >= first) for partition, first in starting.items()]
     reached = _ending(run, starting, planned)
     staged = stage_rows(
-        batch.where(reduce(or_, is_new)), reached.ends.offsets, scratch, offset_commits=run.options.offset_commits
+        run.log.engine,
+        batch.where(reduce(or_, is_new)),
+        reached.ends.offsets,
+        offset_commits=run.options.offset_commits,
     )
-    return [commit_run(reached, staged, scratch)]
+    return [commit_run(reached, staged)]
 
 
 def _joined(first: FinishedRun, second: FinishedRun) -> FinishedRun:

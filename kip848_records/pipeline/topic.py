@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from kip848_records.log.table import Knowledge, LogTable
-    from kip848_records.pipeline.scratch import Scratch
     from kip848_records.sources.topic.ends import Ends
     from kip848_records.sources.topic.live_log import LiveLog
 
@@ -114,7 +113,7 @@ def check_topic_is_log(run: TopicRun) -> None:
             check_rows_are_log(run.live.read(filled), run.live.name)
 
 
-def read_new_records(run: TopicRun, scratch: Scratch) -> FinishedRun:
+def read_new_records(run: TopicRun) -> FinishedRun:
     """Read the new records of each partition, and append them to the log in one commit.
 
     Raises InputError if expected rows are missing: Spark skips internal topics by default.
@@ -123,11 +122,13 @@ def read_new_records(run: TopicRun, scratch: Scratch) -> FinishedRun:
     staged = TopicRows()
     if filled:
         with run.live.reading():
-            staged = stage_rows(run.live.read(filled), filled, scratch, offset_commits=run.options.offset_commits)
-    return commit_run(run, staged, scratch)
+            staged = stage_rows(
+                run.log.engine, run.live.read(filled), filled, offset_commits=run.options.offset_commits
+            )
+    return commit_run(run, staged)
 
 
-def commit_run(run: TopicRun, staged: TopicRows, scratch: Scratch) -> FinishedRun:
+def commit_run(run: TopicRun, staged: TopicRows) -> FinishedRun:
     """Append the staged rows, all that are new up to `ends`, to the log in one commit.
 
     Raises InputError if expected rows are missing, or the topic was not read at the user's time.
@@ -159,13 +160,15 @@ def commit_run(run: TopicRun, staged: TopicRows, scratch: Scratch) -> FinishedRu
     probed = probed_partitions(run.log, run.live, before, grown, run.ends)
     reads = [continued(read, before.get(read.partition), is_probed=read.partition in probed) for read in fresh]
     reads = with_repeated_keys(run.log, rows, reads)
-    reads, rows = _with_deletions(run, reads, rows, scratch)
-    knowledge = run.log.append_run(rows, _run_info(run, staged, known.values()), reads)
+    reads, rows = _with_deletions(run, reads, rows)
+    info = _run_info(run, staged, known.values())
+    has_inferred = rows is not None and "is_inferred" in rows.columns
+    knowledge = run.log.append_run(rows, info, reads, has_inferred=has_inferred)
     return FinishedRun(reads, staged.offset_commits, staged.skipped, run.number, knowledge)
 
 
 def _with_deletions(
-    run: TopicRun, reads: list[PartitionRead], rows: DataFrame | None, scratch: Scratch
+    run: TopicRun, reads: list[PartitionRead], rows: DataFrame | None
 ) -> tuple[list[PartitionRead], DataFrame | None]:
     """Add a tombstone to `rows` for each key that is gone, and their number to the notes of `reads`.
 
@@ -190,7 +193,7 @@ def _with_deletions(
             new_ends={partition: until for partition, (_, until) in run.ends.offsets.items()},
         )
         new = run.live.read({}) if rows is None else rows
-        deleted = scratch.materialize(inferred_tombstones(search, new), "deleted")
+        deleted = run.log.engine.materialize(inferred_tombstones(search, new), "deleted")
     counted = deleted.groupBy("partition").agg(F.count("*").alias("count"), F.max("offset").alias("last"))
     found = {row.partition: row for row in counted.collect()}
     reads = [without_inferred(read, found.get(read.partition)) if read.partition in asked else read for read in reads]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from kip848_records.pipeline.scratch import Scratch
+    from kip848_records.engines.engine import Engine
 
 _SPARK_READERS: Final = ("spark-kafka-source-", "spark-kafka-relation-")
 """Prefixes of the groups that Spark's own readers create: a new one each time, which no client uses again."""
@@ -45,7 +45,7 @@ class TopicRows:
 
 
 def stage_rows(
-    rows: DataFrame, ranges: Mapping[int, tuple[int, int]], scratch: Scratch, *, offset_commits: bool
+    engine: Engine, rows: DataFrame, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool
 ) -> TopicRows:
     """Copy the rows to keep in one pass, and count the others. `ranges`: the offsets of the rows in each partition.
 
@@ -66,7 +66,7 @@ def stage_rows(
     observed = Observation("topic")
     passing = rows.observe(observed, *(count.alias(name) for name, count in counts.items()))
     wanted = passing if offset_commits else without_offset_commits(passing)
-    staged = scratch.materialize(wanted.filter(~is_reader), "rows")
+    staged = engine.materialize(wanted.filter(~is_reader), "rows")
     found = observed.get
     passed = {} if offset_commits else {commit: found[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
     seen: Counter[int] = Counter()

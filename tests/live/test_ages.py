@@ -8,11 +8,11 @@ from rich.console import Console
 
 from kip848_records.check import check
 from kip848_records.config import load_settings
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.expectations.results import FAIL, PASS
 from kip848_records.log.runs import PartitionRead
 from kip848_records.log.table import LogTable
 from kip848_records.pipeline.rebuild import rebuild
-from kip848_records.pipeline.scratch import scratch_folder
 from kip848_records.pipeline.topic import captured
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.explain import explain
@@ -157,9 +157,9 @@ def test_time_passes_where_nothing_is_written(quiet):
 def test_a_rebuild_reuses_the_time_that_was_stored(spark, quiet, tmp_path):
     _, out, found = quiet
     before = tables(out)
-    log = LogTable(spark, str(out), "default")
-    with scratch_folder(spark, str(tmp_path)) as scratch:
-        rebuild(log, log.knowledge(), scratch, Watcher())
+    log = LogTable(SparkEngine(spark, str(out)), "default")
+    with log.engine.alone(str(tmp_path)):
+        rebuild(log, log.knowledge(), Watcher())
     assert tables(out) == before
     assert known(out) == found[-1]["known"]
 

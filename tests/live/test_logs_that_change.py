@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.log.retention import prunable
 from kip848_records.log.runs import last_reads
 from kip848_records.log.table import LogTable
 from kip848_records.pipeline.audit import audit_copies
 from kip848_records.pipeline.options import AuditOptions
-from kip848_records.pipeline.scratch import Scratch
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.messages import KAFKA
 from kip848_records.protocol.schema import NO_UUID
@@ -161,7 +161,7 @@ def test_a_topic_cannot_have_been_read_at_a_time_that_is_yet_to_come(spark, log,
 
 @pytest.mark.usefixtures("first_day")
 def test_to_remove_what_is_old_is_no_break_in_history(spark, tmp_path):
-    log = LogTable(spark, str(tmp_path), "default")
+    log = LogTable(SparkEngine(spark, str(tmp_path)), "default")
     knowledge = log.knowledge()
     after_a_gap = [replace(read, is_tombstone_gap=True) for read in knowledge.reads]
     _, _, reads = prunable(log, replace(knowledge, reads=after_a_gap), since_ms=0)
@@ -172,7 +172,7 @@ def test_to_remove_what_is_old_is_no_break_in_history(spark, tmp_path):
 def test_another_topic_is_refused_before_any_row_of_it_is_written(spark, log, tmp_path, monkeypatch):
     topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
     topic.rows = topic.rows.withColumn("key", F.lit(b"order"))
-    monkeypatch.setattr(Scratch, "materialize", lambda *_: pytest.fail("rows were written"))
+    monkeypatch.setattr(SparkEngine, "materialize", lambda *_: pytest.fail("rows were written"))
     with pytest.raises(InputError, match=rf"^{topic.name} has no record .*; check that it is `__consumer_off"):
         topic.audit(tmp_path / "out")
     assert not list((tmp_path / "out").iterdir())
@@ -197,7 +197,8 @@ def test_rows_of_another_topic_say_nothing_of_this_log(spark, log, tmp_path):
         (tmp_path / name).mkdir()
         pq.write_table(pa.Table.from_pylist(table), tmp_path / name / "dump.parquet")
         options = AuditOptions(sources=(str(tmp_path / name),), out=str(tmp_path / f"{name} tables"))
-        assert audit_copies(spark, options, Watcher()).quarantined == (3 if name == "two" else 0)
+        audit = audit_copies(SparkEngine(spark, options.out), options, Watcher())
+        assert audit.quarantined == (3 if name == "two" else 0)
     apart = ("audit_runs", "quarantine", "partition_history")
     one, two = (tables(tmp_path / f"{name} tables", without=(*apart, "log")) for name in ("one", "two"))
     assert one.keys() == two.keys()

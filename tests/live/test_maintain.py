@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from kip848_records import __version__
 from kip848_records.cli import main
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.pipeline import maintain
 from kip848_records.pipeline.audit import audit_copies
@@ -172,7 +173,7 @@ def test_every_table_with_an_end_is_known_here():
 
 def test_a_plan_says_what_would_go_and_changes_nothing(spark, first, capsys):
     before = versions(first.out)
-    copy, ours = sorted(plan(spark, str(first.out), DAY), key=lambda each: each.cluster != COPY)
+    copy, ours = sorted(plan(SparkEngine(spark, str(first.out)), DAY), key=lambda each: each.cluster != COPY)
     assert (copy.cluster, copy.is_copy, copy.rows) == (COPY, True, {})
     gone = {name: len(rows) - len(young(name, rows, first.since)) for name, rows in first.ours.items()}
     gone["log"] = len(gone_of(first.ours["log"], first.since, open_groups(first.ours)))
@@ -219,7 +220,7 @@ def test_a_copy_s_cluster_is_left_alone(maintained):
 
 @pytest.mark.slow
 def test_there_is_nothing_more_to_remove(spark, maintained):
-    (ours,) = [each for each in plan(spark, str(maintained.out), DAY) if each.cluster == "default"]
+    (ours,) = [each for each in plan(SparkEngine(spark, str(maintained.out)), DAY) if each.cluster == "default"]
     assert ours.rows == {}
 
 
@@ -244,10 +245,10 @@ def test_a_later_run_tells_what_all_of_the_kept_log_tells(log, maintained, tmp_p
 def test_what_to_keep_counts_back_from_the_last_run(spark, maintained, tmp_path):
     """An earlier one was given a time far ahead."""
     shutil.copytree(maintained.out, tmp_path / "out")
-    before = plan(spark, str(tmp_path / "out"), DAY)
+    before = plan(SparkEngine(spark, str(tmp_path / "out")), DAY)
     runs = DeltaTable(tmp_path / "out" / "audit_runs")
     runs.update(new_values={"captured_at": LONG_AGO.replace(year=2050)}, predicate="cluster = 'default' AND run = 1")
-    assert plan(spark, str(tmp_path / "out"), DAY) == before
+    assert plan(SparkEngine(spark, str(tmp_path / "out")), DAY) == before
 
 
 @pytest.mark.slow
@@ -256,7 +257,7 @@ def test_what_to_keep_counts_back_from_no_time_after_the_topic_was_read(spark, l
     topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
     topic.now_ms = START_MS
     topic.audit(tmp_path)
-    (planned,) = plan(spark, str(tmp_path), DAY)
+    (planned,) = plan(SparkEngine(spark, str(tmp_path)), DAY)
     assert planned.since_ms == START_MS - DAY_MS
 
 
@@ -271,7 +272,7 @@ def test_what_does_not_fit_the_runs_before(spark, maintained, tmp_path):
     two_days.write(tmp_path)
     options = AuditOptions((str(tmp_path / "dump.parquet"),), str(out))
     with pytest.raises(InputError, match=r"'default' in .* hold the runs of a live topic; pass another --cluster"):
-        audit_copies(spark, options, Watcher())
+        audit_copies(SparkEngine(spark, options.out), options, Watcher())
     assert versions(out) == before
 
 
@@ -297,4 +298,4 @@ def test_what_is_no_number_of_days(capsys, monkeypatch, keep):
 
 def test_a_folder_without_tables(spark, tmp_path):
     with pytest.raises(InputError, match="has no table audit_runs"):
-        plan(spark, str(tmp_path), DAY)
+        plan(SparkEngine(spark, str(tmp_path)), DAY)

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.pipeline import maintain
 from kip848_records.pipeline.run_totals import OUTCOMES
 from kip848_records.simulate.spec import START_MS
@@ -66,11 +67,11 @@ def test_durations_are_of_what_the_log_shows_whole(nights):
 def test_retention_takes_nothing_from_the_sums_and_the_next_run_counts_no_rebalance_twice(nights, spark, log):
     out, _ = nights
     *_, before = runs_of(out)
-    plans = maintain.plan(spark, str(out), timedelta(hours=12))
+    plans = maintain.plan(SparkEngine(spark, str(out)), timedelta(hours=12))
     assert plans[0].rows["rebalance"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(maintain, "TABLES", {})  # no table's files are tidied: each takes Delta seconds
-        maintain.maintain(spark, str(out), plans, Watcher())
+        maintain.maintain(SparkEngine(spark, str(out)), plans, Watcher())
     two_days.topic(spark, log.folder, log.ends).audit(out)
     *_, removed, after = runs_of(out)
     assert sum(counted(table_rows(out, "rebalance", "default")).values()) < sum(before["total_rebalances"].values())

@@ -5,6 +5,7 @@ from time import time_ns
 
 import pytest
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.log.table import LogTable
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
@@ -46,7 +47,7 @@ def test_a_batch_that_comes_again_is_no_run_of_its_own(spark, broker, tmp_path, 
     commit(broker, group, {(topic, 0): 3})
     asked_ms = time_ns() // 1_000_000
     run_audit(spark, options, Watcher())
-    knowledge = LogTable(spark, options.out, "default").knowledge()
+    knowledge = LogTable(SparkEngine(spark, options.out), "default").knowledge()
     reads = [read for read in knowledge.reads if read.partition == partition_of(group)]
     assert [read.run for read in reads] == ([1, 2, 3] if is_appended else [1, 2])
     assert all(read.from_offset < read.until_offset for read in reads)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.pipeline.audit import audit_topic
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.simulate.spec import START_MS
@@ -63,7 +64,7 @@ class Topic:
     def audit(self, out, progress=None, **options):
         """One run, into the folder `out`."""
         given = AuditOptions(sources=(self.name,), out=str(out), **options)
-        return audit_topic(self.spark, self, given, progress or Watcher())
+        return audit_topic(SparkEngine(self.spark, given.out), self, given, progress or Watcher())
 
 
 def tables(out, cluster="default", *, without=("audit_runs", "log")):

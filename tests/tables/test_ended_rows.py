@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 from deltalake import DeltaTable
 
+from kip848_records.engines.rows import ArrowRows, TableRows
+from kip848_records.engines.spark_rows import frame_of
 from kip848_records.log.retention import ended_before
-from kip848_records.pipeline.staged import ArrowRows, TableRows
 from kip848_records.specs.columns import TIMESTAMP
 from kip848_records.tables.registry import TABLES
 from tests import made_tables
@@ -28,7 +29,7 @@ def row(table, at):
 def test_rows_that_ended_before_are_left_out(spark, table, tmp_path):
     made_tables.write(tmp_path, "c", **{table: [row(table, EARLY), row(table, LATE), row(table, None)]})
     rows = DeltaTable(tmp_path / table).to_pyarrow_table()
-    kept = TableRows(table, [ArrowRows(spark, rows)], ended_before(table, SINCE_MS))
+    kept = TableRows(table, [ArrowRows(rows)], ended_before(table, SINCE_MS))
     expected = [each for each in rows.to_pylist() if EARLY not in each.values()]
     assert [each for batch in kept.batches() for each in batch.to_pylist()] == expected
-    assert kept.frame().toArrow().to_pylist() == expected
+    assert frame_of(spark, kept).toArrow().to_pylist() == expected

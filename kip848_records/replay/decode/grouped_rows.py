@@ -44,6 +44,9 @@ LOG_SCHEMA: Final = pa.schema(
 not read a row; its `key` and `value` are the available bytes. Offset commits occur only as such rows.
 """
 
+GROUP: Final = ("partition", "group_id")
+"""The columns of a group."""
+
 COMMIT_BEFORE: Final = "commit_before"
 """A column that a log may have besides (bigint): the offset of the group's last offset commit before the row."""
 
