@@ -117,39 +117,56 @@ class ClassicGroup:
             self._owners = None
         else:
             self.generations.end(ended_by)
-        downgraded = downgraded or ()
-        at, stays = self._context.operation.at, self._stays
-        ids: tuple[str, ...] = ()
-        generation, members = None, {}
-        if self.value is not None:
-            ids, generation = self.value.member_ids, self.value.generation
-            members = {member.member_id: member for member in self.value.members}
-        present = set(ids)
-        gone = [member_id for member_id in stays if member_id not in present]
-        replaced = self._replaced(gone, members)
-        for member_id in gone:
-            left_epoch, how = self._departure(member_id, consumer, is_replaced=member_id in replaced)
-            left = (at, self.offset, left_epoch, how) if is_evaluated else (None, self.offset, None, None)
-            self._rows.emit(member_id, stays.pop(member_id), left)
-            self._rows.depart(member_id)
-        for member_id in ids:
-            member = members.get(member_id)
-            if member_id not in stays:
-                stay = stays[member_id] = Stay(self.offset, at, None)
-                if is_evaluated:
-                    stay.joined_epoch = generation
-                    stay.joined_how = DOWNGRADED if member_id in downgraded else JOINED
-                    if member is not None and member.instance_id in replaced.values():
-                        stay.joined_how = REPLACED
-                self._rows.begin(member_id, stay)
-            if member is not None:
-                stays[member_id].value = member
+        value = self.value
+        members = {} if value is None else {member.member_id: member for member in value.members}
+        replaced = self._end_stays(consumer, members, is_evaluated=is_evaluated)
+        if value is not None:
+            instances = frozenset(replaced.values())
+            self._begin_stays(value, members, downgraded or (), instances, is_evaluated=is_evaluated)
 
     def finish(self) -> None:
         """Write the stays that have not ended, and the generation."""
         self.generations.finish()
         for member_id, stay in self._stays.items():
             self._rows.emit(member_id, stay)
+
+    def _end_stays(
+        self, consumer: ModernState | None, members: dict[str, ClassicMemberValue], *, is_evaluated: bool
+    ) -> dict[str, str]:
+        """End the stays of members that are not in the generation, and return `_replaced` of them."""
+        at, present = self._context.operation.at, set(() if self.value is None else self.value.member_ids)
+        gone = [member_id for member_id in self._stays if member_id not in present]
+        replaced = self._replaced(gone, members)
+        for member_id in gone:
+            left_epoch, how = self._departure(member_id, consumer, is_replaced=member_id in replaced)
+            left = (at, self.offset, left_epoch, how) if is_evaluated else (None, self.offset, None, None)
+            self._rows.emit(member_id, self._stays.pop(member_id), left)
+            self._rows.depart(member_id)
+        return replaced
+
+    def _begin_stays(
+        self,
+        value: ClassicGroupValue,
+        members: dict[str, ClassicMemberValue],
+        downgraded: Collection[str],
+        replaced: Collection[str],
+        *,
+        is_evaluated: bool,
+    ) -> None:
+        """Begin the stays of members that were not in the generation before. `replaced`: instances that had another."""
+        stays = self._stays
+        for member_id in value.member_ids:
+            member = members.get(member_id)
+            if member_id not in stays:
+                stay = stays[member_id] = Stay(self.offset, self._context.operation.at, None)
+                if is_evaluated:
+                    stay.joined_epoch = value.generation
+                    stay.joined_how = DOWNGRADED if member_id in downgraded else JOINED
+                    if member is not None and member.instance_id in replaced:
+                        stay.joined_how = REPLACED
+                self._rows.begin(member_id, stay)
+            if member is not None:
+                stays[member_id].value = member
 
     def _departure(self, member_id: str, consumer: ModernState | None, *, is_replaced: bool) -> tuple[int | None, str]:
         """Return the group's epoch or generation when a member left, and how it left."""

@@ -120,60 +120,35 @@ class Generations:
 
     def _begin(self, now: Generation, before: Generation | None, moves: list[Move] | None) -> None:
         self._open = now
-        value, is_first = now.value, before is None and now.value.generation == FIRST_GENERATION
-        if before is None and not now.is_shown and not is_first:
-            moves = None
-        joined_at = value.state_at
-        sync_ms = None if now.is_shown else ms_between(joined_at, now.at)
-        joined: tuple[str, ...] | None = tuple(sorted(now.members)) if is_first else None
-        left: tuple[str, ...] | None = () if is_first else None
-        rounds = join_ms = None
-        if before is not None:
-            joined, left = now.joined(before), before.joined(now)
-            rounds = value.generation - before.value.generation
-            if before.cause.name == CREATED and rounds == 1:
-                join_ms = ms_between(before.value.state_at, joined_at)
         rules = self._rules_of(now)
+        is_beginning = now.is_shown or now.value.generation == FIRST_GENERATION
+        if before is None and not is_beginning:
+            moves = None
         mode = mode_of(now, before, rules)
-        self._columns = {
-            "protocol_type": value.protocol_type or None,
-            "protocol": value.protocol,
-            "leader": value.leader,
-            "cause": now.cause.name,
-            "mode": mode,
-            "rounds": rounds,
-            "joined_at": joined_at,
-            "completed_at": now.at,
-            "join_ms": join_ms,
-            "sync_ms": sync_ms,
-            "members": len(value.member_ids),
-            "joined": joined,
-            "left": left,
-        }
+        columns = self._columns = _columns(now, before, mode)
         begin = now.offset if before is None else before.last_offset
-        if before is None and not now.is_shown and not is_first:
+        if before is None and not is_beginning:
             begin = _FIRST_OFFSET  # one was before it, unless the log has every record from its start
         compared_from = min((move.owner.offset for move in moves or ()), default=begin)
         if self.owners.has_new and (rules.units_may_wait or self.owners.since == NEVER):
             # A unit may have had an owner before: in the generation before, it may have waited for one.
             compared_from = min(compared_from, self.owners.since)
-        begin_of_moves = min(begin, compared_from)
-        each = self._round = Round(
+        this = self._round = Round(
             now,
             before,
             mode,
             moves,
-            rounds,
-            sync_ms,
+            columns["rounds"],
+            columns["sync_ms"],
             begin,
-            begin_of_moves,
+            min(begin, compared_from),
             *members_and_stopped(now, before, moves, mode),
         )
-        self._emit_members(now, value.members)
+        self._emit_members(now, now.value.members)
         self._check_owners(now, rules.one_owner)
         if self._context.is_evaluated:
-            rules.assign(each)
-        self._rebalances.add(each, rules)
+            rules.assign(this)
+        self._rebalances.add(this, rules)
         self._context.round_offset = now.offset
 
     def _check_owners(self, now: Generation, expected: str | None) -> None:
@@ -212,8 +187,8 @@ class Generations:
         context.emit(row, offset if compared is None else compared)
 
     def _emit(self, ended_at: int | None, ended_by: str | None, ended_offset: int | None = None) -> None:
-        now, each, context = self._open, self._round, self._context
-        if now is None or each is None:
+        now, of_now, context = self._open, self._round, self._context
+        if now is None or of_now is None:
             return
         row = _new_generation(
             context,
@@ -222,15 +197,15 @@ class Generations:
             offset=now.offset,
             static_replaced=tuple(now.replaced),
             units=None if now.units is None else len(now.units),
-            moved=None if each.moves is None else len(each.moves),
+            moved=None if of_now.moves is None else len(of_now.moves),
             unassigned=now.unassigned,
             ended_at=ended_at,
             ended_by=ended_by,
-            clock_skew=context.operation.is_skewed(each.begin, each.sync_ms),
+            clock_skew=context.operation.is_skewed(of_now.begin, of_now.sync_ms),
             **self._columns,
         )
-        extra = (now.has_static_members, each.compared_from, now.last_offset, ended_offset, now.replaced_in_round)
-        context.emit(row, each.begin, end=now.last_offset, extra=extra)
+        extra = (now.has_static_members, of_now.compared_from, now.last_offset, ended_offset, now.replaced_in_round)
+        context.emit(row, of_now.begin, end=now.last_offset, extra=extra)
 
     def _emit_members(self, now: Generation, members: Iterable[ClassicMemberValue]) -> None:
         context, value, rules = self._context, now.value, self._rules_of(now)
@@ -257,3 +232,33 @@ class Generations:
             )
             context.emit(row, now.offset)
             rules.emit_member(now, member)
+
+
+def _columns(now: Generation, before: Generation | None, mode: str | None) -> dict[str, Any]:
+    """Return the columns that the first record of a generation decides."""
+    value, joined_at = now.value, now.value.state_at
+    joined: tuple[str, ...] | None = None
+    left: tuple[str, ...] | None = None
+    rounds = join_ms = None
+    if before is not None:
+        joined, left = now.joined(before), before.joined(now)
+        rounds = value.generation - before.value.generation
+        if before.cause.name == CREATED and rounds == 1:
+            join_ms = ms_between(before.value.state_at, joined_at)
+    elif value.generation == FIRST_GENERATION:
+        joined, left = tuple(sorted(now.members)), ()
+    return {
+        "protocol_type": value.protocol_type or None,
+        "protocol": value.protocol,
+        "leader": value.leader,
+        "cause": now.cause.name,
+        "mode": mode,
+        "rounds": rounds,
+        "joined_at": joined_at,
+        "completed_at": now.at,
+        "join_ms": join_ms,
+        "sync_ms": None if now.is_shown else ms_between(joined_at, now.at),
+        "members": len(value.member_ids),
+        "joined": joined,
+        "left": left,
+    }

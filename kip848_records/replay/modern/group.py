@@ -44,7 +44,7 @@ class ModernGroup(ModernState):
         return handlers
 
     @property
-    def converted_members(self) -> int:
+    def upgraded_members(self) -> int:
         """How many members of the classic protocol the operation wrote; a static one may have been replaced in it."""
         return sum(member.known is not None and member.known.is_classic for member in self.touched)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.modern.handover import Gap, Handover
 from kip848_records.replay.modern.member import NOTHING
@@ -264,18 +263,7 @@ class Ownership:
         wanted = gap.was_wanted or partition in self._targets
         if wanted:
             self._rebalances.add_unowned(gap.elapsed, gap.offset, elapsed)
-        handover = Handover(
-            acquired_offset=None if member is None else member.current_offset,
-            from_member=gap.member_id,
-            released_at=gap.at,
-            released_offset=gap.offset,
-            to_member=None if member is None else member.member_id,
-            acquired_at=None if member is None else at,
-            unowned_ms=ms_between(gap.at, at),
-            was_wanted=wanted,
-            wanted_ms=None if elapsed is None else gap.wanted.ms_until(elapsed),
-            epoch=None if member is None else member.epoch,
-        )
+        handover = Handover.of_gap(gap, at, elapsed, member, was_wanted=wanted)
         self._emit(partition, gap.offset, handover, has_end=has_end)
 
     def _end_gap_unseen(self, partition: int) -> None:
@@ -285,18 +273,7 @@ class Ownership:
 
     def _emit_acquired(self, partition: int, begin: int, member: Member, owner: str | None) -> None:
         """Write an acquisition that ends no gap; `owner`: the member that has not released the partition."""
-        handover = Handover(
-            acquired_offset=member.current_offset,
-            from_member=owner,
-            released_at=None,
-            released_offset=None,
-            to_member=member.member_id,
-            acquired_at=self._context.operation.at,
-            unowned_ms=None,
-            was_wanted=None,
-            wanted_ms=None,
-            epoch=member.epoch,
-        )
+        handover = Handover.without_gap(member, owner, self._context.operation.at)
         self._emit(partition, begin, handover)
 
     def _emit(self, partition: int, begin: int, handover: Handover, *, has_end: bool = True) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.group.known_history import CENSORED, NEVER, RIGHT_CENSORED
@@ -17,8 +17,14 @@ if TYPE_CHECKING:
     from kip848_records.replay.group.states import StateTimeline
     from kip848_records.replay.modern.group import ModernGroup
     from kip848_records.replay.rows import Row
-
-"""The states that show a rebalance; those of classic and share groups do not."""
+_UNKNOWN: Final = dict.fromkeys(
+    (
+        *("group_epoch", "assignment_epoch", "generation", "topology_epoch", "validated_topology_epoch"),
+        *("standby_replicas", "members", "converged_members", "members_away"),
+        *("protocol_type", "protocol", "leader", "upgradable", "upgradable_reason"),
+    )
+)
+"""The columns that depend on the type of the group, or are unknown."""
 
 
 class Work:
@@ -49,31 +55,17 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
     """Return the state of a group that was not deleted; `is_lost`: records of it are missing.
 
     In that case the members of all groups but classic ones are unknown. In state unknown a lost record may have changed
-    what earlier records say: that is null. If only the start of the log is missing, its epochs are those of the last
-    records. Without types 3 and 6 a complete group's epochs have their start value.
+    what earlier records say: that is null.
     """
-    group_epoch = assignment_epoch = topology_epoch = validated_topology_epoch = standby_replicas = None
-    generation = members = converged = away = None
-    protocol_type = protocol = leader = upgradable = upgradable_reason = None
+    columns: dict[str, Any] = {}
     is_known = states.state not in {None, UNKNOWN}
     if states.group_type == CLASSIC:
-        if classic.value is not None and is_known:
-            generation, members, away = classic.value.generation, classic.members, 0
-            value = classic.value
-            protocol_type, protocol, leader = value.protocol_type or None, value.protocol, value.leader
-            upgradable, upgradable_reason = classic.upgradable()
+        if is_known:
+            columns = _of_classic(classic)
     elif modern is not None and (is_known or not history.has_losses):
-        group_epoch, assignment_epoch = modern.group_epoch, modern.assignment_epoch
-        topology_epoch, validated_topology_epoch = modern.topology_epoch, modern.validated_topology_epoch
-        standby_replicas = modern.standby_replicas
-        if not is_lost:
-            start = modern.effective_assignment_epoch
-            if group_epoch is None and assignment_epoch is None:
-                group_epoch = start
-            assignment_epoch = start
-            members, away = modern.member_count, modern.away
-            is_unknown = modern.stateless or (start is None and members)
-            converged = None if is_unknown else modern.converged
+        columns = _of_modern(modern, is_lost=is_lost)
+    columns = _UNKNOWN | columns
+    members, away, converged = columns["members"], columns["members_away"], columns["converged_members"]
     waits_for_away_only = members is not None and away is not None and converged == members - away
     complete_from, since = history.complete_from, states.since_offset
     is_seen = since != NEVER and history.is_seen(since, history.last)
@@ -89,21 +81,7 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         since=states.since_at,
         rebalancing_since=rebalancing_since,
         rebalancing_history=rebalancing_history,
-        group_epoch=group_epoch,
-        assignment_epoch=assignment_epoch,
-        generation=generation,
-        topology_epoch=topology_epoch,
-        validated_topology_epoch=validated_topology_epoch,
-        standby_replicas=standby_replicas,
-        members=members,
-        converged_members=converged,
-        members_away=away,
         waits_for_away_only=states.state == RECONCILING and waits_for_away_only,
-        protocol_type=protocol_type,
-        protocol=protocol,
-        leader=leader,
-        upgradable=upgradable,
-        upgradable_reason=upgradable_reason,
         group_id_hash=group_id_hash(context.group_id),
         records=work.records,
         operations=work.operations,
@@ -115,7 +93,53 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         captured_at=context.captured_at,
         is_read_to_end=context.is_read_to_end,
         history=state_history,
+        **columns,
     )
+
+
+def _of_classic(group: ClassicGroup) -> dict[str, Any]:
+    """Return the columns that a classic group's last type 2 says."""
+    value = group.value
+    if value is None:
+        return {}
+    upgradable, upgradable_reason = group.upgradable()
+    return {
+        "generation": value.generation,
+        "members": group.members,
+        "members_away": 0,
+        "protocol_type": value.protocol_type or None,
+        "protocol": value.protocol,
+        "leader": value.leader,
+        "upgradable": upgradable,
+        "upgradable_reason": upgradable_reason,
+    }
+
+
+def _of_modern(group: ModernGroup, *, is_lost: bool) -> dict[str, Any]:
+    """Return the columns that the records of a group of another type say.
+
+    If only the start of the log is missing, its epochs are those of the last records. Without types 3 and 6 a complete
+    group's epochs have their start value.
+    """
+    columns = {
+        "group_epoch": group.group_epoch,
+        "assignment_epoch": group.assignment_epoch,
+        "topology_epoch": group.topology_epoch,
+        "validated_topology_epoch": group.validated_topology_epoch,
+        "standby_replicas": group.standby_replicas,
+    }
+    if is_lost:
+        return columns
+    start = group.effective_assignment_epoch
+    if group.group_epoch is None and group.assignment_epoch is None:
+        columns["group_epoch"] = start
+    is_unknown = group.stateless or (start is None and group.member_count)
+    return columns | {
+        "assignment_epoch": start,
+        "members": group.member_count,
+        "members_away": group.away,
+        "converged_members": None if is_unknown else group.converged,
+    }
 
 
 def _rebalancing(context: Context, states: StateTimeline, history: str) -> tuple[int | None, str | None]:
