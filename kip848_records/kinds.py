@@ -51,7 +51,7 @@ class Kind(NamedTuple):
     The traits: `has_epochs`: members have epochs and states; without them, the log has generations only.
     `hides_rebalances`: a group is Stable in the log while it rebalances. `shares_units`: several members can have the
     same unit, and no member waits until another one revokes it. `keeps_absent_members`: static members that are absent
-    keep their units. `converts`: the group can become a classic one or a consumer group. `first_release`: Kafka's
+    keep their units. `migrates`: the group can become a classic one or a consumer group. `first_release`: Kafka's
     first release with this kind. `owned`: what the page lists for each member, as pairs of role and title, under
     `owned_title`.
     """
@@ -71,7 +71,7 @@ class Kind(NamedTuple):
     hides_rebalances: bool = False
     shares_units: bool = False
     keeps_absent_members: bool = True
-    converts: bool = False
+    migrates: bool = False
     first_release: str = "4.0"
     owned: Sequence[tuple[str | None, str]] = ()
     owned_title: str = ""
@@ -98,7 +98,7 @@ _CONSUMER: Final = Kind(
     unit="partition",
     units="partitions",
     step="epoch",
-    converts=True,
+    migrates=True,
 )
 _CLASSIC: Final = Kind(
     name=CLASSIC,
@@ -113,7 +113,7 @@ _CLASSIC: Final = Kind(
     page="docs/groups/classic.md",
     has_epochs=False,
     hides_rebalances=True,
-    converts=True,
+    migrates=True,
 )
 _CONNECT: Final = _CLASSIC._replace(
     name=CONNECT,
@@ -125,7 +125,7 @@ _CONNECT: Final = _CLASSIC._replace(
     owner="worker",
     limit="The log shows what the leader decided: a failed or paused task looks like a running one",
     page="docs/groups/connect.md",
-    converts=False,
+    migrates=False,
 )
 _SHARE: Final = Kind(
     name=SHARE,

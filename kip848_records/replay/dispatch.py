@@ -1,6 +1,11 @@
 """The code of each kind of group, imported with the first record of the kind.
 
-A log of consumer groups needs nothing of the other kinds: their code is not even loaded.
+A log of consumer groups needs nothing of the other kinds: their code is not even loaded. Therefore a kind is found by
+its name. The folder of a kind other than `classic` has three names:
+
+- `group.GROUP`: the class of its groups, a `ModernGroup`;
+- `values.READERS`: by role, the function that reads the values of its records;
+- `loading.RULES` and `loading.CHECKS`: what a coordinator refuses to load, and by role the values that it refuses.
 """
 
 from __future__ import annotations
@@ -18,8 +23,10 @@ if TYPE_CHECKING:
     from kip848_records.replay.classic.group import ClassicGroup
     from kip848_records.replay.classic.values import PayloadReader
     from kip848_records.replay.decode.columns import Columns
+    from kip848_records.replay.decode.impossible import Checks
     from kip848_records.replay.generations.rules import ProtocolRules
     from kip848_records.replay.group.context import Context
+    from kip848_records.replay.group.loading import LoadingRules
     from kip848_records.replay.modern.group import ModernGroup
 
     Readers = Mapping[Role, Callable[[Columns], Iterable[Any]]]
@@ -46,6 +53,18 @@ def value_readers(kind: str) -> Readers:
     from kip848_records.replay.classic.values import classic_groups  # noqa: PLC0415 - see above
 
     return {Role.CLASSIC_GROUP: lambda columns: classic_groups(columns, _worker_payloads)}
+
+
+@cache
+def loading_rules(kind: str) -> LoadingRules:
+    """Return what a coordinator refuses to load in a kind of group other than `classic`."""
+    return cast("LoadingRules", _module(kind, "loading").RULES)
+
+
+@cache
+def value_checks(kind: str) -> Mapping[Role, Checks]:
+    """Return the checks of the values of a kind of group, by role."""
+    return {} if kind == CLASSIC else cast("Mapping[Role, Checks]", _module(kind, "loading").CHECKS)
 
 
 def _protocol_rules(protocol_type: str, context: Context) -> ProtocolRules:

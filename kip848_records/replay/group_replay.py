@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import Role
-from kip848_records.replay.dispatch import modern_group
+from kip848_records.replay.dispatch import loading_rules, modern_group
 from kip848_records.replay.group import spill
 from kip848_records.replay.group.context import Context
 from kip848_records.replay.group.history import finished_rows
@@ -44,7 +44,7 @@ class GroupReplay:
         self._work = Work()
         self._migrations = Migrations(context, self._coverage)
         self._evaluation = Evaluation(context, self._coverage, self._migrations)
-        self._loading = Loading(context)
+        self._loading = Loading(context, loading_rules)
         self._modern: ModernGroup | None = None
         self._handlers: Sequence[Callable[[Record], None] | None] = ()
         self._deleted: list[DeletedGroup] = []

@@ -18,7 +18,7 @@ from kip848_records.replay.decode.grouped_rows import LogRows, parts
 from kip848_records.replay.decode.impossible import refused_values
 from kip848_records.replay.decode.undecoded import NO_TYPE, key_types, undecoded_rows
 from kip848_records.replay.decode.values import assigned_members
-from kip848_records.replay.dispatch import value_readers
+from kip848_records.replay.dispatch import value_checks, value_readers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -112,7 +112,7 @@ class RecordReader:
         refusals: Iterable[Refusal | None] = repeat(None, len(at))
         if not is_tombstone:
             if self.dialect is KAFKA:
-                refusals = refused_values(key_type, columns)
+                refusals = refused_values(value_checks(kind).get(role, ()), columns)
             values = _values(kind, role, columns)
         records = rows.records(at, kind, role, key_type, member_ids, values, expressions, refusals)
         if is_tombstone or group.record.table != _TARGET_ASSIGNMENT:

@@ -1,5 +1,7 @@
 """The reasons for which Kafka's coordinator refuses to load a record, as data, and the releases that do.
 
+Here are those that several kinds of groups have; the others are in the folder of their kind.
+
 A coordinator that refuses one record does not load the partition, and none of its groups is available. The answers are
 those of the coordinators of `RELEASES`, which were fed with records one at a time.
 """
@@ -18,14 +20,19 @@ RELEASES: Final = frozenset(_RELEASES)
 
 
 class Refusal(NamedTuple):
-    """A reason. `seen`: the reason as text. `releases`: those that refuse the record. `known_bug`: Kafka's id of it."""
+    """A reason. `seen`: the reason as text. `releases`: those that refuse the record. `known_bug`: Kafka's id of it.
+
+    `writers`: the only releases that write such a value; None: the reason does not show them.
+    """
 
     seen: str
     releases: frozenset[str] = RELEASES
     known_bug: str | None = None
+    writers: frozenset[str] | None = None
 
 
-def _from(first: str, to: str = _RELEASES[-1]) -> frozenset[str]:
+def between(first: str, to: str = _RELEASES[-1]) -> frozenset[str]:
+    """Return the releases from one to another."""
     return frozenset(_RELEASES[_RELEASES.index(first) : _RELEASES.index(to) + 1])
 
 
@@ -35,17 +42,12 @@ def since(first: str) -> frozenset[str]:
     return frozenset(release for release in RELEASES if release >= first)
 
 
-FROM_4_1: Final = _from("4.1.1")
+FROM_4_1: Final = between("4.1.1")
 """Releases that know the records of streams groups, and the present layout of those of share groups."""
-FROM_4_2: Final = _from("4.2.0")
-ONLY_4_0: Final = _from("4.0.0", "4.0.0")
+FROM_4_2: Final = between("4.2.0")
+ONLY_4_0: Final = between("4.0.0", "4.0.0")
 
-CONSUMER_RECORD_ON_CLASSIC: Final = Refusal("the group is a classic one", known_bug="KAFKA-21117")
 OTHER_KIND: Final = Refusal("the group is of another type")
-STREAMS_RECORD_ON_SIMPLE: Final = Refusal(
-    "the group is a classic one that never had a member", _from("4.1.1", "4.2.0"), "KAFKA-20254"
-)
-SHARE_RECORD_ON_SIMPLE: Final = Refusal("the group is a classic one that never had a member", FROM_4_1)
 MEMBER_WITH_ASSIGNMENT: Final = Refusal("the member is deleted before its current assignment")
 MEMBER_WITH_TARGET: Final = Refusal("the member is deleted before its target assignment")
 GROUP_WITH_MEMBERS: Final = Refusal("the group is deleted while it has members")
@@ -54,23 +56,12 @@ GROUP_WITH_ASSIGNMENT: Final = Refusal("the group is deleted before its assignme
 ASSIGNMENT_WITH_TARGETS: Final = Refusal("the assignment is deleted while members have targets")
 TWO_OWNERS: Final = Refusal("another member has the partition at the same epoch or a later one")
 HELD_TWICE: Final = Refusal("a partition is assigned and to be revoked")
-TASK_HELD_TWICE: Final = Refusal("an active task is assigned and to be revoked", _from("4.1.1", "4.1.1"))
 TAKEN_EARLY: Final = Refusal(
-    "another member still has the partition, at an earlier epoch", _from("4.0.0", "4.1.1"), "KAFKA-19862"
+    "another member still has the partition, at an earlier epoch", between("4.0.0", "4.1.1"), "KAFKA-19862"
 )
-TASK_TAKEN_EARLY: Final = Refusal("another member still has the active task", _from("4.1.1", "4.1.1"), "KAFKA-19862")
 TOPIC_TWICE: Final = Refusal("a topic occurs twice")
-HELD_TOPIC_TWICE: Final = Refusal("a topic occurs twice", _from("4.0.0", "4.2.1"))
-SUBTOPOLOGY_TWICE: Final = Refusal("a subtopology occurs twice")
-HELD_SUBTOPOLOGY_TWICE: Final = Refusal("a subtopology occurs twice", _from("4.1.1", "4.1.1"))
-TAG_TWICE: Final = Refusal("a client tag occurs twice")
-OPTION_TWICE: Final = Refusal("an option of the assignor occurs twice", FROM_4_2)
-NEGATIVE_EPOCH: Final = Refusal("the assignment epoch is below -1", _from("4.3.1"))
-NEGATIVE_TIMESTAMP: Final = Refusal("the time of the assignment is negative", _from("4.3.1"))
-NEGATIVE_TOPOLOGY_EPOCH: Final = Refusal("the epoch of the topology is negative")
-OTHER_COUNT_OF_EPOCHS: Final = Refusal("the active tasks and their epochs differ in number", _from("4.2.0", "4.2.1"))
-IMPOSSIBLE_METADATA: Final = Refusal("a topic has no id, no name, or a negative number of partitions", ONLY_4_0)
-SHARE_OF_4_0: Final = Refusal("the value has the layout of Kafka 4.0", FROM_4_1)
+NEGATIVE_EPOCH: Final = Refusal("the assignment epoch is below -1", between("4.3.1"))
+NEGATIVE_TIMESTAMP: Final = Refusal("the time of the assignment is negative", between("4.3.1"))
 DUPLICATE_INSTANCE: Final = Refusal("two members have the same instance id")
 DUPLICATE_MEMBER: Final = Refusal("a member id occurs twice, before another member")
 

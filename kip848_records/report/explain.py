@@ -91,8 +91,8 @@ def _answer(
 def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> Iterator[RenderableType]:
     last = group.incarnations[-1]
     # If a group becomes a classic one, the coordinator writes the same records as for a deletion.
-    converts = KINDS[kind_of_incarnation(group, incarnation)].converts
-    deleted = "deleted, or became a classic group," if converts else "deleted"
+    migrates = KINDS[kind_of_incarnation(group, incarnation)].migrates
+    deleted = "deleted, or became a classic group," if migrates else "deleted"
     ended = f"It was {deleted} {count_text(last.incarnation, 'time')} before"
     if incarnation.partition == last.partition and incarnation != last:
         yield Text(f"\n{ended}: epoch {epoch} belongs to an earlier incarnation only")

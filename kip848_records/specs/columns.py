@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kip848_records.kinds import KINDS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -90,7 +92,8 @@ POSITION_KEY = ("cluster", "partition", "offset")
 KEY_TYPE = Column("key_type", INT, "Record type: the first two bytes of the key", required=True)
 
 GROUP_ID = Column("group_id", STRING, "Group id, in full", required=True)
-GROUP_TYPE = Column("group_type", STRING, "consumer, share, streams or classic", required=True)
+_GROUP_TYPES = [kind.name for kind in KINDS.values() if kind.name == kind.group_type]
+GROUP_TYPE = Column("group_type", STRING, f"{', '.join(_GROUP_TYPES[:-1])} or {_GROUP_TYPES[-1]}", required=True)
 MEMBER_ID = Column("member_id", STRING, "Member id, in full", required=True)
 INCARNATION = Column("incarnation", INT, "How often the group id had been deleted before", required=True)
 GROUP = (CLUSTER, GROUP_ID, INCARNATION)

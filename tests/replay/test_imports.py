@@ -6,16 +6,12 @@ import sys
 import pyarrow as pa
 import pytest
 
-from kip848_records.simulate.walks.classic import ClassicWalk
-from kip848_records.simulate.walks.connect import ConnectWalk
-from kip848_records.simulate.walks.share import ShareWalk
-from kip848_records.simulate.walks.streams import StreamsWalk
+from kip848_records.kinds import KINDS
+from kip848_records.simulate.walks.walked_groups import WALKS
 from tests.protocol.samples import read_capture
 from tests.replay.log_batches import CAPTURES, group_rows, log_batch
 from tests.simulate.walked import written
 
-KINDS = {"classic", "connect", "consumer", "share", "streams"}
-WALKS = {"classic": ClassicWalk, "connect": ConnectWalk, "share": ShareWalk, "streams": StreamsWalk}
 ALSO = {"connect": {"classic"}}
 """A cluster of Connect workers is a classic group."""
 CONSUMER_TYPES = (3, 4, 5, 6, 7, 8, 16)
@@ -42,7 +38,7 @@ def test_no_other_kind_is_imported(kind, tmp_path):
     with pa.ipc.new_file(path, batch.schema) as file:
         file.write_batch(batch)
     done = subprocess.run([sys.executable, "-c", SCRIPT, path], check=True, capture_output=True, text=True)
-    imported = KINDS.intersection(done.stdout.split())
+    imported = KINDS.keys() & set(done.stdout.split())
     assert imported == {kind} | ALSO.get(kind, set())
 
 

@@ -7,17 +7,13 @@ import pytest
 
 from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
-from kip848_records.simulate.walks.classic import ClassicWalk
-from kip848_records.simulate.walks.connect import ConnectWalk
-from kip848_records.simulate.walks.share import ShareWalk
-from kip848_records.simulate.walks.streams import StreamsWalk
+from kip848_records.simulate.walks.walked_groups import WALKS
 from tests.replay.log_batches import log_batch
 from tests.replay.lost_parts import called_open, contradictions, replayed_batches
 from tests.simulate.walked import written
 
 END = 1 << 40
 STEPS = 40
-WALKS = {"classic": ClassicWalk, "connect": ConnectWalk, "share": ShareWalk, "streams": StreamsWalk}
 
 
 def replayed_without(rows, captured_at, lost=None):

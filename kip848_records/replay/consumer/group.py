@@ -38,6 +38,11 @@ class ConsumerGroup(ModernGroup):
         handlers[Role.REGULAR_EXPRESSION] = self.replay_regular_expression
         return handlers
 
+    def delete_classic(self) -> None:
+        """Replay the tombstone of type 2."""
+        super().delete_classic()
+        cast("ConsumerCauses", self.causes).classic_deleted()
+
     def replay_partition_metadata(self, record: Record) -> None:
         """Replay a type 4."""
         self.end.is_eventful = True

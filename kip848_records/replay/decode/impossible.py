@@ -1,4 +1,7 @@
-"""Values that decode, and that Kafka's coordinator refuses to load: no broker writes most of them."""
+"""Values that decode, and that Kafka's coordinator refuses to load: no broker writes most of them.
+
+These are the checks that kinds of groups share; each kind lists its own by role, as `CHECKS` in its `loading`.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow.compute as pc
 
-from kip848_records.protocol.key_types import KeyType
-from kip848_records.protocol.schema import NO_UUID
 from kip848_records.replay import refusals
 from kip848_records.replay.decode.columns import list_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
 
     Bools = NDArray[np.bool_]
     Check = Callable[[Columns], Bools]
+    Checks = tuple[tuple[Check, Refusal], ...]
 
-_TASKS: Final = ("active_tasks", "standby_tasks", "warmup_tasks")
 _NO_EPOCH: Final = -1
 
 
-def refused_values(key_type: int, columns: Columns) -> Iterable[Refusal | None]:
+def refused_values(checks: Checks, columns: Columns) -> Iterable[Refusal | None]:
     """Return why Kafka refuses the value of each record of one type and layout; None if it does not."""
     found: list[Refusal | None] | None = None
-    for is_refused, refusal in _CHECKS.get(key_type, ()):
+    for is_refused, refusal in checks:
         (rows,) = is_refused(columns).nonzero()
         if len(rows):
             found = found or [None] * columns.rows
@@ -40,7 +41,7 @@ def refused_values(key_type: int, columns: Columns) -> Iterable[Refusal | None]:
     return repeat(None, columns.rows) if found is None else found
 
 
-def _twice(id_field: str, *names: str) -> Check:
+def twice(id_field: str, *names: str) -> Check:
     """Return a check whether an array of one of these fields has two elements of one id."""
 
     def is_refused(columns: Columns) -> Bools:
@@ -58,7 +59,7 @@ def _twice(id_field: str, *names: str) -> Check:
     return is_refused
 
 
-def _below(name: str, least: int) -> Check:
+def below(name: str, least: int) -> Check:
     """Return a check whether an integer is too small."""
 
     def is_refused(columns: Columns) -> Bools:
@@ -69,70 +70,8 @@ def _below(name: str, least: int) -> Check:
     return is_refused
 
 
-def _lacks(name: str) -> Check:
-    """Return a check whether the layout lacks a field."""
-    return lambda columns: np.full(columns.rows, name not in columns.fields)
-
-
-def _other_count_of_epochs(columns: Columns) -> Bools:
-    """Return whether active tasks have epochs, and another number of them than of partitions."""
-    refused = np.zeros(columns.rows, bool)
-    for name in ("active_tasks", "active_tasks_pending_revocation"):
-        if name in columns:
-            offsets, elements = list_parts(columns[name])
-            rows = np.repeat(np.arange(columns.rows), np.diff(offsets))
-            partitions, epochs = (
-                pc.list_value_length(elements.field(each)).fill_null(0).to_numpy(zero_copy_only=False)
-                for each in ("partitions", "assignment_epochs")
-            )
-            refused[rows[(epochs > 0) & (epochs != partitions)]] = True
-    return refused
-
-
-def _impossible_metadata(columns: Columns) -> Bools:
-    """Return whether a topic in a type 4 has no id, no name, or a negative number of partitions."""
-    refused = np.zeros(columns.rows, bool)
-    if "topics" in columns:
-        offsets, topics = list_parts(columns["topics"])
-        rows = np.repeat(np.arange(columns.rows), np.diff(offsets))
-        is_bad = pc.or_(pc.equal(topics.field("topic_name"), ""), pc.less(topics.field("num_partitions"), 0))
-        is_bad = pc.or_(is_bad, pc.equal(topics.field("topic_id"), NO_UUID))
-        refused[rows[is_bad.to_numpy(zero_copy_only=False)]] = True
-    return refused
-
-
-_HELD_TOPIC_TWICE: Final = _twice("topic_id", "assigned_partitions", "partitions_pending_revocation")
-_ASSIGNMENT: Final = (
-    (_below("assignment_epoch", _NO_EPOCH), refusals.NEGATIVE_EPOCH),
-    (_below("assignment_timestamp", 0), refusals.NEGATIVE_TIMESTAMP),
+ASSIGNMENT_EPOCH: Final[Checks] = (
+    (below("assignment_epoch", _NO_EPOCH), refusals.NEGATIVE_EPOCH),
+    (below("assignment_timestamp", 0), refusals.NEGATIVE_TIMESTAMP),
 )
-_CHECKS: Final[Mapping[int, tuple[tuple[Check, Refusal], ...]]] = {
-    KeyType.CONSUMER_GROUP_PARTITION_METADATA: ((_impossible_metadata, refusals.IMPOSSIBLE_METADATA),),
-    KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA: _ASSIGNMENT,
-    KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER: ((_twice("topic_id", "topic_partitions"), refusals.TOPIC_TWICE),),
-    KeyType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT: ((_HELD_TOPIC_TWICE, refusals.HELD_TOPIC_TWICE),),
-    KeyType.SHARE_GROUP_METADATA: ((_lacks("metadata_hash"), refusals.SHARE_OF_4_0),),
-    KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA: _ASSIGNMENT,
-    KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER: ((_twice("topic_id", "topic_partitions"), refusals.TOPIC_TWICE),),
-    KeyType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT: ((_HELD_TOPIC_TWICE, refusals.TOPIC_TWICE),),
-    KeyType.SHARE_GROUP_STATE_PARTITION_METADATA: (
-        (_lacks("initializing_topics"), refusals.SHARE_OF_4_0),
-        (_twice("topic_id", "initializing_topics", "initialized_topics"), refusals.TOPIC_TWICE),
-    ),
-    KeyType.STREAMS_GROUP_METADATA: ((_twice("key", "last_assignment_configs"), refusals.OPTION_TWICE),),
-    KeyType.STREAMS_GROUP_MEMBER_METADATA: ((_twice("key", "client_tags"), refusals.TAG_TWICE),),
-    KeyType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA: _ASSIGNMENT,
-    KeyType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER: ((_twice("subtopology_id", *_TASKS), refusals.SUBTOPOLOGY_TWICE),),
-    KeyType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT: (
-        (
-            _twice("subtopology_id", *_TASKS, *(f"{each}_pending_revocation" for each in _TASKS)),
-            refusals.HELD_SUBTOPOLOGY_TWICE,
-        ),
-        (_other_count_of_epochs, refusals.OTHER_COUNT_OF_EPOCHS),
-    ),
-    KeyType.STREAMS_GROUP_TOPOLOGY: (
-        (_twice("subtopology_id", "subtopologies"), refusals.SUBTOPOLOGY_TWICE),
-        (_below("epoch", 0), refusals.NEGATIVE_TOPOLOGY_EPOCH),
-    ),
-}
-"""Key type in Kafka's own dialect -> what is refused, and why."""
+MEMBER_TARGET: Final[Checks] = ((twice("topic_id", "topic_partitions"), refusals.TOPIC_TWICE),)

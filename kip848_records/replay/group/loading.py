@@ -1,22 +1,22 @@
 """Whether a coordinator can load the records of a group: `record_not_loadable`.
 
 It is the state that `GroupMetadataManager.replay` of Kafka keeps for a group id while it loads its partition, record by
-record. It does not depend on operations or epochs, which the tables are about.
+record. It does not depend on operations or epochs, which the tables are about. The rules of one kind of group are a
+subclass of `LoadingRules` in its folder.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from kip848_records.kinds import CLASSIC, CONSUMER, KINDS, SHARE, STREAMS, Role
+from kip848_records.kinds import CLASSIC, KINDS, Role
 from kip848_records.replay import refusals
 from kip848_records.replay.group.vocabulary import RECORD_NOT_LOADABLE
-from kip848_records.replay.numbers import is_active
 from kip848_records.replay.rows import new_row
 from kip848_records.specs.anomaly import ANOMALY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.records import (
@@ -38,7 +38,7 @@ _UNUSED_ROLES: Final = frozenset({Role.LOST, Role.OTHER})
 """A lost record is unknown; Kafka 4.1 and later ignore the share group's record that has no role (type 9)."""
 
 
-class _Member:
+class LoadedMember:
     """A member: its epoch, the partitions that it took, and the offset of its last record.
 
     `is_described`: a record of its metadata was there. `is_overtaken`: another member took one of its partitions.
@@ -53,21 +53,48 @@ class _Member:
         self.offset = offset
 
 
+class LoadingRules:
+    """What a coordinator refuses to load in a kind of group other than classic: here, of partitions with one owner.
+
+    `on_simple`, `on_classic`: a record on a simple group, which it replaces, and on a classic one. `held_twice`: a
+    member has a unit, and is to revoke it. `may_leave_targets`: the group can be deleted before its members' targets.
+    """
+
+    on_simple: Refusal | None = None
+    on_classic = refusals.OTHER_KIND
+    held_twice = refusals.HELD_TWICE
+    may_leave_targets = False
+
+    def owned(self, units: Iterable[int]) -> Iterable[int]:
+        """Return those units that have one owner at most."""
+        return units
+
+    def taken(self, owner: LoadedMember, member: LoadedMember) -> Refusal | None:
+        """Return why a member cannot take a unit from its owner, None if it can."""
+        return refusals.TWO_OWNERS if owner.epoch >= member.epoch else refusals.TAKEN_EARLY
+
+    def writers(self, value: Any) -> frozenset[str]:  # noqa: ANN401 - of its kind
+        """Return the releases that may have written the value of a group epoch."""
+        return refusals.FROM_4_1 if value.metadata_hash else refusals.RELEASES
+
+
 class Loading:
-    """A group id, as a coordinator has it that loads the records in offset order.
+    """A group id, as a coordinator has it that loads the records in offset order; `rules_of` a kind of group.
 
     `kind`: None if there is no group; `simple` for a classic group without members and protocol type, which a group of
     another type may replace. An assignment epoch is 0 before the first record of one, and -1 after its tombstone.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, rules_of: Callable[[str], LoadingRules]) -> None:
         self._context = context
+        self._rules_of = rules_of
+        self._rules = LoadingRules()  # of the kind
         self._is_kafka = context.dialect == _DIALECT
         self._kind: str | None = None
         self._offset = -1  # of the last record that made the group what it is
-        self._members: dict[str, _Member] = {}
+        self._members: dict[str, LoadedMember] = {}
         self._targets: dict[str, int] = {}
-        self._owners: dict[int, _Member] = {}
+        self._owners: dict[int, LoadedMember] = {}
         self._assignment_epoch = 0
         self._loads = refusals.RELEASES  # those that have refused no record yet
         self._found: list[tuple[Record, int, int, Refusal]] = []
@@ -115,8 +142,8 @@ class Loading:
 
     def _refuse_value(self, record: Record, refusal: Refusal) -> None:
         self._refuse(record, refusal)
-        if refusal == refusals.SHARE_OF_4_0:
-            self._context.writers = refusals.ONLY_4_0
+        if refusal.writers is not None:
+            self._context.writers = refusal.writers
 
     def _enter(self, kind: str, record: Record) -> bool:
         """Return whether a record of another type than the group's applies to a group of its own type.
@@ -128,19 +155,19 @@ class Loading:
         if self._kind is None and commit is not None and commit > self._offset:
             self._begin(_SIMPLE, commit)
         before, is_tombstone = self._kind, record.value is None
+        rules = self._rules_of(kind)
+        refusal: Refusal | None = None
         if before == _SIMPLE:
-            if kind == STREAMS:
-                self._refuse(record, refusals.STREAMS_RECORD_ON_SIMPLE, self._offset)
-            elif kind == SHARE:
-                self._refuse(record, refusals.SHARE_RECORD_ON_SIMPLE, self._offset)
+            refusal = rules.on_simple
         elif before is not None:
-            is_known_bug = before == CLASSIC and kind == CONSUMER
-            reason = refusals.CONSUMER_RECORD_ON_CLASSIC if is_known_bug else refusals.OTHER_KIND
-            self._refuse(record, reason, self._offset)
+            refusal = rules.on_classic if before == CLASSIC else refusals.OTHER_KIND
+        if refusal is not None:
+            self._refuse(record, refusal, self._offset)
         self._context.writers &= refusals.since(KINDS[kind].first_release)
         if is_tombstone and before != _SIMPLE:
             return False
         self._begin(kind, record.offset)
+        self._rules = rules
         return True
 
     def _begin(self, kind: str | None, offset: int) -> None:
@@ -165,14 +192,11 @@ class Loading:
     def _replay_group_epoch(self, record: Record) -> None:
         value = cast("GroupEpochValue | StreamsGroupEpochValue | None", record.value)
         if value is not None:
-            if getattr(value, "assignment_configs", ()):
-                self._context.writers &= refusals.FROM_4_2
-            elif value.metadata_hash:
-                self._context.writers &= refusals.FROM_4_1
+            self._context.writers &= self._rules.writers(value)
             return
         if self._members:
-            self._refuse(record, refusals.GROUP_WITH_MEMBERS, max(each.offset for each in self._members.values()))
-        elif self._targets and self._kind != STREAMS:
+            self._refuse(record, refusals.GROUP_WITH_MEMBERS, max(member.offset for member in self._members.values()))
+        elif self._targets and not self._rules.may_leave_targets:
             self._refuse(record, refusals.GROUP_WITH_TARGETS, max(self._targets.values()))
         elif self._assignment_epoch != _DELETED_EPOCH:
             self._refuse(record, refusals.GROUP_WITH_ASSIGNMENT, self._offset)
@@ -197,7 +221,7 @@ class Loading:
         member = self._members.get(member_id)
         if record.value is not None:
             if member is None:
-                member = self._members[member_id] = _Member(record.offset)
+                member = self._members[member_id] = LoadedMember(record.offset)
             elif member.is_overtaken:
                 self._take(member, member.held, record)
             member.is_described = True
@@ -217,47 +241,41 @@ class Loading:
         if member is None:
             if value is None:
                 return
-            member = self._members[member_id] = _Member(record.offset)
+            member = self._members[member_id] = LoadedMember(record.offset)
         before, held = member.held, frozenset[int]()
         if value is None:
             member.epoch = _DELETED_EPOCH
         else:
             member.epoch = value.member_epoch
             held = value.assigned | value.pending if value.pending else value.assigned
-            if len(held) < len(value.assigned) + len(value.pending):
-                if self._kind == CONSUMER:
-                    self._refuse(record, refusals.HELD_TWICE)
-                elif any(map(is_active, value.assigned & value.pending)):
-                    self._refuse(record, refusals.TASK_HELD_TWICE)
+            is_shorter = len(held) < len(value.assigned) + len(value.pending)
+            if is_shorter and list(self._rules.owned(value.assigned & value.pending)):
+                self._refuse(record, self._rules.held_twice)
         member.offset = record.offset
-        if self._kind == SHARE or (held == before and not member.is_overtaken):
+        if (held == before and not member.is_overtaken) or KINDS[record.kind].shares_units:
             return
         member.held = held
         self._release(member, before - held)
         self._take(member, held if member.is_overtaken else held - before, record)
 
-    def _release(self, member: _Member, partitions: Iterable[int]) -> None:
+    def _release(self, member: LoadedMember, partitions: Iterable[int]) -> None:
         owners = self._owners
         for partition in partitions:
             if owners.get(partition) is member:
                 del owners[partition]
 
-    def _take(self, member: _Member, partitions: Iterable[int], record: Record) -> None:
-        """Make a member the owner of partitions, or of the active ones among tasks."""
-        owners, is_streams = self._owners, self._kind == STREAMS
+    def _take(self, member: LoadedMember, units: Iterable[int], record: Record) -> None:
+        """Make a member the owner of units, as far as they have one."""
+        owners = self._owners
         member.is_overtaken = False
-        for partition in partitions:
-            if is_streams and not is_active(partition):
-                continue
-            other = owners.get(partition)
-            if other is not None and other is not member:
-                other.is_overtaken = True
-                if not is_streams:
-                    reason = refusals.TWO_OWNERS if other.epoch >= member.epoch else refusals.TAKEN_EARLY
-                    self._refuse(record, reason, other.offset)
-                elif other.is_described:  # the owner of a task is a process, which the metadata names
-                    self._refuse(record, refusals.TASK_TAKEN_EARLY, other.offset)
-            owners[partition] = member
+        for unit in self._rules.owned(units):
+            owner = owners.get(unit)
+            if owner is not None and owner is not member:
+                owner.is_overtaken = True
+                refusal = self._rules.taken(owner, member)
+                if refusal is not None:
+                    self._refuse(record, refusal, owner.offset)
+            owners[unit] = member
 
 
 _HANDLERS: Final = {

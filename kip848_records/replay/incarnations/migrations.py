@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from kip848_records.kinds import CLASSIC, CONSUMER
+from kip848_records.kinds import CLASSIC, KINDS
 from kip848_records.replay.dispatch import classic_group
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import DELETED, REPLACED, UPGRADED
@@ -103,7 +103,7 @@ class Migrations:
         """Note a group of another type, which begins in an operation that may have deleted the classic group."""
         members = self.members_before
         modern.end.rebalances.members_before = 0 if members is None and is_evaluated else members
-        if self.deletes_classic and modern.kind == CONSUMER:
+        if self.deletes_classic and KINDS[modern.kind].migrates:
             modern.delete_classic()
 
     def replay_classic(self, record: Record, modern: ModernGroup | None, deleted: Sequence[DeletedGroup]) -> None:

@@ -25,14 +25,8 @@ class Trigger:
     resubscribed: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
-    classic: list[str] = field(default_factory=list)
-    """Members of the classic protocol."""
     gone: dict[str, tuple[str, Any]] = field(default_factory=dict)
     """By instance id: the static member that was deleted, and its type 5."""
-    deletes_classic: bool = False
-    is_regex: bool = False
-    has_topics: bool = False
-    """A type 4 with a value."""
 
     # Known at the type 3.
     unbumped: tuple[str, ...] = ()
@@ -65,11 +59,7 @@ class Causes:
         self._written = self.new_trigger()
         self._first_epochs: dict[str, int | None] = {}
         self._is_first = True
-        self._deletes_topics = self._is_upgrade = self.has_joined = False
-
-    def classic_deleted(self) -> None:
-        """Note a tombstone of type 2."""
-        self._written.deletes_classic = self._is_upgrade = True
+        self.has_joined = False
 
     def member_deleted(self, member_id: str, before: MemberValue | None) -> None:
         """Note a tombstone of type 5."""
@@ -86,8 +76,6 @@ class Causes:
         written = self._written
         if len(self._unbumped) < _MANY:
             self._unbumped[member_id] = None
-        if value.is_classic:
-            written.classic.append(member_id)
         if before is not None:
             if before.topics != value.topics or before.regex != value.regex:
                 written.resubscribed.append(member_id)
@@ -143,15 +131,11 @@ class Causes:
         """Return whether the metadata of the same topics changed.
 
         A member that joins, leaves or resubscribes changes the hash with the set of topics: that is not a change of a
-        topic. The first hash after a type 4 only shows that the broker was upgraded, which deletes the type 4. And the
-        first type 4 of an upgraded classic group comes with its second epoch.
+        topic.
         """
         if not is_complete or (trigger.is_first and not self.is_compared):
             return None
-        if self._deletes_topics and trigger.hash_before == 0 and trigger.hash_now != 0:
-            return None
-        is_other = trigger.hash_before != trigger.hash_now
-        return trigger.same_topics and (is_other or (trigger.has_topics and not self._is_upgrade))
+        return trigger.same_topics and trigger.hash_before != trigger.hash_now
 
     def _replace_topics(self, before: Iterable[str], now: Iterable[str]) -> None:
         counts, changed = self._topics, self._changed_topics

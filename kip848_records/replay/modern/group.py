@@ -145,7 +145,6 @@ class ModernGroup(ModernState):
     def delete_classic(self) -> None:
         """Replay the tombstone of type 2."""
         self.end.is_eventful = self.end.deletes_classic = True
-        self.causes.classic_deleted()
 
     def delete(self, _: Record) -> None:
         """Replay the tombstone of a group epoch: the incarnation ends with the operation."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.modern.member import NOTHING
 from kip848_records.replay.modern.ownership import Ownership
-from kip848_records.replay.numbers import role_name, task_of
 from kip848_records.replay.rows import new_row
 from kip848_records.specs.ownership import OWNERSHIP
 
@@ -24,19 +22,16 @@ if TYPE_CHECKING:
 
 _new_row: Final = new_row(OWNERSHIP)
 
+_NO_TASK: Final = dict.fromkeys(("subtopology_id", "role", "has_changelogs"))
 _Begin = tuple[int | None, int, int]
 
 
 class OwnershipIntervals:
-    """The open intervals of an incarnation, each with its time and offset, and the offset that its row depends on.
-
-    `stateful`: the subtopologies of a streams group that have changelog topics; None if the log does not show them.
-    """
+    """The open intervals of an incarnation, each with its time and offset, and the offset that its row depends on."""
 
     def __init__(self, context: Context, group_type: str) -> None:
         self._context = context
         self._group_type = group_type
-        self.stateful: frozenset[str] | None = None
         self._open: dict[Member, dict[int, _Begin]] = {}
 
     def change(self, member: Member, owned: Iterable[int], *, is_seen: bool = True) -> None:
@@ -81,38 +76,37 @@ class OwnershipIntervals:
     def _emit(self, member: Member, unit: int, begin: _Begin, to_at: int | None, *, has_end: bool) -> None:
         context = self._context
         from_at, from_offset, depends_on = begin
-        name, number = context.numbers.name(task_of(unit))
-        is_task = self._group_type == STREAMS
-        has_changelogs = None if self.stateful is None or not is_task else name in self.stateful
         duration_ms = ms_between(from_at, context.captured_at if to_at is None else to_at)
         row = _new_row(
             context,
             incarnation=context.incarnation,
             group_type=self._group_type,
             member_id=member.member_id,
-            topic_id=None if is_task else name,
             topic=None,
-            subtopology_id=name if is_task else None,
-            partition=number,
-            role=role_name(unit) if is_task else None,
-            has_changelogs=has_changelogs,
             from_at=from_at,
             from_offset=from_offset,
             to_at=to_at,
             duration_ms=duration_ms,
             clock_skew=context.operation.is_skewed(from_offset, duration_ms),
+            **self._columns(unit),
         )
         context.emit(row, depends_on, has_end=has_end)
+
+    def _columns(self, unit: int) -> dict[str, Any]:
+        """Return the columns that name a unit: here, a topic partition."""
+        topic_id, partition = self._context.numbers.name(unit)
+        return _NO_TASK | {"topic_id": topic_id, "partition": partition}
 
 
 class OwnershipWithIntervals(Ownership):
     """The owners of units in a kind of group whose members' intervals are rows, too: `group_type`."""
 
     group_type: str
+    new_intervals = OwnershipIntervals
 
     def __init__(self, context: Context, targets: Targets, waits: Waits, rebalances: Rebalances) -> None:
         super().__init__(context, targets, waits, rebalances)
-        self._intervals = OwnershipIntervals(context, self.group_type)
+        self._intervals = self.new_intervals(context, self.group_type)
 
     def baseline(self, changed: Iterable[tuple[Member, frozenset[int]]]) -> None:
         """Set the owners without handovers, and begin their intervals."""

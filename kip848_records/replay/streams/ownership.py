@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, UNKNOWN
-from kip848_records.replay.modern.ownership_intervals import OwnershipWithIntervals
-from kip848_records.replay.numbers import ROLES, is_active, task_of
+from kip848_records.replay.modern.ownership_intervals import OwnershipIntervals, OwnershipWithIntervals
+from kip848_records.replay.numbers import ROLES, is_active, role_name, task_of
 from kip848_records.replay.rows import new_row
 from kip848_records.specs.task_handover import TASK_HANDOVER
 
@@ -25,6 +25,22 @@ if TYPE_CHECKING:
 _new_row: Final = new_row(TASK_HANDOVER)
 
 
+class TaskIntervals(OwnershipIntervals):
+    """The intervals of tasks. `stateful`: the subtopologies with changelog topics, None if the log shows none."""
+
+    stateful: frozenset[str] | None = None
+
+    def _columns(self, unit: int) -> dict[str, Any]:
+        subtopology_id, number = self._context.numbers.name(task_of(unit))
+        return {
+            "topic_id": None,
+            "subtopology_id": subtopology_id,
+            "partition": number,
+            "role": role_name(unit),
+            "has_changelogs": None if self.stateful is None else subtopology_id in self.stateful,
+        }
+
+
 class TaskOwnership(OwnershipWithIntervals):
     """The owners of an incarnation's tasks; its gaps are those of active tasks.
 
@@ -35,6 +51,7 @@ class TaskOwnership(OwnershipWithIntervals):
     """
 
     group_type = STREAMS
+    new_intervals = TaskIntervals
 
     def __init__(self, context: Context, targets: Targets, waits: Waits, rebalances: Rebalances) -> None:
         super().__init__(context, targets, waits, rebalances)
@@ -63,7 +80,7 @@ class TaskOwnership(OwnershipWithIntervals):
 
     def topology(self, stateful: frozenset[str]) -> None:
         """Note the subtopologies of a topology that have changelog topics."""
-        self._stateful = self._intervals.stateful = stateful
+        self._stateful = cast("TaskIntervals", self._intervals).stateful = stateful
 
     def assign(self, assignment: Assignment, members: Iterable[Member], *, is_complete: bool) -> None:
         """Note which of the assigned active tasks the members' processes have, before the operation changes that.

@@ -23,7 +23,7 @@ _MOST_S: Final = 1e9
 """The longest mean time between two events, in seconds."""
 
 
-_WALKS: Final[Mapping[str, type[Walk]]] = {
+WALKS: Final[Mapping[str, type[Walk]]] = {
     CLASSIC: ClassicWalk,
     CONNECT: ConnectWalk,
     SHARE: ShareWalk,
@@ -49,7 +49,7 @@ def walked_groups(spec: Simulation) -> Iterator[WalkedGroup]:
     """Yield the groups of all kinds but consumer groups."""
     for other in OTHER_KINDS:
         for number in range(getattr(spec, other.field)):
-            yield WalkedGroup(f"{other.prefix}-{number:05}", _WALKS[other.kind.name])
+            yield WalkedGroup(f"{other.prefix}-{number:05}", WALKS[other.kind.name])
 
 
 def walked_topics(spec: Simulation) -> Mapping[str, str]:

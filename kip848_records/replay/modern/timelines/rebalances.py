@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.kinds import SHARE
+from kip848_records.kinds import KINDS
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.states import ASSIGNING, NOT_READY, RECONCILING
@@ -184,7 +184,7 @@ class Rebalances:
             ended_at = None
         else:
             duration_ms = ms_between(rebalance.began_at, ended_at)
-            moved = rebalance.moved if rebalance.assignments or self._group_type == SHARE else 0
+            moved = rebalance.moved if rebalance.assignments or KINDS[self._group_type].shares_units else 0
             unowned_ms, longest_unowned_ms = rebalance.unowned_ms, rebalance.longest_unowned_ms
             assigning_ms, late_ms = rebalance.assigning.ms, rebalance.late.ms
             not_ready_ms = rebalance.not_ready.ms
