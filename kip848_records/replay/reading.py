@@ -85,11 +85,11 @@ class RecordReader:
         whole = rows.batch if not len(unreadable) else rows.batch.take(pa.array(readable))
         decoded = decode_records(whole["key"], whole["value"], self.dialect)
         failed = readable[decoded.errors != Error.NONE]
-        found = [self._records(rows, group, readable[group.rows]) for group in decoded.groups]
-        found.append(self._lost(rows, np.concatenate([unreadable, failed])))
+        with_rows = [self._records(rows, group, readable[group.rows]) for group in decoded.groups]
+        with_rows.append(self._lost(rows, np.concatenate([unreadable, failed])))
         tables = {group.record.table for group in decoded.groups}
         return DecodedRows(
-            _groups(rows, found),
+            _groups(rows, with_rows),
             list(undecoded_rows(rows.batch, unreadable, readable, decoded)),
             frozenset(_KAFKA_TYPES[table] for table in tables if table in _KAFKA_TYPES),
         )
@@ -149,10 +149,10 @@ def _targets(record: Record, members: Iterable[tuple[str, frozenset[int]]]) -> I
         yield record._replace(kind=kind, role=role, key_type=key_type, member_id=member_id, value=target, size=0)
 
 
-def _groups(rows: LogRows, found: list[tuple[Iterable[Record], Ints]]) -> list[GroupRecords]:
+def _groups(rows: LogRows, with_rows: list[tuple[Iterable[Record], Ints]]) -> list[GroupRecords]:
     """Sort records by their rows (`found` has both), and return them by group."""
-    records = list(chain.from_iterable(some for some, _ in found))
-    places = np.concatenate([at for _, at in found])
+    records = list(chain.from_iterable(some for some, _ in with_rows))
+    places = np.concatenate([at for _, at in with_rows])
     order = np.argsort(places, kind="stable")
     in_order = gather(records, order)
     bounds = pairwise(np.searchsorted(places[order], rows.starts).tolist())

@@ -52,23 +52,23 @@ def _names(
     ids = {partition >> _TOPIC_BITS for partitions in held.values() for partition in partitions}
     topics = {topic for member in held if isinstance(member.known, MemberValue) for topic in member.known.topics}
     named = {numbers.of_names.topic(topic) >> _TOPIC_BITS for topic in topics} | by_name.keys()
-    found: dict[int, int] = {}
+    matched: dict[int, int] = {}
     for index, partitions in by_id.items():
         same = [name for name, others in by_name.items() if others == partitions]
         if len(same) == 1:
-            found[index] = same[0]
+            matched[index] = same[0]
     # One id and one name that are left belong together.
-    left_ids, left_names = ids - found.keys(), named - set(found.values())
+    left_ids, left_names = ids - matched.keys(), named - set(matched.values())
     if len(left_ids) == 1 and len(left_names) == 1:
-        found[left_ids.pop()] = left_names.pop()
-    is_whole = ids == found.keys() and len(set(found.values())) == len(found)
-    return {index: name << _TOPIC_BITS for index, name in found.items()} if is_whole else None
+        matched[left_ids.pop()] = left_names.pop()
+    is_whole = ids == matched.keys() and len(set(matched.values())) == len(matched)
+    return {index: name << _TOPIC_BITS for index, name in matched.items()} if is_whole else None
 
 
 def _by_topic(held: Iterable[tuple[str, Iterable[int]]]) -> dict[int, _Held]:
     """Return the members and partitions of each topic, by its index."""
-    found: dict[int, set[tuple[str, int]]] = defaultdict(set)
+    holders: dict[int, set[tuple[str, int]]] = defaultdict(set)
     for member_id, partitions in held:
         for partition in partitions:
-            found[partition >> _TOPIC_BITS].add((member_id, partition & _PARTITION_MASK))
-    return {index: frozenset(partitions) for index, partitions in found.items()}
+            holders[partition >> _TOPIC_BITS].add((member_id, partition & _PARTITION_MASK))
+    return {index: frozenset(partitions) for index, partitions in holders.items()}

@@ -94,31 +94,31 @@ def read_subscriptions(payloads: pa.Array, rows: Ints, numbers: PartitionNumbers
     A member whose payload ends before `ownedPartitions` owns none, as with version 0. If that field is cut, it is
     unknown what the member owns.
     """
-    found = Payloads([None] * len(payloads), [None] * len(payloads))
-    for part in _parts(CONSUMER_PROTOCOL_SUBSCRIPTION, payloads, rows, found.errors):
+    parsed = Payloads([None] * len(payloads), [None] * len(payloads))
+    for part in _parts(CONSUMER_PROTOCOL_SUBSCRIPTION, payloads, rows, parsed.errors):
         topics = sorted_texts(part.values.field("topics"))
         owned: Sequence[frozenset[int] | None]
         owned = partition_sets(part.values.field("owned_partitions"), numbers, "topic")
         if not part.is_absent and part.lacking in {_OWNED, "userData"}:
             owned = [None] * len(owned)
         for position, fields in zip(part.positions, zip(topics, owned, strict=True), strict=True):
-            found.values[position] = ConsumerSubscription._make(fields)
-    return found
+            parsed.values[position] = ConsumerSubscription._make(fields)
+    return parsed
 
 
 def read_assignments(payloads: pa.Array, rows: Ints, numbers: PartitionNumbers) -> Payloads:
     """Read the assignments at the positions `rows`. The coordinator writes no bytes for a member without one."""
-    found = Payloads([None] * len(payloads), [None] * len(payloads))
+    parsed = Payloads([None] * len(payloads), [None] * len(payloads))
     lengths = pc.binary_length(payloads).to_numpy(zero_copy_only=False)
     for position in rows[lengths[rows] == 0].tolist():
-        found.values[position] = _NOTHING
-    for part in _parts(CONSUMER_PROTOCOL_ASSIGNMENT, payloads, rows[lengths[rows] > 0], found.errors):
+        parsed.values[position] = _NOTHING
+    for part in _parts(CONSUMER_PROTOCOL_ASSIGNMENT, payloads, rows[lengths[rows] > 0], parsed.errors):
         assigned = partition_sets(part.values.field("assigned_partitions"), numbers, "topic")
         user_data = pc.binary_length(part.values.field("user_data"))
         has_user_data = pc.fill_null(pc.greater(user_data, 0), False).to_pylist()  # noqa: FBT003 - the value
         for position, fields in zip(part.positions, zip(assigned, has_user_data, strict=True), strict=True):
-            found.values[position] = ConsumerAssignment._make(fields)
-    return found
+            parsed.values[position] = ConsumerAssignment._make(fields)
+    return parsed
 
 
 def _parts(message: Message, payloads: pa.Array, rows: Ints, errors: list[str | None]) -> Iterator[_Part]:
@@ -172,5 +172,5 @@ def _version_parts(layout: Layout, encoded: Encoded, rows: Ints, errors: list[st
 def _first_fields(layout: Layout, count: int) -> Layout:
     """Return the layout with its first fields only; the others stay as columns of nulls."""
     kept = {field.name for field in layout.positional(layout.struct)[:count]}
-    fields = (each if each.name in kept else replace(each, versions="none") for each in layout.struct.fields)
+    fields = (field if field.name in kept else replace(field, versions="none") for field in layout.struct.fields)
     return Layout(Struct(tuple(fields)), layout.version, layout.flexible)

@@ -63,16 +63,16 @@ class ConsumerRules(ProtocolRules):
         members = () if before is None else before.members.values()
         return EAGER if any(member.units and member.member_id in ids for member in members) else UNKNOWN
 
-    def assign(self, each: Round) -> None:
+    def assign(self, round_: Round) -> None:
         """Write a row of `partition_handover` for each partition with another owner.
 
         At `joined_at` the previous owner had released it, so that the time to the record is a lower bound. If an
         earlier round left it to no member, it had an owner until then: the time since is an upper bound.
         """
-        context, now = self._context, each.now
-        for move in each.moves or ():
+        context, now = self._context, round_.now
+        for move in round_.moves or ():
             topic, number = context.numbers.of_names.name(move.unit)
-            gap, unowned_ms = move.gap, each.sync_ms
+            gap, unowned_ms = move.gap, round_.sync_ms
             released_offset, longest = (None, None) if gap is None else (gap.offset, ms_between(gap.at, now.at))
             row = _new_row(
                 context,

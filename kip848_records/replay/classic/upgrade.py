@@ -37,7 +37,7 @@ def is_upgradable(value: ClassicGroupValue, reasons: tuple[str, ...]) -> bool | 
         return False
     if len(value.members) < len(value.member_ids):
         return None
-    is_read = all(each.subscription is not None and each.assignment is not None for each in value.members)
+    is_read = all(member.subscription is not None and member.assignment is not None for member in value.members)
     return True if is_read else None
 
 
@@ -59,7 +59,7 @@ def _reasons(value: ClassicGroupValue) -> Iterator[str]:
     if any(member.assignment_error is not None for member in members):
         yield MALFORMED_ASSIGNMENT
     assignments = (member.assignment for member in members)
-    if any(isinstance(each, ConsumerAssignment) and each.has_user_data for each in assignments):
+    if any(isinstance(assignment, ConsumerAssignment) and assignment.has_user_data for assignment in assignments):
         yield ASSIGNOR_USER_DATA
     if any(member.subscription_error is not None for member in members):
         yield MALFORMED_SUBSCRIPTION

@@ -58,9 +58,9 @@ def classic_groups(
         ids,
         *(texts(members.field(name)) for name in ("group_instance_id", "client_id", "client_host")),
         *(int_objects(members.field(name)).tolist() for name in ("rebalance_timeout", "session_timeout")),
-        *(each.values for each in parsed),
+        *(payloads.values for payloads in parsed),
         *(_unparsed(members.field(name), each) for name, each in zip(_PAYLOADS, parsed, strict=True)),
-        *(each.errors for each in parsed),
+        *(payloads.errors for payloads in parsed),
         strict=True,
     )
     described = list(map(new(ClassicMemberValue), fields))

@@ -25,8 +25,10 @@ def delay_ms(generation: Generation) -> int:
 def config_offset(generation: Generation) -> int | None:
     """Return the highest offset of the configuration that a worker or the leader had read."""
     subscriptions = (member.subscription for member in generation.first_value.members)
-    workers = (each.config_offset for each in subscriptions if isinstance(each, WorkerSubscription))
-    return max((*workers, *(each.config_offset for each in _assignments(generation))), default=None)
+    workers = (
+        subscription.config_offset for subscription in subscriptions if isinstance(subscription, WorkerSubscription)
+    )
+    return max((*workers, *(subscription.config_offset for subscription in _assignments(generation))), default=None)
 
 
 def version(generation: Generation) -> int | None:

@@ -46,16 +46,16 @@ class ConnectRules(ProtocolRules):
 
     def mode(self, now: Generation, _: Generation | None) -> str | None:
         """Return the rebalance protocol by the version of the leader's assignment."""
-        found = version(now)
-        return UNKNOWN if found is None else EAGER if found == EAGER_VERSION else COOPERATIVE
+        its_version = version(now)
+        return UNKNOWN if its_version is None else EAGER if its_version == EAGER_VERSION else COOPERATIVE
 
     def needs_follow_up(self, now: Generation) -> bool:
         """Return whether another generation has to follow."""
         return needs_follow_up(now)
 
-    def assign(self, each: Round) -> None:
+    def assign(self, round_: Round) -> None:
         """Let a generation run its connectors and tasks."""
-        self._tasks.add(each.now)
+        self._tasks.add(round_.now)
 
     def emit_member(self, now: Generation, member: ClassicMemberValue) -> None:
         """Write the row of `connect_assignment` of a worker."""
@@ -88,8 +88,8 @@ class ConnectRules(ProtocolRules):
         last = rounds[-1].now
         delay = delay_ms(last)
         expected_at = last.at + delay if delay and last.at is not None else None
-        delays = max(delay_ms(each.now) for each in rounds)
-        return delays, expected_at, sum(len(revoked_units(each.now)) for each in rounds)
+        delays = max(delay_ms(round_.now) for round_ in rounds)
+        return delays, expected_at, sum(len(revoked_units(round_.now)) for round_ in rounds)
 
     def end(self) -> None:
         """End what is open with the operation: the group was deleted, or another type took its place."""

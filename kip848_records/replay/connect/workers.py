@@ -128,11 +128,11 @@ class _Reader:
         return self._take(size).decode()
 
     def units(self, numbers: PartitionNumbers) -> frozenset[int]:
-        found: set[int] = set()
+        units: set[int] = set()
         for _ in range(max(self.int32(), 0)):
             connector = numbers.topic(self.text())
-            found.update(connector + (self.int32() & _TASK_MASK) for _ in range(max(self.int32(), 0)))
-        return frozenset(found)
+            units.update(connector + (self.int32() & _TASK_MASK) for _ in range(max(self.int32(), 0)))
+        return frozenset(units)
 
     def _number(self, form: str, size: int) -> int:
         number: int = struct.unpack(form, self._take(size))[0]

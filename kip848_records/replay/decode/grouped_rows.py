@@ -145,11 +145,11 @@ class LogRows:
         last = pa.array(rows)
         keys, values = (self.batch[name].take(last).to_numpy(zero_copy_only=False) for name in ("key", "value"))
         columns = (keys, values, self.is_readable[rows], self.offset[rows], self.timestamp[rows])
-        found = [
+        raw_records = [
             (key, new(RawRecord)((offset, timestamp, value)) if value is not None and is_readable else None)
-            for key, value, is_readable, offset, timestamp in zip(*(each.tolist() for each in columns), strict=True)
+            for key, value, is_readable, offset, timestamp in zip(*(column.tolist() for column in columns), strict=True)
         ]
-        return [found[first:end] for first, end in pairwise(np.searchsorted(rows, self.starts).tolist())]
+        return [raw_records[first:end] for first, end in pairwise(np.searchsorted(rows, self.starts).tolist())]
 
     def _last_of_keys(self) -> Ints:
         """Return the last row of each key in each group, ascending; rows without a key are skipped.

@@ -31,14 +31,14 @@ _NO_EPOCH: Final = -1
 
 def refused_values(checks: Checks, columns: Columns) -> Iterable[Refusal | None]:
     """Return why Kafka refuses the value of each record of one type and layout; None if it does not."""
-    found: list[Refusal | None] | None = None
+    reasons: list[Refusal | None] | None = None
     for is_refused, refusal in checks:
         (rows,) = is_refused(columns).nonzero()
         if len(rows):
-            found = found or [None] * columns.rows
+            reasons = reasons or [None] * columns.rows
             for row in rows.tolist():
-                found[row] = found[row] or refusal
-    return repeat(None, columns.rows) if found is None else found
+                reasons[row] = reasons[row] or refusal
+    return repeat(None, columns.rows) if reasons is None else reasons
 
 
 def twice(id_field: str, *names: str) -> Check:

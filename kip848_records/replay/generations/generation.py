@@ -114,10 +114,10 @@ class Generation:
 
 
 def _units(members: Iterable[ClassicMemberValue]) -> dict[int, ClassicMemberValue] | None:
-    found: dict[int, ClassicMemberValue] = {}
+    members_by_unit: dict[int, ClassicMemberValue] = {}
     for member in members:
         units = member.units
         if units is None:
             return None
-        found.update(dict.fromkeys(units, member))
-    return found
+        members_by_unit.update(dict.fromkeys(units, member))
+    return members_by_unit

@@ -42,15 +42,15 @@ class ClassicRebalances:
         self._stopped = StoppedPartitions(context)
         self._open: _Open | None = None
 
-    def add(self, each: Round, rules: ProtocolRules) -> None:
+    def add(self, round_: Round, rules: ProtocolRules) -> None:
         """Add a generation at the end of its operation: it goes on with the open rebalance, or begins another."""
-        now = each.now
+        now = round_.now
         if now.cause.name == CREATED:
             return
         rebalance = self._open
         if rebalance is None:
-            rebalance = self._open = _Open(each, rules, self._context.round_offset)
-        rebalance.all.append(each)
+            rebalance = self._open = _Open(round_, rules, self._context.round_offset)
+        rebalance.all.append(round_)
         rebalance.causes[now.cause.name] = None
         rebalance.triggers.update(dict.fromkeys(now.cause.member_ids))
         if now.cause.name == EMPTIED or not rules.needs_follow_up(now):
@@ -86,16 +86,16 @@ class ClassicRebalances:
         members = members_before if outcome == EMPTIED else len(last.value.member_ids)
         if outcome == UNKNOWN:
             members = None
-        moved = _total([None if each.moves is None else len(each.moves) for each in rounds])
-        unowned = [each.unowned_ms for each in rounds]
+        moved = _total([None if round_.moves is None else len(round_.moves) for round_ in rounds])
+        unowned = [round_.unowned_ms for round_ in rounds]
         longest = [ms for _, ms in unowned if ms is not None]
         has_unowned = len(longest) == len(unowned)
         cause = first.now.cause.name
         if cause not in SHOWN and first.now.value.generation != FIRST_GENERATION:
             cause = UNKNOWN
-        causes_before = tuple(dict.fromkeys((cause, *(each.now.cause.name for each in rounds[1:]))))
+        causes_before = tuple(dict.fromkeys((cause, *(round_.now.cause.name for round_ in rounds[1:]))))
         is_replacement = first.now.has_static_members
-        extra = (min(each.compared_from for each in rounds), last.offset, causes_before, (), is_replacement)
+        extra = (min(round_.compared_from for round_ in rounds), last.offset, causes_before, (), is_replacement)
         operation = context.operation
         delay_ms, expected_at, revoked = rebalance.rules.rebalance_columns(rounds)
         row = _new_row(
@@ -127,12 +127,12 @@ class ClassicRebalances:
             blockers_count=None,
             clock_skew=operation.is_skewed(first.begin, duration_ms),
             leader_changed=operation.is_led_by_another(first.now.leader_epoch),
-            rounds=_total([each.rounds for each in rounds]),
+            rounds=_total([round_.rounds for round_ in rounds]),
             duration_is_minimum=True,
             delay_ms=delay_ms,
             expected_at=expected_at,
             revoked=revoked,
-            partitions_stopped=_total([each.stopped for each in rounds]),
+            partitions_stopped=_total([round_.stopped for round_ in rounds]),
             is_measured=False,
         )
         context.emit(row, first.begin, end=ended_offset, has_end=has_end, extra=extra)

@@ -49,7 +49,7 @@ class ProtocolRules:
         """Return whether another generation has to follow."""
         return bool(now.unassigned) or now.cause.name == DOWNGRADED
 
-    def assign(self, each: Round) -> None:
+    def assign(self, round_: Round) -> None:
         """Write what a generation hands over from member to member."""
 
     def emit_member(self, now: Generation, member: ClassicMemberValue) -> None:

@@ -32,19 +32,19 @@ class StoppedPartitions:
         In an open one, a round that is yet to come may assign what no member has now. A round whose assignments could
         not be read shows nothing.
         """
-        found: dict[int, tuple[str, Round]] = {}
-        for each in rounds:
-            if each.now.units is None:
+        stopped: dict[int, tuple[str, Round]] = {}
+        for round_ in rounds:
+            if round_.now.units is None:
                 continue
-            owned = {} if each.before is None else each.before.units or {}
-            assigned = each.now.units
-            found.update((unit, (REVOKED, each)) for unit in owned.keys() - assigned.keys())
-            if each.mode == EAGER:
-                found.update((unit, (KEPT, each)) for unit in owned.keys() & assigned.keys())
-            found.update((move.unit, (MOVED, each)) for move in each.moves or ())
+            owned = {} if round_.before is None else round_.before.units or {}
+            assigned = round_.now.units
+            stopped.update((unit, (REVOKED, round_)) for unit in owned.keys() - assigned.keys())
+            if round_.mode == EAGER:
+                stopped.update((unit, (KEPT, round_)) for unit in owned.keys() & assigned.keys())
+            stopped.update((move.unit, (MOVED, round_)) for move in round_.moves or ())
         first, last = rounds[0].now, rounds[-1].now.units
         name = self._context.numbers.of_names.name
-        for unit, (kind, each) in sorted(found.items(), key=lambda item: item[0]):
+        for unit, (kind, round_) in sorted(stopped.items(), key=lambda item: item[0]):
             if kind == REVOKED and (is_open or last is None or unit in last):
                 continue  # in `last`: another round gave it back to the same member
             topic, number = name(unit)
@@ -52,14 +52,14 @@ class StoppedPartitions:
                 self._context,
                 incarnation=self._context.incarnation,
                 group_type=CLASSIC,
-                epoch=each.now.value.generation,
+                epoch=round_.now.value.generation,
                 topic_id=None,
                 topic=topic,
                 partition=number,
                 kind=kind,
-                offset=each.now.offset,
+                offset=round_.now.offset,
                 rebalance_offset=first.offset,
                 round_before=round_before,
                 is_one_round=len(rounds) == 1,
             )
-            self._context.emit(row, each.compared_from, end=each.now.offset)
+            self._context.emit(row, round_.compared_from, end=round_.now.offset)

@@ -99,7 +99,9 @@ def _anomaly(begin: int, row: Row, extra: tuple[Any, ...], history: KnownHistory
     if extra:
         refusing, known_bug = extra
         newest = max(context.writers, default="")
-        refused = context.writers.intersection(refusing) or frozenset(each for each in refusing if each > newest)
+        refused = context.writers.intersection(refusing) or frozenset(
+            release for release in refusing if release > newest
+        )
         if not refused:
             return
         releases = releases_text(refused)
@@ -153,7 +155,7 @@ def _known_rebalance(row: Row, extra: tuple[Any, ...]) -> Row:
         if is_replacement:  # the record may have replaced a static member: its time is that of an earlier round
             changes.update(began_at=None, duration_ms=None)
         return row._replace(causes=causes_before, trigger_member_ids=(), **changes)
-    blockers = tuple(Blocker(*each) for each in row.blockers)
+    blockers = tuple(Blocker(*blocker) for blocker in row.blockers)
     return row._replace(blockers=blockers, is_measured=_is_measured(row))
 
 
@@ -172,7 +174,7 @@ def _is_measured(row: Row) -> bool:
 def _finish_lag(row: Row, _: tuple[Any, ...], __: KnownHistory, ___: Context) -> Row:
     if row.awaited is None:
         return row
-    return row._replace(awaited=tuple(AwaitedPartition(*each) for each in row.awaited))
+    return row._replace(awaited=tuple(AwaitedPartition(*awaited) for awaited in row.awaited))
 
 
 def _finish_membership(row: Row, _: tuple[Any, ...], history: KnownHistory, context: Context) -> Row:

@@ -97,7 +97,7 @@ class Loading:
         self._owners: dict[int, LoadedMember] = {}
         self._assignment_epoch = 0
         self._loads = refusals.RELEASES  # those that have refused no record yet
-        self._found: list[tuple[Record, int, int, Refusal]] = []
+        self._refused: list[tuple[Record, int, int, Refusal]] = []
 
     def replay(self, record: Record) -> None:
         """Replay a record, and note whether a coordinator refuses it. It is applied in any case."""
@@ -117,7 +117,7 @@ class Loading:
 
     def end_operation(self, *, is_evaluated: bool) -> None:
         """Write the refused records of an operation, unless it lies before the history is complete."""
-        for record, begin, incarnation, refusal in self._found:
+        for record, begin, incarnation, refusal in self._refused:
             refused = refusal.releases & self._loads
             if is_evaluated and refused:
                 self._loads -= refused
@@ -133,12 +133,12 @@ class Loading:
                     seen=refusal.seen,
                 )
                 self._context.emit(row, begin, extra=(tuple(sorted(refused)), refusal.known_bug))
-        self._found.clear()
+        self._refused.clear()
 
     def _refuse(self, record: Record, refusal: Refusal, *offsets: int) -> None:
         """Note a refused record. `offsets`: of the records on which that depends."""
         begin = min(offsets, default=record.offset)
-        self._found.append((record, begin, self._context.incarnation, _known_to(record.kind, refusal)))
+        self._refused.append((record, begin, self._context.incarnation, _known_to(record.kind, refusal)))
 
     def _refuse_value(self, record: Record, refusal: Refusal) -> None:
         self._refuse(record, refusal)

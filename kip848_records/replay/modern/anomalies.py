@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _new_row: Final = new_row(ANOMALY)
 
 
-class _Found(NamedTuple):
+class _Anomaly(NamedTuple):
     """Columns of a row of `anomaly`."""
 
     kind: str
@@ -42,8 +42,8 @@ class Anomalies:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._found: list[_Found] = []
-        self._jumps: list[_Found] = []
+        self._anomalies: list[_Anomaly] = []
+        self._jumps: list[_Anomaly] = []
         self.wrote_assignment: int | None = None
 
     def went_back(self, record: Record, before: int, epoch: int) -> None:
@@ -53,8 +53,8 @@ class Anomalies:
     def group_went_back(self, record: Record, before: int, epoch: int) -> None:
         """Note a group epoch that is below the previous one: the history is complete from it on."""
         expected = f"an epoch of at least {before}"
-        found = _Found(EPOCH_WENT_BACK, record.offset, record.timestamp, None, epoch, expected, str(epoch))
-        self._jumps.append(found)
+        anomaly = _Anomaly(EPOCH_WENT_BACK, record.offset, record.timestamp, None, epoch, expected, str(epoch))
+        self._jumps.append(anomaly)
 
     def member(self, record: Record, value: AnyMemberValue) -> None:
         """Check a member's metadata. Share and streams groups have nothing to check."""
@@ -81,31 +81,31 @@ class Anomalies:
         doubled = self._doubled(targets)
         if doubled:
             partition = min(doubled)
-            members = sorted(each.member_id for each in targets.claims[partition])
+            members = sorted(member.member_id for member in targets.claims[partition])
             seen = f"{self._name(partition)} in the targets of {', '.join(members)}{_more(doubled)}"
             expected = "each partition in one target"
-            self._found.append(_Found(TARGET_OVERLAP, offset, at, None, epoch, expected, seen))
+            self._anomalies.append(_Anomaly(TARGET_OVERLAP, offset, at, None, epoch, expected, seen))
         if epoch is not None and group_epoch is not None and epoch > group_epoch:
             expected = f"an assignment epoch of at most {group_epoch}"
-            self._found.append(_Found(ASSIGNMENT_AHEAD, offset, at, None, epoch, expected, str(epoch)))
+            self._anomalies.append(_Anomaly(ASSIGNMENT_AHEAD, offset, at, None, epoch, expected, str(epoch)))
 
     def end_operation(self, *, is_evaluated: bool, is_in_range: bool) -> None:
         """Write the anomalies, unless the operation lies before the history is complete."""
         self.wrote_assignment = None
-        if not self._found and not self._jumps:
+        if not self._anomalies and not self._jumps:
             return
-        found = (*(self._found if is_evaluated else ()), *(self._jumps if is_in_range else ()))
-        for each in found:
-            row = _new_row(self._context, incarnation=self._context.incarnation, **each._asdict())
-            self._context.emit(row, each.offset)
-        self._found.clear()
+        anomalies = (*(self._anomalies if is_evaluated else ()), *(self._jumps if is_in_range else ()))
+        for anomaly in anomalies:
+            row = _new_row(self._context, incarnation=self._context.incarnation, **anomaly._asdict())
+            self._context.emit(row, anomaly.offset)
+        self._anomalies.clear()
         self._jumps.clear()
 
     def _check_owners(self, member: Member, holders: Claims) -> None:
         """Check that no other member holds a partition of a member whose type 8 was written."""
         shared = sorted(self._shared(member, holders))
         if shared:
-            others = sorted(each.member_id for each in holders[shared[0]] if each is not member)
+            others = sorted(holder.member_id for holder in holders[shared[0]] if holder is not member)
             seen = f"{self._name(shared[0])} also of {', '.join(others)}{_more(shared)}"
             self._add_for_member(TWO_OWNERS, member, "one owner of each partition", seen)
 
@@ -119,11 +119,13 @@ class Anomalies:
 
     def _add_for_member(self, kind: str, member: Member, expected: str, seen: str) -> None:
         at = self._context.operation.at
-        self._found.append(_Found(kind, member.current_offset, at, member.member_id, member.epoch, expected, seen))
+        self._anomalies.append(
+            _Anomaly(kind, member.current_offset, at, member.member_id, member.epoch, expected, seen)
+        )
 
     def _add(self, kind: str, record: Record, epoch: int | None, expected: str, seen: str) -> None:
-        found = _Found(kind, record.offset, record.timestamp, record.member_id, epoch, expected, seen)
-        self._found.append(found)
+        anomaly = _Anomaly(kind, record.offset, record.timestamp, record.member_id, epoch, expected, seen)
+        self._anomalies.append(anomaly)
 
     def _name(self, partition: int) -> str:
         topic_id, number = self._context.numbers.name(partition)

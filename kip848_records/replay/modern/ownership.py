@@ -181,7 +181,7 @@ class Ownership:
 
     def _acquire(self, member: Member, partition: int) -> None:
         operation = self._context.operation
-        others = [each for each in self.holders[partition] if each is not member and not each.was_away]
+        others = [holder for holder in self.holders[partition] if holder is not member and not holder.was_away]
         released = self._released.pop(partition, None)
         if others:
             # The previous owner has not released it.

@@ -50,9 +50,9 @@ def _share_topics(columns: Columns, name: str) -> Iterable[tuple[ShareTopic, ...
     if "partitions" in topics.type.names:
         lists, numbers = topics.field("partitions").to_pylist(), columns.numbers
         firsts = (numbers.topic(topic_id or "") for topic_id in ids)
-        sets = (frozenset(first + each % 2**32 for each in some) for first, some in zip(firsts, lists, strict=True))
-    found = list(tuples(ShareTopic, ids, names, sets))
-    return (tuple(found[first:end]) for first, end in pairwise(offsets.tolist()))
+        sets = (frozenset(first + number % 2**32 for number in some) for first, some in zip(firsts, lists, strict=True))
+    all_topics = list(tuples(ShareTopic, ids, names, sets))
+    return (tuple(all_topics[first:end]) for first, end in pairwise(offsets.tolist()))
 
 
 READERS: Final[Mapping[Role, Callable[[Columns], Iterable[Any]]]] = {**values.READERS, Role.SHARE_STATE: _share_states}

@@ -59,8 +59,8 @@ class StreamsWaits(Waits):
         """Return the members that have what a member awaits; of an active task the newest of several claims counts."""
         owners = set()
         for unit in _in_all_roles(map(task_of, member.awaits)):
-            found = [holder.member_id for holder in self._blockers(member, unit)]
-            owners.update(found[:1] if is_active(unit) else found)
+            ids = [holder.member_id for holder in self._blockers(member, unit)]
+            owners.update(ids[:1] if is_active(unit) else ids)
         owners.discard(member.member_id)
         return owners
 

@@ -245,12 +245,12 @@ class OpenRebalance:
 
     def worst(self) -> tuple[tuple[tuple[Any, ...], ...], int]:
         """Return the fields of the worst blockers, and their total number."""
-        found = sorted((each for each in self.blockers.values() if each.late.ms or each.blocking.ms), key=_rank)
-        return tuple(times.row() for times in found[:WORST]), len(found) + self.dropped
+        worst = sorted((times for times in self.blockers.values() if times.late.ms or times.blocking.ms), key=_rank)
+        return tuple(times.row() for times in worst[:WORST]), len(worst) + self.dropped
 
     def _drop_departed(self) -> None:
         """Drop the blockers that left, except the worst: a busy group may have more than memory can hold."""
-        left = sorted((each for each in self.blockers.values() if each.member is None), key=_rank)
+        left = sorted((times for times in self.blockers.values() if times.member is None), key=_rank)
         for times in left[WORST:]:
             del self.blockers[times.member_id]
             self.dropped += bool(times.late.ms or times.blocking.ms)

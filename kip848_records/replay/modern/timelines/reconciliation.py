@@ -121,12 +121,12 @@ class Reconciliations:
             self._emit(member, row, OPEN, blocked_by=blocked_by, awaited=awaited, elapsed=elapsed)
 
     def _awaited(self, member: Member, ownership: Ownership) -> tuple[tuple[Any, ...], ...]:
-        waits, found = self._waits, []
+        waits, awaited = self._waits, []
         for partition in member.awaits:
             owner = waits.owner_awaited_by(member, partition)
             released_at = None if owner is not None else ownership.released_at(member, partition)
             topic_id, number, subtopology_id, role = waits.names(self._context.numbers, partition)
-            found.append(
+            awaited.append(
                 _new_awaited(
                     topic_id=topic_id,
                     topic=None,
@@ -137,7 +137,7 @@ class Reconciliations:
                     role=role,
                 )
             )
-        return tuple(sorted(found, key=_by_place))
+        return tuple(sorted(awaited, key=_by_place))
 
     def _see_blockers(self, member: Member, first: int) -> None:
         """Remember the holders of the awaited partitions, for its rows from one ordinal on (0: all open ones)."""
