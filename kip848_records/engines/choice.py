@@ -16,4 +16,6 @@ def new_engine(spark: SparkSession | None, out: str) -> Engine:
         from kip848_records.engines.spark import SparkEngine  # noqa: PLC0415 - it cannot be imported without Spark
 
         return SparkEngine(spark, out)
-    raise NotImplementedError
+    from kip848_records.engines.embedded import EmbeddedEngine  # noqa: PLC0415 - DuckDB and delta-rs take a while
+
+    return EmbeddedEngine(out)

@@ -57,7 +57,6 @@ _SETTINGS: Final = {
     "autoload_known_extensions": "false",
     # Spark's sort order.
     "default_null_order": "nulls_first_on_asc_last_on_desc",
-    "memory_limit": MEMORY_LIMIT,
     "TimeZone": "UTC",
 }
 _SUM: Final = pa.decimal128(38, 0)
@@ -194,7 +193,7 @@ class DuckTables(Tables):
     def _dataset(self, name: str, version: int | None) -> Any:  # noqa: ANN401 - Arrow has no types
         """Return a table's files as a dataset. It is opened once, so all queries see the same rows."""
         if (name, version) not in self._datasets:
-            self._datasets[name, version] = _without_statistics(self._table(name, version).to_pyarrow_dataset())
+            self._datasets[name, version] = without_statistics(self._table(name, version).to_pyarrow_dataset())
         return self._datasets[name, version]
 
     def _table(self, name: str, version: int | None) -> DeltaTable:
@@ -216,7 +215,7 @@ class DuckTables(Tables):
         return table
 
 
-def _without_statistics(found: ds.FileSystemDataset) -> ds.FileSystemDataset:
+def without_statistics(found: ds.FileSystemDataset) -> ds.FileSystemDataset:
     """Return a dataset without the statistics of its files, except the values of the partitions.
 
     Spark writes no minimum of a BOOLEAN, for example. Then delta-rs says `column >= null` of the file, which holds for
@@ -237,15 +236,20 @@ def filtered(table: str, batch: pa.RecordBatch, condition: str) -> Iterator[pa.R
     yield from connection.sql(f"SELECT * FROM {table} WHERE {condition}").to_arrow_table().to_batches()  # noqa: S608 - ours
 
 
-@cache
-def _database() -> duckdb.DuckDBPyConnection:
-    """Return this process's database in memory, with Spark's names for functions."""
-    connection = duckdb.connect(config={"temp_directory": _spilled()})
-    for name, value in _SETTINGS.items():
+def new_database(folder: str, memory_limit: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
+    """Return a database in memory, with Spark's names for functions; what does not fit is spilled to a folder."""
+    connection = duckdb.connect(config={"temp_directory": folder})
+    for name, value in (_SETTINGS | {"memory_limit": memory_limit}).items():
         connection.execute(f"SET GLOBAL {name} = '{value}'")
     for macro in _MACROS:
         connection.execute(f"CREATE MACRO {macro}")
     return connection
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """Return this process's database for queries."""
+    return new_database(_spilled())
 
 
 @cache

@@ -16,24 +16,37 @@ if TYPE_CHECKING:
     from kip848_records.specs.columns import TableSpec
 
 
-def replace_rows(folder: Path, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch]) -> bool:
+def replace_rows(folder: Path, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch]) -> None:
     """Replace a cluster's rows in a table by others, in one commit; missing columns become null.
 
-    Return whether it succeeded: delta-rs cannot commit on some volumes, such as those over an object store.
+    Raises OSError or DeltaError; delta-rs cannot commit on some volumes, such as those over an object store.
     """
-    schema = spec.schema
-    rows = pa.RecordBatchReader.from_batches(schema, _shaped(batches, schema, cluster))
+    rows = _reader(batches, spec, cluster)
+    deltalake.write_deltalake(str(folder), rows, mode="overwrite", predicate=of_cluster(cluster))
+
+
+def append_rows(
+    folder: Path, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch], done: deltalake.Transaction
+) -> None:
+    """Append rows in one commit, which names a transaction of an application. Raises as `replace_rows`."""
+    rows = _reader(batches, spec, cluster)
+    properties = deltalake.CommitProperties(app_transactions=[done])
+    deltalake.write_deltalake(str(folder), rows, mode="append", commit_properties=properties)
+
+
+def of_cluster(cluster: str) -> str:
+    """Return the condition on the rows of a cluster, in the SQL of delta-rs and DuckDB."""
     name = cluster.replace("'", "''")
-    try:
-        deltalake.write_deltalake(str(folder), rows, mode="overwrite", predicate=f"cluster = '{name}'")
-    except (OSError, deltalake.exceptions.DeltaError):
-        return False
-    return True
+    return f"cluster = '{name}'"
 
 
-def delta_rs_writes(folder: Path) -> bool:
-    """Return whether delta-rs reads the path of a folder correctly: it reads some characters as those of a URL."""
-    return not set(str(folder)) & set("%[]?#*")
+def mistaken(folder: Path) -> set[str]:
+    """Return the characters in the path of a folder that delta-rs reads as those of a URL."""
+    return set(str(folder)) & set("%[]?#*\\")
+
+
+def _reader(batches: Iterable[pa.RecordBatch], spec: TableSpec, cluster: str) -> pa.RecordBatchReader:
+    return pa.RecordBatchReader.from_batches(spec.schema, _shaped(batches, spec.schema, cluster))
 
 
 def _shaped(batches: Iterable[pa.RecordBatch], schema: pa.Schema, cluster: str) -> Iterator[pa.RecordBatch]:

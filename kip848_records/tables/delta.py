@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltalake.exceptions import DeltaError
 from pyspark.sql import functions as F
 
 from kip848_records.machine.paths import local_path
-from kip848_records.tables.arrow import delta_rs_writes, replace_rows
+from kip848_records.tables.arrow import mistaken, replace_rows
 from kip848_records.tables.location import is_schema, sql_string, table_path
 from kip848_records.tables.places import create, delta_table, is_there, read, save, version
 from kip848_records.tables.registry import TABLES
@@ -71,10 +72,14 @@ class ClusterTables:
     def replace_by_arrow(self, spec: TableSpec, batches: Iterable[pa.RecordBatch]) -> bool:
         """Replace the cluster's rows by others, without Spark; return whether that succeeded."""
         folder = None if is_schema(self.out) else local_path(self.spark, table_path(self.out, spec.name))
-        if folder is None or not delta_rs_writes(folder):
+        if folder is None or mistaken(folder):
             return False
         create(self.spark, self.out, spec)
-        return replace_rows(folder, spec, self.cluster, batches)
+        try:
+            replace_rows(folder, spec, self.cluster, batches)
+        except (OSError, DeltaError):
+            return False
+        return True
 
     def append(self, spec: TableSpec, rows: DataFrame, application: str, number: int) -> None:
         """Append rows in one commit, but not a second time for the same `application` and `number`.

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StructType
 
-from kip848_records import __version__
 from kip848_records.spark.threads import several
 from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.specs.columns import CLUSTER
@@ -16,6 +15,7 @@ from kip848_records.tables.log import LOG
 from kip848_records.tables.places import check_place, is_there, read, save
 from kip848_records.tables.registry import TABLES
 from kip848_records.tables.spark_types import spark_schema
+from kip848_records.tables.versions import outdated_clusters
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,9 +32,7 @@ def prepare_tables(spark: SparkSession, out: str, *, migrate: bool = True) -> li
     """
     check_place(spark, out)
     versions = _written_by(spark, out)
-    if newer := [version for version in versions.values() if _number(version) > _number(__version__)]:
-        raise TablesError.newer_tables(out, max(newer, key=_number), __version__)
-    outdated = sorted(cluster for cluster, version in versions.items() if version != __version__)
+    outdated = outdated_clusters(out, versions)
     if migrate and (outdated or not versions):
         several(lambda spec: _prepare(spark, out, spec, is_outdated=bool(outdated)), TABLES.values())
     return outdated
@@ -84,7 +82,3 @@ def _check_own(out: str, spec: TableSpec, rows: DataFrame) -> None:
     """Raise InputError for a table of another application: this package partitions each table by cluster."""
     if CLUSTER.name not in rows.columns:
         raise TablesError.other_table(place_text(out), spec.name)
-
-
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import deltalake
@@ -13,6 +11,7 @@ from pyspark.errors import AnalysisException
 from kip848_records.machine.disks import DiskError
 from kip848_records.machine.paths import local_path
 from kip848_records.tables.errors import TablesError
+from kip848_records.tables.local import create_locally, has_commits, newest_version
 from kip848_records.tables.location import is_schema, place_text, schema_name, sql_name, sql_string, table_path
 from kip848_records.tables.spark_types import spark_schema
 
@@ -40,7 +39,7 @@ def _has_schema(spark: SparkSession, name: str) -> bool:
 def is_there(spark: SparkSession, place: str, table: str) -> bool:
     """Return whether a table exists, with rows of any cluster."""
     if not is_schema(place) and (log := local_path(spark, f"{table_path(place, table)}/_delta_log")):
-        return _has_commits(log)  # without Spark: asking Delta takes a while, and there are many tables
+        return has_commits(log)  # without Spark: asking Delta takes a while, and there are many tables
     try:
         read_audited(spark, place, table)
     except TablesError:
@@ -91,26 +90,16 @@ def create(spark: SparkSession, place: str, spec: TableSpec) -> None:
     path = table_path(place, spec.name)
     log = local_path(spark, f"{path}/_delta_log")
     # Delta removes the first commits of an old table, but keeps some.
-    if log is not None and (_has_commits(log) or _create_locally(log.parent, spec)):
+    if log is not None and (has_commits(log) or _create_locally(log.parent, spec)):
         return
     new = DeltaTable.createIfNotExists(spark).location(path).comment(spec.comment)
     new.addColumns(spark_schema(spec)).partitionedBy("cluster").execute()
 
 
 def _create_locally(folder: Path, spec: TableSpec) -> bool:
-    """Create a table with delta-rs, in milliseconds; Delta's builder takes as long as a commit of rows.
-
-    Return whether it exists now: delta-rs cannot commit on some volumes, such as those over an object store.
-    """
+    """Create a table with delta-rs; return whether it exists now."""
     try:
-        deltalake.DeltaTable.create(
-            str(folder),
-            deltalake.Schema.from_json(spark_schema(spec).json()),
-            mode="ignore",
-            partition_by=["cluster"],
-            description=spec.comment,
-        )
-        _write_checksum(folder / "_delta_log")
+        create_locally(folder, spec)
     except PermissionError as error:
         raise DiskError.of_folder(str(folder), error) from None
     except (OSError, deltalake.exceptions.DeltaError):
@@ -118,37 +107,11 @@ def _create_locally(folder: Path, spec: TableSpec) -> bool:
     return True
 
 
-def _write_checksum(log: Path) -> None:
-    """Write the checksum of the first commit, so that Spark need not read the log.
-
-    Without it the first commit of rows takes Spark one second more. Its format is that of Delta's protocol, "Version
-    Checksum File". A checksum is optional, so nothing is lost if another run was faster.
-    """
-    first = (log / f"{0:020}.json").read_text(encoding="utf-8").splitlines()
-    actions = {name: action for line in first for name, action in json.loads(line).items()}
-    known = {"metadata": actions["metaData"], "protocol": actions["protocol"]}
-    counts = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
-    none_yet: dict[str, list[object]] = {"setTransactions": [], "domainMetadata": [], "allFiles": []}
-    checksum = log / f"{0:020}.crc"
-    with suppress(FileExistsError), checksum.open("x", encoding="utf-8") as file:
-        try:
-            json.dump(counts | none_yet | known, file)
-            file.flush()
-        except OSError:  # half of it would be worse than none
-            checksum.unlink()
-            raise
-
-
 def version(spark: SparkSession, place: str, table: str) -> int | None:
     """Return the present Delta version of a table; None if it does not exist."""
     if not is_schema(place) and (log := local_path(spark, f"{table_path(place, table)}/_delta_log")):
-        return max((int(file.stem) for file in log.glob("*.json") if file.stem.isdigit()), default=None)
+        return newest_version(log)
     if not is_there(spark, place, table):
         return None
     last = delta_table(spark, place, table).history(1).select("version").first()
     return None if last is None else last.version
-
-
-def _has_commits(log: Path) -> bool:
-    """Return whether a log folder contains more than an interrupted commit leaves."""
-    return any(file.is_file() and file.name[0] != "." for file in log.rglob("*"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,7 +15,6 @@ from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -47,7 +44,7 @@ def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
         if folder is None:
             yield
         else:
-            with _locked(folder, out):
+            with locks.locked(folder, out):
                 yield
     except _CONFLICTS as error:
         raise TablesError.other_writer(out) from error
@@ -62,24 +59,3 @@ def is_locked(spark: SparkSession, out: str) -> bool:
     """Return whether a lock keeps other runs from the tables in `out`, rather than Delta alone."""
     folder = local_path(spark, out)
     return folder is not None and folder.is_dir() and locks.is_locked(folder)
-
-
-@contextmanager
-def _locked(folder: Path, out: str) -> Iterator[None]:
-    """Lock the folder itself: no lock file remains, and the system releases the lock when the process ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise DiskError.of_folder(out, error) from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        raise TablesError.other_writer(out) from None
-    except OSError:  # a volume that looks like a folder, but cannot be locked
-        pass
-    try:
-        yield
-    finally:
-        os.close(lock)

@@ -1,7 +1,4 @@
-"""Every expectation gives the same rows on both engines, and in every time zone, on the logs of all cases.
-
-The product is its own oracle: one engine for the other. `test_cases.py` knows the answers.
-"""
+"""Every expectation gives the same rows on both engines, and in every time zone, on the logs of all cases."""
 
 import time
 from contextlib import contextmanager

@@ -1,8 +1,4 @@
-"""After any number of runs the tables are what one run over all that was read would have written.
-
-The product is its own oracle: several runs are compared with its one run. `tests/pipeline/test_audit.py` compares one
-run with Kafka's own tools.
-"""
+"""After any number of runs the tables are what one run over all that was read would have written."""
 
 from dataclasses import replace
 from types import SimpleNamespace

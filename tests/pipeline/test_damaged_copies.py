@@ -1,7 +1,4 @@
-"""Segment files of a broker, damaged: what is said of groups is what the whole files say, or that it is unknown.
-
-The product is its own oracle: an audit of damaged files is compared with its audit of the whole ones.
-"""
+"""Segment files of a broker, damaged: what is said of groups is what the whole files say, or that it is unknown."""
 
 import json
 from base64 import b64encode

@@ -1,8 +1,4 @@
-"""Logs that the cleaner has been through: the present is that of the whole log, and no claim about the past false.
-
-The replay is its own oracle: the rows of a log's rest are compared with its rows of the whole log.
-`tests/replay/test_coordinator.py` and `test_simulated.py` compare those with others.
-"""
+"""Logs that the cleaner has been through: the present is that of the whole log, and no claim about the past false."""
 
 import random
 from collections import Counter

@@ -1,8 +1,4 @@
-"""Copies of Kafka's coordinator's log that lost parts say nothing that the whole log contradicts.
-
-The replay is its own oracle: the rows of a part are compared with its rows of the whole log.
-`tests/replay/test_coordinator.py` and `test_simulated.py` compare those with others.
-"""
+"""Copies of Kafka's coordinator's log that lost parts say nothing that the whole log contradicts."""
 
 import random
 from collections import Counter

@@ -1,7 +1,4 @@
-"""One log of all kinds of groups: every number that several reports show is the same in all of them.
-
-The product is its own oracle: one report for the others. The tests of each report know its numbers.
-"""
+"""One log of all kinds of groups: every number that several reports show is the same in all of them."""
 
 import json
 import re

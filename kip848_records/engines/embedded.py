@@ -1,0 +1,260 @@
+"""The engine in this process: DuckDB and Arrow move the rows, delta-rs writes the tables, and no JVM starts."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pyarrow as pa
+
+from kip848_records.engines.embedded_files import LocalListing, ParquetFiles, delta_rows, here, reading_files
+from kip848_records.engines.embedded_relations import (
+    Dataset,
+    Mapped,
+    Once,
+    Relation,
+    Space,
+    Sql,
+    Stored,
+    quoted,
+    relation_of,
+)
+from kip848_records.engines.embedded_tables import LocalTables
+from kip848_records.engines.lines import LINES, lines_of
+from kip848_records.engines.processes import run_tagged
+from kip848_records.engines.rows import ArrowRows
+from kip848_records.engines.tagged_rows import tagged_by_class
+from kip848_records.machine.disks import FULL, DiskError
+from kip848_records.queries.duck import DuckTables, without_statistics
+from kip848_records.queries.tables import named_rows
+from kip848_records.queries.texts import plain
+from kip848_records.specs.audit_runs import AUDIT_RUNS
+from kip848_records.tables.arrow import of_cluster
+from kip848_records.tables.locks import locked
+from kip848_records.tables.registry import TABLES
+from kip848_records.tables.versions import outdated_clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from kip848_records.engines.budget import Budget
+    from kip848_records.engines.engine import Rows, TableWork, Work
+    from kip848_records.queries.tables import Parameter, Row
+    from kip848_records.sources.listing import Copy, Listing
+    from kip848_records.specs.columns import TableSpec
+
+
+class EmbeddedEngine:
+    """The engine for copies and tables in folders of this machine (`engines.engine.Engine`).
+
+    A module that only may need it imports it late: DuckDB and delta-rs take a while to load.
+    """
+
+    name = "embedded"
+
+    def __init__(self, out: str = "", budget: Budget | None = None) -> None:
+        """`out`: the folder of the tables; without it the engine has none. `budget`: by default half of what is free.
+
+        Raises InputError for a folder that is not on this machine.
+        """
+        self.out = out
+        self._space = Space(budget)
+        self._known: LocalTables | None = None
+
+    def sql(self, text: str, **relations: Relation | Rows) -> Relation:
+        """Return the answer to a query."""
+        return Sql(self._space, plain(text), {name: self.relation(each) for name, each in relations.items()})
+
+    def relation(self, rows: pa.Table | Relation | Rows) -> Relation:
+        """Return rows of this process."""
+        return relation_of(self._space, ArrowRows(rows) if isinstance(rows, pa.Table) else rows)
+
+    def map(self, work: Work, rows: Relation, schema: pa.Schema) -> Relation:
+        """Return the result of a function over rows."""
+        return Mapped.of(self._space, work, rows, schema)
+
+    def map_sorted(
+        self, work: Work, rows: Relation, schema: pa.Schema, *, key: Sequence[str], order: Sequence[str]
+    ) -> Relation:
+        """Return the result of a function over sorted rows."""
+        return Mapped.of(self._space, work, self._sorted(rows, key, order), schema)
+
+    def replay(self, work: TableWork, rows: Relation, *, key: Sequence[str], order: Sequence[str]) -> dict[str, Rows]:
+        """Return what a function over sorted rows yields, by table; several processes do the work if it is long."""
+        batches = self._sorted(rows, key, order).batches()
+        workers = self._space.budget.workers
+        return dict(
+            run_tagged(tagged_by_class(work), batches, key, workers, lambda: self._space.new_folder("replayed"))
+        )
+
+    def materialize(self, rows: Relation, name: str) -> Stored:
+        """Return rows that are computed once."""
+        rows = self.relation(rows)
+        if isinstance(rows, Stored):
+            return rows
+        return rows.stored if isinstance(rows, Mapped) else self._space.stored(rows.batches(), rows.schema, name)
+
+    def stage(self, rows: Relation, name: str) -> Rows:
+        """Return rows that are computed once."""
+        return self.materialize(rows, name)
+
+    def observed(self, rows: Relation, aggregate: str) -> tuple[Relation, Callable[[], int]]:
+        """Return rows, which are computed once, and a function that returns an aggregate over them."""
+        once = Once(self._space, self.relation(rows))
+
+        def ask() -> int:
+            text = f"SELECT {aggregate} AS found FROM {{rows}}"  # noqa: S608 - ours
+            return int(self.collect(self.sql(text, rows=once))[0].found or 0)
+
+        return once, ask
+
+    def collect(self, rows: Relation) -> list[Row]:
+        """Return a few rows."""
+        return named_rows(pa.Table.from_batches(rows.batches(), rows.schema))
+
+    def listing(self) -> Listing:
+        """Return what lists the files of this machine."""
+        return LocalListing()
+
+    def scan(self, copy: Copy) -> Relation:
+        """Return the rows of a copy in Parquet or Delta."""
+        return delta_rows(self._space, copy) if copy.format == "delta" else ParquetFiles(self._space, copy)
+
+    def lines(self, copy: Copy) -> Relation:
+        """Return the lines of a copy."""
+        files = [here(file) for file in copy.files]
+        return Mapped(self._space, lambda: lines_of(files), LINES)
+
+    def files(self, copy: Copy) -> Relation:
+        """Return the files of a copy."""
+        return self.relation(pa.table({"path": pa.array(copy.files, pa.string())}))
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Turn failures to read a source within the block into InputErrors."""
+        return reading_files()
+
+    @contextmanager
+    def alone(self, work_folder: str) -> Iterator[None]:
+        """Keep other runs from the tables, and offer a scratch folder below `work_folder`."""
+        folder = here(work_folder)
+        with (
+            locked(folder, work_folder),
+            _naming_full_disks(work_folder, folder),
+            _scratch_folder(folder, work_folder) as scratch,
+        ):
+            self._space.use(scratch)
+            try:
+                yield
+            finally:
+                self._space.use(None)
+
+    def prepare(self, *, migrate: bool = True) -> list[str]:
+        """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt."""
+        versions: dict[str, str] = {}
+        if self.is_there(AUDIT_RUNS.name):
+            self._tables.check_own(AUDIT_RUNS)
+            text = "SELECT cluster, min(version) AS version FROM audit_runs GROUP BY cluster"
+            versions = {row.cluster: row.version for row in self.ask(text, AUDIT_RUNS.name)}
+        outdated = outdated_clusters(self.out, versions)
+        if migrate and (outdated or not versions):
+            for spec in TABLES.values():
+                if self.is_there(spec.name):
+                    self._tables.check_own(spec)
+                    if outdated:
+                        self._tables.migrate(spec)
+        return outdated
+
+    def is_there(self, table: str) -> bool:
+        """Return whether a table exists."""
+        return self._tables.is_there(table)
+
+    def table(self, table: str, cluster: str) -> Relation:
+        """Return the newest rows of one cluster in a table."""
+        if not self.is_there(table):
+            return self.relation(TABLES[table].schema.empty_table())
+        found = self._tables.opened(table).to_pyarrow_dataset()
+        return Dataset(self._space, without_statistics(found), of_cluster(cluster))
+
+    def ask(self, text: str, *tables: str, **parameters: Parameter) -> list[Row]:
+        """Return the answer to a query over the newest rows of some tables."""
+        for table in tables:
+            self._tables.opened(table)
+        return DuckTables(self.out).newest(text, *tables, **parameters)
+
+    def version(self, table: str) -> int | None:
+        """Return a table's present Delta version."""
+        return self._tables.version(table)
+
+    def create(self, spec: TableSpec) -> None:
+        """Create a table without rows if it does not exist."""
+        self._tables.create(spec)
+
+    def replace(self, spec: TableSpec, cluster: str, rows: Relation | Rows | None) -> None:
+        """Replace a cluster's rows in one commit."""
+        if rows is not None:
+            self._tables.replace(spec, cluster, rows.batches())
+        elif self.is_there(spec.name):
+            self._tables.delete(spec.name, cluster)
+
+    def append(self, spec: TableSpec, cluster: str, rows: Relation, *, application: str, number: int) -> None:
+        """Append rows in one commit, but not a second time."""
+        self._tables.append(spec, cluster, rows.batches(), application=application, number=number)
+
+    def restore(self, table: str, version: int | None) -> None:
+        """Restore a version of a table; None: remove the table."""
+        self._tables.restore(table, version)
+
+    def optimize(self, table: str, days: int) -> None:
+        """Merge small files of a table, and delete files that no version has used for so many days."""
+        self._tables.optimize(table, days)
+
+    def several(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
+        """Do the work for each item, one after another: each uses all cores."""
+        for item in items:
+            work(item)
+
+    @property
+    def _tables(self) -> LocalTables:
+        if self._known is None:
+            self._known = LocalTables(self.out, here(self.out).absolute())
+        return self._known
+
+    def _sorted(self, rows: Relation, key: Sequence[str], order: Sequence[str]) -> Relation:
+        columns = ", ".join(map(quoted, [*key, *order]))
+        return Sql(self._space, f"SELECT * FROM {{rows}} ORDER BY {columns}", {"rows": self.relation(rows)})  # noqa: S608
+
+
+@contextmanager
+def _scratch_folder(folder: Path, out: str) -> Iterator[Path]:
+    """Yield a folder that is removed when the block ends; files of a killed run are removed first."""
+    staging = folder / "_staging"
+    shutil.rmtree(staging, ignore_errors=True)
+    scratch = staging / str(uuid4())
+    try:
+        staging.mkdir(mode=0o700)
+        scratch.mkdir(mode=0o700)
+    except OSError as error:
+        raise DiskError.of_folder(out, error) from None
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        with suppress(OSError):
+            staging.rmdir()
+
+
+@contextmanager
+def _naming_full_disks(out: str, folder: Path) -> Iterator[None]:
+    """Turn the errors of a full disk within the block into one that names the disk."""
+    try:
+        yield
+    except DiskError:
+        raise
+    except Exception as error:
+        if FULL in str(error):
+            raise DiskError.full({out: folder}) from error
+        raise

@@ -1,0 +1,162 @@
+"""The files of sources on this machine: rows of Parquet and Delta, and lines of text."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kip848_records.engines.embedded_relations import Dataset, Relation, escape_glob, every_row, literal, quoted
+from kip848_records.engines.embedded_tables import opened
+from kip848_records.engines.errors import EngineError
+from kip848_records.errors import InputError
+from kip848_records.machine.files import list_files
+from kip848_records.machine.paths import path_on_this_machine
+from kip848_records.queries.duck import without_statistics
+from kip848_records.tables.arrow import mistaken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from kip848_records.engines.embedded_relations import Query, Space
+    from kip848_records.sources.listing import Copy
+
+
+_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
+_INT96: Final = "INT96"
+
+_REFUSED: Final = re.compile(r'Cannot open file "(.*?)": (Permission denied)')
+_DAMAGED: Final = re.compile(r"""(?:file|reading|path) ['"](.+?)['"]""")
+
+
+@dataclass(frozen=True)
+class LocalListing:
+    """The files of this machine (`sources.listing.Listing`)."""
+
+    def files(self, path: str, below: str = "") -> list[str] | None:
+        """Return the files at a path that match the pattern `below` it; None if none exists."""
+        return list_files(here(path), below)
+
+    def has_files(self, path: str, below: str) -> bool:
+        """Return whether there are files in the folder `below` a path."""
+        return bool(self.files(path, below))
+
+
+def here(path: str) -> Path:
+    """Return a path of this machine. Raises InputError for another file system."""
+    found = path_on_this_machine(path)
+    if found is None:
+        raise EngineError.other_file_system(path)
+    return found
+
+
+class ParquetFiles(Relation):
+    """Rows of Parquet files: the columns are those of the first file, then those that folders name."""
+
+    def __init__(self, space: Space, copy: Copy) -> None:
+        super().__init__(space)
+        root = here(copy.name)
+        files = sorted(here(file) for file in copy.files)
+        self._groups: dict[tuple[tuple[str, str], ...], list[Path]] = {}
+        for file in files:
+            self._groups.setdefault(_named_values(file, root), []).append(file)
+        self._first = files[0]
+        self._columns = _columns(self._first)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return every_row(self).schema
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        return every_row(self).batches()
+
+    def text(self, query: Query) -> str:
+        """Return SQL that reads the rows."""
+        del query
+        named = dict.fromkeys(name for group in self._groups for name, _ in group)
+        columns = {name: _column(name, is_int96=is_int96) for name, is_int96 in self._columns.items()}
+        columns |= {name: quoted(name) for name in named}
+        # The first one gives the columns: other files may lack some of them.
+        parts = [f"SELECT * FROM {_read([self._first])} WHERE false"]  # noqa: S608 - ours
+        for values, files in self._groups.items():
+            added = "".join(f", {_value(self._values(name), value)} AS {quoted(name)}" for name, value in values)
+            hidden = [quoted(name) for name, _ in values if name in self._columns]
+            exclude = f" EXCLUDE ({', '.join(hidden)})" if hidden else ""
+            parts.append(f"SELECT *{exclude}{added} FROM {_read(files)}")  # noqa: S608 - ours
+        return f"SELECT {', '.join(columns.values())} FROM ({' UNION ALL BY NAME '.join(parts)})"  # noqa: S608 - ours
+
+    def _values(self, name: str) -> list[str]:
+        return [value for group in self._groups for each, value in group if each == name]
+
+
+def delta_rows(space: Space, copy: Copy) -> Relation:
+    """Return the rows of a Delta table."""
+    path = here(copy.name).absolute()
+    if characters := mistaken(path):
+        raise EngineError.path_for_tables(copy.name, characters)
+    table = opened(path, lambda: InputError.not_delta(copy.name))
+    return Dataset(space, without_statistics(table.to_pyarrow_dataset()))
+
+
+@contextmanager
+def reading_files() -> Iterator[None]:
+    """Turn failures to read a source within the block into InputErrors, which name the file if it is known."""
+    try:
+        yield
+    except PermissionError as error:
+        raise InputError.not_opened(str(error.filename), error.strerror) from error
+    except (pa.ArrowInvalid, duckdb.Error) as error:
+        if refused := _REFUSED.search(str(error)):
+            raise InputError.not_opened(refused[1], refused[2]) from error
+        if damaged := _DAMAGED.search(str(error)):
+            raise InputError.unreadable(damaged[1]) from error
+        raise
+
+
+def _columns(file: Path) -> dict[str, bool]:
+    """Return the columns of a Parquet file, each with whether it has times in the old form of 96 bits."""
+    try:
+        with pq.ParquetFile(file) as opened:
+            schema = opened.schema
+            leaves = {schema.column(at).path: schema.column(at).physical_type for at in range(len(schema))}
+            return {name: leaves.get(name) == _INT96 for name in opened.schema_arrow.names}
+    except PermissionError as error:
+        raise InputError.not_opened(str(file), error.strerror) from None
+    except (pa.ArrowException, OSError):
+        raise InputError.unreadable(str(file)) from None
+
+
+def _column(name: str, *, is_int96: bool) -> str:
+    # DuckDB reads such a time as one without a zone; Spark wrote it in UTC.
+    return f"CAST({quoted(name)} AS TIMESTAMPTZ) AS {quoted(name)}" if is_int96 else quoted(name)
+
+
+def _read(files: Sequence[Path]) -> str:
+    named = ", ".join(literal(escape_glob(str(file))) for file in files)
+    return f"read_parquet([{named}], union_by_name = true, hive_partitioning = false)"
+
+
+def _named_values(file: Path, root: Path) -> tuple[tuple[str, str], ...]:
+    """Return the columns that the folders between a copy and its file name, such as `date=2026-11-21`."""
+    root = root.absolute()
+    folders = file.parent.relative_to(root).parts if file != root else ()
+    pairs = (folder.partition("=") for folder in folders if "=" in folder)
+    return tuple((unquote(name), unquote(value)) for name, _, value in pairs)
+
+
+def _value(values: Sequence[str], value: str) -> str:
+    """Return a value of a folder's name as SQL: a number if the column has only numbers, as Spark reads them."""
+    if value == _NO_VALUE:
+        return "NULL"
+    if all(re.fullmatch(r"-?\d{1,18}", each) for each in values if each != _NO_VALUE):
+        return value
+    return literal(value)

@@ -1,0 +1,342 @@
+"""Relations of the embedded engine: queries of DuckDB, functions over batches, and rows in memory or in files."""
+
+from __future__ import annotations
+
+import shutil
+from abc import ABC, abstractmethod
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, count
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from kip848_records.engines.budget import Budget
+from kip848_records.engines.rows import ArrowRows
+from kip848_records.engines.tagged_rows import FileRows, TaggedRows, conformed
+from kip848_records.queries.duck import new_database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+    import duckdb
+
+    from kip848_records.engines.engine import Rows, Work
+
+BATCH_ROWS: Final = 10_000
+"""The rows of a batch: a good size for the decoder, as Spark's batches have it."""
+
+IN_MEMORY: Final = 32 << 20
+"""The bytes up to which rows that are computed once stay in memory."""
+
+_HUGEINT: Final = pa.decimal128(38, 0)
+
+
+class Space:
+    """What the relations of an engine share: a database, a folder for files, and a budget of memory and cores."""
+
+    def __init__(self, budget: Budget | None = None) -> None:
+        self._budget = budget
+        self._folder: Path | None = None
+        self._own_folder: Path | None = None
+        self._numbers = count()
+        self._database: duckdb.DuckDBPyConnection | None = None
+
+    @cached_property
+    def budget(self) -> Budget:
+        """The memory and the cores; measured when they are needed first."""
+        return self._budget or Budget.of_machine()
+
+    def use(self, folder: Path | None) -> None:
+        """Write files into a folder from now on; None: into one of this process."""
+        self.close()
+        self._folder = folder
+
+    def path(self, name: str) -> Path:
+        """Return a path of a file or folder that does not exist."""
+        folder = self._folder
+        if folder is None:
+            if self._own_folder is None:
+                self._own_folder = Path(mkdtemp(prefix="kip848-"))
+            folder = self._own_folder
+        return folder / f"{next(self._numbers)}-{name}"
+
+    def new_folder(self, name: str) -> Path:
+        """Return a new folder."""
+        path = self.path(name)
+        path.mkdir()
+        return path
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection of its own, so that several answers can be read at a time."""
+        if self._database is None:
+            database = new_database(str(self.path("spilled")), f"{self.budget.database}B")
+            database.execute(f"SET GLOBAL threads = {self.budget.cores}")
+            self._database = database
+        return self._database.cursor()
+
+    def close(self) -> None:
+        """Close the database and remove the folder of this process."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+        if self._own_folder is not None:
+            shutil.rmtree(self._own_folder, ignore_errors=True)
+            self._own_folder = None
+
+    def stored(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema, name: str) -> Stored:
+        """Return rows that are computed once: in memory if they are few, else in a file."""
+        found = TaggedRows(lambda: self.new_folder(name), IN_MEMORY)
+        for batch in batches:
+            found.add(name, batch)
+        return Stored(self, found.end().get(name, ArrowRows(schema.empty_table())), schema)
+
+
+@dataclass
+class Query:
+    """A query that is put together: Arrow data by name, and the texts of the relations that it reads, in order."""
+
+    data: dict[str, Any] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    _names: dict[int, str] = field(default_factory=dict)
+
+    def name(self, relation: Relation) -> str:
+        """Return the name of a relation, which is added if this is the first time."""
+        known = self._names.get(id(relation))
+        if known is None:
+            text = relation.text(self)
+            known = self._names[id(relation)] = f"relation_{len(self._names)}"
+            self.texts[known] = text
+        return known
+
+    def data_name(self, data: object) -> str:
+        """Return the name of Arrow data."""
+        name = f"data_{len(self.data)}"
+        self.data[name] = data
+        return name
+
+    def complete(self, name: str) -> str:
+        """Return the text that reads the relation of that name."""
+        # DuckDB would compute a relation that is named twice as a whole, with all of its columns.
+        parts = ",\n".join(f"{each} AS NOT MATERIALIZED (\n{text}\n)" for each, text in self.texts.items())
+        return f"WITH {parts}\nSELECT * FROM {name}"
+
+
+class Relation(ABC):
+    """Rows that are perhaps not computed yet."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """The columns."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+
+    @abstractmethod
+    def text(self, query: Query) -> str:
+        """Return SQL that reads the rows, and add what it reads to a query."""
+
+
+class Stored(Relation):
+    """Rows in memory, or in files that this package wrote."""
+
+    def __init__(self, space: Space, rows: Rows, schema: pa.Schema) -> None:
+        super().__init__(space)
+        self.rows = rows
+        self._schema = schema
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return self._schema
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        return self.rows.batches()
+
+    def text(self, query: Query) -> str:
+        """Return SQL that reads the rows."""
+        if isinstance(self.rows, FileRows):
+            files = ", ".join(literal(escape_glob(str(file))) for file in self.rows.files)
+            return f"SELECT * FROM read_parquet([{files}], hive_partitioning = false)"  # noqa: S608 - ours
+        assert isinstance(self.rows, ArrowRows)  # noqa: S101 - `stored` returns no other rows
+        return f"SELECT * FROM {query.data_name(self.rows.table)}"  # noqa: S608 - ours
+
+
+class Dataset(Relation):
+    """Rows of an Arrow dataset, which reads only what a query needs."""
+
+    def __init__(self, space: Space, dataset: Any, condition: str | None = None) -> None:  # noqa: ANN401 - see above
+        super().__init__(space)
+        self._dataset = dataset
+        self._condition = condition
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return every_row(self).schema
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        return every_row(self).batches()
+
+    def text(self, query: Query) -> str:
+        """Return SQL that reads the rows."""
+        condition = "" if self._condition is None else f" WHERE {self._condition}"
+        return f"SELECT * FROM {query.data_name(self._dataset)}{condition}"  # noqa: S608 - ours
+
+
+class Mapped(Relation):
+    """The result of a function over rows: streamed to a reader of batches, computed once for queries."""
+
+    def __init__(self, space: Space, compute: Callable[[], Iterable[pa.RecordBatch]], schema: pa.Schema) -> None:
+        super().__init__(space)
+        self._compute = compute
+        self._schema = schema
+        self._stored: Stored | None = None
+
+    @classmethod
+    def of(cls, space: Space, work: Work, rows: Relation, schema: pa.Schema) -> Mapped:
+        """Return the result of a function over rows."""
+        return cls(space, lambda: conformed(work(rows.batches()), schema), schema)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return self._schema
+
+    @property
+    def stored(self) -> Stored:
+        """The rows, which are computed if they were not."""
+        if self._stored is None:
+            self._stored = self.space.stored(self._compute(), self._schema, "mapped")
+        return self._stored
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        return iter(self._compute()) if self._stored is None else self._stored.batches()
+
+    def text(self, query: Query) -> str:
+        """Return SQL that reads the rows."""
+        return self.stored.text(query)
+
+
+class Once(Relation):
+    """Rows that are computed once, when somebody reads them first."""
+
+    def __init__(self, space: Space, rows: Relation) -> None:
+        super().__init__(space)
+        self._rows = rows
+
+    @cached_property
+    def stored(self) -> Stored:
+        """The rows, which are computed if they were not."""
+        return self.space.stored(self._rows.batches(), self._rows.schema, "once")
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return self._rows.schema
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        return self.stored.batches()
+
+    def text(self, query: Query) -> str:
+        """Return SQL that reads the rows."""
+        return self.stored.text(query)
+
+
+class Sql(Relation):
+    """The answer to a query."""
+
+    def __init__(self, space: Space, text: str, relations: Mapping[str, Relation]) -> None:
+        super().__init__(space)
+        self._text = text
+        self._relations = relations
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns, as the answer has them."""
+        with closing(self._answer(limit="LIMIT 0")) as batches:
+            return next(batches).schema
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        answer = self._answer()
+        next(answer)  # it has no rows
+        return answer
+
+    def text(self, query: Query) -> str:
+        """Return the text, in which relations have the names of a query."""
+        return self._text.format(**{name: query.name(each) for name, each in self._relations.items()})
+
+    def _answer(self, limit: str = "") -> Generator[pa.RecordBatch]:
+        """Yield a batch without rows, which shows the columns, and then the rows."""
+        query = Query()
+        text = f"{query.complete(query.name(self))} {limit}"
+        with closing(self.space.cursor()) as cursor:
+            for name, data in query.data.items():
+                cursor.register(name, data)
+            # `execute` would hold the whole answer in memory.
+            reader = cursor.sql(text).to_arrow_reader(BATCH_ROWS)
+            schema = pa.schema([each.with_type(plain_type(each.type)) for each in reader.schema])
+            nothing = pa.RecordBatch.from_pylist([], reader.schema)
+            yield from conformed(chain([nothing], reader), schema)
+
+
+def every_row(rows: Relation) -> Sql:
+    """Return a query for all rows of a relation that DuckDB reads."""
+    return Sql(rows.space, "SELECT * FROM {rows}", {"rows": rows})
+
+
+def relation_of(space: Space, rows: Relation | Rows) -> Relation:
+    """Return rows of any kind as a relation."""
+    if isinstance(rows, Relation):
+        return rows
+    if isinstance(rows, ArrowRows):
+        return Stored(space, rows, rows.table.schema)
+    batches = iter(rows.batches())
+    first = next(batches, None)
+    if first is None:
+        message = "rows without a batch have no columns"
+        raise ValueError(message)
+    return Mapped(space, lambda: rows.batches(), first.schema)  # noqa: PLW0108 - a new iterator for each reader
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type that Spark's answer would have: sums are bigint, times have microseconds in UTC."""
+    if kind == _HUGEINT:
+        return pa.int64()
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz and "UTC")
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field("element", plain_type(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(plain_type(each.type)) for each in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(plain_type(kind.key_type), plain_type(kind.item_type))
+    return kind
+
+
+def escape_glob(path: str) -> str:
+    """Return a path in which DuckDB sees no pattern."""
+    return "".join(f"[{each}]" if each in "[*?" else each for each in path)
+
+
+def literal(text: str) -> str:
+    """Return a text as a literal of SQL."""
+    return "'{}'".format(text.replace("'", "''"))
+
+
+def quoted(name: str) -> str:
+    """Return a name of a column in SQL."""
+    return '"{}"'.format(name.replace('"', '""'))

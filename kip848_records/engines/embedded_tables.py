@@ -1,0 +1,196 @@
+"""Delta tables in a folder of this machine, which delta-rs reads and writes in this process."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+from threading import Event
+from typing import TYPE_CHECKING, Any, Final
+
+import deltalake
+from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+
+from kip848_records.engines.errors import EngineError
+from kip848_records.engines.interrupts import interruptible
+from kip848_records.machine.disks import FULL, DiskError
+from kip848_records.specs.audit_runs import AUDIT_RUNS
+from kip848_records.specs.columns import CLUSTER
+from kip848_records.tables import arrow
+from kip848_records.tables.errors import TablesError
+from kip848_records.tables.local import create_locally, delta_schema, has_commits, newest_version
+from kip848_records.tables.location import place_text
+from kip848_records.tables.log import LOG
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from kip848_records.specs.columns import TableSpec
+
+KNOWN_FEATURES: Final = frozenset({"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "timestampNtz"})
+"""The features of Delta's protocol with which this package reads and writes a table by delta-rs."""
+
+_COLUMN_MAPPING: Final = "delta.columnMapping.mode"
+
+
+class LocalTables:
+    """The tables in a folder. `out`: the folder as the user names it."""
+
+    def __init__(self, out: str, folder: Path) -> None:
+        self.out = out
+        self._folder = folder
+
+    def is_there(self, table: str) -> bool:
+        """Return whether a table exists."""
+        return has_commits(self._log(table))
+
+    def version(self, table: str) -> int | None:
+        """Return a table's present Delta version; None if it does not exist."""
+        return newest_version(self._log(table))
+
+    def opened(self, table: str) -> DeltaTable:
+        """Open a table. Raises InputError if it does not exist, or has a feature that delta-rs does not know."""
+        return opened(self._path(table), lambda: TablesError.not_audited(self.out, table))
+
+    def create(self, spec: TableSpec) -> None:
+        """Create a table if it does not exist."""
+        if not self.is_there(spec.name):
+            with self._writing():
+                create_locally(self._path(spec.name), spec)
+
+    def replace(self, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch]) -> None:
+        """Replace a cluster's rows in one commit."""
+        self.create(spec)
+        self.opened(spec.name)
+        self._write(batches, lambda rows: arrow.replace_rows(self._path(spec.name), spec, cluster, rows))
+
+    def delete(self, table: str, cluster: str) -> None:
+        """Delete a cluster's rows; without any there is no commit."""
+        with self._writing():
+            self.opened(table).delete(arrow.of_cluster(cluster))
+
+    def append(
+        self, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch], *, application: str, number: int
+    ) -> None:
+        """Append rows in one commit, but not a second time for the same `application` and `number`."""
+        self.create(spec)
+        known = self.opened(spec.name).transaction_version(application)
+        if known is not None and known >= number:
+            return
+        done = deltalake.Transaction(application, number)
+        self._write(batches, lambda rows: arrow.append_rows(self._path(spec.name), spec, cluster, rows, done))
+
+    def restore(self, table: str, version: int | None) -> None:
+        """Restore a version of a table; None: remove the table."""
+        if version is None:
+            shutil.rmtree(self._path(table))
+        else:
+            with self._writing():
+                self.opened(table).restore(version)
+
+    def optimize(self, table: str, days: int) -> None:
+        """Merge small files, and delete files that no version has used for so many days."""
+        found = self.opened(table)
+        with self._writing():
+            interruptible(found.optimize.compact)
+            found.vacuum(days * 24, dry_run=False)
+
+    def check_own(self, spec: TableSpec) -> None:
+        """Raise InputError for a table of another application: this package partitions each table by cluster."""
+        if CLUSTER.name not in {field.name for field in self.opened(spec.name).schema().fields}:
+            raise TablesError.other_table(place_text(self.out), spec.name)
+
+    def migrate(self, spec: TableSpec) -> None:
+        """Add this version's columns to `log` or `audit_runs`; give another table its columns, without rows."""
+        with self._writing():
+            if spec in {LOG, AUDIT_RUNS}:
+                self._add_columns(spec)
+            else:
+                self._make_anew(spec)
+
+    def _add_columns(self, spec: TableSpec) -> None:
+        """Add missing columns, and missing fields of columns. They are nullable: existing rows have no value."""
+        found = self.opened(spec.name)
+        known = {field.name: field.type for field in found.schema().fields}
+        new = [_nullable(field) for field in delta_schema(spec).fields if field.type != known.get(field.name)]
+        if new:
+            found.alter.add_columns(new)
+
+    def _make_anew(self, spec: TableSpec) -> None:
+        """Give a table the columns of this version, without rows, in one commit; it keeps its properties."""
+        found = self.opened(spec.name)
+        DeltaTable.create(
+            str(self._path(spec.name)),
+            delta_schema(spec),
+            mode="overwrite",
+            partition_by=[CLUSTER.name],
+            description=spec.comment,
+            configuration=found.metadata().configuration,
+        )
+
+    def _write(self, batches: Iterable[pa.RecordBatch], write: Callable[[Iterable[pa.RecordBatch]], None]) -> None:
+        """Write rows; raise the error of their source if it fails: from delta-rs comes only its text."""
+        failures, stopped = list[BaseException](), Event()
+        try:
+            with self._writing():
+                interruptible(lambda: write(_noting(batches, failures, stopped)), stopped.set)
+        except Exception:
+            if failures:
+                raise failures[0] from None
+            raise
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except CommitFailedError as error:
+            raise TablesError.other_writer(self.out) from error
+        except (OSError, DeltaError) as error:
+            if FULL in str(error):
+                raise DiskError.full({self.out: self._folder}) from error
+            if isinstance(error, OSError) and error.errno is not None:
+                raise DiskError.of_folder(self.out, error) from None
+            raise
+
+    def _path(self, table: str) -> Path:
+        path = self._folder / table
+        if characters := arrow.mistaken(path):
+            raise EngineError.path_for_tables(self.out, characters)
+        return path
+
+    def _log(self, table: str) -> Path:
+        return self._folder / table / "_delta_log"
+
+
+def opened(path: Path, not_found: Callable[[], Exception]) -> DeltaTable:
+    """Open a table. Raises InputError for a feature that delta-rs does not know, and `not_found` if there is none."""
+    try:
+        table = DeltaTable(str(path))
+    except TableNotFoundError:
+        raise not_found() from None
+    protocol = table.protocol()
+    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())} - KNOWN_FEATURES
+    if table.metadata().configuration.get(_COLUMN_MAPPING, "none") != "none":
+        features.add("columnMapping")
+    if features:
+        raise EngineError.table_features(str(path), features)
+    return table
+
+
+def _nullable(field: deltalake.Field) -> deltalake.Field:
+    return deltalake.Field(field.name, field.type, nullable=True, metadata=field.metadata)
+
+
+def _noting(batches: Iterable[Any], failures: list[BaseException], stopped: Event) -> Iterator[Any]:
+    """Yield items; keep the exception of their source, and fail when the reader is to stop."""
+    try:
+        for batch in batches:
+            yield batch
+            if stopped.is_set():
+                raise KeyboardInterrupt  # noqa: TRY301 - as if the source had raised it
+    except BaseException as error:
+        failures.append(error)
+        raise

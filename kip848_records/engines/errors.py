@@ -1,0 +1,50 @@
+"""Errors of the embedded engine that a user can fix: most have another engine as their way out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from kip848_records.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SPARK = "use --engine spark"
+
+
+class EngineError(InputError):
+    """Something that the embedded engine cannot do."""
+
+    @classmethod
+    def worker_ended(cls, code: int) -> Self:
+        """A worker process ended without an error of its own, mostly because the system killed it."""
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return cls(
+            f"a worker process ended with {how}, perhaps for want of memory",
+            f"free some memory and try again, or {_SPARK}",
+        )
+
+    @classmethod
+    def other_file_system(cls, path: str) -> Self:
+        """A path is not on this machine."""
+        return cls(f"the embedded engine reads and writes files of this machine, and {path} is none", _SPARK)
+
+    @classmethod
+    def path_for_tables(cls, path: str, characters: Iterable[str]) -> Self:
+        """delta-rs reads some characters of paths as those of a URL."""
+        named = " and ".join(sorted(characters))
+        return cls(f"delta-rs cannot write tables in {path}, because of {named} in its path", f"rename it, or {_SPARK}")
+
+    @classmethod
+    def table_features(cls, path: str, features: Iterable[str]) -> Self:
+        """A table has features that delta-rs does not know."""
+        return cls(
+            f"the table {path} has the Delta feature {', '.join(sorted(features))}, which delta-rs lacks", _SPARK
+        )
+
+    @classmethod
+    def compression(cls, path: str, ending: str) -> Self:
+        """Lines are compressed by a codec that only Spark reads."""
+        return cls(
+            f"the embedded engine cannot decompress {ending} files such as {path}", f"decompress it, or {_SPARK}"
+        )

@@ -1,0 +1,107 @@
+"""The lines of text files, compressed or not, as Hadoop reads them."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import zlib
+from contextlib import closing
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import numpy as np
+import pyarrow as pa
+
+from kip848_records.engines.errors import EngineError
+from kip848_records.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+LINES: Final = pa.schema([("value", pa.binary())])
+
+_CHUNK: Final = 4 << 20
+_FEED, _RETURN = 10, 13
+_MARK: Final = b"\xef\xbb\xbf"
+_NOT_READ: Final = (".lz4", ".snappy")
+
+
+def lines_of(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:
+    r"""Yield the lines of files (`LINES`), without the `\n`, `\r\n` or `\r` at their ends.
+
+    A mark of UTF-8 at the start of a file is no part of its first line (Hadoop's `LineRecordReader`). Raises InputError
+    for a file that cannot be decompressed.
+    """
+    for file in files:
+        try:
+            yield from _lines_of(file)
+        except PermissionError as error:
+            raise InputError.not_opened(str(file), error.strerror) from None
+        except (EOFError, OSError, zlib.error, pa.ArrowException):
+            raise InputError.unreadable(str(file)) from None
+
+
+def _lines_of(file: Path) -> Iterator[pa.RecordBatch]:
+    with closing(_opened(file)) as opened:
+        rest, is_first = b"", True
+        while chunk := opened.read(_CHUNK):
+            data = rest + chunk
+            if is_first and len(data) >= len(_MARK):
+                data, is_first = data.removeprefix(_MARK), False
+            # A last `\r` may be the first half of an end.
+            whole = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
+            rest = data[whole:]
+            if whole:
+                yield _split(np.frombuffer(data, np.uint8, whole))
+        if rest:
+            yield _split(np.frombuffer(rest, np.uint8), is_ended=rest.endswith(b"\r"))
+
+
+def _split(data: np.ndarray, *, is_ended: bool = True) -> pa.RecordBatch:
+    """Return the lines in some bytes; not `is_ended`: the last line lacks its end."""
+    is_feed, is_return = data == _FEED, data == _RETURN
+    is_end = is_feed | is_return
+    first_halves = is_return[:-1] & is_feed[1:]
+    # Bytes of lines before each end: an end of two bytes counts once.
+    counts = np.cumsum(~is_end)
+    last_bytes = is_end.copy()
+    last_bytes[:-1] &= ~first_halves
+    ends = counts[last_bytes]
+    offsets = np.concatenate([[0], ends, counts[-1:] if not is_ended else []]).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data[~is_end]))]
+    return pa.RecordBatch.from_arrays(
+        [pa.BinaryArray.from_buffers(pa.binary(), len(offsets) - 1, buffers)], schema=LINES
+    )
+
+
+def _opened(file: Path) -> BinaryIO:
+    """Open a file by the ending of its name, as Hadoop does."""
+    ending = file.suffix
+    if ending in _NOT_READ:
+        raise EngineError.compression(str(file), ending)
+    if ending == ".zst":
+        return pa.CompressedInputStream(pa.OSFile(str(file)), "zstd")  # type: ignore[no-any-return]
+    opener = {".gz": gzip.open, ".bz2": bz2.open, ".deflate": _Inflated}.get(ending, open)
+    return opener(file, "rb")  # type: ignore[operator,no-any-return]
+
+
+class _Inflated:
+    """A stream of zlib, as Hadoop's `DefaultCodec` writes it."""
+
+    def __init__(self, file: Path, mode: str) -> None:
+        self._file: BinaryIO = file.open(mode)  # type: ignore[assignment]
+        self._inflater = zlib.decompressobj()
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, at most `size`; none at the end."""
+        while not self._inflater.eof:
+            data = self._inflater.unconsumed_tail or self._file.read(size)
+            if found := self._inflater.decompress(data, size):
+                return found
+            if not data:
+                raise EOFError
+        return b""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()

@@ -1,0 +1,63 @@
+"""Both engines, and functions over batches that other processes can load."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kip848_records.engines.embedded import EmbeddedEngine
+from kip848_records.engines.spark import SparkEngine
+from kip848_records.errors import InputError
+from kip848_records.replay.rows import TopicName, row_type
+
+EMBEDDED, SPARK = "embedded", "spark"
+
+NUMBERS = pa.schema([("n", pa.int64()), ("twice", pa.int64())])
+TYPES = pa.schema([("types", pa.list_(pa.string()))])
+NAMES = pa.schema(list(row_type(TopicName)))
+
+
+def new_engine(kind, spark, out=""):
+    return EmbeddedEngine(str(out)) if kind == EMBEDDED else SparkEngine(spark, str(out))
+
+
+def doubled(batches):
+    """Rows with a number `n`, and twice of it."""
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([batch["n"], pc.multiply(batch["n"], 2)], schema=NUMBERS)
+
+
+def types(batches):
+    """The types of the columns of each batch."""
+    for batch in batches:
+        found = [str(kind).replace(" not null", "") for kind in batch.schema.types]
+        yield pa.RecordBatch.from_arrays([pa.array([found], TYPES.field(0).type)], schema=TYPES)
+
+
+def counted(batches):
+    """A row for each key `k` in sorted rows: how many rows it had, in which order, and whether it came once."""
+    seen: dict[str | None, list[int]] = {}
+    last = None
+    for batch in batches:
+        for key, number in zip(batch["k"].to_pylist(), batch["n"].to_pylist(), strict=True):
+            assert key == last or key not in seen, "a key came twice"
+            seen.setdefault(key, []).append(number)
+            last = key
+    assert all(numbers == sorted(numbers) for numbers in seen.values())
+    yield pa.RecordBatch.from_pydict(
+        {"k": pa.array(seen, pa.string()), "rows": pa.array(map(len, seen.values()), pa.int64())}
+    )
+
+
+def named(batches):
+    """A topic name for each key, as a replay yields rows, and rows of a class that is no table's."""
+    for counts in counted(batches):
+        names = [
+            {"topic_id": str(key), "topic": str(rows)} for key, rows in zip(*counts.to_pydict().values(), strict=True)
+        ]
+        yield TopicName, pa.RecordBatch.from_pylist(names, NAMES)
+        yield str, counts
+
+
+def refused(batches):
+    for _ in batches:
+        raise InputError.unreadable("x.log")
+    yield from ()

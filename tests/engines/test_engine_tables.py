@@ -1,0 +1,268 @@
+"""What an engine does with Delta tables, equal on both, whichever of them made a table."""
+
+import json
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import deltalake
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from kip848_records import __version__
+from kip848_records.errors import InputError
+from kip848_records.tables.errors import TablesError
+from kip848_records.tables.registry import TABLES
+from tests.engines import engines
+
+SPEC = TABLES["topic_name"]
+ODD = "it's \\ odd \N{SNOWMAN}"
+TIME = datetime(2026, 11, 1, 2, 3, 4, 5, ZoneInfo("UTC"))
+
+
+@pytest.fixture(params=[engines.EMBEDDED, engines.SPARK])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def new(request, tmp_path):
+    """A function that returns an engine for the same tables."""
+    return lambda kind: engines.new_engine(
+        kind, request.getfixturevalue("spark") if kind == engines.SPARK else None, tmp_path / "out"
+    )
+
+
+@pytest.fixture
+def engine(new, kind, tmp_path):
+    engine = new(kind)
+    with engine.alone(str(tmp_path / "out")):
+        yield engine
+
+
+def topics(*ids, source="cluster"):
+    return pa.table({"topic_id": pa.array(ids, pa.string()), "topic": ids, "source": [source] * len(ids)})
+
+
+def rows(engine, cluster):
+    found = engine.collect(engine.table(SPEC.name, cluster))
+    return sorted((row.cluster, row.topic_id, row.topic, row.source) for row in found)
+
+
+def replaced(engine, cluster, *ids):
+    engine.replace(SPEC, cluster, engine.relation(topics(*ids)))
+
+
+class TestOneTable:
+    def test_there_is_none(self, engine):
+        assert not engine.is_there(SPEC.name)
+        assert engine.version(SPEC.name) is None
+        assert rows(engine, "a") == []
+        engine.replace(SPEC, "a", None)
+        assert not engine.is_there(SPEC.name)
+        with pytest.raises(TablesError, match="has no table topic_name"):
+            engine.ask("SELECT * FROM topic_name", SPEC.name)
+
+    def test_rows_of_one_cluster_are_replaced_in_one_commit(self, engine):
+        for cluster in ("a", ODD):
+            replaced(engine, cluster, "1", "2")
+        version = engine.version(SPEC.name)
+        replaced(engine, ODD, "3")
+        assert engine.version(SPEC.name) == version + 1
+        assert rows(engine, ODD) == [(ODD, "3", "3", "cluster")]
+        assert rows(engine, "a") == [("a", "1", "1", "cluster"), ("a", "2", "2", "cluster")]
+        assert engine.ask("SELECT count(*) AS rows FROM topic_name WHERE cluster = :c", SPEC.name, c="a")[0].rows == 2
+
+    def test_no_rows_are_written_once(self, engine):
+        replaced(engine, "a", "1")
+        engine.replace(SPEC, "a", None)
+        assert rows(engine, "a") == []
+        version = engine.version(SPEC.name)
+        engine.replace(SPEC, "a", None)
+        assert engine.version(SPEC.name) == version
+
+    def test_rows_of_this_process_and_missing_columns(self, engine):
+        spec = TABLES["partition_history"]
+        given = pa.table(
+            {"partition": pa.array([1], pa.int32()), "copy": ["x"], "captured_at": [TIME], "is_base": [True]}
+        )
+        engine.replace(spec, "a", engine.stage(engine.relation(given), "given"))
+        (row,) = engine.collect(engine.table(spec.name, "a"))
+        known = {name: value for name, value in row._asdict().items() if value is not None}
+        assert known == {"cluster": "a", "partition": 1, "copy": "x", "captured_at": TIME, "is_base": True}
+
+    @pytest.mark.parametrize("partition", [None, 1 << 40])
+    def test_what_does_not_fit_is_not_written(self, engine, partition):
+        spec = TABLES["partition_history"]
+        engine.create(spec)
+        given = pa.table({"partition": pa.array([partition], pa.int64()), "copy": ["x"], "is_base": [True]})
+        with pytest.raises(Exception, match=r"(?i)null|overflow|bounds"):
+            engine.replace(spec, "a", engine.relation(given))
+        assert engine.collect(engine.table(spec.name, "a")) == []
+        assert engine.version(spec.name) == 0
+
+    def test_an_append_is_made_once(self, engine):
+        for number, name in [(3, "3"), (3, "again"), (2, "before"), (4, "4")]:
+            engine.append(SPEC, "a", engine.relation(topics(name)), application="kip848 a", number=number)
+        assert [topic for _, topic, *_ in rows(engine, "a")] == ["3", "4"]
+        engine.append(SPEC, "a", engine.relation(topics("5")), application="another", number=1)
+        assert [topic for _, topic, *_ in rows(engine, "a")] == ["3", "4", "5"]
+
+    def test_restored(self, engine):
+        replaced(engine, "a", "1")
+        version = engine.version(SPEC.name)
+        replaced(engine, "a", "2")
+        engine.restore(SPEC.name, version)
+        assert rows(engine, "a") == [("a", "1", "1", "cluster")]
+        engine.restore(SPEC.name, None)
+        assert not engine.is_there(SPEC.name)
+        assert rows(engine, "a") == []
+
+    def test_optimized(self, engine):
+        for number in range(3):
+            engine.append(SPEC, "a", engine.relation(topics(str(number))), application="x", number=number)
+        engine.optimize(SPEC.name, 7)
+        assert len(DeltaTable(f"{engine.out}/{SPEC.name}").file_uris()) == 1
+        assert len(rows(engine, "a")) == 3
+
+    def test_an_error_of_the_rows_is_raised_and_nothing_changes(self, engine):
+        replaced(engine, "a", "1")
+        broken = engine.map(engines.refused, engine.relation(topics("2")), topics().schema)
+        with pytest.raises(InputError, match=r"x\.log cannot be read"), engine.reading():
+            engine.replace(SPEC, "a", broken)
+        assert rows(engine, "a") == [("a", "1", "1", "cluster")]
+
+
+class TestBothEngines:
+    @pytest.mark.parametrize("name", TABLES)
+    def test_tables_are_equal(self, spark, tmp_path, name):
+        logs = []
+        for kind in (engines.EMBEDDED, engines.SPARK):
+            out = tmp_path / kind
+            engines.new_engine(kind, spark, out).create(TABLES[name])
+            logs.append(_described(DeltaTable(out / name)))
+        assert logs[0] == logs[1]
+
+    def test_one_engine_goes_on_where_the_other_ended(self, new, tmp_path):
+        kinds = [engines.SPARK, engines.EMBEDDED, engines.SPARK, engines.EMBEDDED]
+        for number, kind in enumerate(kinds):
+            engine = new(kind)
+            with engine.alone(str(tmp_path / "out")):
+                replaced(engine, "a", f"replaced {number}")
+                engine.append(SPEC, "a", engine.relation(topics("one more")), application="x", number=number)
+                assert [topic for _, topic, *_ in rows(engine, "a")] == ["one more", f"replaced {number}"]
+                version = engine.version(SPEC.name)
+                replaced(engine, "a", "nothing")
+                new(kinds[number - 1]).restore(SPEC.name, version)
+                assert len(rows(new(kinds[number - 1]), "a")) == 2
+                other = new(kinds[number - 1])
+                other.append(SPEC, "a", other.relation(topics("late")), application="x", number=number)
+                assert len(rows(engine, "a")) == 2
+
+    def test_a_spark_table_made_by_its_builder(self, new, spark, tmp_path):
+        """On a volume without atomic renames Spark's own builder creates a table."""
+        from delta.tables import DeltaTable as Builder  # noqa: PLC0415
+
+        from kip848_records.tables.spark_types import spark_schema  # noqa: PLC0415
+
+        made = Builder.createIfNotExists(spark).location(f"{tmp_path}/out/{SPEC.name}").comment(SPEC.comment)
+        made.addColumns(spark_schema(SPEC)).partitionedBy("cluster").execute()
+        engine = new(engines.EMBEDDED)
+        engines.new_engine(engines.EMBEDDED, None, tmp_path / "other").create(SPEC)
+        found, expected = (_described(DeltaTable(tmp_path / folder / SPEC.name)) for folder in ("out", "other"))
+        assert found == expected
+        replaced(engine, "a", "1")
+        assert rows(new(engines.SPARK), "a") == rows(engine, "a") == [("a", "1", "1", "cluster")]
+
+
+def _described(table):
+    about, protocol = table.metadata(), table.protocol()
+    return {
+        "schema": json.loads(table.schema().to_json()),
+        "partitions": about.partition_columns,
+        "description": about.description,
+        "properties": about.configuration,
+        "protocol": (protocol.min_reader_version, protocol.min_writer_version),
+        "features": (protocol.reader_features, protocol.writer_features),
+    }
+
+
+RUN = {
+    "cluster": "old",
+    "version": "0.0.9",
+    "run": 3,
+    "dialect": "kafka",
+    "captured_at": TIME,
+    "sources": ["x"],
+    "is_copy": True,
+    "has_capture_time": True,
+    "offset_commits": False,
+    "is_archived": False,
+}
+LACKING = {"audit_runs": ["table_versions"], "log": ["leader_epoch"], "topic_name": ["source"], "read": ["note"]}
+PROPERTY = {"delta.logRetentionDuration": "interval 9 days"}
+
+
+def write_old(out, name, row):
+    """Write a table without what came later, also of a struct."""
+    fields = [each for each in TABLES[name].schema if each.name not in LACKING.get(name, [])]
+    schema = pa.schema([each.with_type(_older(each.name, each.type)) for each in fields])
+    rows = pa.Table.from_pylist([row], schema)
+    deltalake.write_deltalake(out / name, rows, partition_by=["cluster"], configuration=PROPERTY)
+
+
+def _older(name, kind):
+    return pa.struct([each for each in kind if each.name not in LACKING[name]]) if name == "read" else kind
+
+
+class TestOtherVersions:
+    @pytest.fixture
+    def old(self, tmp_path):
+        log = {"cluster": "old", "content": "record", "run": 3, "partition": 0, "offset": 7, "is_inferred": False}
+        write_old(tmp_path / "out", "audit_runs", RUN)
+        write_old(tmp_path / "out", "log", log | {"read": {"last_ms": 5}})
+        write_old(tmp_path / "out", "topic_name", {"cluster": "old", "topic_id": "id", "topic": "orders"})
+        return tmp_path / "out"
+
+    @pytest.mark.usefixtures("old")
+    def test_who_only_looks_changes_nothing(self, engine):
+        assert engine.prepare(migrate=False) == ["old"]
+        assert {engine.version(name) for name in ("audit_runs", "log", "topic_name")} == {0}
+
+    def test_the_log_and_the_runs_get_columns_and_all_else_is_emptied(self, engine, old):
+        assert engine.prepare() == ["old"]
+        for name in ("audit_runs", "log", "topic_name"):
+            found = json.loads(DeltaTable(old / name).schema().to_json())["fields"]
+            types = {field["name"]: field["type"] for field in found}
+            assert types.keys() == {*TABLES[name].schema.names}
+            if name == "log":
+                assert {each["name"] for each in types["read"]["fields"]} == {
+                    *TABLES[name].schema.field("read").type.names
+                }
+        (record,) = engine.collect(engine.table("log", "old"))
+        assert (record.offset, record.leader_epoch) == (7, None)
+        assert {name: value for name, value in record.read.items() if value is not None} == {"last_ms": 5}
+        (run,) = engine.collect(engine.table("audit_runs", "old"))
+        assert (run.version, run.captured_at, run.table_versions) == ("0.0.9", TIME, None)
+        assert engine.collect(engine.table("topic_name", "old")) == []
+        replaced(engine, "old", "1")
+        assert rows(engine, "old") == [("old", "1", "1", "cluster")]
+        assert DeltaTable(old / "topic_name").metadata().configuration == PROPERTY
+
+    def test_of_this_version(self, engine, tmp_path):
+        write_old(tmp_path / "out", "audit_runs", RUN | {"version": __version__})
+        assert engine.prepare() == []
+        assert engine.version("audit_runs") == 0
+
+    def test_of_a_newer_version(self, engine, tmp_path):
+        write_old(tmp_path / "out", "audit_runs", RUN | {"version": "99.0"})
+        for migrate in (True, False):
+            with pytest.raises(InputError, match=r"were written by version 99\.0, and this is"):
+                engine.prepare(migrate=migrate)
+
+    @pytest.mark.parametrize("name", ["audit_runs", "topic_name"])
+    def test_someone_else_s_table(self, engine, tmp_path, name):
+        deltalake.write_deltalake(tmp_path / "out" / name, pa.table({"topic_id": ["1"]}))
+        with pytest.raises(InputError, match=f"the table {name} in {tmp_path}/out/ was not written by an audit"):
+            engine.prepare()
+        assert engine.version(name) == 0
