@@ -50,10 +50,11 @@ class Kind(NamedTuple):
 
     The traits: `has_epochs`: members have epochs and states; without them, the log has generations only.
     `hides_rebalances`: a group is Stable in the log while it rebalances. `shares_units`: several members can have the
-    same unit, and no member waits until another one revokes it. `keeps_absent_members`: static members that are absent
-    keep their units. `migrates`: the group can become a classic one or a consumer group. `first_release`: Kafka's
-    first release with this kind. `owned`: what the page lists for each member, as pairs of role and title, under
-    `owned_title`.
+    same unit, and no member waits until another one revokes it. `has_tasks`: its units are tasks, in roles.
+    `delays_lost_units`: the leader waits for a lost member before others get its units. `keeps_absent_members`: static
+    members that are absent keep their units. `migrates`: the group can become a classic one or a consumer group.
+    `first_release`: Kafka's first release with this kind. `owned`: what the page lists for each member, as pairs of
+    role and title, under `owned_title`.
     """
 
     name: str
@@ -70,15 +71,23 @@ class Kind(NamedTuple):
     has_epochs: bool = True
     hides_rebalances: bool = False
     shares_units: bool = False
+    has_tasks: bool = False
+    delays_lost_units: bool = False
     keeps_absent_members: bool = True
     migrates: bool = False
     first_release: str = "4.0"
     owned: Sequence[tuple[str | None, str]] = ()
     owned_title: str = ""
 
+    @property
+    def label(self) -> str:
+        """Its title in a list of groups of all kinds; the most common kind has none."""
+        return "" if self.name == CONSUMER else self.title
+
     def for_page(self) -> dict[str, Any]:
         """Return what the page's scripts know of the kind."""
-        return {name: value for name, value in self._asdict().items() if name not in {"roles", "page", "first_release"}}
+        known = self._asdict() | {"label": self.label}
+        return {name: value for name, value in known.items() if name not in {"roles", "page", "first_release"}}
 
 
 _CONSUMER: Final = Kind(
@@ -125,6 +134,7 @@ _CONNECT: Final = _CLASSIC._replace(
     owner="worker",
     limit="The log shows what the leader decided: a failed or paused task looks like a running one",
     page="docs/groups/connect.md",
+    delays_lost_units=True,
     migrates=False,
 )
 _SHARE: Final = Kind(
@@ -171,6 +181,7 @@ _STREAMS: Final = Kind(
     step="epoch",
     limit="The log does not show how long tasks restore their state",
     page="docs/groups/streams.md",
+    has_tasks=True,
     keeps_absent_members=False,
     first_release="4.1",
     owned=(("active", "Active tasks"), ("standby", "Standby tasks"), ("warmup", "Warm-up tasks")),

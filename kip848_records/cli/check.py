@@ -97,7 +97,7 @@ def add(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="URL",
-        help="send which groups became stuck, by the limits of group_stable and streams_ready, or recovered since "
+        help="send which groups became overdue, by the limits of group_stable and streams_ready, or recovered since "
         "the run before, if any did: https://... gets JSON, slack://... and others are Apprise's; ${env:NAME} in the "
         "URL is a variable; may be given several times",
     )

@@ -20,7 +20,7 @@ WITH waiting AS (
 ), free AS (
     SELECT
         partition, group_id, incarnation, group_epoch, member_id, each.partition AS number,
-        coalesce(each.topic, concat(each.role, ' task of subtopology ', each.subtopology_id)) AS topic,
+        awaited_place(each) AS topic,
         coalesce(
             CASE WHEN each.released_at IS NOT NULL THEN greatest(each.released_at, wanted_since) END, unseen_since
         ) AS since

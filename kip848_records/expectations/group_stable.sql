@@ -23,9 +23,9 @@ FROM (
     SELECT
         group_state.*, limits.max_seconds_text,
         CASE WHEN is_hidden THEN 'rebalancing' ELSE group_state.state END AS seen,
-        (group_state.state IN ('Assigning', 'Reconciling') OR is_hidden) AND NOT is_away AS is_behind,
-        lasted_ms(CASE WHEN is_hidden THEN stuck_since ELSE since END, captured_at) AS age,
-        lasted_ms(CASE WHEN is_hidden THEN stuck_since ELSE since END, captured_at) > limits.max_seconds * 1000 AS is_late
+        coalesce(limited_by = 'group_stable', false) AS is_behind,
+        lasted_ms(CASE WHEN is_stuck THEN limited_since ELSE since END, captured_at) AS age,
+        lasted_ms(limited_since, captured_at) > limits.max_seconds * 1000 AS is_late
     FROM group_state
     JOIN limits ON limits.group_id = group_state.group_id
     JOIN stuck_now ON stuck_now.partition = group_state.partition AND stuck_now.group_id = group_state.group_id

@@ -8,17 +8,17 @@
 -- for a row that the source could not read, because the damage may be in the copy only; for a record of a newer broker; for
 -- a string that is not UTF-8, and a tagged field of another size than it states, both of which a broker reads. A broker
 -- ignores trailing bytes. Offset commits count only if an audit reads them, with --offset-commits. Dialects dispute the
--- types 4 to 8: if more of those failed than were replayed at all, the dialect may be wrong.
+-- types of consumer groups: if more of those failed than were replayed at all, the dialect may be wrong.
 WITH dialects AS (
     SELECT failed.failed > replayed.replayed AS is_other
     FROM (
-        SELECT count_if(key_type BETWEEN 4 AND 8 AND position IS NOT NULL) AS failed FROM quarantine
+        SELECT count_if(is_disputed(key_type) AND position IS NOT NULL) AS failed FROM quarantine
     ) AS failed
     CROSS JOIN (SELECT coalesce(sum(CAST(records AS decimal(38, 0))), 0) AS replayed FROM group_state) AS replayed
 ), undecodable AS (
     SELECT
         quarantine.*,
-        coalesce(key_type BETWEEN 4 AND 8, false) AND is_other AS is_foreign,
+        coalesce(is_disputed(key_type), false) AND is_other AS is_foreign,
         error_code IN ('key_trailing_bytes', 'value_trailing_bytes') AS is_forgiven,
         error_code IN (
             'value_unknown_version', 'key_invalid_utf8', 'value_invalid_utf8', 'value_tag_size_mismatch'
@@ -45,7 +45,7 @@ SELECT
         'refused by Kafka 4.1.1 to 4.4.0'
     )
 FROM latest_state
-WHERE key_type = 0 AND (latest_state.value LIKE '%,"expireTimestamp":%' OR latest_state.value LIKE '%,"leaderEpoch":%')
+WHERE key_type = record_type(LEGACY_OFFSET_COMMIT) AND (latest_state.value LIKE '%,"expireTimestamp":%' OR latest_state.value LIKE '%,"leaderEpoch":%')
 UNION ALL
 SELECT verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message
 FROM invariants

@@ -15,4 +15,4 @@ SELECT
     'unknown', NULL, group_id, NULL, NULL, partition, quarantine.offset,
     concat('the record does not decode: ', text(reason))
 FROM quarantine
-WHERE :dialect IN ('kip-848', 'kip-848-draft') AND key_type = 5
+WHERE :dialect IN ('kip-848', 'kip-848-draft') AND key_type = record_type(CONSUMER_GROUP_MEMBER_METADATA)

@@ -24,7 +24,7 @@ SELECT
             ELSE concat('took ', span(CASE WHEN clock_skew THEN -1 ELSE lasted END))
         END,
         CASE WHEN is_complete OR outcome = 'open' THEN '' ELSE ' as far as the log shows' END,
-        ' (', CASE WHEN epochs = 1 THEN '' ELSE concat(counted(epochs, epoch), ', ') END, text(array_join(causes, ', ')), ')'
+        ' (', CASE WHEN epochs = 1 THEN '' ELSE concat(counted(epochs, epoch), ', ') END, text(causes_text(causes)), ')'
     ) AS message
 FROM (
     SELECT timed.*, lasted > max_seconds * 1000 AS is_over_limit

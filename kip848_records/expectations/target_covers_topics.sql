@@ -45,4 +45,4 @@ SELECT
         )
     END AS message
 FROM assignments
-WHERE is_present AND group_type <> 'streams' OR target_duplicates > 0
+WHERE is_present AND NOT has_tasks(group_type) OR target_duplicates > 0

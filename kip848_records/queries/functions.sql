@@ -1,5 +1,5 @@
 {# The functions that the SQL of an expectation or a report may call besides those that both engines have: a call is
-   replaced by its text. The comment before each says what it returns. `group_types` is in `texts.py`. #}
+   replaced by its text. The comment before each says what it returns. `texts.py` has the values that they list. #}
 
 {# Return `violation` or `pass`; `unknown` if the log does not show it. #}
 {% macro verdict(violated, known) -%}
@@ -67,12 +67,66 @@ CASE WHEN {{ ms_between(start, end) }} >= 0 THEN {{ ms_between(start, end) }} EN
 
 {# Return whether members of groups of this type have epochs; those of classic groups have generations only. #}
 {% macro has_epochs(group_type) -%}
-({{ group_type }} IN ({{ group_types("has_epochs") }}))
+{{ _in(group_type, group_types("has_epochs")) }}
+{%- endmacro %}
+
+{# Return whether groups of this type are Stable in the log while they rebalance. #}
+{% macro hides_rebalances(group_type) -%}
+{{ _in(group_type, group_types("hides_rebalances")) }}
 {%- endmacro %}
 
 {# Return whether several members of groups of this type can have the same partition. #}
 {% macro shares_units(group_type) -%}
-({{ group_type }} IN ({{ group_types("shares_units") }}))
+{{ _in(group_type, group_types("shares_units")) }}
+{%- endmacro %}
+
+{# Return whether members of groups of this type have tasks, not partitions. #}
+{% macro has_tasks(group_type) -%}
+{{ _in(group_type, group_types("has_tasks")) }}
+{%- endmacro %}
+
+{# Return whether a group in this state rebalances; the states of some types of groups do not show it. #}
+{% macro is_rebalancing(state) -%}
+{{ _in(state, states.rebalancing) }}
+{%- endmacro %}
+
+{# Return the expectation that limits for how long a group may be in this state: `group_stable` or `streams_ready`. #}
+{% macro limited_by(state) -%}
+CASE WHEN {{ _in(state, states.converging) }} THEN 'group_stable'
+WHEN {{ state }} = '{{ states.not_ready }}' THEN 'streams_ready' END
+{%- endmacro %}
+
+{# Return the causes of a rebalance, an array, as all reports word them. #}
+{% macro causes_text(causes) -%}
+{% set said = namespace(text="array_join(%s, ', ')" % causes) %}
+{% for cause, text in wording.CAUSES.items() %}
+{% set said.text = "replace(%s, '%s', '%s')" % (said.text, cause, text) %}
+{% endfor %}
+{{ said.text }}
+{%- endmacro %}
+
+{# Return the place of an awaited partition or task, a struct of `rebalance_lag.awaited`: its topic, or its subtopology. #}
+{% macro awaited_place(unit) -%}
+coalesce({{ unit }}.topic, concat({{ unit }}.role, ' {{ wording.TASK_OF }} ', {{ unit }}.subtopology_id))
+{%- endmacro %}
+
+{# Return the key type of a record by its name, which is not quoted: those of `protocol/key_types.py`. #}
+{% macro record_type(name) -%}
+{{ key_types[name] }}
+{%- endmacro %}
+
+{# Return whether a key type is that of an offset commit. #}
+{% macro is_offset_commit(key_type) -%}
+{{ _in(key_type, offset_commit_types) }}
+{%- endmacro %}
+
+{# Return whether dialects differ on a key type. #}
+{% macro is_disputed(key_type) -%}
+{{ _in(key_type, disputed_types) }}
+{%- endmacro %}
+
+{% macro _in(value, those) -%}
+({{ value }} IN ({% for each in those %}{{ "'%s'" % each if each is string else each }}{{ ", " if not loop.last }}{% endfor %}))
 {%- endmacro %}
 
 {% macro _no_span(ms) -%}

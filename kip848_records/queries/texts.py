@@ -2,7 +2,8 @@
 
 A text calls a function of `functions.sql` like those of the engines, and names a relation, a file of `relations/`, like
 a table. `completed` replaces the calls, and puts the relations in front. Nothing else in a text is filled in: values
-are parameters. A query that is put together from parts is a template, which `rendered` fills in.
+are parameters. A query that is put together from parts is a template, which `rendered` fills in. `query` and `folder`
+load the files.
 """
 
 from __future__ import annotations
@@ -15,6 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from kip848_records.kinds import KINDS
+from kip848_records.protocol.dialects import DISPUTED_TYPES
+from kip848_records.protocol.key_types import KeyType
+from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.queries import wording
+from kip848_records.replay.group.states import CONVERGING, NOT_READY, REBALANCING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,19 +34,43 @@ _OWN_TABLE: Final = re.compile(r"\b(\w+) AS \(\s*(?:SELECT|WITH)\b", re.IGNORECA
 _WITH: Final = re.compile(r"WITH\s+", re.IGNORECASE)
 
 
-def group_types(trait: str) -> str:
-    """Return the group types that have a trait of `kinds.Kind`, as literals of a list in SQL."""
-    return ", ".join(dict.fromkeys(f"'{kind.group_type}'" for kind in KINDS.values() if getattr(kind, trait)))
+def _group_types(trait: str) -> list[str]:
+    """Return the group types that have a trait of `kinds.Kind`."""
+    return list(dict.fromkeys(kind.group_type for kind in KINDS.values() if getattr(kind, trait)))
+
+
+def read(path: str) -> str:
+    """Return the text of a file of this package."""
+    return _PACKAGE.joinpath(path).read_text(encoding="utf-8")
 
 
 _ENVIRONMENT: Final = Environment(
     autoescape=False,  # noqa: S701 - SQL, no HTML
-    loader=FunctionLoader(lambda name: _PACKAGE.joinpath(name).read_text(encoding="utf-8")),
+    loader=FunctionLoader(read),
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.globals["group_types"] = group_types
+_ENVIRONMENT.globals |= {
+    "group_types": _group_types,
+    "key_types": vars(KeyType),
+    "offset_commit_types": OFFSET_COMMIT_TYPES,
+    "disputed_types": DISPUTED_TYPES,
+    "states": {"converging": CONVERGING, "not_ready": NOT_READY, "rebalancing": REBALANCING},
+    "wording": wording,
+}
+
+
+def query(path: str) -> str:
+    """Return the text of an SQL file of this package, by its path without the ending, `completed`."""
+    return completed(read(f"{path}.sql"))
+
+
+@cache
+def folder(path: str) -> Mapping[str, str]:
+    """Return the texts of the SQL files of a folder of this package, by their names, in the order of these."""
+    found = sorted(file.name for file in _PACKAGE.joinpath(path).iterdir() if file.name.endswith(".sql"))
+    return {name.removesuffix(".sql"): read(f"{path}/{name}") for name in found}
 
 
 def rendered(template: str, **values: Any) -> str:  # noqa: ANN401 - what the template needs
@@ -59,12 +89,6 @@ def functions() -> Mapping[str, Callable[..., str]]:
 def _calls() -> re.Pattern[str]:
     """Return what finds literals, and the beginnings of calls with the name of the function."""
     return re.compile(rf"{_LITERAL.pattern}|(?<![\w.])({'|'.join(functions())})\(")
-
-
-@cache
-def _relations() -> Mapping[str, str]:
-    found = (file for file in _PACKAGE.joinpath("queries/relations").iterdir() if file.name.endswith(".sql"))
-    return {file.name.removesuffix(".sql"): file.read_text(encoding="utf-8") for file in found}
 
 
 @cache
@@ -91,11 +115,11 @@ def relations_of(text: str, own: Mapping[str, str] | None = None) -> dict[str, s
 
     `own`: more relations than those of `relations/`.
     """
-    known = {**_relations(), **(own or {})}
+    known = {**folder("queries/relations"), **(own or {})}
     found: dict[str, str] = {}
     bare = _LITERAL.sub("''", text)
     for name in sorted((known.keys() & set(_TABLE.findall(bare))) - set(_OWN_TABLE.findall(bare))):
-        relation = plain(known[name])
+        relation = plain(known[name]).strip()
         found |= {**relations_of(relation, own), name: relation}
     return found
 

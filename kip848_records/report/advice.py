@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.kinds import CONNECT, KINDS
+from kip848_records.queries.wording import causes_text
 from kip848_records.replay.group.vocabulary import RECONCILED, UNKNOWN
 from kip848_records.replay.modern.member import AWAY_STATE, BEHIND, REVOKING, WAITING
 from kip848_records.report.terminal import count_text, duration_text, lasting_text, time_text
@@ -271,9 +272,10 @@ def _captured_ms(rebalance: Any) -> int:  # noqa: ANN401
 
 
 def _storm(rebalance: Any) -> Advice:  # noqa: ANN401
-    causes = ", ".join(cause.replace("_", " ") for cause in getattr(rebalance, "causes", None) or () if cause)
+    causes = causes_text(getattr(rebalance, "causes", None), rebalance.group_type)
     why = f" ({printable(causes)})" if causes else ""
-    sentence = f"{rebalance.epochs:,} epochs followed each other, and the group was not stable in between{why}"
+    steps = f"{rebalance.epochs:,} {KINDS[rebalance.group_type].step}s"
+    sentence = f"{steps} followed each other, and the group was not stable in between{why}"
     then = "Find out why its members restart: a crash loop, an autoscaler, or polls beyond max.poll.interval.ms"
     return Advice(JOIN_LEAVE_STORM, None, None, sentence, then)
 

@@ -1,4 +1,4 @@
-"""The groups that became stuck, or recovered, since the run before."""
+"""The groups that became overdue, or recovered, since the run before: stuck for longer than an expectation allows."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 class Changed(NamedTuple):
-    """A group that changed; `stuck_ms`: for how long it has been stuck, at least; None if the log does not show it."""
+    """A group that changed; `limited_ms`: for how long, at least, it has been in its state; None: not known."""
 
     group_id: str
-    stuck_ms: int | None
+    limited_ms: int | None
 
 
 @dataclass(frozen=True)
 class Changes:
     """The changes of a cluster's groups between the captures of two runs.
 
-    `is_first`: no run came before, so that nothing could change. `newly_stuck`: the group was not stuck then.
-    `unknown`: it is stuck now, but its state at that time is not in the log. `recovered`: it was stuck then, has left
-    that state, and is not stuck now.
+    `is_first`: no run came before, so that nothing could change. `newly_overdue`: the group was not overdue then.
+    `unknown`: it is overdue now, but its state at that time is not in the log. `recovered`: it was overdue then, has
+    left that state, and is not overdue now.
     """
 
     is_first: bool
-    newly_stuck: Sequence[Changed]
+    newly_overdue: Sequence[Changed]
     unknown: Sequence[Changed]
     recovered: Sequence[Changed]
 
@@ -55,15 +55,14 @@ def changes_since_last_run(
 ) -> Changes:
     """Return what changed in a cluster between the run before `run` and `run`, which read the log at `captured_at`.
 
-    A group counts as stuck if it violates `group_stable` or `streams_ready` by these settings: it has been in its state
-    for longer than the limit, and the expectation is not off for it. The groups that have been stuck for longest come
-    first.
+    A group is overdue if it violates `group_stable` or `streams_ready` by these settings: it has been in its state for
+    longer than the limit, and the expectation is not off for it. The groups that are overdue for longest come first.
     """
     rows = tables.rows(query("since_last_run"), cluster, run=run, captured=captured_at)
-    found: dict[str, list[Changed]] = {"newly_stuck": [], "unknown": [], "recovered": []}
+    found: dict[str, list[Changed]] = {"newly_overdue": [], "unknown": [], "recovered": []}
     for row in rows:
         if row.group_id is not None and (change := _change(row, settings)) is not None:
-            found[change].append(Changed(row.group_id, None if change == "recovered" else _stuck_ms(row)))
+            found[change].append(Changed(row.group_id, None if change == "recovered" else _limited_ms(row)))
     return Changes(is_first=rows[0].is_first, **found)
 
 
@@ -72,21 +71,22 @@ def _change(row: Row, settings: Mapping[str, Setting]) -> str | None:
 
     The two captures are those of the group's partition: `earlier_ms` and `captured_ms`, in ms since 1970.
     """
-    was_stuck = _is_stuck(row.expectation_before, row, row.since_before_ms, row.earlier_ms, settings)
-    if not _is_stuck(row.expectation, row, row.since_ms, row.captured_ms, settings):
-        # Without an expectation the log may not show whether the group left its state.
-        is_in_other_state = row.expectation not in {None, row.expectation_before}
-        return "recovered" if was_stuck and (row.is_released or is_in_other_state) else None
+    was_overdue = _is_overdue(row.limited_by_before, row, row.limited_since_before_ms, row.earlier_ms, settings)
+    if not _is_overdue(row.limited_by, row, row.limited_since_ms, row.captured_ms, settings):
+        # If no expectation limits the state, the log may not show whether the group left the one before.
+        is_in_other_state = row.limited_by not in {None, row.limited_by_before}
+        return "recovered" if was_overdue and (row.is_released or is_in_other_state) else None
     if row.earlier_ms is None or not row.is_known_before:
         return "unknown"
-    return None if was_stuck and not row.is_released else "newly_stuck"
+    return None if was_overdue and not row.is_released else "newly_overdue"
 
 
-def _stuck_ms(row: Row) -> int | None:
-    return None if row.since_ms is None or row.captured_ms is None else row.captured_ms - row.since_ms
+def _limited_ms(row: Row) -> int | None:
+    is_known = row.limited_since_ms is not None and row.captured_ms is not None
+    return row.captured_ms - row.limited_since_ms if is_known else None
 
 
-def _is_stuck(
+def _is_overdue(
     expectation: str | None, row: Row, since_ms: int | None, at_ms: int | None, settings: Mapping[str, Setting]
 ) -> bool:
     """Return whether a group that is in a state since a time violated the expectation at another time.

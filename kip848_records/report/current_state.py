@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from kip848_records.kinds import CONNECT, KINDS, kind_of
+from kip848_records.queries.wording import HEALTH
 from kip848_records.replay.group.known_history import CENSORED
 from kip848_records.replay.group.states import EMPTY
 from kip848_records.replay.group.vocabulary import UNKNOWN
@@ -81,7 +82,7 @@ def _since(group: GroupHistory, now: Row) -> str:
     if now.is_hidden:
         return _lasting(since)
     if now.waits_for_away_only:
-        return f", waiting for absent static members{_at_least(since)}"
+        return f", {HEALTH['away']}{_at_least(since)}"
     if not now.is_stuck:
         return _lasting(since)
     return f", stuck{_at_least(_time_and_age(group, now.stuck_since_ms, now.stuck_history, now))}, ongoing at capture"

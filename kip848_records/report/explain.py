@@ -9,6 +9,7 @@ from rich.text import Text
 
 from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import with_page_paths
+from kip848_records.queries.wording import TASK_OF, cause_text, causes_text, member_state_text
 from kip848_records.replay.group.vocabulary import OPEN, RECONCILED
 from kip848_records.report.advice import MemberNow, advise, client_text, member_now
 from kip848_records.report.current_state import current_state
@@ -45,14 +46,14 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
     Raises InputError, before the first part, if the log has no such epoch.
     """
     incarnation = group.incarnations[-1] if epoch is None else group.incarnation_with(epoch)
+    kind = kind_of_incarnation(group, incarnation)
     yield from current_state(group)
     yield from refused_records(group)
     if epoch is not None:
         yield from _incarnations(group, incarnation, epoch)
-        yield from _epoch(group, incarnation, epoch)
+        yield from _epoch(group, incarnation, epoch, kind)
         yield from one_generation(group, incarnation, epoch)
         return
-    kind = kind_of_incarnation(group, incarnation)
     rebalances = group.rows("rebalances", incarnation)
     members = group.rows("members_now", incarnation, open=OPEN)
     if rebalances and rebalances[0].outcome == OPEN:
@@ -60,7 +61,7 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
     yield from _waiting(group, members, kind)
     yield from _incarnations(group, incarnation, epoch)
     yield from _rebalances(rebalances, kind)
-    yield from _members(group, members)
+    yield from _members(group, members, kind)
     yield from kind_of_group(group, incarnation, kind)
     yield from readiness(group)
     yield from conversions(group)
@@ -114,7 +115,7 @@ def _rebalances(rows: Sequence[Row], kind: str) -> Iterator[RenderableType]:
         (
             f"{row.first_epoch}" if row.first_epoch == row.last_epoch else f"{row.first_epoch}-{row.last_epoch}",
             time_text(row.began_ms),
-            ", ".join(filter(None, row.causes or ())),
+            causes_text(row.causes, kind),
             _total(row),
             ms_text(row.assigning_ms),
             row.members,
@@ -135,7 +136,7 @@ def _total(row: Row) -> str:
     return ms_text(row.duration_ms, is_minimum=row.outcome == OPEN or row.duration_is_minimum)
 
 
-def _members(group: GroupHistory, members: Sequence[Row]) -> Iterator[RenderableType]:
+def _members(group: GroupHistory, members: Sequence[Row], kind: str) -> Iterator[RenderableType]:
     """List the members at capture, those behind for longest first."""
     if not members:
         return
@@ -147,7 +148,7 @@ def _members(group: GroupHistory, members: Sequence[Row]) -> Iterator[Renderable
             row.member_id,
             client_text(row.client_id, row.client_host, row.instance_id),
             row.member_epoch,
-            row.state,
+            member_state_text(row.state, kind),
             _behind(group, row),
         )
         for row in ordered[:_MEMBERS_SHOWN]
@@ -195,7 +196,7 @@ def _awaited(awaited: Sequence[dict[str, Any]]) -> Iterator[tuple[str | None, st
 def _topic(awaited: dict[str, Any]) -> str:
     """Return the topic of an awaited partition; of a streams group, the role and the subtopology of the task."""
     named = awaited["topic"] or awaited["topic_id"]
-    return named or f"{awaited['role']} task of subtopology {awaited['subtopology_id']}"
+    return named or f"{awaited['role']} {TASK_OF} {awaited['subtopology_id']}"
 
 
 def _held(owner: str | None, members: dict[str, Row]) -> str:
@@ -204,7 +205,7 @@ def _held(owner: str | None, members: dict[str, Row]) -> str:
     return f"held by {_who(members[owner]) if owner in members else printable(owner)}"
 
 
-def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterator[RenderableType]:
+def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int, kind: str) -> Iterator[RenderableType]:
     epochs = group.rows("epoch", incarnation, epoch=epoch)
     if not epochs:
         return
@@ -213,7 +214,7 @@ def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterato
         (
             row.group_epoch,
             time_text(row.bumped_ms),
-            row.cause,
+            cause_text(row.cause, kind),
             ms_text(row.assign_lag_ms),
             CLOCK_WENT_BACK if row.clock_skew and row.rebalance_lag_ms is not None else ms_text(row.rebalance_lag_ms),
             row.members,

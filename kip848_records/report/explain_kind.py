@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.text import Text
 
-from kip848_records.kinds import CONNECT, KINDS, SHARE, STREAMS, kind_of
+from kip848_records.kinds import CLASSIC, CONNECT, KINDS, SHARE, STREAMS, kind_of
 from kip848_records.machine.paths import with_page_paths
+from kip848_records.queries.wording import cause_text
 from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.advice import client_text
 from kip848_records.report.terminal import (
@@ -75,24 +76,23 @@ def _with_members(
     group: GroupHistory, incarnation: Incarnation, rows: Sequence[Row], title: str, of_which: str
 ) -> Iterator[RenderableType]:
     """Yield generations, the latest first, and the members or workers of the latest."""
-    is_connect = any(row.protocol_type == CONNECT for row in rows)
-    member, units = ("worker", "units") if is_connect else ("member", "partitions")
-    yield from _generations(rows, title, member, units)
-    if is_connect:
+    kind = CONNECT if any(row.protocol_type == CONNECT for row in rows) else CLASSIC
+    yield from _generations(rows, title, kind)
+    if kind == CONNECT:
         yield from _workers(group, incarnation, rows[0])
     else:
         members = group.rows("classic_members_now", incarnation, generation=rows[0].generation)
         yield from _classic_members(members, of_which)
 
 
-def _generations(rows: Sequence[Row], title: str, member: str, units: str) -> Iterator[RenderableType]:
-    total = rows[0].total
+def _generations(rows: Sequence[Row], title: str, kind: str) -> Iterator[RenderableType]:
+    total, members, units = rows[0].total, f"{KINDS[kind].member}s", "units" if kind == CONNECT else KINDS[kind].units
     yield Text(f"\n{title}{f', the last {len(rows)} of {total:,}' if total > len(rows) else ''}:")
     cells = [
         (
             row.generation,
             time_text(row.completed_ms),
-            row.cause,
+            cause_text(row.cause, kind),
             row.mode,
             row.rounds,
             ms_text(row.sync_ms),
@@ -110,12 +110,12 @@ def _generations(rows: Sequence[Row], title: str, member: str, units: str) -> It
         "mode",
         "rounds",
         "sync time",
-        f"{member}s",
+        members,
         units,
         "moved",
         "ended by",
     )
-    right = ("generation", "rounds", "sync time", f"{member}s", units, "moved")
+    right = ("generation", "rounds", "sync time", members, units, "moved")
     yield text_table(*titles, rows=cells, right=right)
 
 

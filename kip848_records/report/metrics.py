@@ -56,11 +56,13 @@ METRICS: Final[Mapping[str, MetricSpec]] = {
         "For how long a group has been stuck at the capture, at least, since its rebalance began; "
         f"for the {GROUPS_SHOWN} stuck for longest.",
     ),
-    "kip848_newly_stuck_groups": MetricSpec(
-        "gauge", ("cluster",), "Groups that violate group_stable or streams_ready, and did not at the audit before."
+    "kip848_newly_overdue_groups": MetricSpec(
+        "gauge",
+        ("cluster",),
+        "Overdue groups, which violate group_stable or streams_ready, that were not overdue at the audit before.",
     ),
     "kip848_recovered_groups": MetricSpec(
-        "gauge", ("cluster",), "Groups that violated one of these at the audit before, and do not any more."
+        "gauge", ("cluster",), "Groups that were overdue at the audit before, and are not any more."
     ),
     "kip848_expectation_results": MetricSpec(
         "gauge",
@@ -136,7 +138,7 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
     if captured is not None:
         add("kip848_audit_captured_timestamp_seconds", (cluster,), captured)
     if changes is not None and not changes.is_first:
-        add("kip848_newly_stuck_groups", (cluster,), len(changes.newly_stuck))
+        add("kip848_newly_overdue_groups", (cluster,), len(changes.newly_overdue))
         add("kip848_recovered_groups", (cluster,), len(changes.recovered))
 
 

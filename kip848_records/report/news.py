@@ -1,4 +1,4 @@
-"""The news of an audit as a message: which groups became stuck, and which recovered, since the run before."""
+"""The news of an audit as a message: which groups became overdue, and which recovered, since the run before."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class News(NamedTuple):
 def news(tables: Tables, changes: Mapping[str, Changes], limits: Mapping[str, CaptureLimits]) -> News | None:
     """Return the changes of clusters since the run before as a message; None if nothing changed.
 
-    At the first audit of a cluster every stuck group is news. `limits`: what limits the ages of groups, by cluster.
+    At the first audit of a cluster every overdue group is news. `limits`: what limits the ages of groups, by cluster.
     """
     found = [(run, changes[run.cluster]) for run in tables.runs() if run.cluster in changes]
-    changed = [(run, each) for run, each in found if each.newly_stuck or each.unknown or each.recovered]
+    changed = [(run, each) for run, each in found if each.newly_overdue or each.unknown or each.recovered]
     if not changed:
         return None
-    stuck = sum(len(each.newly_stuck) + len(each.unknown) for _, each in changed)
+    overdue = sum(len(each.newly_overdue) + len(each.unknown) for _, each in changed)
     recovered = sum(len(each.recovered) for _, each in changed)
-    parts = [f"{count_text(stuck, 'group')} stuck"] if stuck else []
+    parts = [f"{count_text(overdue, 'group')} overdue"] if overdue else []
     parts += [f"{count_text(recovered, 'group')} recovered"] if recovered else []
     title = f"kip848: {', '.join(parts)} ({', '.join(printable(run.cluster) for run, _ in changed)})"
     return News(title, "\n".join(line for run, each in changed for line in _lines(tables.location, run, each, limits)))
@@ -50,14 +50,14 @@ def _lines(location: str, run: Run, changes: Changes, limits: Mapping[str, Captu
     yield f"Cluster {printable(run.cluster)}, captured at {utc_text(run.captured_at)}"
     if run.cluster in limits:
         yield from limits_text(limits[run.cluster])
-    unknown = "Stuck at the first audit" if changes.is_first else "Stuck now, state at the audit before not known"
-    for what, groups in (("Newly stuck", changes.newly_stuck), (unknown, changes.unknown)):
+    unknown = "Overdue at the first audit" if changes.is_first else "Overdue now, state at the audit before not known"
+    for what, groups in (("Newly overdue", changes.newly_overdue), (unknown, changes.unknown)):
         if groups:
             yield f"{what}: {_groups(groups)}"
     if changes.recovered:
         yield f"Recovered: {_groups(changes.recovered)}"
-    if stuck := [*changes.newly_stuck, *changes.unknown]:
-        group = shlex.quote(stuck[0].group_id)
+    if overdue := [*changes.newly_overdue, *changes.unknown]:
+        group = shlex.quote(overdue[0].group_id)
         named = f"{place_arguments(location)} --cluster {shlex.quote(run.cluster)}"
         yield printable(f"Next: kip848 explain {named} --group={group}")
 
@@ -65,7 +65,7 @@ def _lines(location: str, run: Run, changes: Changes, limits: Mapping[str, Captu
 def _groups(groups: Sequence[Changed]) -> str:
     shown = [
         printable(each.group_id)
-        + (f" ({span_text(each.stuck_ms, is_minimum=True)})" if each.stuck_ms is not None else "")
+        + (f" ({span_text(each.limited_ms, is_minimum=True)})" if each.limited_ms is not None else "")
         for each in groups[:_SHOWN]
     ]
     more = [f"{len(groups) - _SHOWN:,} more"] if len(groups) > _SHOWN else []

@@ -10,8 +10,9 @@ from rich.text import Text
 
 from kip848_records.config import load_settings
 from kip848_records.expectations.captures import capture_limits
-from kip848_records.protocol.dialects import DISPUTED_TYPES
+from kip848_records.kinds import KINDS
 from kip848_records.protocol.messages import AUTO, KAFKA
+from kip848_records.queries.wording import HEALTH, causes_text
 from kip848_records.report.advice import client_text
 from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.changes import changes_since_last_run
@@ -39,7 +40,6 @@ _STUCK_SHOWN: Final = 10
 _CLIENTS_SHOWN: Final = 3
 _NOTES_SHOWN: Final = 2
 _MILLION: Final = 1_000_000
-_DISPUTED: Final = {"disputed": f"|{'|'.join(str(int(key_type)) for key_type in DISPUTED_TYPES)}|"}
 
 
 class Stuck(NamedTuple):
@@ -85,10 +85,9 @@ def _headline(audit: Audit, counts: Row, commits_only: int) -> Iterator[Renderab
     yield headline.append(f"   {where}", style="default") if is_one_line else headline
     if not is_one_line:
         yield Text(where)
-    others = [f"{counts.healthy:,} healthy"]
-    others += [f"{counts.empty:,} empty"] if counts.empty else []
-    others += [f"{counts.away:,} waiting for absent static members"] if counts.away else []
-    others += [f"{counts.unknown:,} insufficient data"] if counts.unknown else []
+    numbers = counts._asdict()
+    shown = [health for health in HEALTH if health == "healthy" or (health != "stuck" and numbers.get(health))]
+    others = [f"{numbers[health]:,} {HEALTH[health]}" for health in shown]
     others += [f"{commits_only:,} empty with commits only"] if commits_only else []
     yield Text(" · ".join(others))
 
@@ -99,7 +98,7 @@ def _dialect(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
         yield Text(f"Read in the dialect {audit.dialect}")
     # For a copy the table holds this audit's rows only; for a live topic also those of earlier runs.
     if audit.options.dialect != AUTO and (audit.quarantined or audit.reads):
-        (found,) = tables.rows(query("disputed"), audit.options.cluster, **_DISPUTED)
+        (found,) = tables.rows(query("disputed"), audit.options.cluster)
         if found.failed:
             yield Text(f"{found.failed:,} rows do not decode in the dialect {audit.dialect}: try --dialect auto")
 
@@ -248,8 +247,8 @@ def _slowest(tables: Tables, cluster: str) -> Iterator[RenderableType]:
         (
             printable(row.group_id),
             span_text(row.duration_ms),
-            count_text(row.epochs, "epoch"),
-            ", ".join(cause.replace("_", " ") for cause in (row.causes or ())[:2] if cause),
+            count_text(row.epochs, KINDS[row.group_type].step),
+            causes_text((row.causes or ())[:2], row.group_type),
         )
         for row in slowest
     ]
@@ -264,8 +263,8 @@ def _since_last_run(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     changes = changes_since_last_run(tables, audit.options.cluster, audit.run, audit.captured_at, load_settings())
     if not changes.is_first:
         unknown = f", {len(changes.unknown):,} unknown" if changes.unknown else ""
-        newly_stuck, recovered = f"{len(changes.newly_stuck):,} newly stuck", f"{len(changes.recovered):,} recovered"
-        yield Text(f"Since the last run, default limits: {newly_stuck}, {recovered}{unknown}")
+        overdue, recovered = f"{len(changes.newly_overdue):,} newly overdue", f"{len(changes.recovered):,} recovered"
+        yield Text(f"Since the last run, default limits: {overdue}, {recovered}{unknown}")
 
 
 def _data(tables: Tables, audit: Audit) -> Iterator[RenderableType]:

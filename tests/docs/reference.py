@@ -235,8 +235,8 @@ def _questions() -> str:
         "\n\n".join(
             [
                 f"## `{each.name}`",
-                " ".join(filter(None, [each.words, _first_comment(each.sql)])),
-                f"```sql\n{_without_first_comment(each.sql)}\n```",
+                " ".join(filter(None, [each.words, each.note])),
+                f"```sql\n{each.sql}\n```",
                 "",
                 "",
             ]
@@ -258,10 +258,6 @@ def _first_comment(sql: str) -> str:
     lines = sql.strip().splitlines()
     length = next((nth for nth, line in enumerate(lines) if not line.startswith("--")), len(lines))
     return " ".join(line.removeprefix("--").strip() for line in lines[:length])
-
-
-def _without_first_comment(sql: str) -> str:
-    return re.sub(r"\A(--.*\n)+", "", sql.strip())
 
 
 def main() -> None:

@@ -165,7 +165,7 @@ CASES = [
         "slow",
         VIOLATION,
         lambda g: told(two(g, 60, revoke_ms=40_000)[0]),
-        ("3 - @6 error: expected to converge within 30 s, took 45.001 s (member_joined)",),
+        ("3 - @6 error: expected to converge within 30 s, took 45.001 s (member joined)",),
     ),
     Case(
         "rebalance_time",
@@ -174,7 +174,7 @@ CASES = [
         lambda g: stuck(g, 50),
         (
             (
-                "3 ann @6 warn: expected to converge within 30 s, ongoing for ≥ 50 s (member_joined): client @ "
+                "3 ann @6 warn: expected to converge within 30 s, ongoing for ≥ 50 s (member joined): client @ "
                 "127.0.0.1 has been asked to give up partitions for ≥ 45 s; 1 member waits for it"
             ),
         ),
@@ -185,7 +185,7 @@ CASES = [
         "slow, cleaned",
         UNKNOWN,
         lambda g: cleaned_behind(told(two(g, 60, revoke_ms=40_000)[0]), 8, memberId="bob"),
-        ("3 - @6 error: expected to converge within 30 s, took 45.001 s as far as the log shows (member_joined)",),
+        ("3 - @6 error: expected to converge within 30 s, took 45.001 s as far as the log shows (member joined)",),
     ),
     Case(
         "rebalance_time",
@@ -195,7 +195,7 @@ CASES = [
         (
             (
                 "3 - @6 error: expected to converge within 30 s, took an unknown time: the broker's clock went back "
-                "(member_joined)"
+                "(member joined)"
             ),
         ),
     ),
@@ -218,7 +218,7 @@ CASES = [
         lambda g: cleaned_behind(stuck(g, 50), 8, memberId="bob"),
         (
             (
-                "3 ann @6 warn: expected to converge within 30 s, ongoing for ≥ 50 s (member_joined): client @ "
+                "3 ann @6 warn: expected to converge within 30 s, ongoing for ≥ 50 s (member joined): client @ "
                 "127.0.0.1 has been asked to give up partitions for ≥ 45 s; 1 member waits for it"
             ),
         ),
@@ -230,7 +230,7 @@ CASES = [
         lambda g: told(crowd(g, 4)),
         (
             (
-                "3 ann @6 warn: expected to converge within 30 s, ongoing for ≥ 40 s (4 epochs, member_joined): "
+                "3 ann @6 warn: expected to converge within 30 s, ongoing for ≥ 40 s (4 epochs, member joined): "
                 "client @ 127.0.0.1 has been asked to give up partitions for ≥ 35 s; 4 members wait for it"
             ),
         ),

@@ -186,8 +186,8 @@ def test_a_rebalance_is_slow_only_if_it_converged(found):
     said = found("rebalance_time", rebalance=rows)
     verdicts = [PASS, VIOLATION, PASS, PASS, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN]
     assert [verdict for verdict, *_ in said] == verdicts
-    assert said[1][2] == "expected to converge within 60 s, took 61 s (member_joined)"
-    assert said[6][2] == "expected to converge within 60 s, took 100 s as far as the log shows (member_joined)"
+    assert said[1][2] == "expected to converge within 60 s, took 61 s (member joined)"
+    assert said[6][2] == "expected to converge within 60 s, took 100 s as far as the log shows (member joined)"
 
 
 @pytest.mark.parametrize(

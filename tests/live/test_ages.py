@@ -151,7 +151,7 @@ def test_time_passes_where_nothing_is_written(quiet):
     assert (first["stable"].status, second["stable"].status) == (PASS, FAIL)
     assert [each.group_id for each in second["stable"].violations] == [STUCK]
     assert "stuck for ≥ 15 min" in second["explain"]
-    assert "1 newly stuck, 0 recovered" in second["summary"]  # beyond the limit of group_stable now
+    assert "1 newly overdue, 0 recovered" in second["summary"]  # beyond the limit of group_stable now
 
 
 def test_a_rebuild_reuses_the_time_that_was_stored(spark, quiet, tmp_path):

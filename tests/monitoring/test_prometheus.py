@@ -213,7 +213,7 @@ def test_ids_come_through_whole_and_once(monitored):
 
 
 def test_what_changed_since_the_audit_before(monitored):
-    assert [row["value"][1] for row in monitored.ask("kip848_newly_stuck_groups")] == ["1"]
+    assert [row["value"][1] for row in monitored.ask("kip848_newly_overdue_groups")] == ["1"]
     assert [row["value"][1] for row in monitored.ask("kip848_recovered_groups")] == ["1"]
 
 

@@ -115,10 +115,10 @@ def test_what_became_stuck_and_what_recovered_is_sent_once(checked, server, tmp_
     assert (code, err) == (1, "")
     ((path, headers, sent),) = server.got
     assert (path, headers["Content-Type"]) == ("/hook", "application/json")
-    assert sent["title"] == "kip848: 1 group stuck, 1 group recovered (prod)"
+    assert sent["title"] == "kip848: 1 group overdue, 1 group recovered (prod)"
     assert sent["message"].splitlines() == [
         "Cluster prod, captured at 2026-01-01 12:00:00.000 UTC",
-        "Newly stuck: new;1 (≥ 30 min)",
+        "Newly overdue: new;1 (≥ 30 min)",
         "Recovered: well",
         f"Next: kip848 explain {tmp_path / 'out'} --cluster prod --group='new;1'",
     ]
@@ -132,7 +132,7 @@ def test_ages_of_a_copy_are_as_of_its_newest_record(checked, server, has_capture
     ((_, _, sent),) = server.got
     limit = "Ages are as of the newest record; pass --captured-at with the time of the copy"
     limits = [] if has_capture_time else [limit]
-    assert sent["message"].splitlines()[1:-1] == [*limits, "Newly stuck: new;1 (≥ 30 min)"]
+    assert sent["message"].splitlines()[1:-1] == [*limits, "Newly overdue: new;1 (≥ 30 min)"]
 
 
 def test_a_partition_that_was_not_read_to_its_end_limits_the_ages_in_a_message(checked, server):
@@ -164,7 +164,7 @@ def test_nothing_new_is_no_message_though_the_check_fails(checked, server):
 def test_at_the_first_audit_every_stuck_group_is_news(checked, server):
     assert checked(OLD, WELL, webhooks=[server.url], audits=1)[0] == 1
     ((_, _, sent),) = server.got
-    assert "Stuck at the first audit: old (≥ 5 h)" in sent["message"]
+    assert "Overdue at the first audit: old (≥ 5 h)" in sent["message"]
     assert "well" not in sent["message"]
 
 
@@ -184,7 +184,7 @@ def test_rebalances_that_states_do_not_show(checked, server):
         rebalances=rows,
     )
     ((_, _, sent),) = server.got
-    assert sent["message"].splitlines()[1:3] == ["Newly stuck: a (≥ 30 min)", "Recovered: c"]
+    assert sent["message"].splitlines()[1:3] == ["Newly overdue: a (≥ 30 min)", "Recovered: c"]
 
 
 def with_states(group, **since):
@@ -218,7 +218,7 @@ def test_nor_is_it_at_the_first_audit(checked, server):
 def test_a_group_is_news_once_it_exceeds_the_limit(checked, server):
     """Its rebalance was going on at the audit before, within the limit."""
     checked(with_states("slow", Reconciling=65), webhooks=[server.url])
-    assert lines(server) == ["Newly stuck: slow (≥ 1 h 5 min)"]
+    assert lines(server) == ["Newly overdue: slow (≥ 1 h 5 min)"]
 
 
 CLOCK_AHEAD = {"captured_at": ago(30), "counted_until": {0: 2}}
@@ -235,13 +235,13 @@ def test_a_group_that_got_stuck_behind_what_a_fast_clock_read_is_news(checked, s
     share = {"group_id": "s", "group_type": "share", "outcome": "open", "began_at": ago(45), "began_offset": 2}
     hidden = state("s", "Stable", ago(600)) | {"group_type": "share"}, [was("s", "Stable", ago(600))]
     out = checked(later, hidden, webhooks=[server.url], before=CLOCK_AHEAD, rebalances=[share])
-    assert (out[0], lines(server)) == (1, ["Newly stuck: later (≥ 45 min), s (≥ 45 min)"])
+    assert (out[0], lines(server)) == (1, ["Newly overdue: later (≥ 45 min), s (≥ 45 min)"])
 
 
 def test_a_topic_that_was_made_anew_begins_again(checked, server):
     before = {"captured_at": ago(60), "counted_until": {0: 1000}}
     checked(with_states("new", Stable=50, Reconciling=45), webhooks=[server.url], before=before)
-    assert lines(server) == ["Stuck now, state at the audit before not known: new (≥ 45 min)"]
+    assert lines(server) == ["Overdue now, state at the audit before not known: new (≥ 45 min)"]
 
 
 def test_a_group_that_was_deleted_before_the_audit_before_did_not_recover(checked, server):
@@ -265,7 +265,7 @@ def test_a_group_that_recovered_and_is_in_its_next_rebalance_has_recovered(check
 
 def test_a_group_that_recovered_and_is_stuck_again_is_news_again(checked, server):
     checked(with_states("again", Reconciling=90, Stable=30, Assigning=15), webhooks=[server.url])
-    assert lines(server) == ["Newly stuck: again (≥ 15 min)"]
+    assert lines(server) == ["Newly overdue: again (≥ 15 min)"]
 
 
 @pytest.mark.parametrize(
@@ -278,8 +278,8 @@ def test_a_group_that_recovered_and_is_stuck_again_is_news_again(checked, server
         ({"NotReady": 67, "Reconciling": 1}, ["Recovered: s"]),
         ({"Reconciling": 75, "NotReady": 2}, ["Recovered: s"]),
         # At the audit before it did not exceed a limit.
-        ({"NotReady": 64, "Reconciling": 12}, ["Newly stuck: s (≥ 12 min)"]),
-        ({"Reconciling": 67, "NotReady": 7}, ["Newly stuck: s (≥ 7 min)"]),
+        ({"NotReady": 64, "Reconciling": 12}, ["Newly overdue: s (≥ 12 min)"]),
+        ({"Reconciling": 67, "NotReady": 7}, ["Newly overdue: s (≥ 7 min)"]),
         ({"NotReady": 64, "Reconciling": 1}, []),
     ],
     ids=lambda each: "-".join(f"{name}{minutes}" for name, minutes in each.items()) if isinstance(each, dict) else "",
@@ -310,7 +310,7 @@ def test_a_group_has_the_limit_of_its_pattern(checked, server):
     groups = [with_states(each, Stable=600, Reconciling=minutes) for each, minutes in since.items()]
     groups += [with_states(each, Empty=600, NotReady=minutes) for each, minutes in (("s1", 20), ("s2", 40))]
     checked(*groups, webhooks=[server.url], config=limits)
-    assert lines(server) == ["Newly stuck: s2 (≥ 40 min), test-12 (≥ 30 min), fast-1 (≥ 5 min)"]
+    assert lines(server) == ["Newly overdue: s2 (≥ 40 min), test-12 (≥ 30 min), fast-1 (≥ 5 min)"]
 
 
 def test_many_groups_are_counted(checked, server):

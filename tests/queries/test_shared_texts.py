@@ -45,7 +45,7 @@ def test_a_call_that_does_not_end():
         plain("SELECT text((a)")
 
 
-@pytest.mark.parametrize("trait", ["has_epochs", "shares_units"])
+@pytest.mark.parametrize("trait", ["has_epochs", "shares_units", "has_tasks", "hides_rebalances"])
 def test_traits_are_those_of_the_table_of_kinds(trait):
     found = functions()[trait]("kind").strip("()").partition(" IN (")[2]
     assert set(found.replace("'", "").split(", ")) == {k.group_type for k in KINDS.values() if getattr(k, trait)}

@@ -28,7 +28,6 @@ PARAMETERS = {
     "assigning": "Assigning",
     "reconciling": "Reconciling",
     "unknown": "unknown",
-    "disputed": "0008",
     "run": 99,
     "captured": datetime(2100, 1, 1, tzinfo=UTC),
 }

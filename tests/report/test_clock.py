@@ -93,5 +93,5 @@ def test_the_words():
     assert (lasting_text(None), lasting_text(0), lasting_text(5_000, is_minimum=True)) == ("", " for 0 s", " for ≥ 5 s")
     assert lasting_text(-1) == " for an unknown time (the broker's clock went back)"
     assert spans([-1, 5_000, None]) == [CLOCK_WENT_BACK_SHORT, "5 s", ""]
-    blocker = {"who": "a @ b", "state": "revoking", "state_ms": -1, "pattern": "slow_revocation"}
+    blocker = {"who": "a @ b", "doing": "revoking", "state_ms": -1, "pattern": "slow_revocation"}
     assert blocker_text(blocker) == "a @ b, revoking for an unknown time (the broker's clock went back)"

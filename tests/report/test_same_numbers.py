@@ -17,6 +17,7 @@ from kip848_records.check import check
 from kip848_records.config import load_settings
 from kip848_records.log.runs import PartitionRead
 from kip848_records.queries.duck import DuckTables
+from kip848_records.queries.texts import query
 from kip848_records.report.changes import changes_of_clusters
 from kip848_records.report.check_json import check_json, check_line
 from kip848_records.report.explain import explain
@@ -25,7 +26,7 @@ from kip848_records.report.metrics import metrics
 from kip848_records.report.news import news
 from kip848_records.report.page.contents import contents
 from kip848_records.report.summary import summary
-from kip848_records.report.terminal import span_text, time_text
+from kip848_records.report.terminal import duration_text, span_text, time_text
 from kip848_records.simulate import Simulation, simulate
 from tests import dumped_tables
 
@@ -58,6 +59,7 @@ def tables(tmp_path_factory):
         out / "tables", CLUSTER, [micros(row) for row in [*rows, damaged, deletion]], end + LATER, earlier=runs
     )
     commit_offsets(str(out / "tables" / "latest_state"))
+    be_ready_later(str(out / "tables" / "group_state"))
     return DuckTables(str(out / "tables"))
 
 
@@ -66,6 +68,12 @@ def commit_offsets(latest_state):
     found = DeltaTable(latest_state).to_pyarrow_table()
     commit = found.slice(0, 1).to_pylist()[0] | {"group_id": "only-commits", "key_type": 1, "record": "OffsetCommit"}
     write_deltalake(latest_state, pa.Table.from_pylist([commit], found.schema), mode="append")
+
+
+def be_ready_later(group_state):
+    """Let streams groups have been NotReady for the first five minutes of their ongoing rebalances."""
+    later = {"since": "since + INTERVAL '5 minutes'"}
+    DeltaTable(group_state).update(later, predicate="group_type = 'streams' AND state = 'Reconciling'")
 
 
 def micros(row):
@@ -133,7 +141,7 @@ def test_the_log_has_all_that_is_compared(page, changes, tables):
     assert {group["kind"] for group in page.groups if group["health"] == "stuck"} > {"consumer", "share", "streams"}
     assert page.counts.keys() >= {"stuck", "healthy", "deleted", "unknown"}
     assert any(group["waiting"] for group in page.groups)
-    assert changes[CLUSTER].newly_stuck
+    assert changes[CLUSTER].newly_overdue
     assert changes[CLUSTER].recovered
     assert tables.rows("SELECT key_type, group_id FROM quarantine", CLUSTER) == [(5, "lost")]
 
@@ -205,14 +213,43 @@ def test_which_rebalances_were_the_slowest(terminal, page, tables):
 
 def test_what_changed_since_the_run_before(terminal, samples, changes, tables, verdict):
     line = next(line for line in terminal if line.startswith("Since the last run"))
-    counts = {name: int(count) for count, name in re.findall(r"(\d+) (newly stuck|recovered|unknown)", line)}
+    counts = {name: int(count) for count, name in re.findall(r"(\d+) (newly overdue|recovered|unknown)", line)}
     found = changes[CLUSTER]
-    assert counts["newly stuck"] == len(found.newly_stuck) == samples["kip848_newly_stuck_groups"][()]
+    assert counts["newly overdue"] == len(found.newly_overdue) == samples["kip848_newly_overdue_groups"][()]
     assert counts["recovered"] == len(found.recovered) == samples["kip848_recovered_groups"][()]
     assert counts.get("unknown", 0) == len(found.unknown)
     title = news(tables, changes, verdict.limits).title
-    stuck = len(found.newly_stuck) + len(found.unknown)
-    assert f"{stuck} groups stuck, {len(found.recovered)} group" in title
+    overdue = len(found.newly_overdue) + len(found.unknown)
+    assert f"{overdue} groups overdue, {len(found.recovered)} group" in title
+
+
+def test_for_how_long_overdue_groups_have_been_in_their_state(tables, verdict, changes, page):
+    """The limits count the present state, and all other numbers the rebalance, which may be older."""
+    limited = tables.rows(
+        "SELECT group_id, limited_by, unix_millis(captured_at) - unix_millis(limited_since) AS ms, "
+        "unix_millis(captured_at) - unix_millis(stuck_since) AS stuck_ms "
+        f"FROM group_state AS states JOIN ({query('queries/relations/stuck_now')}) AS now USING (partition, group_id) "
+        "WHERE is_stuck",
+        CLUSTER,
+    )
+    ages = {row.group_id: (row.limited_by, duration_text(row.ms)) for row in limited}
+    said = {
+        each.group_id: (result.name, re.search(r"for ≥ ([^:]*)", each.message)[1])
+        for result in verdict.results
+        for each in result.violations
+        if result.name in {"group_stable", "streams_ready"}
+    }
+    assert said.items() <= ages.items()
+    found = [*changes[CLUSTER].newly_overdue, *changes[CLUSTER].unknown]
+    assert found
+    assert {each.group_id: duration_text(each.limited_ms) for each in found}.items() <= {
+        name: age for name, (_, age) in said.items()
+    }.items()
+    stuck = {
+        each["group_id"]: each["captured_ms"] - each["since_ms"] for each in page.groups if each["health"] == "stuck"
+    }
+    assert {row.group_id: row.stuck_ms for row in limited} == stuck
+    assert any(row.ms < row.stuck_ms for row in limited)
 
 
 def test_what_was_checked(samples, verdict, page):

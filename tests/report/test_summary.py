@@ -188,7 +188,7 @@ def test_what_changed_since_the_last_run(printed):
     ]
     reads = [PartitionRead(2, 0, from_offset=0, until_offset=0, note=None)]
     lines = printed(*rows, reads=reads, earlier=[ago(3_600)], run_number=2, timeline=timeline)
-    assert "Since the last run, default limits: 2 newly stuck, 1 recovered, 2 unknown" in lines
+    assert "Since the last run, default limits: 2 newly overdue, 1 recovered, 2 unknown" in lines
 
 
 def lines(parts):

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import NamedTuple
+
+from kip848_records.queries.texts import completed, folder
 
 
 class Question(NamedTuple):
-    """A question: its name, its sentence, and its SQL."""
+    """A question: its name, its sentence, what else is to be known of its answer, and its SQL."""
 
     name: str
     words: str
+    note: str
     sql: str
 
 
 def questions() -> dict[str, Question]:
     """Return all questions by name, in the order of their names."""
-    found = (file for file in files(__name__).iterdir() if file.name.endswith(".sql"))
-    texts = {file.name.removesuffix(".sql"): file.read_text(encoding="utf-8") for file in found}
-    split = {name: text.split("\n", 1) for name, text in sorted(texts.items())}
-    return {name: Question(name, words.removeprefix("-- "), sql) for name, (words, sql) in split.items()}
+    return {name: _question(name, text) for name, text in folder("queries/questions").items()}
+
+
+def _question(name: str, text: str) -> Question:
+    lines = text.splitlines()
+    length = next(nth for nth, line in enumerate(lines) if not line.startswith("--"))
+    words, *note = (line.removeprefix("-- ") for line in lines[:length])
+    return Question(name, words, " ".join(note), completed(text))

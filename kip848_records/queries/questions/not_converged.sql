@@ -1,11 +1,12 @@
 -- Which groups are stuck now, since when, and who blocks them?
 -- A classic group, a Connect cluster or a share group reads Stable while it is stuck. For a Connect cluster, member_id is a
 -- worker that left; its connectors and tasks run nowhere since behind_since.
-SELECT g.group_id, g.group_type, g.state, g.rebalancing_since AS since,
+SELECT g.group_id, g.group_type, g.state, s.stuck_since AS since,
        coalesce(m.member_id, w.member_id) AS member_id, coalesce(m.client_id, w.client_id) AS client_id,
        coalesce(m.client_host, w.client_host) AS client_host, coalesce(m.behind_since, w.released_at) AS behind_since,
        m.blocked_by
 FROM group_state g
+JOIN stuck_now s ON s.group_id = g.group_id AND s.partition = g.partition
 LEFT JOIN rebalance_lag m
   ON m.group_id = g.group_id AND m.partition = g.partition AND m.incarnation = g.incarnation
   AND m.status = 'open' AND NOT m.superseded
@@ -17,5 +18,5 @@ LEFT JOIN (SELECT t.group_id, t.partition, t.incarnation, t.from_member AS membe
            WHERE t.status = 'open' AND t.reason = 'worker_left'
            GROUP BY t.group_id, t.partition, t.incarnation, t.from_member) w
   ON w.group_id = g.group_id AND w.partition = g.partition AND w.incarnation = g.incarnation
-WHERE g.rebalancing_history IS NOT NULL AND NOT coalesce(g.waits_for_away_only, false)
+WHERE s.is_stuck
 ORDER BY since, g.group_id, m.revoke_ms DESC, member_id

@@ -4,7 +4,7 @@ FROM (SELECT group_id, partition, incarnation, topic_id, topic, explode(partitio
       FROM share_partition_state WHERE state = 'initialized' AND to_at IS NULL) s
 JOIN (SELECT DISTINCT group_id, partition, incarnation, topic
       FROM (SELECT group_id, partition, incarnation, explode(topics) AS topic
-            FROM membership WHERE group_type = 'share' AND left_offset IS NULL) m) t
+            FROM membership WHERE shares_units(group_type) AND left_offset IS NULL) m) t
   ON t.group_id = s.group_id AND t.partition = s.partition AND t.incarnation = s.incarnation AND t.topic = s.topic
 LEFT JOIN ownership o
   ON o.group_id = s.group_id AND o.offsets_partition = s.partition AND o.incarnation = s.incarnation

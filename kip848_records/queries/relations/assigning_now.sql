@@ -3,5 +3,5 @@
 SELECT
     partition, group_id, incarnation, group_type, state = 'NotReady' AS is_not_ready,
     state = 'Assigning'
-        OR (group_type = 'share' AND state <> 'unknown' AND coalesce(group_epoch > assignment_epoch, false)) AS is_assigning
+        OR (hides_rebalances(group_type) AND state <> 'unknown' AND coalesce(group_epoch > assignment_epoch, false)) AS is_assigning
 FROM group_state

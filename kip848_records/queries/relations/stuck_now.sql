@@ -1,10 +1,15 @@
--- Every group at capture. is_stuck: it rebalances, and does not only wait for absent static members; since stuck_since, or
--- before if stuck_history is censored. is_hidden: it rebalances, which the states of its kind do not show. health: stuck,
--- away, unknown, empty (no member), or healthy.
+-- Every group at capture. is_stuck: it rebalances, and does not only wait for absent static members; since stuck_since, when
+-- the rebalance began, or before if stuck_history is censored. is_hidden: the states of its kind do not show that it
+-- rebalances. limited_by: the expectation that limits for how long a stuck group may be in its state, and limited_since:
+-- since when it has been in this state. A group beyond this limit is overdue. health: stuck, away, unknown, empty (no
+-- member), or healthy. If one of these is wrong, see rebalancing_since in replay/group_state.py, which has it from
+-- replay/group/states.py, or from the open rebalance of modern/timelines/ or generations/.
 SELECT
-    partition, group_id, incarnation, is_away, is_hidden, is_stuck, rebalancing_since,
+    partition, group_id, incarnation, is_away, is_hidden, is_stuck,
     CASE WHEN is_stuck THEN rebalancing_since END AS stuck_since,
     CASE WHEN is_stuck THEN rebalancing_history END AS stuck_history,
+    CASE WHEN is_stuck THEN coalesce(limited_by(state), 'group_stable') END AS limited_by,
+    CASE WHEN is_stuck AND is_hidden THEN rebalancing_since WHEN is_stuck THEN since END AS limited_since,
     CASE
         WHEN state = 'unknown' THEN 'unknown' WHEN is_away THEN 'away' WHEN is_stuck THEN 'stuck' WHEN state = 'Empty'
             THEN 'empty'
@@ -12,9 +17,9 @@ SELECT
     END AS health
 FROM (
     SELECT
-        partition, group_id, incarnation, state, rebalancing_since, rebalancing_history,
+        partition, group_id, incarnation, state, since, rebalancing_since, rebalancing_history,
         coalesce(waits_for_away_only, false) AS is_away,
-        rebalancing_history IS NOT NULL AND state NOT IN ('Assigning', 'Reconciling', 'NotReady') AS is_hidden,
+        rebalancing_history IS NOT NULL AND NOT is_rebalancing(state) AS is_hidden,
         rebalancing_history IS NOT NULL AND NOT coalesce(waits_for_away_only, false) AS is_stuck
     FROM group_state
 ) AS states

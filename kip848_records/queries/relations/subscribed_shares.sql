@@ -13,7 +13,7 @@ JOIN (
     FROM (
         SELECT partition, group_id, incarnation, joined_at, explode(topics) AS topic
         FROM membership
-        WHERE group_type = 'share' AND left_offset IS NULL
+        WHERE shares_units(group_type) AND left_offset IS NULL
     ) AS subscriptions
     GROUP BY partition, group_id, incarnation, topic
 ) AS subscribed
@@ -24,7 +24,7 @@ LEFT JOIN (
         offsets_partition, group_id, incarnation, topic_id, partition AS number, max(to_at) AS ended_at,
         count(*) - count(to_at) AS present
     FROM ownership
-    WHERE group_type = 'share'
+    WHERE shares_units(group_type)
     GROUP BY offsets_partition, group_id, incarnation, topic_id, partition
 ) AS owned
     ON owned.offsets_partition = initialized.partition AND owned.group_id = initialized.group_id

@@ -21,7 +21,9 @@ RECONCILING: Final = "Reconciling"
 NOT_READY: Final = "NotReady"
 """A streams group without a topology whose topics are all there."""
 STABLE: Final = "Stable"
-REBALANCING: Final = (ASSIGNING, RECONCILING, NOT_READY)
+CONVERGING: Final = (ASSIGNING, RECONCILING)
+"""The states that alternate within a rebalance: their time counts as one."""
+REBALANCING: Final = (*CONVERGING, NOT_READY)
 """The states of a group that rebalances, unless its kind hides it."""
 DEAD: Final = "Dead"
 """Deleted: no state."""
@@ -80,7 +82,7 @@ class StateTimeline:
         begin = operation.last if is_begin_seen else NEVER
         self._run = run
         self._from_at, self._from_offset, self._began = operation.at, operation.last, begin
-        phase = run._replace(state=_UNCONVERGED) if state in {ASSIGNING, RECONCILING} else run
+        phase = run._replace(state=_UNCONVERGED) if state in CONVERGING else run
         if phase != self._phase:
             self._phase = phase
             self.since_at, self.since_offset = operation.at, begin

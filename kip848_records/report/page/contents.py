@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import CLASSIC, CONNECT, CONSUMER, kind_of
-from kip848_records.queries.texts import completed
+from kip848_records.queries.texts import query
+from kip848_records.queries.wording import member_state_text
 from kip848_records.report.advice import WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import GroupIncarnation, blocked_groups
 from kip848_records.report.page.sections import SECTIONS, sections_with_rows
@@ -105,8 +105,7 @@ def contents(
 
 def _rows(tables: Tables, cluster: str, name: str, **parameters: int) -> list[Fields]:
     """Return the answer to the query of a file in `sql`, with the cluster."""
-    text = completed((files(__package__) / "sql" / f"{name}.sql").read_text(encoding="utf-8"))
-    found: list[Fields] = tables.arrow(text, cluster, **parameters).to_pylist()
+    found: list[Fields] = tables.arrow(query(f"report/page/sql/{name}"), cluster, **parameters).to_pylist()
     return [row | {"cluster": cluster} for row in found]
 
 
@@ -126,7 +125,7 @@ def _groups(tables: Tables, cluster: str) -> list[Fields]:
         group["upgrade"] = _upgrade(group)
         incarnation = GroupIncarnation(group["group_id"], group["partition"], group["incarnations"] - 1)
         is_stuck = group["health"] == "stuck"
-        group["blocker"] = _blocker(blocked.get(incarnation), awaited[incarnation]) if is_stuck else None
+        group["blocker"] = _blocker(blocked.get(incarnation), awaited[incarnation], group["kind"]) if is_stuck else None
         group["blockers"] = (
             [each["member_id"] for each in blocked[incarnation].blockers] if is_stuck and incarnation in blocked else []
         )
@@ -142,7 +141,7 @@ def _upgrade(group: Fields) -> list[str]:
     return [upgrade_text(upgradable, group["members"]), *upgrade_reasons(reason)]
 
 
-def _blocker(blocked: Blocked | None, awaited: Sequence[Fields]) -> Fields:
+def _blocker(blocked: Blocked | None, awaited: Sequence[Fields], kind: str) -> Fields:
     """Return the advice for a group, with its worst blocker and the partitions that this member still holds."""
     advice = no_evidence() if blocked is None else blocked.advice
     worst = None if blocked is None else blocked.worst
@@ -154,7 +153,7 @@ def _blocker(blocked: Blocked | None, awaited: Sequence[Fields]) -> Fields:
     return advice._asdict() | {
         "client_id": None if worst is None else worst["client_id"],
         "client_host": host if worst is None else worst["client_host"],
-        "state": None if now is None else now.state,
+        "doing": None if now is None else member_state_text(now.state, kind),
         "state_ms": None if now is None else now.state_ms,
         "lost": sum(worker.units for worker in gone),
         "topics": [row["topic"] for row in held],

@@ -18,10 +18,11 @@ from kip848_records import __version__
 from kip848_records.expectations.results import PASS, UNKNOWN
 from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import URI
+from kip848_records.queries.wording import HEALTH, causes_of, causes_text, member_states
 from kip848_records.report import words
 from kip848_records.report.migration import COMPARISON_LIMIT
 from kip848_records.report.page.alike import alike
-from kip848_records.report.page.phrases import CAUSES, OTHERS, alike_text, blocker_text, causes, clock, spans
+from kip848_records.report.page.phrases import alike_text, blocker_text, clock, spans
 from kip848_records.report.page.sections import SECTIONS
 from kip848_records.report.runbook import entries
 from kip848_records.report.terminal import CLOCK_WENT_BACK_SHORT, count_text, time_text
@@ -61,7 +62,7 @@ def page(contents: Contents, histories_bytes: int = HISTORIES_BYTES) -> Page:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"time": time_text, "clock": clock, "spans": spans, "causes": causes}
+    environment.filters |= {"time": time_text, "clock": clock, "spans": spans, "causes": causes_text}
     histories = _packed(contents, histories_bytes)
     timelines = sum(history is not None for history in histories)
     html = environment.get_template("page.html").render(
@@ -105,7 +106,7 @@ def _overview(contents: Contents) -> dict[str, Any]:
         "limits": [line for each in contents.limits.values() for line in words.limits_text(each)],
         "several": several,
         "counts": contents.counts,
-        "others": [(contents.counts[kind], said) for kind, said in OTHERS.items() if contents.counts.get(kind)],
+        "health": HEALTH,
         "total": sum(contents.counts.values()),
         "listed": len(contents.groups),
         "stuck": [_stuck(cluster) for cluster in _clusters(contents)[:_STUCK_SHOWN]],
@@ -206,11 +207,14 @@ def _data(contents: Contents) -> dict[str, Any]:
         "groups": _columns(groups),
         "alike": [alike_text(cluster) for cluster in clusters],
         "runbook": {pattern: entries()[pattern] for pattern in sorted(patterns)},
-        "causes": CAUSES,
+        "health": HEALTH,
         "comparison": COMPARISON_LIMIT,
         "clockWentBack": CLOCK_WENT_BACK_SHORT,
         "sections": {section.name: section.words for section in SECTIONS},
-        "kinds": {name: kind.for_page() for name, kind in KINDS.items()},
+        "kinds": {
+            name: kind.for_page() | {"causes": causes_of(name), "states": member_states(name)}
+            for name, kind in KINDS.items()
+        },
         "hasFindings": contents.verdict is not None,
     }
 

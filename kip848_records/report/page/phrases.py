@@ -1,12 +1,10 @@
-"""Texts of the page for causes, states, times and blockers."""
+"""Texts of the page for times and blockers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONNECT, KINDS
-from kip848_records.replay.group.vocabulary import UNKNOWN
-from kip848_records.replay.modern.member import AWAY_STATE, BEHIND, REVOKING, WAITING
 from kip848_records.report.advice import JOIN_LEAVE_STORM, NEXT_ROUND, NOT_READY, WAITING_FOR_ASSIGNMENT, WORKER_DELAY
 from kip848_records.report.page.alike import CLIENT, HOST, TOPIC
 from kip848_records.report.terminal import CLOCK_WENT_BACK_SHORT, count_text, lasting_text, time_text
@@ -17,37 +15,6 @@ if TYPE_CHECKING:
     from kip848_records.report.page.alike import Alike
     from kip848_records.report.page.contents import Fields
 
-CAUSES: Final = {
-    "member_joined": "member joined",
-    "member_left": "member left, expired or fenced",
-    "subscription_changed": "subscription changed",
-    "topic_metadata_changed": "topics changed",
-    "static_member_replaced": "static member replaced",
-    "regex_resolved": "regular expression resolved",
-    "upgraded": "upgraded from the classic protocol",
-    "downgraded": "downgraded to the classic protocol",
-    "members_changed": "members joined and left",
-    "member_changed": "member restarted or configured differently",
-    "follow_up": "follow-up",
-    "config_changed": "configuration changed",
-    "delay_expired": "delay for lost members expired",
-    "unknown": "cause not in the log",
-}
-"""Texts for the causes in `rebalance`."""
-OTHERS: Final = {
-    "empty": "empty",
-    "away": "waiting for absent static members",
-    "unknown": "with insufficient data",
-    "deleted": "deleted",
-}
-"""Texts for groups that are neither stuck nor healthy."""
-_DOES: Final = {
-    REVOKING: "revoking",
-    BEHIND: "silent at an older epoch",
-    AWAY_STATE: "absent",
-    WAITING: "waiting for free partitions",
-    UNKNOWN: "has not reported yet",
-}
 _WITHOUT_MEMBER: Final = {
     JOIN_LEAVE_STORM: "no single member: members join and leave",
     WAITING_FOR_ASSIGNMENT: "no member: the group waits for an assignment",
@@ -57,11 +24,6 @@ _WITHOUT_MEMBER: Final = {
 }
 _UNKNOWN_MEMBER: Final = "the log does not show which member"
 _SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
-
-
-def causes(text: str | None) -> str:
-    """Return the texts for causes that are separated by spaces."""
-    return ", ".join(CAUSES.get(cause, cause.replace("_", " ")) for cause in (text or "").split())
 
 
 def spans(values: Sequence[int | None]) -> list[str]:
@@ -102,22 +64,22 @@ def blocker_text(blocker: Fields, *, lasting: bool = True) -> str:
     """Return the blocker of a group, its state and for how long: client @ host, revoking for ≥ 23 min 52 s."""
     if blocker["who"] is None:
         return _WITHOUT_MEMBER.get(blocker["pattern"], _UNKNOWN_MEMBER)
-    if blocker["state"] is None:
+    if blocker["doing"] is None:
         return f"{blocker['who']}, left {blocker['lost']:,} {KINDS[CONNECT].units}"
     lasts = lasting_text(blocker["state_ms"], is_minimum=True) if lasting else ""
-    return f"{blocker['who']}, {_does(blocker['state'])}{lasts}"
+    return f"{blocker['who']}, {blocker['doing']}{lasts}"
 
 
 def alike_text(cluster: Alike) -> str:
     """Return the blockers of a cluster of groups: 2 clients @ host, revoking; all wait for orders."""
     blockers = [group["blocker"] for group in cluster.groups]
-    states = {blocker["state"] for blocker in blockers}
+    doing = {blocker["doing"] for blocker in blockers}
     clients, hosts = (
         cluster.named(kind) or (count_text(count, kind) if (count := cluster.different(kind)) else "")
         for kind in (CLIENT, HOST)
     )
     who = " @ ".join(filter(None, (clients, hosts))) or _without_member(blockers)
-    does = f", {_does(states.pop())}" if len(states) == 1 and None not in states else ""
+    does = f", {doing.pop()}" if len(doing) == 1 and None not in doing else ""
     topic = cluster.named(TOPIC)
     return who + does + (f"; all wait for {topic}" if topic else "")
 
@@ -125,7 +87,3 @@ def alike_text(cluster: Alike) -> str:
 def _without_member(blockers: Sequence[Fields]) -> str:
     texts = {blocker_text(blocker | {"who": None}) for blocker in blockers}
     return texts.pop() if len(texts) == 1 else _UNKNOWN_MEMBER
-
-
-def _does(state: str) -> str:
-    return _DOES.get(state, state)

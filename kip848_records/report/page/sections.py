@@ -6,10 +6,9 @@ A file joins `chosen`, the groups that have a timeline. Its rows have ``partitio
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kip848_records.queries.texts import completed, rendered
+from kip848_records.queries.texts import completed, read, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +34,7 @@ class Section(NamedTuple):
     def query(self) -> str:
         """SQL for the rows of chosen groups, with ``nth`` and ``total``; its parameters are those of `chosen`."""
         text = rendered(f"{_SQL}/section.sql", order=self.order, limit=self.limit)
-        return completed(text, rows_=_read(f"sections/{self.name}.sql"), chosen=_read("chosen.sql"))
+        return completed(text, rows_=read(f"{_SQL}/sections/{self.name}.sql"), chosen=read(f"{_SQL}/chosen.sql"))
 
 
 SECTIONS: Final = (
@@ -95,7 +94,3 @@ SECTIONS: Final = (
 def sections_with_rows() -> str:
     """Return SQL for the names of the sections with `tables` that have rows."""
     return rendered(f"{_SQL}/sections_with_rows.sql", sections=[each for each in SECTIONS if each.tables])
-
-
-def _read(name: str) -> str:
-    return files("kip848_records").joinpath(_SQL, name).read_text(encoding="utf-8")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
-from kip848_records.queries.texts import completed
+from kip848_records.queries import texts
 
 
 def query(name: str) -> str:
     """Return the text of a question, with the relations that it names."""
-    return completed((files(__name__) / f"{name}.sql").read_text(encoding="utf-8"))
+    return texts.query(f"report/sql/{name}")

@@ -4,6 +4,6 @@ SELECT commits.cluster, commits.partition, count(*) AS commits, unix_millis(max(
 FROM latest_state AS commits
 LEFT JOIN partition_history AS bases
     ON bases.cluster = commits.cluster AND bases.partition = commits.partition AND bases.is_base
-WHERE commits.group_id = :group AND commits.key_type IN (0, 1)
+WHERE commits.group_id = :group AND is_offset_commit(commits.key_type)
 GROUP BY commits.cluster, commits.partition
 ORDER BY commits.cluster, commits.partition

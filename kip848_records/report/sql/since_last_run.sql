@@ -1,6 +1,5 @@
 -- One row for each group that is stuck now, or was at the run before; its columns are null in the one row that is there
--- if there is no such group. expectation: the one that limits for how long a group may be in its state. Offsets say what
--- the run before had read, because the clock of its machine may differ from those of the brokers. Offsets begin again in a
+-- if there is no such group. limited_by, limited_since: as in stuck_now. Offsets say what the run before had read, because the clock of its machine may differ from those of the brokers. Offsets begin again in a
 -- topic that was made anew, so that what is later than the capture of the run before is new, too.
 WITH run_before AS (
     -- Runs over a live topic follow each other; a copy may be older than the copy of the run before it.
@@ -36,7 +35,7 @@ earlier AS (
 ),
 states AS (
     SELECT
-        timeline.*,
+        timeline.*, limited_by(state) AS limited_by,
         earlier.captured_at IS NOT NULL AND coalesce(from_offset < until_offset, true)
             AND coalesce(from_at <= earlier.captured_at, true) AS had_begun,
         (to_at IS NOT NULL OR to_offset IS NOT NULL) AND coalesce(to_offset < until_offset, true)
@@ -54,7 +53,7 @@ before AS (
 other_state AS (
     SELECT group_id, partition, incarnation, max(from_offset) AS from_offset
     FROM states
-    WHERE had_begun AND state NOT IN ('Assigning', 'Reconciling')
+    WHERE had_begun AND limited_by IS DISTINCT FROM 'group_stable'
     GROUP BY group_id, partition, incarnation
 ),
 rebalancing AS (
@@ -64,7 +63,7 @@ rebalancing AS (
     LEFT JOIN other_state
         ON other_state.group_id = states.group_id AND other_state.partition = states.partition
         AND other_state.incarnation = states.incarnation
-    WHERE had_begun AND states.state IN ('Assigning', 'Reconciling')
+    WHERE had_begun AND states.limited_by = 'group_stable'
         AND (other_state.from_offset IS NULL OR states.from_offset > other_state.from_offset)
     GROUP BY states.group_id, states.partition, states.incarnation
 ),
@@ -81,7 +80,7 @@ hidden_before AS (
 released AS (
     SELECT DISTINCT group_id, partition
     FROM states
-    WHERE NOT had_begun AND state NOT IN ('Assigning', 'Reconciling', 'NotReady', 'unknown')
+    WHERE NOT had_begun AND limited_by IS NULL AND state <> 'unknown'
 ),
 born AS (
     SELECT group_id, partition, NOT bool_or(had_begun) AS is_new, min_by(history, from_offset) AS history
@@ -90,23 +89,18 @@ born AS (
 ),
 compared AS (
     SELECT now.group_id, earlier.captured_at AS earlier_at, now.captured_at,
-        CASE WHEN NOT now.is_stuck THEN NULL WHEN now.is_ready THEN 'group_stable' ELSE 'streams_ready' END AS expectation,
-        CASE WHEN now.is_stuck THEN now.since END AS since,
+        now.limited_by, now.limited_since,
         now.is_hidden OR before.state <> 'unknown' OR (born.is_new AND born.history IN ('observed', 'right_censored'))
             AS is_known_before,
-        CASE WHEN before.state = 'NotReady' THEN 'streams_ready'
-            WHEN before.state IN ('Assigning', 'Reconciling') OR hidden.group_id IS NOT NULL THEN 'group_stable'
-        END AS expectation_before,
-        CASE WHEN before.state = 'NotReady' THEN before.from_at
-            WHEN before.state IN ('Assigning', 'Reconciling') THEN rebalancing.since
+        coalesce(limited_by(before.state), CASE WHEN hidden.group_id IS NOT NULL THEN 'group_stable' END)
+            AS limited_by_before,
+        CASE limited_by(before.state) WHEN 'streams_ready' THEN before.from_at WHEN 'group_stable' THEN rebalancing.since
             ELSE hidden.since
-        END AS since_before,
+        END AS limited_since_before,
         now.is_stable OR released.group_id IS NOT NULL OR coalesce(hidden.has_ended, false) AS is_released
     FROM (
-        SELECT states.group_id, states.partition, states.captured_at, stuck.is_stuck, stuck.is_hidden,
-            stuck.is_hidden OR states.state <> 'NotReady' AS is_ready,
-            CASE WHEN stuck.is_hidden THEN stuck.stuck_since ELSE states.since END AS since,
-            NOT stuck.is_hidden AND states.state NOT IN ('Assigning', 'Reconciling', 'NotReady', 'unknown') AS is_stable
+        SELECT states.group_id, states.partition, states.captured_at, stuck.is_hidden, stuck.limited_by, stuck.limited_since,
+            NOT stuck.is_hidden AND NOT is_rebalancing(states.state) AND states.state <> 'unknown' AS is_stable
         FROM group_state AS states
         JOIN stuck_now AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
     ) AS now
@@ -121,10 +115,10 @@ compared AS (
 )
 SELECT run_before.captured_at IS NULL AS is_first, found.group_id, unix_millis(found.earlier_at) AS earlier_ms,
     unix_millis(found.captured_at) AS captured_ms,
-    found.expectation, unix_millis(found.since) AS since_ms, coalesce(found.is_known_before, false) AS is_known_before,
-    found.expectation_before, unix_millis(found.since_before) AS since_before_ms, found.is_released
+    found.limited_by, unix_millis(found.limited_since) AS limited_since_ms, coalesce(found.is_known_before, false) AS is_known_before,
+    found.limited_by_before, unix_millis(found.limited_since_before) AS limited_since_before_ms, found.is_released
 FROM run_before
 LEFT JOIN (
-    SELECT * FROM compared WHERE expectation IS NOT NULL OR expectation_before IS NOT NULL
+    SELECT * FROM compared WHERE limited_by IS NOT NULL OR limited_by_before IS NOT NULL
 ) AS found ON true
-ORDER BY since_ms, found.group_id, found.since_before
+ORDER BY limited_since_ms, found.group_id, found.limited_since_before

@@ -1,4 +1,4 @@
-SELECT group_id, duration_ms, epochs, causes, first_epoch, last_epoch
+SELECT group_id, group_type, duration_ms, epochs, causes, first_epoch, last_epoch
 FROM (
     SELECT *, row_number() OVER (PARTITION BY group_id, partition ORDER BY duration_ms DESC, began_offset) AS nth
     FROM rebalance

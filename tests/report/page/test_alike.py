@@ -60,6 +60,6 @@ def test_groups_of_other_kinds_that_began_together_are_named_by_what_they_wait_f
     blockers = [
         {"who": None, "pattern": each, "client_id": None, "client_host": None, "topics": []} for each in patterns
     ]
-    groups = [{"since_ms": 0, "blocker": each | {"state": None, "state_ms": None}} for each in blockers]
+    groups = [{"since_ms": 0, "blocker": each | {"doing": None, "state_ms": None}} for each in blockers]
     (cluster,) = alike(groups)
     assert alike_text(cluster).startswith(says)

@@ -23,7 +23,7 @@ def test_the_groups_that_are_stuck_come_first_the_oldest_first(made_contents):
 def test_a_stuck_group_has_its_blocker_and_what_to_do(made_contents):
     (group,) = made_contents({"old": 1432}).groups
     blocker = group["blocker"]
-    assert (blocker["client_id"], blocker["state"], blocker["state_ms"]) == ("old-client", "revoking", 1_432_000)
+    assert (blocker["client_id"], blocker["doing"], blocker["state_ms"]) == ("old-client", "revoking", 1_432_000)
     assert (blocker["pattern"], blocker["topics"], blocker["holds"]) == (
         "revokes_beyond_timeout",
         ["orders"],

@@ -2,7 +2,7 @@
 SELECT partition, group_id, incarnation, owner, topic, array_join(array_sort(collect_list(number)), ' ') AS numbers
 FROM (
   SELECT DISTINCT partition, group_id, incarnation, coalesce(awaited.owner, '') AS owner, awaited.partition AS number,
-    coalesce(awaited.topic, concat(awaited.role, ' task of subtopology ', awaited.subtopology_id)) AS topic
+    awaited_place(awaited) AS topic
   FROM (
     SELECT partition, group_id, incarnation, explode(awaited) AS awaited FROM rebalance_lag
     WHERE status = 'open' AND NOT superseded

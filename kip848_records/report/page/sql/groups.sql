@@ -34,9 +34,9 @@ idle AS (
     SELECT offsets_partition AS partition, group_id, wanted_ms AS idle_ms, history, to_member IS NULL AS is_open, clock_skew
     FROM partition_handover WHERE has_epochs(group_type)
     UNION ALL
-    SELECT partition, group_id, CASE WHEN group_type = 'streams' THEN wanted_ms ELSE unowned_ms END AS idle_ms, history,
+    SELECT partition, group_id, CASE WHEN has_epochs(group_type) THEN wanted_ms ELSE unowned_ms END AS idle_ms, history,
       status = 'open' AS is_open, clock_skew
-    FROM task_handover WHERE group_type = 'streams' OR status <> 'removed'
+    FROM task_handover WHERE has_epochs(group_type) OR status <> 'removed'
   ) AS gaps
   WHERE idle_ms > 0 AND NOT clock_skew AND (history = 'observed' OR (history = 'right_censored' AND is_open))
   GROUP BY partition, group_id

@@ -1,6 +1,6 @@
 -- The slowest finished rebalance of each group that had members before, the slowest first.
-SELECT partition, group_id, began_offset, unix_millis(began_at) AS began_at_ms, duration_ms, assigning_ms, first_epoch,
-  last_epoch, array_join(causes, ' ') AS causes, members, members_waited
+SELECT partition, group_id, group_type, began_offset, unix_millis(began_at) AS began_at_ms, duration_ms, assigning_ms, first_epoch,
+  last_epoch, causes, members, members_waited
 FROM (
   SELECT *, row_number() OVER (PARTITION BY partition, group_id ORDER BY duration_ms DESC, began_offset) AS nth
   FROM rebalance

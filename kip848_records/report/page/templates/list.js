@@ -6,13 +6,12 @@ const PRINTED = 50;
 const isStuck = (group) => group.health === "stuck";
 const lasted = (group) => group.since_ms === null || group.captured_ms === null ? null : group.captured_ms - group.since_ms;
 const stuckFor = (group) => isStuck(group) ? lasted(group) : null;
-const HEALTH = { away: "waiting for absent static members", unknown: "insufficient data" };
 
 const GROUP_COLUMNS = [
   { title: "Group", isHead: true, kind: "id", key: (group) => group.group_id,
     cell: (group) => element("span", {}, element("a", { href: groupLink(group) }, group.group_id), severalClusters && element("small", {}, ` ${group.cluster}`),
-      group.kind !== "consumer" && element("small", { class: "kind" }, kindOf(group).title)) },
-  { title: "Status", key: (group) => group.health, cell: (group) => element("span", { class: `state ${group.health}`, title: group.state }, HEALTH[group.health] ?? group.health) },
+      kindOf(group).label && element("small", { class: "kind" }, kindOf(group).label)) },
+  { title: "Status", key: (group) => group.health, cell: (group) => element("span", { class: `state ${group.health}`, title: group.state }, data.health[group.health]) },
   { title: "Blocked by", kind: "text", key: (group) => group.blocked_by, cell: (group) => group.blocked_by ?? "" },
   { title: "Stuck for", kind: "number", key: stuckFor, span: stuckFor, isMinimum: () => true },
   { title: "Since (UTC)", kind: "time minor", key: (group) => isStuck(group) ? group.since_ms : null, cell: (group) => isStuck(group) ? clockText(group.since_ms).slice(0, 19) : "" },
@@ -27,7 +26,7 @@ const GROUP_COLUMNS = [
 
 const list = { column: null, descending: false, isWhole: false, isPrinted: false };
 for (const group of data.groups) {
-  group.sought = [group.group_id, group.words, group.kind === "consumer" ? "" : group.kind, group.since_ms === null ? "" : clockText(group.since_ms).slice(0, 16)].join(" ").toLowerCase();
+  group.sought = [group.group_id, group.words, kindOf(group).label, group.since_ms === null ? "" : clockText(group.since_ms).slice(0, 16)].join(" ").toLowerCase();
 }
 
 function matching() {

@@ -31,7 +31,7 @@ const FREE_COLUMNS = [
 const freeColumns = (group) => [
   { title: titled(kindOf(group).units), isHead: true, kind: "id", cell: (row) => row.units },
   { title: `Last ${kindOf(group).owner}`, kind: "id", cell: (row) => row.giver },
-  ...FREE_COLUMNS.filter((column) => group.kind === "connect" || !["Reason", "At most", "Expected (UTC)"].includes(column.title)),
+  ...FREE_COLUMNS.filter((column) => kindOf(group).delays_lost_units || !["Reason", "At most", "Expected (UTC)"].includes(column.title)),
 ];
 const taskColumns = (group) => [
   { title: titled(kindOf(group).units), isHead: true, kind: "id", cell: (row) => row.units },
@@ -39,7 +39,7 @@ const taskColumns = (group) => [
   { title: "To", kind: "id", cell: (row) => row.taker ?? row.status },
   { title: "Acquired (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
   { title: "Idle (minimum)", kind: "number", span: (row) => row.unowned_ms },
-  ...(group.kind === "connect"
+  ...(kindOf(group).delays_lost_units
     ? [{ title: "Idle (at most)", kind: "number", span: (row) => row.unowned_max_ms }, { title: "Reason", cell: (row) => plainly(row.reason) }]
     : [{ title: "State was there", cell: (row) => row.was_warm === null ? "" : row.was_warm ? "yes" : "not seen" }]),
 ];
@@ -105,12 +105,12 @@ const rebalanceColumns = (group, isConverted) => [
   ...(!kindOf(group).has_epochs && !isConverted ? [] : [{ title: "Waited", kind: "number minor", cell: (row) => number(row.members_waited) }]),
   ...(kindOf(group).shares_units ? [] : [{ title: `${titled(kindOf(group).units)} moved`, kind: "number minor", cell: (row) => number(row.partitions_moved) }]),
 ];
-const memberColumns = (group) => [
+const memberColumns = (group, view) => [
   { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
   { title: "Client", kind: "client", cell: clientText },
   { title: "Now", cell: (row) => row.now },
   ...(!kindOf(group).has_epochs ? [
-    ...(group.kind === "classic" ? [{ title: "Partitions", kind: "text id", cell: (row) => row.has.join("; ") }] : []),
+    ...(view.workers.length ? [] : [{ title: titled(kindOf(group).units), kind: "text id", cell: (row) => row.has.join("; ") }]),
     { title: "Joined (UTC)", kind: "time", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
     { title: "Left (UTC)", kind: "time", cell: (row) => clockText(row.left_at_ms).slice(0, 19) },
   ] : [
@@ -131,7 +131,7 @@ const HANDOVER_COLUMNS = [
 ];
 const findingColumns = (group) => [
   { title: "Check", isHead: true, cell: (row) => row.expectation },
-  { title: "Severity", cell: (row) => element("span", { class: row.severity }, row.severity === "unknown" ? "insufficient data" : row.severity) },
+  { title: "Severity", cell: (row) => element("span", { class: row.severity }, row.severity) },
   { title: "What", kind: "text", cell: (row) => row.message },
   { title: titled(kindOf(group).step), kind: "number", cell: (row) => row.group_epoch },
 ];
@@ -167,7 +167,7 @@ function viewOf(group, history) {
   const members = history.members.map((row) => {
     const isPresent = row.left_at_ms === null && row.left_how === null;
     const state = isPresent ? now.get(`${row.incarnation} ${row.member_id}`)?.state : null;
-    return { ...row, now: isPresent ? statesOf(group)[state] ?? (!kindOf(group).has_epochs ? kindOf(group).member : "") : plainly(row.left_how ?? "left"),
+    return { ...row, now: isPresent ? kindOf(group).states[state] ?? (!kindOf(group).has_epochs ? kindOf(group).member : "") : plainly(row.left_how ?? "left"),
       has: (isPresent && owned.get(row.member_id)?.roles.get(null)) || [],
       behind: row.behind_since_ms === null || group.captured_ms === null ? null : group.captured_ms - row.behind_since_ms };
   }).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));
@@ -185,7 +185,7 @@ const SECTIONS = [
   { title: () => "Workers", rows: (_, view) => view.workers, columns: () => WORKER_COLUMNS },
   { title: () => "Partitions by state", rows: (_, view) => view.topics, columns: topicColumns },
   { title: (group) => kindOf(group).owned_title, rows: (group, view) => kindOf(group).owned.length ? view.owners : [], columns: ownerColumns },
-  { title: () => "Members", rows: (_, view) => view.members, columns: memberColumns, chosen: (_, view) => view.isBlocker, isFolded: (group) => group.kind === "connect" },
+  { title: () => "Members", rows: (_, view) => view.members, columns: memberColumns, chosen: (_, view) => view.isBlocker, isFolded: (_, view) => view.workers.length > 0 },
   { title: () => "Generations, the latest first", rows: (_, view) => view.generations, columns: generationColumns },
   { title: () => "Rebalances, the latest first", rows: (_, view) => view.rebalances, columns: (group, view) => rebalanceColumns(group, view.migrations.length > 0) },
   { title: () => "Partition handovers, the latest first", rows: (_, view) => view.handovers, columns: () => HANDOVER_COLUMNS, isFolded: () => true },
@@ -201,6 +201,6 @@ const sectionsOf = (group, view) => SECTIONS.map((section) => {
   if (!rows.length) return null;
   const title = section.title(group);
   const table = tableOf(section.columns(group, view), rows, { label: title.split(/[,;]/)[0], chosen: section.chosen?.(group, view) });
-  return folded(`${title} (${number(rows.length)})`, !section.isFolded?.(group), section.isWhole ? table : shortened(table),
+  return folded(`${title} (${number(rows.length)})`, !section.isFolded?.(group, view), section.isWhole ? table : shortened(table),
     section.note && element("p", { class: "muted" }, `${section.note()}.`));
 });

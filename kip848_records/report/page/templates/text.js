@@ -69,11 +69,7 @@ function spansText(values) {
 }
 
 const positionText = (partition, offset) => offset === null || offset === undefined ? `${partition}` : `${partition}:${offset}`;
-/** Return the texts of causes; a Connect cluster's members are workers. */
-function causesText(causes, group = {}) {
-  const said = (causes ?? "").split(" ").filter(Boolean).map((cause) => data.causes[cause] ?? cause.replaceAll("_", " ")).join(", ");
-  return said.replaceAll("member", kindOf(group).member);
-}
+const causesText = (causes, group) => (causes ?? "").split(" ").filter(Boolean).map((cause) => kindOf(group).causes[cause] ?? plainly(cause)).join(", ");
 const HISTORY = { observed: "complete", left_censored: "beginning incomplete", right_censored: "end not seen", censored: "beginning incomplete, end not seen" };
 
 /** Return numbers such as partitions, neighbours as ranges: 0-3, 7. */

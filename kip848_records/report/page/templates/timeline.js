@@ -2,13 +2,9 @@
 
 const ROW = 26;  // px
 const ROWS_DRAWN = 40;
-const STATES = {
-  reconciled: "reconciled", behind: "assignment not yet applied", revoking: "revoking", waiting: "waiting for partitions",
-  away: "absent static member", unknown: "insufficient data",
-};
 // A group of a kind with epochs was a classic one when its members had none.
 function memberWords(group) {
-  const { member, title } = kindOf(group).has_epochs ? data.kinds.classic : kindOf(group);
+  const { member, title } = kindOf(group).has_epochs ? Object.values(data.kinds).find((kind) => !kind.has_epochs) : kindOf(group);
   return `${member} of the ${title}`;
 }
 const GROUP_KINDS = { Stable: "reconciled", Reconciling: "waiting", Assigning: "behind", NotReady: "behind", Empty: "away" };
@@ -40,7 +36,7 @@ function timelineRows(group, history, end) {
   }
   for (const each of history.intervals) {
     const row = rowOf(each);
-    row.bars.push(bar(each, each.state in STATES ? each.state : "unknown", `${statesOf(group)[each.state] ?? each.state}, member epoch ${each.member_epoch}`, lives.get(each.incarnation)));
+    row.bars.push(bar(each, each.state in kindOf(group).states ? each.state : "unknown", `${kindOf(group).states[each.state] ?? each.state}, member epoch ${each.member_epoch}`, lives.get(each.incarnation)));
     if (each.state !== "reconciled") row.unsettled += row.bars.at(-1).until - each.from_ms;
   }
   const worst = [...members.values()].sort((a, b) => b.isBlocker - a.isBlocker
@@ -56,7 +52,7 @@ const marks = (kind, box, more = "") => [element("rect", { ...box, class: `bar $
 function legendOf(group, rows) {
   const kinds = new Set(rows.slice(2).flatMap((row) => row.bars.map((bar) => bar.kind)));
   const hasStates = kinds.size > kinds.has("member") || !kinds.size;
-  return [...(kinds.has("member") ? [["member", memberWords(group)]] : []), ...(hasStates ? Object.entries(statesOf(group)) : [])];
+  return [...(kinds.has("member") ? [["member", memberWords(group)]] : []), ...(hasStates ? Object.entries(kindOf(group).states) : [])];
 }
 
 function epochsText({ group_type: type, first_epoch: first, last_epoch: last }) {
