@@ -17,7 +17,7 @@ from kip848_records.check import check
 from kip848_records.config import load_settings
 from kip848_records.log.runs import PartitionRead
 from kip848_records.queries.duck import DuckTables
-from kip848_records.queries.texts import query
+from kip848_records.queries.texts import completed
 from kip848_records.report.changes import changes_of_clusters
 from kip848_records.report.check_json import check_json, check_line
 from kip848_records.report.explain import explain
@@ -38,6 +38,12 @@ SPEC = Simulation(
     commit_interval_ms=0,
     **{f"{kind}_groups": 6 for kind in ("classic", "connect", "share", "streams")},
 )
+LIMITED = """
+SELECT group_id, limited_by, unix_millis(captured_at) - unix_millis(limited_since) AS ms,
+    unix_millis(captured_at) - unix_millis(stuck_since) AS stuck_ms
+FROM group_state JOIN stuck_now USING (partition, group_id)
+WHERE is_stuck
+"""
 LATER = timedelta(minutes=20)
 """How long after the last record the log was captured: what is open exceeds the limits of the expectations."""
 
@@ -225,13 +231,7 @@ def test_what_changed_since_the_run_before(terminal, samples, changes, tables, v
 
 def test_for_how_long_overdue_groups_have_been_in_their_state(tables, verdict, changes, page):
     """The limits count the present state, and all other numbers the rebalance, which may be older."""
-    limited = tables.rows(
-        "SELECT group_id, limited_by, unix_millis(captured_at) - unix_millis(limited_since) AS ms, "
-        "unix_millis(captured_at) - unix_millis(stuck_since) AS stuck_ms "
-        f"FROM group_state AS states JOIN ({query('queries/relations/stuck_now')}) AS now USING (partition, group_id) "
-        "WHERE is_stuck",
-        CLUSTER,
-    )
+    limited = tables.rows(completed(LIMITED), CLUSTER)
     ages = {row.group_id: (row.limited_by, duration_text(row.ms)) for row in limited}
     said = {
         each.group_id: (result.name, re.search(r"for ≥ ([^:]*)", each.message)[1])

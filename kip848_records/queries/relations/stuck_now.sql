@@ -2,8 +2,11 @@
 -- the rebalance began, or before if stuck_history is censored. is_hidden: the states of its kind do not show that it
 -- rebalances. limited_by: the expectation that limits for how long a stuck group may be in its state, and limited_since:
 -- since when it has been in this state. A group beyond this limit is overdue. health: stuck, away, unknown, empty (no
--- member), or healthy. If one of these is wrong, see rebalancing_since in replay/group_state.py, which has it from
--- replay/group/states.py, or from the open rebalance of modern/timelines/ or generations/.
+-- member), or healthy.
+
+-- rebalancing_since and rebalancing_history are made by _rebalancing of replay/incarnations/group_state.py. It takes them
+-- from the ongoing row of `rebalance` (modern/timelines/open_rebalance.py, generations/rebalances.py), and without one from
+-- the state (replay/group/states.py), which also makes since.
 SELECT
     partition, group_id, incarnation, is_away, is_hidden, is_stuck,
     CASE WHEN is_stuck THEN rebalancing_since END AS stuck_since,
