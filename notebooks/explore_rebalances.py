@@ -362,8 +362,11 @@ owned = pd.DataFrame(
     [{name: each[name] for name in ("member_id", "role", "units")} for each in history.get("units", [])]
 )
 if owned.empty:
-    current = "SELECT member_id, value FROM latest_state WHERE group_id = :group AND key_type = 8 ORDER BY member_id"
-    owned = opened.arrow(current, cluster, group=group).to_pandas()
+    current = (
+        "SELECT member_id, value FROM latest_state WHERE group_id = :group AND record = :record ORDER BY member_id"
+    )
+    record = "ConsumerGroupCurrentMemberAssignment"
+    owned = opened.arrow(current, cluster, group=group, record=record).to_pandas()
 if owned.empty:
     print(f"No member of group {group} has anything now")
 else:

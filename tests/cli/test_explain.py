@@ -48,7 +48,7 @@ def test_a_group_that_is_stuck(explain):
     assert "docs/runbook.md#slow_revocation\n" in out
     rebalances = table(out, "Rebalances:")
     assert [row[0] for row in rebalances] == ["2", "3-4"]
-    assert rebalances[1][2:4] == ["member_joined", "≥ 28,027 ms"]
+    assert rebalances[1][2:4] == ["member joined", "≥ 28,027 ms"]
     assert rebalances[1][-1] == "ongoing at capture"
     blocker, waiting, other = table(out, "Members:")
     assert blocker[1:] == ["stuck-app @ 127.0.0.1", "2", "revoking", "≥ 28 s"]

@@ -77,7 +77,7 @@ def test_a_connect_cluster_shows_workers_and_what_runs_nowhere(group_page, table
     ]
     latest, *_ = table_of(page, "Generations")
     assert [latest[title] for title in ("Generation", "Cause", "Workers", "Left", "Connectors and tasks moved")] == [
-        *("11", "worker left, expired or fenced", "1", "1", "0")
+        *("11", "worker left or expired", "1", "1", "0")
     ]
     assert (latest["Sync time"], latest["Ended by"]) == ("0.004 s", "ongoing")
     assert table_of(page, "Rebalances")[0]["Generations"] == "11"
