@@ -19,12 +19,13 @@ import pyarrow.parquet as pq
 
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import DiskError
-from kip848_records.simulate.behaviour import GroupScenario, group_id
+from kip848_records.simulate.behaviour import GroupScenario
 from kip848_records.simulate.broker.cluster import offsets_partition, uuid_of
 from kip848_records.simulate.cleaner import clean
 from kip848_records.simulate.commits import Commits, commits_of
 from kip848_records.simulate.consumption import CommitKeys, Consumption
 from kip848_records.simulate.partition_log import PartitionLog
+from kip848_records.simulate.profiles import group_id
 from kip848_records.simulate.spec import START_MS, BrokerClock, Simulation
 from kip848_records.simulate.truth import Truth, collect
 from kip848_records.simulate.truth.files import LOG_PARTITION, TruthFiles

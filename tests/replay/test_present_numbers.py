@@ -11,7 +11,8 @@ from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.simulate import Simulation
-from kip848_records.simulate.behaviour import GroupScenario, group_id
+from kip848_records.simulate.behaviour import GroupScenario
+from kip848_records.simulate.profiles import group_id
 from kip848_records.simulate.spec import BrokerClock
 from kip848_records.simulate.walks import streams
 from kip848_records.simulate.walks.classic import ClassicWalk

@@ -1,7 +1,8 @@
 """Simulations of any size without files: the records of groups and the truth, as a scenario's capture has them."""
 
-from kip848_records.simulate.behaviour import GroupScenario, group_id
+from kip848_records.simulate.behaviour import GroupScenario
 from kip848_records.simulate.broker.cluster import offsets_partition
+from kip848_records.simulate.profiles import group_id
 from kip848_records.simulate.spec import BrokerClock
 from kip848_records.simulate.truth import Truth, collect
 from tests.simulate.scenario import Capture, logged

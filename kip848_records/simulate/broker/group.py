@@ -6,9 +6,17 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.protocol.key_types import KeyType
 from kip848_records.simulate.broker.assignors import ASSIGNORS
-from kip848_records.simulate.broker.member import AWAY_EPOCH, Member, topic_partitions
+from kip848_records.simulate.broker.group_records import (
+    ASSIGNMENT_EPOCH,
+    CURRENT_ASSIGNMENT,
+    GROUP_EPOCH,
+    MEMBER,
+    MEMBER_TARGET,
+    PARTITION_METADATA,
+    GroupRecords,
+)
+from kip848_records.simulate.broker.member import AWAY_EPOCH, Member
 from kip848_records.simulate.broker.operation import (
     CurrentAssignmentWritten,
     EpochBumped,
@@ -34,7 +42,7 @@ class ConsumerGroup:
     """Members, their targets and their partitions, with both epochs of the group."""
 
     def __init__(self, group_id: str, cluster: Cluster, release: Release) -> None:
-        self.group_id = group_id
+        self._records = GroupRecords(group_id)
         self.cluster = cluster
         self.release = release
         self.members: dict[str, Member] = {}
@@ -134,7 +142,7 @@ class ConsumerGroup:
         self._write_member(operation, back)
         self.targets[new_id] = target
         self._index_targets()
-        self._write_target(operation, new_id)
+        self._records.target(operation, new_id, self.targets[new_id])
         self._write_current(operation, back)
         changed = topics is not None and topics != back.topics
         if topics is not None and changed:
@@ -147,11 +155,8 @@ class ConsumerGroup:
         """Store the present matches of a regular expression; brokers resolve it independently of heartbeats."""
         changed = self.regexes.get(regex) != topics
         self.regexes[regex] = topics
-        value = {"topics": list(topics), "version": self.cluster.version, "timestamp": operation.timestamp}
         operation.events.append(RegexResolved(operation.size, regex, topics, self.cluster.version))
-        operation.write(
-            KeyType.CONSUMER_GROUP_REGULAR_EXPRESSION, {"groupId": self.group_id, "regularExpression": regex}, value
-        )
+        self._records.regex(operation, regex, topics, self.cluster.version)
         if changed:
             self._refresh(operation, bump=True)
 
@@ -161,14 +166,14 @@ class ConsumerGroup:
         self._in_turn = deque(self.members)
         for member in members:
             operation.events.append(MemberJoined(operation.size, member.member_id, is_upgraded=True))
-            operation.write(KeyType.CONSUMER_GROUP_MEMBER_METADATA, self._key(member), member.metadata())
+            self._records.member(operation, member)
         self.group_epoch = generation
         if not self.release.writes_partition_metadata:
             self._topics.refresh(self._subscribed_names())
         self._write_epoch(operation)
         for member in members:
             self.targets[member.member_id] = frozenset(member.assigned)
-            self._write_target(operation, member.member_id)
+            self._records.target(operation, member.member_id, self.targets[member.member_id])
         self._write_assignment_epoch(operation, computed=False)
         for member in members:
             member.epoch = member.previous_epoch = generation
@@ -177,23 +182,19 @@ class ConsumerGroup:
     def write_tombstones(self, operation: Operation) -> None:
         """Write the tombstones of the group and all its members; the group cannot be used afterwards."""
         current_places = {member_id: operation.size + nth for nth, member_id in enumerate(self.members)}
-        for key_type in (
-            KeyType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
-            KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER,
-        ):
-            for member in self.members.values():
-                operation.write(key_type, self._key(member), None)
-        operation.write(KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, {"groupId": self.group_id}, None)
-        for member_id, member in self.members.items():
+        records = self._records
+        for key_type in (CURRENT_ASSIGNMENT, MEMBER_TARGET):
+            for member_id in self.members:
+                records.delete_of_member(operation, key_type, member_id)
+        records.of_group(operation, ASSIGNMENT_EPOCH, None)
+        for member_id in self.members:
             target = self.targets.get(member_id, NOTHING)
             operation.events.append(MemberRemoved(operation.size, current_places[member_id], member_id, target))
-            operation.write(KeyType.CONSUMER_GROUP_MEMBER_METADATA, self._key(member), None)
+            records.delete_of_member(operation, MEMBER, member_id)
         for regex in self.regexes:
-            operation.write(
-                KeyType.CONSUMER_GROUP_REGULAR_EXPRESSION, {"groupId": self.group_id, "regularExpression": regex}, None
-            )
-        operation.write(KeyType.CONSUMER_GROUP_PARTITION_METADATA, {"groupId": self.group_id}, None)
-        operation.write(KeyType.CONSUMER_GROUP_METADATA, {"groupId": self.group_id}, None)
+            records.delete_regex(operation, regex)
+        records.of_group(operation, PARTITION_METADATA, None)
+        records.of_group(operation, GROUP_EPOCH, None)
         operation.ends_incarnation = True
 
     def _continue(self, operation: Operation, member: Member, owned: Collection[TopicPartition] | None) -> None:
@@ -212,11 +213,7 @@ class ConsumerGroup:
         if self._topics.refresh(self._subscribed_names()):
             bump = True
             if self.release.writes_partition_metadata:
-                operation.write(
-                    KeyType.CONSUMER_GROUP_PARTITION_METADATA,
-                    {"groupId": self.group_id},
-                    self._topics.partition_metadata(),
-                )
+                self._records.of_group(operation, PARTITION_METADATA, self._topics.partition_metadata())
         if bump:
             self.group_epoch += 1
             self._write_epoch(operation)
@@ -226,9 +223,7 @@ class ConsumerGroup:
         operation.events.append(EpochBumped(operation.size, self.group_epoch, len(self.members), metadata_changed))
         hashed = 0 if self.release.writes_partition_metadata else self._topics.hash
         tagged = {"metadataHash": hashed} if hashed else {}
-        operation.write(
-            KeyType.CONSUMER_GROUP_METADATA, {"groupId": self.group_id}, {"epoch": self.group_epoch, **tagged}
-        )
+        self._records.of_group(operation, GROUP_EPOCH, {"epoch": self.group_epoch, **tagged})
 
     def _assign(self, operation: Operation) -> None:
         """Compute the target assignment again and write its changes."""
@@ -240,7 +235,7 @@ class ConsumerGroup:
         for member_id, target in assignor(subscriptions, self.cluster.topics, self.targets).items():
             if self.targets.get(member_id) != target:
                 self.targets[member_id] = target
-                self._write_target(operation, member_id)
+                self._records.target(operation, member_id, self.targets[member_id])
         self._assigned_at = operation.time
         self._write_assignment_epoch(operation, computed=True)
 
@@ -255,11 +250,7 @@ class ConsumerGroup:
         operation.events.append(TargetAssigned(operation.size, self.assignment_epoch, dict(self.targets), names))
         tagged = {"assignmentTimestamp": operation.timestamp}
         stamped = tagged if computed and self.release.has_assignment_epochs else {}
-        operation.write(
-            KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA,
-            {"groupId": self.group_id},
-            {"assignmentEpoch": self.assignment_epoch, **stamped},
-        )
+        self._records.of_group(operation, ASSIGNMENT_EPOCH, {"assignmentEpoch": self.assignment_epoch, **stamped})
 
     def _subscription(self, member: Member) -> frozenset[str]:
         return member.topics.union(self.regexes.get(member.regex, ()))
@@ -275,25 +266,15 @@ class ConsumerGroup:
     def _drop_unused_regexes(self, operation: Operation) -> None:
         for regex in [regex for regex in self.regexes if all(m.regex != regex for m in self.members.values())]:
             del self.regexes[regex]
-            operation.write(
-                KeyType.CONSUMER_GROUP_REGULAR_EXPRESSION, {"groupId": self.group_id, "regularExpression": regex}, None
-            )
+            self._records.delete_regex(operation, regex)
 
     def _write_member(self, operation: Operation, member: Member) -> None:
-        operation.write(KeyType.CONSUMER_GROUP_MEMBER_METADATA, self._key(member), member.metadata())
+        self._records.member(operation, member)
         self._converged = None
-
-    def _write_target(self, operation: Operation, member_id: str) -> None:
-        value = {"topicPartitions": topic_partitions(self.targets[member_id])}
-        operation.write(KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER, self._key(self.members[member_id]), value)
 
     def _write_current(self, operation: Operation, member: Member) -> None:
         operation.events.append(CurrentAssignmentWritten(operation.size, member.member_id))
-        operation.write(
-            KeyType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
-            self._key(member),
-            member.current_assignment(with_epochs=self.release.has_assignment_epochs),
-        )
+        self._records.current(operation, member, with_epochs=self.release.has_assignment_epochs)
         self._converged = None
         self._own(operation, member, member.owned)
 
@@ -310,17 +291,9 @@ class ConsumerGroup:
     def _remove(self, operation: Operation, member: Member, successor: str | None = None) -> None:
         current, target = operation.size, self.targets.get(member.member_id, NOTHING)
         operation.events.append(MemberRemoved(current + 2, current, member.member_id, target, successor))
-        for key_type in (
-            KeyType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
-            KeyType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER,
-            KeyType.CONSUMER_GROUP_MEMBER_METADATA,
-        ):
-            operation.write(key_type, self._key(member), None)
+        self._records.delete_member(operation, member.member_id)
         self._converged = None
         self._own(operation, member, ())
         del self.members[member.member_id], self._held[member.member_id]
         if self.targets.pop(member.member_id, NOTHING):
             self._index_targets()
-
-    def _key(self, member: Member) -> dict[str, str]:
-        return {"groupId": self.group_id, "memberId": member.member_id}
