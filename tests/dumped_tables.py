@@ -70,10 +70,10 @@ def write(  # noqa: PLR0913 - what an audit is told
         batches = found[ROW_CLASSES[name]]
         if spec.complete is not None:
             batches = [spec.complete(named, batch) for batch in batches]
-        assert replace_rows(out / name, spec, cluster, batches)
+        replace_rows(out / name, spec, cluster, batches)
     made_tables.write(out, cluster, consumption_stop=[])
     compared = protocol_comparison(DuckTables(str(out)).newest, cluster).to_batches()
-    assert replace_rows(out / PROTOCOL_COMPARISON.name, PROTOCOL_COMPARISON, cluster, compared)
+    replace_rows(out / PROTOCOL_COMPARISON.name, PROTOCOL_COMPARISON, cluster, compared)
     run = {"run": 1, "dialect": dialect, "captured_at": captured_at, "has_capture_time": has_capture_time}
     run["is_copy"] = not has_capture_time
     held = [copy._asdict() | {"captured_at": captured_at} for copy in copies]

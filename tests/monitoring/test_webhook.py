@@ -317,7 +317,7 @@ def test_many_groups_are_counted(checked, server):
     many = [(state(f"g{n:02}", "Reconciling", ago(30)), [was(f"g{n:02}", "Stable", ago(600))]) for n in range(15)]
     checked(*many, webhooks=[server.url])
     ((_, _, sent),) = server.got
-    assert sent["title"] == "kip848: 15 groups stuck (prod)"
+    assert sent["title"] == "kip848: 15 groups overdue (prod)"
     assert "g09 (≥ 30 min), 5 more" in sent["message"]
 
 
