@@ -41,6 +41,8 @@ OFFSETS_PARTITION: Final = "offsets_partition"
 _AT_THE_END: Final = ("is_proven", "known_bug", "releases")
 """Columns of `anomaly` that are known at the end of a group only, as `history` is."""
 
+_PRESENT: Final = {"incarnation": "context.incarnation if incarnation is None else incarnation"}
+
 _TYPES: dict[type[Any], pa.StructType] = {}
 _TABLES: dict[str, type[Any]] = {}
 
@@ -59,13 +61,15 @@ def new_row(spec: TableSpec) -> NewRow:
     """Return a function that takes the replay's context and columns by name, and returns a row for `Context.emit`.
 
     That is a pair: the table's name, and the fields but for `history`. The function takes neither those that are known
-    at the group's end, nor `group_id`, nor the partition of `__consumer_offsets`. A wrong name raises TypeError.
+    at the group's end, nor `group_id`, nor the partition of `__consumer_offsets`; `incarnation` is the present one by
+    default. A wrong name raises TypeError.
     """
     names = [name for name in _names(spec) if name != HISTORY.name]
     known = {OFFSETS_PARTITION if OFFSETS_PARTITION in names else "partition": "context.partition"}
     known |= {"group_id": "context.group_id", **dict.fromkeys(_AT_THE_END, "None")}
     given = [name for name in names if name not in known]
-    fields = ", ".join(known.get(name, name) for name in names)
+    fields = ", ".join((known | _PRESENT).get(name, name) for name in names)
+    given = [f"{name}=None" if name in _PRESENT else name for name in given]
     return _function(f"context, *, {', '.join(given)}", f"{spec.name!r}, ({fields})")
 
 

@@ -1,4 +1,7 @@
-"""Every expectation gives the same rows on both engines, and in every time zone, on the logs of all cases."""
+"""Every expectation gives the same rows on both engines, and in every time zone, on the logs of all cases.
+
+The product is its own oracle: one engine for the other. `test_cases.py` knows the answers.
+"""
 
 import time
 from contextlib import contextmanager

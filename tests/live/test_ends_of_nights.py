@@ -1,4 +1,8 @@
-"""Nights that end at odd places of the log: the tables are those of one run over all of it."""
+"""Nights that end at odd places of the log: the tables are those of one run over all of it.
+
+The product is its own oracle: several runs are compared with its one run. `tests/pipeline/test_audit.py` compares one
+run with Kafka's own tools.
+"""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

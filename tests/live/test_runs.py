@@ -1,4 +1,8 @@
-"""After any number of runs the tables are what one run over all that was read would have written."""
+"""After any number of runs the tables are what one run over all that was read would have written.
+
+The product is its own oracle: several runs are compared with its one run. `tests/pipeline/test_audit.py` compares one
+run with Kafka's own tools.
+"""
 
 from dataclasses import replace
 from types import SimpleNamespace

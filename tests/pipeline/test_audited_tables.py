@@ -1,4 +1,7 @@
-"""The tables of an audit: every row is what a replay of Kafka's own dump of the log says, fed without Spark."""
+"""The tables of an audit: every row is what a replay of Kafka's own dump of the log says, fed without Spark.
+
+The replay is its own oracle: what the audit adds to it is compared. `tests/replay/` compares its rows with others.
+"""
 
 import json
 from datetime import datetime

@@ -1,4 +1,7 @@
-"""Segment files of a broker, damaged: what is said of groups is what the whole files say, or that it is unknown."""
+"""Segment files of a broker, damaged: what is said of groups is what the whole files say, or that it is unknown.
+
+The product is its own oracle: an audit of damaged files is compared with its audit of the whole ones.
+"""
 
 import json
 from base64 import b64encode

@@ -1,4 +1,7 @@
-"""Both engines give the same answers to one text, and see the versions that belong together."""
+"""Both engines give the same answers to one text, and see the versions that belong together.
+
+The product is its own oracle: one engine for the other. `test_questions.py` knows the answers.
+"""
 
 import errno
 import json

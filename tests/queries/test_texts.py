@@ -1,4 +1,7 @@
-"""Every question of the reports has one answer, whichever engine is asked."""
+"""Every question of the reports has one answer, whichever engine is asked.
+
+The product is its own oracle: one engine for the other. `test_questions.py` knows the answers.
+"""
 
 from datetime import UTC, datetime
 from importlib.resources import files

@@ -1,4 +1,8 @@
-"""Logs that the cleaner has been through: the present is that of the whole log, and no claim about the past false."""
+"""Logs that the cleaner has been through: the present is that of the whole log, and no claim about the past false.
+
+The replay is its own oracle: the rows of a log's rest are compared with its rows of the whole log.
+`tests/replay/test_coordinator.py` and `test_simulated.py` compare those with others.
+"""
 
 import random
 from collections import Counter

@@ -1,4 +1,8 @@
-"""Copies of Kafka's coordinator's log that lost parts say nothing that the whole log contradicts."""
+"""Copies of Kafka's coordinator's log that lost parts say nothing that the whole log contradicts.
+
+The replay is its own oracle: the rows of a part are compared with its rows of the whole log.
+`tests/replay/test_coordinator.py` and `test_simulated.py` compare those with others.
+"""
 
 import random
 from collections import Counter

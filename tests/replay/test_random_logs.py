@@ -1,4 +1,8 @@
-"""Random logs, of which much is unknown: no record is refused, and what waits in files is what would wait in memory."""
+"""Random logs, of which much is unknown: no record is refused, and what waits in files is what would wait in memory.
+
+The replay is its own oracle: with rows in memory for rows in files. `tests/replay/test_coordinator.py` and
+`test_simulated.py` compare those with others.
+"""
 
 import random
 from typing import Any

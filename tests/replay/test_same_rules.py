@@ -1,4 +1,8 @@
-"""A streams group of one thread a process, with active tasks alone, behaves as a consumer group: both replays agree."""
+"""A streams group of one thread a process, with active tasks alone, behaves as a consumer group: both replays agree.
+
+The replay is its own oracle: it shows that two kinds of groups agree, not that they are right.
+`tests/replay/test_coordinator.py` and `test_simulated.py` compare those with others.
+"""
 
 import random
 from collections import Counter, defaultdict

@@ -1,4 +1,7 @@
-"""One log of all kinds of groups: every number that several reports show is the same in all of them."""
+"""One log of all kinds of groups: every number that several reports show is the same in all of them.
+
+The product is its own oracle: one report for the others. The tests of each report know its numbers.
+"""
 
 import json
 import re

@@ -1,4 +1,8 @@
-"""Random walks of groups of every kind, each without one record: what may have ended in it is not called open."""
+"""Random walks of groups of every kind, each without one record: what may have ended in it is not called open.
+
+The replay is its own oracle: the rows of a part are compared with its rows of the whole log.
+`tests/replay/test_coordinator.py` and `test_simulated.py` compare those with others.
+"""
 
 from collections import Counter
 

@@ -76,7 +76,6 @@ class ConsumerRules(ProtocolRules):
             released_offset, longest = (None, None) if gap is None else (gap.offset, ms_between(gap.at, now.at))
             row = _new_row(
                 context,
-                incarnation=context.incarnation,
                 group_type=CLASSIC,
                 topic_id=None,
                 topic=topic,

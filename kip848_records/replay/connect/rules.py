@@ -66,7 +66,6 @@ class ConnectRules(ProtocolRules):
         running = None if assignment is None else member.units
         row = _new_row(
             self._context,
-            incarnation=self._context.incarnation,
             generation=now.value.generation,
             member_id=member.member_id,
             worker_url=None if subscription is None else subscription.url,

@@ -142,7 +142,6 @@ class ConnectTasks:
             released_at = gap.joined_at
         row = _new_row(
             context,
-            incarnation=context.incarnation,
             group_type=CLASSIC,
             subtopology_id=None,
             connector=connector,

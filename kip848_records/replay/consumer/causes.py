@@ -71,15 +71,11 @@ class ConsumerCauses(Causes):
         if topics:
             self._regexes[regex] = topics
 
-    def resolve(self, trigger: Trigger, *, is_complete: bool) -> tuple[str, str, bool | None, tuple[str, ...]]:
-        """Return the cause of a bump at the end of its operation, with the values that `Causes.resolve` returns."""
-        written = cast("ConsumerTrigger", trigger)
-        changed = self._metadata_changed(written, is_complete=is_complete)
-        cause_before, triggers_before = _cause(written, changed=None, proven=self._first_epochs)
-        if not is_complete:
-            return cause_before, cause_before, changed, triggers_before
-        cause, triggers = _cause(written, changed=changed, proven=None)
-        return cause, cause_before, changed, triggers
+    def _cause_before(self, trigger: Trigger) -> tuple[str, tuple[str, ...]]:
+        return _first(cast("ConsumerTrigger", trigger), changed=None, proven=self._first_epochs)
+
+    def _cause(self, trigger: Trigger, *, is_changed: bool | None) -> tuple[str, tuple[str, ...]]:
+        return _first(cast("ConsumerTrigger", trigger), changed=is_changed, proven=None)
 
     @property
     def _consumer(self) -> ConsumerTrigger:
@@ -98,7 +94,7 @@ class ConsumerCauses(Causes):
         return trigger.same_topics if is_changed is False and has_topics else is_changed
 
 
-def _cause(
+def _first(
     trigger: ConsumerTrigger, *, changed: bool | None, proven: dict[str, int | None] | None
 ) -> tuple[str, tuple[str, ...]]:
     """Return the first cause that matches, and its members; `proven`: the only members that are known to be new."""

@@ -58,7 +58,6 @@ class ConsumerGroup(ModernGroup):
             context = self.context
             row = _new_row(
                 context,
-                incarnation=context.incarnation,
                 regex=regex,
                 topics=value.topics,
                 version=value.version,

@@ -31,7 +31,6 @@ class ConsumerOwnership(Ownership):
         topic_id, number = context.numbers.name(partition)
         row = _new_row(
             context,
-            incarnation=context.incarnation,
             group_type=CONSUMER,
             topic_id=topic_id,
             topic=None,
@@ -72,7 +71,6 @@ class ConsumerOwnership(Ownership):
             kind, epoch, offset = REVOKED, last_epoch, handover.released_offset
         row = _new_stopped(
             self._context,
-            incarnation=self._context.incarnation,
             group_type=CONSUMER,
             epoch=epoch,
             topic_id=topic_id,

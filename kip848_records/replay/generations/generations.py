@@ -175,7 +175,6 @@ class Generations:
         context = self._context
         row = _new_anomaly(
             context,
-            incarnation=context.incarnation,
             kind=kind,
             offset=offset,
             at=context.operation.at,
@@ -192,7 +191,6 @@ class Generations:
             return
         row = _new_generation(
             context,
-            incarnation=context.incarnation,
             generation=now.value.generation,
             offset=now.offset,
             static_replaced=tuple(now.replaced),
@@ -213,7 +211,6 @@ class Generations:
             owned, assigned = rules.partitions(member)
             row = _new_member(
                 context,
-                incarnation=context.incarnation,
                 generation=value.generation,
                 member_id=member.member_id,
                 instance_id=member.instance_id,

@@ -100,7 +100,6 @@ class ClassicRebalances:
         delay_ms, expected_at, revoked = rebalance.rules.rebalance_columns(rounds)
         row = _new_row(
             context,
-            incarnation=context.incarnation,
             group_type=CLASSIC,
             began_offset=first.now.offset,
             began_at=began_at,

@@ -50,7 +50,6 @@ class StoppedPartitions:
             topic, number = name(unit)
             row = _new_row(
                 self._context,
-                incarnation=self._context.incarnation,
                 group_type=CLASSIC,
                 epoch=round_.now.value.generation,
                 topic_id=None,

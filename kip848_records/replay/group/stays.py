@@ -83,7 +83,6 @@ class Stays:
             topology_lag_ms = stay.topology_lag_ms(elapsed)
         row = _new_row(
             context,
-            incarnation=context.incarnation,
             group_type=self._group_type,
             member_id=member_id,
             joined_offset=None if stay is None else stay.joined_offset,

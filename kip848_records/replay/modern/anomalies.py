@@ -96,7 +96,7 @@ class Anomalies:
             return
         anomalies = (*(self._anomalies if is_evaluated else ()), *(self._jumps if is_in_range else ()))
         for anomaly in anomalies:
-            row = _new_row(self._context, incarnation=self._context.incarnation, **anomaly._asdict())
+            row = _new_row(self._context, **anomaly._asdict())
             self._context.emit(row, anomaly.offset)
         self._anomalies.clear()
         self._jumps.clear()

@@ -119,6 +119,19 @@ class Causes:
         Also return the cause in case the bump lies before the history is complete; whether the metadata of the topics
         changed; and the members whose records are the cause.
         """
+        changed = self._metadata_changed(trigger, is_complete=is_complete)
+        cause_before, triggers = self._cause_before(trigger)
+        if not is_complete:
+            return cause_before, cause_before, changed, triggers
+        cause, triggers = self._cause(trigger, is_changed=changed)
+        return cause, cause_before, changed, triggers
+
+    def _cause_before(self, trigger: Trigger) -> tuple[str, tuple[str, ...]]:
+        """Return the cause and its members, if the bump lies before the history is complete."""
+        raise NotImplementedError
+
+    def _cause(self, trigger: Trigger, *, is_changed: bool | None) -> tuple[str, tuple[str, ...]]:
+        """Return the cause and its members; `is_changed`: the metadata of the topics is, None if unknown."""
         raise NotImplementedError
 
     def end_operation(self, *, is_complete: bool) -> None:
@@ -136,6 +149,10 @@ class Causes:
         if not is_complete or (trigger.is_first and not self.is_compared):
             return None
         return trigger.same_topics and trigger.hash_before != trigger.hash_now
+
+    def _proves_new(self, trigger: Trigger) -> bool:
+        """Return whether the first type 8 of a member that joined shows that it is new."""
+        return any(self._first_epochs.get(member_id) == 0 for member_id in trigger.joined)
 
     def _replace_topics(self, before: Iterable[str], now: Iterable[str]) -> None:
         counts, changed = self._topics, self._changed_topics

@@ -248,7 +248,6 @@ class MemberStates:
         duration_ms = None if until is None or from_at is None else until - from_at
         table, fields = _new_row(
             context,
-            incarnation=context.incarnation,
             group_type=self._group_type,
             member_id=member.member_id,
             state=name,

@@ -79,7 +79,6 @@ class OwnershipIntervals:
         duration_ms = ms_between(from_at, context.captured_at if to_at is None else to_at)
         row = _new_row(
             context,
-            incarnation=context.incarnation,
             group_type=self._group_type,
             member_id=member.member_id,
             topic=None,

@@ -43,23 +43,20 @@ class ShareCauses(Causes):
         """Note before a bump whether the initialized partitions are not those of the targets."""
         cast("ShareTrigger", self._written).initialized_others = is_other
 
-    def resolve(self, trigger: Trigger, *, is_complete: bool) -> tuple[str, str, bool | None, tuple[str, ...]]:
-        """Return the cause of a bump at the end of its operation, with the values that `Causes.resolve` returns.
+    def _cause_before(self, trigger: Trigger) -> tuple[str, tuple[str, ...]]:
+        return _first(trigger, is_new=self._proves_new(trigger))
+
+    def _cause(self, trigger: Trigger, *, is_changed: bool | None) -> tuple[str, tuple[str, ...]]:
+        """Return the cause and its members.
 
         Without the hash before, a change of topics cannot be excluded, so that initialized partitions are no cause.
         """
-        written = cast("ShareTrigger", trigger)
-        changed = self._metadata_changed(written, is_complete=is_complete)
-        is_new = any(self._first_epochs.get(member_id) == 0 for member_id in written.joined)
-        cause_before, triggers_before = _first(written, is_new=is_new)
-        if not is_complete:
-            return cause_before, cause_before, changed, triggers_before
-        cause, triggers = _first(written, is_new=True)
-        if cause == UNKNOWN and changed:
+        cause, triggers = _first(trigger, is_new=True)
+        if cause == UNKNOWN and is_changed:
             cause = TOPIC_METADATA_CHANGED
-        elif cause == UNKNOWN and changed is not None and written.initialized_others:
+        elif cause == UNKNOWN and is_changed is not None and cast("ShareTrigger", trigger).initialized_others:
             cause = PARTITIONS_INITIALIZED
-        return cause, cause_before, changed, triggers
+        return cause, triggers
 
 
 def _first(trigger: Trigger, *, is_new: bool) -> tuple[str, tuple[str, ...]]:

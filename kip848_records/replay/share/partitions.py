@@ -59,7 +59,6 @@ class SharePartitionStates:
         duration_ms = ms_between(interval.at, to_at if has_end else context.captured_at)
         row = _new_row(
             context,
-            incarnation=context.incarnation,
             topic_id=topic_id,
             topic=interval.topic,
             state=state,

@@ -75,19 +75,16 @@ class StreamsCauses(Causes):
             self._streams.changed.append(member_id)
         return replaced
 
-    def resolve(self, trigger: Trigger, *, is_complete: bool) -> tuple[str, str, bool | None, tuple[str, ...]]:
-        """Return the cause of a bump at the end of its operation, with the values that `Causes.resolve` returns."""
-        written = cast("StreamsTrigger", trigger)
-        is_compared = is_complete and (self.is_compared or not written.is_first)
-        changed = None
-        if is_compared:
-            changed = written.hash_before != written.hash_now and not written.has_topology
-        is_new = any(self._first_epochs.get(member_id) == 0 for member_id in written.joined)
-        cause_before, triggers_before = _cause(written, is_new=is_new, is_compared=False)
-        if not is_complete:
-            return cause_before, cause_before, changed, triggers_before
-        cause, triggers = _cause(written, is_new=True, is_compared=is_compared)
-        return cause, cause_before, changed, triggers
+    def _metadata_changed(self, trigger: Trigger, *, is_complete: bool) -> bool | None:
+        is_compared = is_complete and (self.is_compared or not trigger.is_first)
+        has_topology = cast("StreamsTrigger", trigger).has_topology
+        return trigger.hash_before != trigger.hash_now and not has_topology if is_compared else None
+
+    def _cause_before(self, trigger: Trigger) -> tuple[str, tuple[str, ...]]:
+        return _first(cast("StreamsTrigger", trigger), is_new=self._proves_new(trigger), is_compared=False)
+
+    def _cause(self, trigger: Trigger, *, is_changed: bool | None) -> tuple[str, tuple[str, ...]]:
+        return _first(cast("StreamsTrigger", trigger), is_new=True, is_compared=is_changed is not None)
 
     @property
     def _streams(self) -> StreamsTrigger:
@@ -101,7 +98,7 @@ class StreamsCauses(Causes):
         return gone
 
 
-def _cause(trigger: StreamsTrigger, *, is_new: bool, is_compared: bool) -> tuple[str, tuple[str, ...]]:
+def _first(trigger: StreamsTrigger, *, is_new: bool, is_compared: bool) -> tuple[str, tuple[str, ...]]:
     """Return the first cause that matches, and its members. `is_new`: those that joined are known to be new."""
     compared = _compared(trigger) if is_compared else UNKNOWN
     causes = (

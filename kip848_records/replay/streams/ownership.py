@@ -134,7 +134,6 @@ class TaskOwnership(OwnershipWithIntervals):
             status = UNKNOWN if self.is_lost else OPEN
         row = _new_row(
             context,
-            incarnation=context.incarnation,
             group_type=STREAMS,
             subtopology_id=subtopology_id,
             connector=None,

@@ -1,4 +1,8 @@
-"""Without revocations a consumer group converges as a share group does: both replays agree on everything but owners."""
+"""Without revocations a consumer group converges as a share group does: both replays agree on everything but owners.
+
+The replay is its own oracle: it shows that two kinds of groups agree, not that they are right.
+`tests/replay/test_coordinator.py` and `test_simulated.py` compare those with others.
+"""
 
 import random
 from collections import Counter

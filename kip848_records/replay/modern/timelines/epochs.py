@@ -131,7 +131,6 @@ class Epochs:
         lags = (assign_lag_ms, reconcile_lag_ms, rebalance_lag_ms)
         row = _new_row(
             context,
-            incarnation=context.incarnation,
             group_epoch=epoch,
             group_type=self._group_type,
             bumped_at=at,

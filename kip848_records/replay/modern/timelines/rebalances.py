@@ -192,7 +192,6 @@ class Rebalances:
         blockers, blockers_count = rebalance.worst()
         row = _new_row(
             context,
-            incarnation=context.incarnation,
             group_type=self._group_type,
             began_offset=rebalance.began_offset,
             began_at=rebalance.began_at,

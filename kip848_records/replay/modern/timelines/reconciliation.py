@@ -185,7 +185,6 @@ class Reconciliations:
         value = member.known
         emitted = _new_row(
             context,
-            incarnation=context.incarnation,
             group_type=self._group_type,
             group_epoch=epoch,
             member_id=member.member_id,
