@@ -52,7 +52,7 @@ def test_a_group_that_is_stuck(explain):
     assert rebalances[1][-1] == "ongoing at capture"
     blocker, waiting, other = table(out, "Members:")
     assert blocker[1:] == ["stuck-app @ 127.0.0.1", "2", "revoking", "≥ 28 s"]
-    assert waiting[3:] == ["waiting", "≥ 28 s"]
+    assert waiting[3:] == ["waiting for partitions", "≥ 28 s"]
     assert other[3:] == ["reconciled"]
     assert f"  {waiting[0]} (stuck-app @ 127.0.0.1): waits for 12 partitions, behind for ≥ 28 s\n" in out
     assert f"    clicks 12-23 held by {blocker[0]} (stuck-app @ 127.0.0.1)\n" in out
@@ -293,7 +293,7 @@ def test_a_group_that_was_deleted_and_created_again(explain_made):
         "\nIt was deleted, or became a classic group, 1 time before: the following shows its last incarnation\n" in out
     )
     assert [row[0] for row in table(out, "Rebalances:")] == ["1-3"]
-    assert [row[:2] for row in table(out, "Members:")] == [["new", "behind"]]
+    assert [row[:2] for row in table(out, "Members:")] == [["new", "assignment not yet applied"]]
 
 
 def test_an_epoch_of_the_last_life_that_has_it(explain_made):
