@@ -31,7 +31,7 @@ END: Final = b"end of rows"
 """Follows the last batch. Without it the parent ended before it wrote all of them."""
 
 _IN_MEMORY: Final = 32 << 20
-_LOOK_SECONDS: Final = 0.5
+_LOOK_SECONDS: Final = 0.3
 
 
 def main() -> int:

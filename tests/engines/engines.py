@@ -1,5 +1,9 @@
 """Both engines, and functions over batches that other processes can load."""
 
+import os
+import signal
+import time
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -60,4 +64,47 @@ def named(batches):
 def refused(batches):
     for _ in batches:
         raise InputError.unreadable("x.log")
+    yield from ()
+
+
+def refused_at_the_end(batches):
+    yield from named(batches)
+    raise InputError.unreadable("x.log")
+
+
+class OddError(Exception):
+    def __init__(self, one, two):
+        super().__init__(f"odd {one} {two}")
+
+
+def odd(batches):
+    next(iter(batches))
+    raise OddError(1, two=2)
+    yield
+
+
+def killed(batches):
+    next(iter(batches))
+    os.kill(os.getpid(), signal.SIGKILL)
+    yield
+
+
+def printing(batches):
+    print("printed")  # noqa: T201
+    return named(batches)
+
+
+def slow(batches):
+    """Sleep in the first batch."""
+    next(iter(batches))
+    time.sleep(60)
+    yield from ()
+
+
+def busy(batches):
+    """Count, as a replay of one large group does."""
+    next(iter(batches))
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        pass
     yield from ()

@@ -1,0 +1,177 @@
+"""Worker processes: which rows they get, how their errors come back, and that none outlives its parent."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic, sleep
+
+import pyarrow as pa
+import pytest
+
+from kip848_records.engines import processes
+from kip848_records.engines.budget import Budget
+from kip848_records.engines.embedded import EmbeddedEngine
+from kip848_records.engines.errors import EngineError
+from kip848_records.engines.tagged_rows import tagged_by_class
+from kip848_records.errors import InputError
+from tests.engines import engines
+from tests.equal_rows import Rows
+
+MUCH = 4 << 30
+
+
+def sorted_rows(keys, rows=1000):
+    return pa.table({"k": [key for key in keys for _ in range(rows)], "n": [*range(rows)] * len(keys)})
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A function that runs work over sorted rows in two processes, and returns the rows of topic names."""
+    monkeypatch.setattr(processes, "ROWS_OF_ONE_PROCESS", 100)
+    folders = (tmp_path / str(number) for number in range(9))
+
+    def new_folder():
+        folder = next(folders)
+        folder.mkdir()
+        return folder
+
+    def run(work, rows, workers=2, batch=300):
+        batches = rows.to_batches(max_chunksize=batch)
+        found = processes.run_tagged(tagged_by_class(work), batches, ["k"], workers, new_folder)
+        return Rows(row for rows in found.values() for each in rows.batches() for row in each.to_pylist())
+
+    return run
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("keys", [["a"], ["a", "b", "c", "d"], [None, "a"]])
+def test_rows_of_a_key_reach_one_process_in_order(run, keys, workers):
+    expected = [{"topic_id": str(key), "topic": "1000"} for key in keys]
+    found = run(engines.named, sorted_rows(keys), workers)
+    assert Rows({name: row[name] for name in ("topic_id", "topic")} for row in found) == Rows(expected)
+
+
+def test_keys_of_one_row(run):
+    found = run(engines.named, sorted_rows([f"{number:04}" for number in range(2000)], rows=1))
+    assert len(found) == 2000
+
+
+def test_each_process_has_a_part(run, tmp_path):
+    run(engines.named, sorted_rows("abcdef"))
+    assert [len([*folder.glob("*.parquet")]) for folder in sorted(tmp_path.iterdir())] == [1, 1]
+
+
+def test_few_rows_stay_in_this_process(run, tmp_path):
+    assert len(run(engines.named, sorted_rows("abcd", rows=20))) == 4
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("work", [engines.refused, engines.refused_at_the_end])
+def test_an_error_comes_back_with_its_type_text_and_traceback(run, work):
+    with pytest.raises(InputError, match=r"x\.log cannot be read: .*; copy it again") as refused:
+        run(work, sorted_rows("abcdefgh"))
+    assert "in refused" in "".join(refused.value.__notes__)
+
+
+def test_an_error_that_cannot_be_pickled(run):
+    with pytest.raises(RuntimeError, match="OddError: odd"):
+        run(engines.odd, sorted_rows("abcd"))
+
+
+def test_a_process_that_the_system_kills(run):
+    with pytest.raises(EngineError, match="a worker process ended with signal 9, perhaps for want of memory; free"):
+        run(engines.killed, sorted_rows("abcdefgh"))
+
+
+def test_what_a_worker_prints_is_no_answer(run, capfd):
+    assert len(run(engines.printing, sorted_rows("abcd"))) == 4
+    assert "printed" in capfd.readouterr().err
+
+
+def running():
+    """The processes of this machine, but those that have ended, with their parents."""
+    found = {}
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            lines = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
+        except OSError:
+            continue
+        if not lines["State"].startswith("Z"):
+            found[int(status.parent.name)] = int(lines["PPid"])
+    return found
+
+
+def children(pid):
+    return [each for each, parent in running().items() if parent == pid]
+
+
+PARENT = """
+import sys
+from kip848_records.engines import processes
+from kip848_records.engines.budget import Budget
+from kip848_records.engines.embedded import EmbeddedEngine
+from tests.engines import engines, test_processes
+processes.ROWS_OF_ONE_PROCESS = 100
+engine = EmbeddedEngine(sys.argv[1], Budget(test_processes.MUCH, 2))
+with engine.alone(sys.argv[1]):
+    print("begun", flush=True)
+    rows = engine.relation(test_processes.sorted_rows("abcdefgh"))
+    engine.replay(getattr(engines, sys.argv[2]), rows, key=["k"], order=["n"])
+"""
+
+
+@pytest.fixture(params=["slow", "busy"])
+def parent(request, tmp_path):
+    """Another process with two workers that take long."""
+    command = [sys.executable, "-c", PARENT, tmp_path / "out", request.param]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.workers = _wait(lambda: children(process.pid), 2)
+        sleep(1)
+        yield process
+        process.kill()
+
+
+def _wait(found, count, seconds=30):
+    last = monotonic() + seconds
+    while len(now := found()) != count and monotonic() < last:
+        sleep(0.05)
+    assert len(now) == count
+    return now
+
+
+def _alive(pids):
+    return [pid for pid in pids if pid in running()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it asks /proc for processes")
+class TestEnds:
+    def test_none_lives_two_seconds_after_a_kill(self, parent, tmp_path):
+        parent.kill()
+        parent.wait()
+        _wait(lambda: _alive(parent.workers), 0, seconds=2)
+        (staged,) = (tmp_path / "out" / "_staging").iterdir()
+        assert staged.stat().st_mode & 0o777 == staged.parent.stat().st_mode & 0o777 == 0o700
+        with EmbeddedEngine(str(tmp_path / "out")).alone(str(tmp_path / "out")):
+            assert not staged.exists()
+        assert not staged.parent.exists()
+
+    def test_workers_end_with_ctrl_c(self, parent, tmp_path):
+        os.kill(parent.workers[0], signal.SIGINT)  # it ignores that
+        sleep(0.2)
+        assert _alive(parent.workers) == parent.workers
+        os.kill(parent.pid, signal.SIGINT)
+        _, errors = parent.communicate(timeout=10)
+        assert errors.splitlines()[-1] == "KeyboardInterrupt"
+        assert errors.count("Traceback") == 1
+        assert not _alive(parent.workers)
+        assert not (tmp_path / "out" / "_staging").exists()
+
+
+def test_processes_are_bounded_by_cores_and_memory():
+    assert [Budget(MUCH, cores).workers for cores in (1, 2, 4)] == [1, 2, 4]
+    assert Budget(1 << 30, 64).workers == 1
+    assert Budget(MUCH, 64).workers == 6
+    assert Budget(100 << 20, 2).workers <= 0
