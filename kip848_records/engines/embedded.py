@@ -135,7 +135,7 @@ class EmbeddedEngine:
 
     def reading(self) -> AbstractContextManager[None]:
         """Turn failures to read a source within the block into InputErrors."""
-        return reading_files()
+        return reading_files(self._space)
 
     @contextmanager
     def alone(self, work_folder: str) -> Iterator[None]:

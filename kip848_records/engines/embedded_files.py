@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -33,7 +34,7 @@ _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _INT96: Final = "INT96"
 
 _REFUSED: Final = re.compile(r'Cannot open file "(.*?)": (Permission denied)')
-_DAMAGED: Final = re.compile(r"""(?:file|reading|path) ['"](.+?)['"]""")
+_DAMAGED: Final = re.compile(r"""(?:file|reading|path) ['"](.+?)['"]""", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,11 @@ class ParquetFiles(Relation):
         root = here(copy.name)
         files = sorted(here(file) for file in copy.files)
         self._groups: dict[tuple[tuple[str, str], ...], list[Path]] = {}
-        for file in files:
+        # Spark too skips empty files, unless it takes the columns from one.
+        for file in (file for file in files if file == files[0] or file.stat().st_size):
             self._groups.setdefault(_named_values(file, root), []).append(file)
         self._first = files[0]
+        space.sources += files
         self._columns = _columns(self._first)
 
     @property
@@ -108,7 +111,7 @@ def delta_rows(space: Space, copy: Copy) -> Relation:
 
 
 @contextmanager
-def reading_files() -> Iterator[None]:
+def reading_files(space: Space) -> Iterator[None]:
     """Turn failures to read a source within the block into InputErrors, which name the file if it is known."""
     try:
         yield
@@ -119,7 +122,20 @@ def reading_files() -> Iterator[None]:
             raise InputError.not_opened(refused[1], refused[2]) from error
         if damaged := _DAMAGED.search(str(error)):
             raise InputError.unreadable(damaged[1]) from error
+        for file in space.sources:
+            if not _is_whole(file):
+                raise InputError.unreadable(str(file)) from error
         raise
+
+
+def _is_whole(file: Path) -> bool:
+    """Return whether Arrow can read all rows of a Parquet file."""
+    try:
+        with pq.ParquetFile(file) as opened:
+            deque(opened.iter_batches(), maxlen=0)
+    except (pa.ArrowException, OSError):
+        return False
+    return True
 
 
 def _columns(file: Path) -> dict[str, bool]:

@@ -36,9 +36,13 @@ _HUGEINT: Final = pa.decimal128(38, 0)
 
 
 class Space:
-    """What the relations of an engine share: a database, a folder for files, and a budget of memory and cores."""
+    """What the relations of an engine share: a database, a folder for files, and a budget of memory and cores.
+
+    `sources`: the files that DuckDB reads, because its errors do not always name one.
+    """
 
     def __init__(self, budget: Budget | None = None) -> None:
+        self.sources: list[Path] = []
         self._budget = budget
         self._folder: Path | None = None
         self._own_folder: Path | None = None
