@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from abc import ABC, abstractmethod
 from contextlib import closing
@@ -11,6 +12,7 @@ from itertools import chain, count
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Final
+from weakref import finalize
 
 import pyarrow as pa
 
@@ -31,6 +33,9 @@ BATCH_ROWS: Final = 10_000
 
 IN_MEMORY: Final = 32 << 20
 """The bytes up to which rows that are computed once stay in memory."""
+
+_OFFSET: Final = re.compile(r"""('(?:[^']|'')*'|"[^"]*")|(?<![\w.])offset\b(?!\s+\d)""", re.IGNORECASE)
+"""The name of a column, which is a word of DuckDB's own; literals and quoted names stay."""
 
 _HUGEINT: Final = pa.decimal128(38, 0)
 
@@ -65,6 +70,7 @@ class Space:
         if folder is None:
             if self._own_folder is None:
                 self._own_folder = Path(mkdtemp(prefix="kip848-"))
+                finalize(self, shutil.rmtree, self._own_folder, ignore_errors=True)
             folder = self._own_folder
         return folder / f"{next(self._numbers)}-{name}"
 
@@ -281,7 +287,8 @@ class Sql(Relation):
 
     def text(self, query: Query) -> str:
         """Return the text, in which relations have the names of a query."""
-        return self._text.format(**{name: query.name(each) for name, each in self._relations.items()})
+        text = self._text.format(**{name: query.name(each) for name, each in self._relations.items()})
+        return _OFFSET.sub(lambda found: found[1] or '"offset"', text)
 
     def _answer(self, limit: str = "") -> Generator[pa.RecordBatch]:
         """Yield a batch without rows, which shows the columns, and then the rows."""
