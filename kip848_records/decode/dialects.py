@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F
+import pyarrow as pa
 
 from kip848_records.errors import InputError
 from kip848_records.protocol.decoded_rows import decoded_counts
 from kip848_records.protocol.dialects import DISPUTED_TYPES, DialectChoice
 from kip848_records.protocol.messages import DIALECTS
-from kip848_records.sources.log_rows import is_record, key_of_types
-from kip848_records.spark.workers import map_in_arrow
+from kip848_records.sources.predicates import IS_RECORD, key_of_types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from pyspark.sql import DataFrame
+    from kip848_records.engines.engine import Engine, Relation
+
+# SQL cannot name the columns of `decoded_counts` as they are: each engine quotes names in its own way.
+_COLUMNS: Final = {name: f"n{place}" for place, name in enumerate(("records", *DIALECTS))}
+_DISPUTED: Final = f"""
+SELECT log.key, log.value FROM {{log}} AS log WHERE {IS_RECORD} AND {key_of_types(DISPUTED_TYPES)}
+"""  # noqa: S608 - constants
+_SUMS: Final = "SELECT {} FROM {{counted}} AS counted".format(
+    ", ".join(f"CAST(coalesce(sum(counted.{name}), 0) AS bigint) AS {name}" for name in _COLUMNS.values())
+)
 
 
 def check_dialect(name: str, *, known: Iterable[str] = tuple(DIALECTS)) -> None:
@@ -25,10 +33,14 @@ def check_dialect(name: str, *, known: Iterable[str] = tuple(DIALECTS)) -> None:
         raise InputError.unknown_dialect(name, known)
 
 
-def choose_dialect(log: DataFrame) -> DialectChoice:
+def choose_dialect(engine: Engine, log: Relation) -> DialectChoice:
     """Return the dialect that consumes most records of `log` to the last byte, Kafka's own on a tie."""
-    disputed = log.filter(is_record() & key_of_types(DISPUTED_TYPES)).select("key", "value")
-    schema = "records bigint, " + ", ".join(f"`{name}` bigint" for name in DIALECTS)
-    counted = map_in_arrow(disputed, decoded_counts, schema)
-    sums = (F.coalesce(F.sum(f"`{name}`"), F.lit(0)).alias(name) for name in counted.columns)
-    return DialectChoice.of(counted.agg(*sums).collect()[0].asDict())
+    disputed = engine.sql(_DISPUTED, log=log)
+    counted = engine.map(_counts, disputed, pa.schema([pa.field(name, pa.int64()) for name in _COLUMNS.values()]))
+    (sums,) = engine.collect(engine.sql(_SUMS, counted=counted))
+    return DialectChoice.of({name: getattr(sums, column) for name, column in _COLUMNS.items()})
+
+
+def _counts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in decoded_counts(batches):
+        yield batch.select(list(_COLUMNS)).rename_columns(list(_COLUMNS.values()))

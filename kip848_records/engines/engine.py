@@ -54,6 +54,9 @@ class Engine(Protocol):
     def relation(self, rows: pa.Table | Rows) -> Relation:
         """Return rows of this process."""
 
+    def columns(self, rows: Relation) -> list[str]:
+        """Return the names of the columns."""
+
     def map(self, work: Work, rows: Relation, schema: pa.Schema) -> Relation:
         """Return the result of a function over rows, in any order and in any number of parts."""
 

@@ -69,6 +69,10 @@ class SparkEngine:
         """Return rows of this process."""
         return self.spark.createDataFrame(rows) if isinstance(rows, pa.Table) else frame_of(self.spark, rows)
 
+    def columns(self, rows: DataFrame) -> list[str]:
+        """Return the names of the columns."""
+        return rows.columns
+
     def map(self, work: Work, rows: DataFrame, schema: pa.Schema) -> DataFrame:
         """Return the result of a function over rows."""
         return map_in_arrow(rows, work, from_arrow_schema(schema))

@@ -22,25 +22,29 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import functions as F
+import pyarrow as pa
 
 from kip848_records.log.bases import CopyCoverage, begins_later, choose_base, coverage_of, is_led_up_to
 from kip848_records.log.extents import Extent, FileRow, Unread, extent, without_filled
 from kip848_records.log.losses import IS_LOST_RECORD, LostRecord, losses
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.queries.texts import rendered
 from kip848_records.replay.inputs import PartitionCoverage
-from kip848_records.sources.log_rows import IS_READABLE, is_readable
+from kip848_records.sources.predicates import IS_READABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame
+    from kip848_records.engines.engine import Engine, Relation
 
     Ask = Callable[..., Sequence[Any]]
     """Answers SQL over the table `log`, in which ``:cluster`` is the cluster; the rows are named tuples."""
 
 _LAST_OFFSET: Final = 2**63 - 1
 _MOST_LOST_RECORDS: Final = 10_000
+_BASES: Final = pa.schema(
+    [("partition", pa.int32()), ("base", pa.string()), ("first_offset", pa.int64()), ("until_offset", pa.int64())]
+)
 _COMMIT_TYPES: Final = ", ".join(map(str, OFFSET_COMMIT_TYPES))
 
 _FILES_AND_LOSSES: Final = f"""
@@ -80,13 +84,14 @@ class LogCoverage:
 
     copies: Sequence[CopyCoverage]
     partitions: Mapping[int, PartitionCoverage]
-    stale: DataFrame | None
+    stale: Relation | None
 
 
-def read_coverage(ask: Ask, log: DataFrame) -> LogCoverage:
+def read_coverage(engine: Engine, ask: Ask, log: Relation) -> LogCoverage:
     """Return what the log holds of each partition.
 
     Args:
+        engine: reads `log`.
         ask: answers SQL over the table `log` (`LogTable.ask`).
         log: the same rows (`sources.log.LOG_SCHEMA`), each (partition, offset) once (`sources.merged_rows`). It may
             lack offset commits. A dump does not show whether rows were filtered out, or whether it was saved at several
@@ -98,7 +103,7 @@ def read_coverage(ask: Ask, log: DataFrame) -> LogCoverage:
         found[each.partition].append(each)
     by_partition = {partition: without_filled(copies) for partition, copies in found.items()}
     bases = {partition: choose_base(copies) for partition, copies in by_partition.items()}
-    lacking = _lacking_records(log, by_partition, bases)
+    lacking = _lacking_records(engine, log, by_partition, bases)
     copies = [
         copy
         for partition, theirs in sorted(by_partition.items())
@@ -112,7 +117,7 @@ def read_coverage(ask: Ask, log: DataFrame) -> LogCoverage:
         if base.is_base
     }
     copies = [_with_losses(copy, partitions[copy.partition]) if copy.is_base else copy for copy in copies]
-    return LogCoverage(copies, partitions, _stale(log, by_partition, copies))
+    return LogCoverage(copies, partitions, _stale(engine, log, by_partition, copies))
 
 
 def repeated_keys(records: str) -> str:
@@ -186,7 +191,7 @@ def _with_repeated_keys(ask: Ask, extents: Sequence[Extent]) -> list[Extent]:
     ]
 
 
-def _lacking_records(log: DataFrame, extents: Mapping[int, Sequence[Extent]], bases: Mapping[int, Extent]) -> set[int]:
+def _lacking_records(engine: Engine, log: Relation, extents: Mapping[int, Sequence[Extent]], bases: Mapping[int, Extent]) -> set[int]:
     """Return the partitions whose base lacks records that other copies have behind its start.
 
     The query covers only partitions whose base starts behind other copies (`bases.coverage_of`).
@@ -198,11 +203,12 @@ def _lacking_records(log: DataFrame, extents: Mapping[int, Sequence[Extent]], ba
     ]
     if not asked:
         return set()
-    rows = _missing_in_bases(log, asked).select("partition").distinct().collect()
+    missing = _missing_in_bases(engine, log, asked)
+    rows = engine.collect(engine.sql("SELECT DISTINCT missing.partition FROM {missing} AS missing", missing=missing))
     return {row.partition for row in rows}
 
 
-def _stale(log: DataFrame, extents: Mapping[int, Sequence[Extent]], copies: Sequence[CopyCoverage]) -> DataFrame | None:
+def _stale(engine: Engine, log: Relation, extents: Mapping[int, Sequence[Extent]], copies: Sequence[CopyCoverage]) -> Relation | None:
     """Return ``partition, offset`` of the records from before the base's history that only other copies hold."""
     asked = [
         (base.partition, base.copy, base.stale_from, base.complete_from)
@@ -213,20 +219,19 @@ def _stale(log: DataFrame, extents: Mapping[int, Sequence[Extent]], copies: Sequ
             for each in extents[base.partition]
         )
     ]
-    return _missing_in_bases(log, asked).select("partition", "offset") if asked else None
+    return _missing_in_bases(engine, log, asked) if asked else None
 
 
-def _missing_in_bases(log: DataFrame, asked: Sequence[tuple[int, str, int | None, int]]) -> DataFrame:
-    """Return the records that bases lack; `asked` has partition, base, first offset, and the offset behind the last.
+def _missing_in_bases(
+    engine: Engine, log: Relation, asked: Sequence[tuple[int, str, int | None, int]]
+) -> Relation:
+    """Return ``partition, offset`` of the records that bases lack.
 
-    A base that could not read the record at an offset does not lack it: compaction had left it there.
+    `asked` has partition, base, first offset, and the offset behind the last.
     """
-    bases = log.sparkSession.createDataFrame(asked, "partition int, base string, first bigint, until bigint")
-    in_range = log.join(F.broadcast(bases), "partition").filter("offset >= first AND offset < until")
-    is_of_base = F.array_contains("copies", F.col("base"))
-    unread = in_range.filter(F.col("error_code").isNotNull() & F.col("offset").isNotNull() & is_of_base)
-    lacking = in_range.filter(is_readable() & ~is_of_base)
-    return lacking.join(unread.select("partition", "offset"), ["partition", "offset"], "left_anti")
+    bases = pa.Table.from_pylist([dict(zip(_BASES.names, each, strict=True)) for each in asked], _BASES)
+    text = rendered("log/sql/missing_in_bases.sql", is_readable=IS_READABLE)
+    return engine.sql(text, log=log, bases=engine.relation(bases))
 
 
 def _lost_records(ask: Ask) -> list[LostRecord] | None:

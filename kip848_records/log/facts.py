@@ -6,8 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F
-
 from kip848_records.decode.dialects import choose_dialect
 from kip848_records.log.bases import CopyCoverage
 from kip848_records.log.coverage import LogCoverage, read_coverage
@@ -15,23 +13,21 @@ from kip848_records.log.losses import records_of_other_copies
 from kip848_records.log.runs import coverage_of_reads, last_reads
 from kip848_records.protocol.messages import AUTO, OFFSET_COMMIT_TYPES
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
+from kip848_records.queries.texts import rendered
 from kip848_records.replay.inputs import ReplayInputs
-from kip848_records.sources.log_rows import IS_RECORD, NEWEST_MS
+from kip848_records.sources.predicates import IS_RECORD, KEY_ENDS_AFTER_GROUP, NEWEST_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame
-
+    from kip848_records.engines.engine import Engine, Relation
     from kip848_records.log.coverage import Ask
     from kip848_records.log.table import Knowledge, LogTable
 
-# A key begins with its type and the length of the group id, two bytes each.
-_ENDS_AFTER_GROUP: Final = "octet_length(log.key) * 8 = 32 + bit_length(log.group_id)"
 _COUNTS: Final = f"""
 SELECT log.key_type,
     count_if({IS_RECORD}) AS records,
-    count_if({IS_RECORD} AND log.key_type = {GROUP_CONFIGURATION.key_type} AND {_ENDS_AFTER_GROUP}) AS configurations,
+    count_if({IS_RECORD} AND log.key_type = {GROUP_CONFIGURATION.key_type} AND {KEY_ENDS_AFTER_GROUP}) AS configurations,
     flatten(collect_list(log.file.skipped)) AS skipped,
     min(log.error) AS first_error,
     {NEWEST_MS} AS newest_ms
@@ -87,12 +83,12 @@ class LogFacts:
     inputs: ReplayInputs
     counts: RecordCounts
     copies: Sequence[CopyCoverage]
-    stale: DataFrame | None
+    stale: Relation | None
     is_archived: bool
     dialect_note: str | None = None
-    held_elsewhere: DataFrame | None = None
+    held_elsewhere: Relation | None = None
 
-    def replayable(self, rows: DataFrame) -> DataFrame:
+    def replayable(self, engine: Engine, rows: Relation) -> Relation:
         """Return the rows that a replay takes.
 
         Records whose keys may have been deleted unseen (`log.coverage.LogCoverage`) are dropped. A row in error at an
@@ -100,26 +96,23 @@ class LogFacts:
         group counts as lost.
         """
         if self.stale is not None:
-            rows = rows.join(self.stale, ["partition", "offset"], "left_anti")
+            rows = engine.sql(rendered("log/sql/without_places.sql"), log=rows, places=self.stale)
         if self.held_elsewhere is None:
             return rows
-        in_error = F.col("error_code").isNotNull()
-        held = self.held_elsewhere.withColumn("is_held", F.lit(True))  # noqa: FBT003
-        errors = rows.filter(in_error).join(held, ["partition", "offset"], "left")
-        errors = errors.withColumn("group_id", F.when(F.col("is_held").isNull(), F.col("group_id")))
-        return rows.filter(~in_error).unionByName(errors.select(*rows.columns))
+        text = rendered("log/sql/without_groups.sql", columns=engine.columns(rows))
+        return engine.sql(text, log=rows, held=self.held_elsewhere)
 
 
 def log_facts(log: LogTable, knowledge: Knowledge) -> LogFacts:
     """Return what is known of a log that has at least one run."""
     info = knowledge.runs[-1]
     if info.is_copy:
-        coverage = read_coverage(log.ask, log.covered())
+        coverage = read_coverage(log.engine, log.ask, log.covered())
     else:
         coverage = _coverage_of_topic(knowledge, _losses(log.ask))
     counts = count_records(log.ask)
     has_errors = info.is_copy and counts.first_error is not None
-    choice = choose_dialect(log.group_records()) if info.dialect == AUTO else None
+    choice = choose_dialect(log.engine, log.group_records()) if info.dialect == AUTO else None
     dialect = info.dialect if choice is None else choice.name
     return LogFacts(
         inputs=ReplayInputs(
@@ -133,7 +126,7 @@ def log_facts(log: LogTable, knowledge: Knowledge) -> LogFacts:
         stale=coverage.stale,
         is_archived=info.is_archived,
         dialect_note=None if choice is None else str(choice),
-        held_elsewhere=records_of_other_copies(log.records()) if has_errors else None,
+        held_elsewhere=records_of_other_copies(log.engine, log.records()) if has_errors else None,
     )
 
 

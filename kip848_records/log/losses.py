@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pyspark.sql import functions as F
-
 from kip848_records.log.extents import is_held_by_others
 from kip848_records.protocol.keys import GROUP_TYPES
+from kip848_records.queries.texts import rendered
 from kip848_records.sources.error_codes import UNREAD_BYTES, ErrorCode
-from kip848_records.sources.log_rows import is_readable
+from kip848_records.sources.predicates import IS_READABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import DataFrame
-
+    from kip848_records.engines.engine import Engine, Relation
     from kip848_records.log.extents import Extent
 
 # Unread batches of segment files are in the rows that say what the files cover.
@@ -45,14 +43,12 @@ class LostRecord(NamedTuple):
     copies: frozenset[str]
 
 
-def records_of_other_copies(log: DataFrame) -> DataFrame:
+def records_of_other_copies(engine: Engine, log: Relation) -> Relation:
     """Return ``partition, offset`` of each record that a copy could not read, and that another copy holds.
 
     `log`: log rows (`sources.log.LOG_SCHEMA`). Rows of unknown groups are skipped: `losses` handles them.
     """
-    is_lost = F.col("error_code").isNotNull() & F.col("group_id").isNotNull() & F.col("offset").isNotNull()
-    held = log.filter(is_readable()).select("partition", "offset")
-    return log.filter(is_lost).select("partition", "offset").distinct().join(held, ["partition", "offset"], "left_semi")
+    return engine.sql(rendered("log/sql/held_elsewhere.sql", is_readable=IS_READABLE), log=log)
 
 
 def losses(extents: Sequence[Extent], base: Extent, lost: Sequence[LostRecord]) -> list[tuple[int, int]]:

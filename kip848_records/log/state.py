@@ -5,19 +5,28 @@ This is the state of a coordinator after it has loaded a partition, and all that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import timezone
+from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F
+import pyarrow as pa
 
-from kip848_records.decode import to_json
+from kip848_records.decode import check_dialect
+from kip848_records.decode.records import records_as_json
+from kip848_records.engines.frames import engine_of
+from kip848_records.protocol.columns import TIMES
 from kip848_records.protocol.messages import KAFKA
-from kip848_records.sources.log_rows import is_of_log, is_record
+from kip848_records.queries.texts import rendered
+from kip848_records.sources.predicates import IS_OF_LOG, IS_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
+
+    from kip848_records.engines.engine import Engine, Relation
+
+_ENDS: Final = pa.schema([("place", pa.int32()), ("last_offset", pa.int64())])
 
 
 def replay(log: DataFrame, *, offsets: Mapping[int, int] | None = None, until: datetime | None = None) -> DataFrame:
@@ -30,25 +39,7 @@ def replay(log: DataFrame, *, offsets: Mapping[int, int] | None = None, until: d
     consecutive files, call `sources.transactions.resolve_transactions` first. A key whose last row is in error, such as
     a conflict of copies, is skipped: its earlier value is no longer valid.
     """
-    in_error = F.col("error_code").isNotNull() & F.col("control").isNull() & F.col("offset").isNotNull() & is_of_log()
-    is_decided = is_record() & (F.col("transaction") != "pending")
-    counted = log.filter((is_decided | in_error) & F.col("key").isNotNull())
-    if offsets is not None:
-        counted = counted.filter(_not_after(offsets))
-    if until is not None:
-        counted = counted.filter(F.col("timestamp") <= F.lit(until))
-    return last_of_keys(counted).filter(F.col("value").isNotNull() & F.col("error_code").isNull())
-
-
-def last_of_keys(records: DataFrame) -> DataFrame:
-    """Return the last log row of each key, including tombstones and errors.
-
-    A record precedes a row in error at its offset: one copy could not read what another copy holds.
-    """
-    rest = [name for name in records.columns if name not in {"partition", "key", "offset"}]
-    is_read = F.col("error_code").isNull().alias("is_read")
-    last = records.groupBy("partition", "key").agg(F.max(F.struct("offset", is_read, *rest)).alias("last"))
-    return last.select("partition", "key", "last.*").select(*records.columns)
+    return state_of(engine_of(log), log, offsets=offsets, until=until)
 
 
 def latest_state(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
@@ -56,12 +47,45 @@ def latest_state(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
 
     A key whose last value does not decode is skipped, because its earlier value is no longer valid: see the quarantine.
     """
-    state = to_json(replay(log), dialect=dialect)
-    return state.filter(F.col("error").isNull() & F.col("record").isNotNull()).drop("error")
+    check_dialect(dialect)
+    return state_as_json(engine_of(log), log, dialect)
 
 
-def _not_after(offsets: Mapping[int, int]) -> Column:
-    condition = F.lit(None).cast("bigint")
-    for partition, offset in offsets.items():
-        condition = F.when(F.col("partition") == partition, F.lit(offset)).otherwise(condition)
-    return condition.isNull() | (F.col("offset") <= condition)
+def state_of(
+    engine: Engine, log: Relation, *, offsets: Mapping[int, int] | None = None, until: datetime | None = None
+) -> Relation:
+    """Return the log rows that `replay` returns."""
+    limits = {}
+    if offsets is not None:
+        ends = [{"place": partition, "last_offset": offset} for partition, offset in offsets.items()]
+        limits["ends"] = engine.relation(pa.Table.from_pylist(ends, _ENDS))
+    if until is not None:
+        # A time without a zone is one of this machine.
+        limits["latest"] = engine.relation(pa.table({"until": pa.array([until.astimezone(timezone.utc)], TIMES)}))
+    text = rendered(
+        "log/sql/counted.sql",
+        has_offsets=offsets is not None,
+        has_time=until is not None,
+        is_record=IS_RECORD,
+        is_of_log=IS_OF_LOG,
+    )
+    last = last_of_keys(engine, engine.sql(text, log=log, **limits))
+    return engine.sql(
+        "SELECT * FROM {last} AS last WHERE last.value IS NOT NULL AND last.error_code IS NULL", last=last
+    )
+
+
+def last_of_keys(engine: Engine, records: Relation) -> Relation:
+    """Return the last log row of each key, including tombstones and errors.
+
+    A record precedes a row in error at its offset: one copy could not read what another copy holds.
+    """
+    return engine.sql(rendered("log/sql/last_of_keys.sql", columns=engine.columns(records)), records=records)
+
+
+def state_as_json(engine: Engine, log: Relation, dialect: str) -> Relation:
+    """Return the rows that `latest_state` returns."""
+    state = records_as_json(engine, state_of(engine, log), dialect)
+    columns = ", ".join(f"state.{name}" for name in engine.columns(state) if name != "error")
+    text = f"SELECT {columns} FROM {{state}} AS state WHERE state.error IS NULL AND state.record IS NOT NULL"  # noqa: S608
+    return engine.sql(text, state=state)
