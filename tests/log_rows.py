@@ -9,12 +9,21 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
+from kip848_records.engines.frames import engine_of
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.log.coverage import LogCoverage, read_coverage
 from kip848_records.protocol.keys import key_columns
 from kip848_records.queries.tables import named_rows
 from kip848_records.sources.log_rows import FILE_SCHEMA, LOG_SCHEMA, is_file
 
 _WITH_MS = StructType([StructField(f.name, LongType()) if f.name == "timestamp" else f for f in LOG_SCHEMA])
+
+
+class Unstaged(SparkEngine):
+    """Computes rows again for each reader, so that it needs no folder."""
+
+    def materialize(self, rows: DataFrame, name: str) -> DataFrame:  # noqa: ARG002 - of no file
+        return rows
 
 
 def in_log_order(log: DataFrame) -> list[dict[str, Any]]:
@@ -44,7 +53,7 @@ def asked_by_spark(log: DataFrame) -> Callable[..., list[Any]]:
 
 def coverage_of(log: DataFrame) -> LogCoverage:
     """What these rows of a log hold of each partition."""
-    return read_coverage(asked_by_spark(log), log)
+    return read_coverage(engine_of(log), asked_by_spark(log), log)
 
 
 def assert_same_rows(found: DataFrame, expected: DataFrame) -> None:

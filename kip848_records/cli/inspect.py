@@ -162,8 +162,10 @@ def _dialect(name: str, log: DataFrame) -> str:
     if name != AUTO:
         return name
     from kip848_records.decode.dialects import choose_dialect
+    from kip848_records.engines.frames import engine_of
     from kip848_records.sources.copies import drop_copies
 
-    choice = choose_dialect(drop_copies(log))
+    engine = engine_of(log)
+    choice = choose_dialect(engine, drop_copies(engine, log))
     print(choice, file=sys.stderr)
     return choice.name

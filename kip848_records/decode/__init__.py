@@ -72,7 +72,8 @@ def decode_record(log: DataFrame, table: str, *, dialect: str = KAFKA.name) -> D
     Raises InputError for an unknown dialect.
     """
     check_dialect(dialect)
-    return records_of_table(engine_of(log), log, table, dialect)
+    records: DataFrame = records_of_table(engine_of(log), log, table, dialect)
+    return records
 
 
 def to_json(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
@@ -83,4 +84,5 @@ def to_json(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
     InputError for an unknown dialect.
     """
     check_dialect(dialect)
-    return records_as_json(engine_of(log), log, dialect)
+    records: DataFrame = records_as_json(engine_of(log), log, dialect)
+    return records

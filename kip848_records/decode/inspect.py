@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.decode import to_json
 from kip848_records.decode.schemas import JSON_SCHEMA
+from kip848_records.engines.frames import engine_of
 from kip848_records.protocol.messages import KAFKA
 from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.log_rows import is_unread, key_of_types
@@ -32,7 +33,7 @@ def inspect_log(
     `group`, `types` and `limit` select records. Rows that the source could not read (`is_unread`) are always included,
     as errors; `limit` does not count them.
     """
-    resolved = drop_copies(resolve_transactions(log))
+    resolved = drop_copies(engine_of(log), resolve_transactions(log))
     # The conditions cover the columns of both selections: so Spark sees the same rows in both, and reads them once.
     # `control` is never empty.
     read = resolved.filter(F.col("error").isNull() | ~is_unread())

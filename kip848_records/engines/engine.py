@@ -145,6 +145,9 @@ class Engine(Protocol):
         Numbers must increase: Delta stores the last one of each application.
         """
 
+    def delete(self, spec: TableSpec, cluster: str, rows: Relation, keys: Sequence[str]) -> None:
+        """Delete those of a cluster's rows that have the same values of `keys` as one of `rows`, in one commit."""
+
     def restore(self, table: str, version: int | None) -> None:
         """Restore a version of a table; None: remove the table, which did not exist."""
 

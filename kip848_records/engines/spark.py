@@ -29,7 +29,7 @@ from kip848_records.spark.threads import several
 from kip848_records.spark.workers import map_in_arrow
 from kip848_records.tables.delta import ClusterTables
 from kip848_records.tables.existing import prepare_tables
-from kip848_records.tables.location import is_schema
+from kip848_records.tables.location import is_schema, sql_string
 from kip848_records.tables.places import create, delta_table, is_there, version
 from kip848_records.tables.writers import only_writer
 
@@ -109,7 +109,8 @@ class SparkEngine:
 
     def collect(self, rows: DataFrame) -> list[Row]:
         """Return a few rows."""
-        return named_rows(rows.toArrow())
+        # Spark looks for an observation in the plan as it was given: the text of a query hides those of its relations.
+        return named_rows(rows.select("*").toArrow())
 
     def listing(self) -> Listing:
         """Return what lists the files that the session sees."""
@@ -176,6 +177,12 @@ class SparkEngine:
     def append(self, spec: TableSpec, cluster: str, rows: DataFrame, *, application: str, number: int) -> None:
         """Append rows in one commit, but not a second time."""
         self._of(cluster).append(spec, rows, application, number)
+
+    def delete(self, spec: TableSpec, cluster: str, rows: DataFrame, keys: Sequence[str]) -> None:
+        """Delete rows by their keys."""
+        same = " AND ".join([f"t.cluster = {sql_string(cluster)}", *(f"t.{key} = s.{key}" for key in keys)])
+        table = delta_table(self.spark, self.out, spec.name).alias("t")
+        table.merge(rows.alias("s"), same).whenMatchedDelete().execute()
 
     def restore(self, table: str, version: int | None) -> None:
         """Restore a version of a table; None: remove the table."""

@@ -191,7 +191,9 @@ def _with_repeated_keys(ask: Ask, extents: Sequence[Extent]) -> list[Extent]:
     ]
 
 
-def _lacking_records(engine: Engine, log: Relation, extents: Mapping[int, Sequence[Extent]], bases: Mapping[int, Extent]) -> set[int]:
+def _lacking_records(
+    engine: Engine, log: Relation, extents: Mapping[int, Sequence[Extent]], bases: Mapping[int, Extent]
+) -> set[int]:
     """Return the partitions whose base lacks records that other copies have behind its start.
 
     The query covers only partitions whose base starts behind other copies (`bases.coverage_of`).
@@ -208,7 +210,9 @@ def _lacking_records(engine: Engine, log: Relation, extents: Mapping[int, Sequen
     return {row.partition for row in rows}
 
 
-def _stale(engine: Engine, log: Relation, extents: Mapping[int, Sequence[Extent]], copies: Sequence[CopyCoverage]) -> Relation | None:
+def _stale(
+    engine: Engine, log: Relation, extents: Mapping[int, Sequence[Extent]], copies: Sequence[CopyCoverage]
+) -> Relation | None:
     """Return ``partition, offset`` of the records from before the base's history that only other copies hold."""
     asked = [
         (base.partition, base.copy, base.stale_from, base.complete_from)
@@ -222,9 +226,7 @@ def _stale(engine: Engine, log: Relation, extents: Mapping[int, Sequence[Extent]
     return _missing_in_bases(engine, log, asked) if asked else None
 
 
-def _missing_in_bases(
-    engine: Engine, log: Relation, asked: Sequence[tuple[int, str, int | None, int]]
-) -> Relation:
+def _missing_in_bases(engine: Engine, log: Relation, asked: Sequence[tuple[int, str, int | None, int]]) -> Relation:
     """Return ``partition, offset`` of the records that bases lack.
 
     `asked` has partition, base, first offset, and the offset behind the last.

@@ -73,9 +73,10 @@ def inferred_tombstones(search: DeletionSearch, rows: DataFrame) -> DataFrame:
     """
     partitions = [read.partition for read in search.again]
     bounds = F.broadcast(_bounds(search))
+    known = search.log.records().where(F.col("partition").isin(partitions) & F.col("key").isNotNull())
     # Keys are unique here; the old and the new value of one are equivalent.
     gone = (
-        last_of_keys(search.log.records().where(F.col("partition").isin(partitions) & F.col("key").isNotNull()))
+        last_of_keys(search.log.engine, known)
         .where("value IS NOT NULL")
         .join(bounds.select("partition", "start"), "partition")
         .where("offset >= start")

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _COUNTS: Final = f"""
 SELECT log.key_type,
     count_if({IS_RECORD}) AS records,
-    count_if({IS_RECORD} AND log.key_type = {GROUP_CONFIGURATION.key_type} AND {KEY_ENDS_AFTER_GROUP}) AS configurations,
+    count_if({IS_RECORD} AND log.key_type = {GROUP_CONFIGURATION.key_type} AND {KEY_ENDS_AFTER_GROUP})
+        AS configurations,
     flatten(collect_list(log.file.skipped)) AS skipped,
     min(log.error) AS first_error,
     {NEWEST_MS} AS newest_ms

@@ -5,12 +5,12 @@ This is the state of a coordinator after it has loaded a partition, and all that
 
 from __future__ import annotations
 
-from datetime import timezone
+from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from kip848_records.decode import check_dialect
+from kip848_records.decode.dialects import check_dialect
 from kip848_records.decode.records import records_as_json
 from kip848_records.engines.frames import engine_of
 from kip848_records.protocol.columns import TIMES
@@ -39,7 +39,8 @@ def replay(log: DataFrame, *, offsets: Mapping[int, int] | None = None, until: d
     consecutive files, call `sources.transactions.resolve_transactions` first. A key whose last row is in error, such as
     a conflict of copies, is skipped: its earlier value is no longer valid.
     """
-    return state_of(engine_of(log), log, offsets=offsets, until=until)
+    state: DataFrame = state_of(engine_of(log), log, offsets=offsets, until=until)
+    return state
 
 
 def latest_state(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
@@ -48,7 +49,8 @@ def latest_state(log: DataFrame, *, dialect: str = KAFKA.name) -> DataFrame:
     A key whose last value does not decode is skipped, because its earlier value is no longer valid: see the quarantine.
     """
     check_dialect(dialect)
-    return state_as_json(engine_of(log), log, dialect)
+    state: DataFrame = state_as_json(engine_of(log), log, dialect)
+    return state
 
 
 def state_of(
@@ -61,7 +63,7 @@ def state_of(
         limits["ends"] = engine.relation(pa.Table.from_pylist(ends, _ENDS))
     if until is not None:
         # A time without a zone is one of this machine.
-        limits["latest"] = engine.relation(pa.table({"until": pa.array([until.astimezone(timezone.utc)], TIMES)}))
+        limits["latest"] = engine.relation(pa.table({"until": pa.array([until.astimezone(UTC)], TIMES)}))
     text = rendered(
         "log/sql/counted.sql",
         has_offsets=offsets is not None,

@@ -6,8 +6,6 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Observation
-
 from kip848_records import __version__
 from kip848_records.decode.dialects import check_dialect
 from kip848_records.engines.choice import new_engine
@@ -101,8 +99,8 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress) -> A
         try:
             with engine.reading():
                 batch = read_sources(spark, copies, offset_commits=options.offset_commits)
-                dropped = Observation("aborted records")
-                log.replace_by_copy(merged_rows(batch, engine.materialize, dropped), info)
+                rows, dropped = merged_rows(engine, batch)
+                log.replace_by_copy(rows, info)
             facts = log_facts(log, Knowledge([info]))
             _check_copy(facts.counts, options)
         except Exception:
@@ -121,7 +119,7 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress) -> A
         records=facts.counts.by_type,
         group_configurations=facts.counts.group_configurations,
         # Readers count the aborted records that they skip; the merge of several copies drops the others.
-        aborted=facts.counts.aborted + (dropped.get["aborted"] if batch.needs_merge else 0),
+        aborted=facts.counts.aborted + dropped(),
         quarantined=quarantined,
         resumed=is_resumed,
     )

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.schema import NO_UUID
+from kip848_records.queries.texts import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pyspark.sql import DataFrame
+    from kip848_records.engines.engine import Engine, Relation
 
 TOPICS_FILE: Final = "topics_file"
 LIVE: Final = "cluster"
@@ -47,11 +47,10 @@ def read_topics_file(path: str) -> dict[str, str]:
     return topics
 
 
-def names_of_commits(commits: DataFrame) -> DataFrame:
+def names_of_commits(engine: Engine, commits: Relation) -> Relation:
     """Return the last record of each name in decoded offset commits, as rows of `replay.rows.TopicName`."""
-    named = commits.filter(F.col("topic_id").isNotNull() & (F.col("topic_id") != NO_UUID))
-    last = named.groupBy("topic_id", "topic", "partition").agg(F.max("offset").alias("offset"))
-    return last.select("topic_id", "topic", F.lit(OFFSET_COMMIT_TABLE).alias("source"), "partition", "offset")
+    text = rendered("pipeline/sql/names_of_commits.sql", source=OFFSET_COMMIT_TABLE, no_uuid=NO_UUID)
+    return engine.sql(text, commits=commits)
 
 
 def topic_names(given: Iterable[tuple[str, str, str]], found: Iterable[pa.RecordBatch]) -> pa.Table:

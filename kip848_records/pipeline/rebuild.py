@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from kip848_records import __version__
-from kip848_records.decode import decode, decode_record
+from kip848_records.decode.records import records_of_table, undecoded
 from kip848_records.engines.rows import ArrowRows, CompletedRows, TableRows
 from kip848_records.log.facts import LogFacts, log_facts
 from kip848_records.log.retention import ended_before
-from kip848_records.log.state import latest_state
+from kip848_records.log.state import state_as_json
 from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.pipeline.names import names_of_commits, topic_names
@@ -28,7 +28,7 @@ from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE, GROUP, LOG_SCHEMA
 from kip848_records.replay.worker import replay_batches
-from kip848_records.sources.transactions import resolve_transactions
+from kip848_records.sources.transactions import with_outcomes
 from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.specs.completion import with_topics
 from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
@@ -69,16 +69,16 @@ def rebuild(log: LogTable, knowledge: Knowledge, progress: Progress, facts: LogF
     start = monotonic()
     progress.phase("replaying", f"{facts.counts.of_groups:,} records")
     last = knowledge.runs[-1]
-    records = facts.replayable(log.group_records())
+    records = facts.replayable(engine, log.group_records())
     has_commits = last.offset_commits and not REFUSED_BY_SIMPLE_GROUPS.isdisjoint(facts.counts.by_type)
     if has_commits:
-        records = with_commit_before(records, facts.replayable(log.offset_commits()))
+        records = with_commit_before(engine, records, facts.replayable(engine, log.offset_commits()))
     replayed = _replayed(engine, records, facts.inputs, has_commits=has_commits)
     progress.advance(facts.counts.of_groups)
     commits = None
     of_commits: dict[str, Rows] = {}
     if last.offset_commits:
-        commits = engine.materialize(resolve_transactions(log.offset_commits()), "commits")
+        commits = engine.materialize(with_outcomes(engine, log.offset_commits()), "commits")
         of_commits = _of_commits(engine, commits, facts)
     given = (name for run in knowledge.runs for name in run.names)
     named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
@@ -90,7 +90,7 @@ def rebuild(log: LogTable, knowledge: Knowledge, progress: Progress, facts: LogF
     tables["consumption_stop"] = None
     if commits is not None and "stopped_partition" in replayed:
         stopped = engine.relation(CompletedRows(replayed["stopped_partition"], partial(with_topics, topics)))
-        found = stops_of_consumption(commits, stopped, facts.inputs)
+        found = stops_of_consumption(engine, commits, stopped, facts.inputs)
         stops = engine.stage(found, "consumption-stops")
         tables["consumption_stop"] = _table_rows("consumption_stop", stops, None, topics, last.kept_since_ms)
     tables["topic_name"] = ArrowRows(topics) if topics.num_rows else None
@@ -147,11 +147,11 @@ def _of_commits(engine: Engine, commits: Relation, facts: LogFacts) -> dict[str,
     """Return the rows of offset commits in the tables that hold records of all types, and the topics that they name."""
     dialect = facts.inputs.dialect
     # The replay quarantines what could not be read.
-    readable = commits.where("error_code IS NULL")
+    readable = engine.sql("SELECT * FROM {commits} AS commits WHERE commits.error_code IS NULL", commits=commits)
     rows = {
-        "latest_state": latest_state(commits, dialect=dialect),
-        "quarantine": decode(readable, dialect=dialect, offset_commits=True, tables=()).quarantine,
-        "topic_name": names_of_commits(decode_record(commits, OFFSET_COMMIT_TABLE, dialect=dialect)),
+        "latest_state": state_as_json(engine, commits, dialect),
+        "quarantine": undecoded(engine, readable, dialect),
+        "topic_name": names_of_commits(engine, records_of_table(engine, commits, OFFSET_COMMIT_TABLE, dialect)),
     }
     return {name: engine.stage(frame, f"{name}-of-commits") for name, frame in rows.items()}
 
@@ -178,8 +178,11 @@ def _record_tables(log: LogTable, facts: LogFacts, *, is_wanted: bool) -> Sequen
     there = {
         record.table for record in DIALECTS[facts.inputs.dialect].records if facts.counts.by_type.get(record.key_type)
     }
-    decoded = decode(log.records(), dialect=facts.inputs.dialect, offset_commits=True, tables=there).records
-    return [(name, decoded.get(name)) for name in RECORD_TABLES]
+    records, dialect = log.records(), facts.inputs.dialect
+    return [
+        (name, records_of_table(log.engine, records, name, dialect) if name in there else None)
+        for name in RECORD_TABLES
+    ]
 
 
 def _replace(log: LogTable, name: str, rows: Rows | None) -> None:

@@ -270,7 +270,7 @@ def _dialect(run: TopicRun, rows: DataFrame | None) -> str:
         return last.dialect
     if asked != AUTO:
         return asked
-    return KAFKA.name if rows is None else choose_dialect(rows).name
+    return KAFKA.name if rows is None else choose_dialect(run.log.engine, rows).name
 
 
 def _newest(times: Iterable[int | None]) -> int | None:

@@ -26,8 +26,7 @@ IS_OF_LOG: Final = f"(error_code IS DISTINCT FROM '{ErrorCode.OTHER_TOPIC.value}
 """A row of this log, not of another topic in the same dump."""
 
 IS_UNREAD: Final = (
-    "coalesce(error_code NOT IN "
-    f"('{ErrorCode.KEY_WITHOUT_TYPE.value}', '{ErrorCode.KEY_WITHOUT_GROUP.value}'), false)"
+    f"coalesce(error_code NOT IN ('{ErrorCode.KEY_WITHOUT_TYPE.value}', '{ErrorCode.KEY_WITHOUT_GROUP.value}'), false)"
 )
 """A row that the source could not read, or that is no record; a row with only a wrong key was read."""
 

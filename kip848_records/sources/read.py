@@ -14,14 +14,15 @@ from kip848_records.sources.finding import find_copies
 from kip848_records.sources.log_rows import LOG_SCHEMA
 from kip848_records.sources.registry import KINDS
 from kip848_records.sources.source_kind import ReadOptions
-from kip848_records.sources.transactions import resolve_transactions, without_aborted
+from kip848_records.sources.transactions import with_outcomes, without_aborted
 from kip848_records.spark.files import reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pyspark.sql import Observation, SparkSession
+    from pyspark.sql import SparkSession
 
+    from kip848_records.engines.engine import Engine, Relation
     from kip848_records.sources.listing import Copy
 
 
@@ -44,7 +45,7 @@ def read_sources(spark: SparkSession, copies: Sequence[Copy], *, offset_commits:
     """Return the rows of one copy of the log, or of several.
 
     The reader of a single copy skips records of transactions that it knows to be aborted. `merged_rows` and
-    `resolve_transactions` resolve the outcomes that only another copy or another file shows.
+    `with_outcomes` resolve the outcomes that only another copy or another file shows.
 
     Raises InputError if the columns or files of a copy do not match its format. Files are read when an action runs:
     within `reading()`, a file that cannot be read is an InputError as well.
@@ -57,24 +58,21 @@ def read_sources(spark: SparkSession, copies: Sequence[Copy], *, offset_commits:
     return LogBatch(reduce(DataFrame.union, rows), tuple(copy.name for copy in copies), needs_merge, offset_commits)
 
 
-def merged_rows(
-    batch: LogBatch, materialize: Callable[[DataFrame, str], DataFrame], dropped: Observation | None = None
-) -> DataFrame:
+def merged_rows(engine: Engine, batch: LogBatch) -> tuple[Relation, Callable[[], int]]:
     """Return a batch's rows, each record once with the names of all copies that hold it, and no aborted records.
 
-    Rows that differ at one offset all get the error code `conflict`. `materialize` writes rows under a name and returns
-    the written rows, which can be read several times. `dropped` observes as `aborted` how many aborted records of all
-    copies the merge drops; it observes nothing if the batch needs no merge.
+    Rows that differ at one offset all get the error code `conflict`. The function returns how many aborted records of
+    all copies the merge dropped, once the rows were read.
     """
     if not batch.needs_merge:
-        return batch.rows
+        return batch.rows, lambda: 0
     if len(batch.copies) == 1:
-        return without_aborted(drop_copies(batch.rows), dropped)
+        return without_aborted(engine, drop_copies(engine, batch.rows))
     rows = batch.rows
     if batch.offset_commits:
         # One copy may show a transaction as open that another shows as aborted.
-        rows = resolve_transactions(materialize(rows, "copies"))
-    return without_aborted(merge_copies(rows), dropped)
+        rows = with_outcomes(engine, engine.materialize(rows, "copies"))
+    return without_aborted(engine, merge_copies(engine, rows))
 
 
 def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str | None = None) -> DataFrame:

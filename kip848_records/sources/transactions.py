@@ -23,7 +23,8 @@ def resolve_transactions(log: DataFrame) -> DataFrame:
     partition and in the copy. Another copy may lack that marker, and its next one may belong to a later transaction.
     The outcome is `unknown` if that marker cannot be read, or if unreadable bytes before it may have contained one.
     """
-    return with_outcomes(engine_of(log), log)
+    resolved: DataFrame = with_outcomes(engine_of(log), log)
+    return resolved
 
 
 def with_outcomes(engine: Engine, log: Relation) -> Relation:

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from kip848_records.decode import decode
 from kip848_records.decode.dialects import choose_dialect
 from kip848_records.decode.inspect import inspect_log
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.protocol.encode import encode_key, encode_message
@@ -73,7 +74,7 @@ def as_rows(records):
 def test_the_dialect_of_a_release_is_told_from_its_records(spark, release, dialect):
     records = vector_records(release)
     log = log_of(spark, as_rows(records)).repartition(2)
-    choice = choose_dialect(log)
+    choice = choose_dialect(SparkEngine(spark), log)
     disputed = sum(4 <= int.from_bytes(key[:2], "big") <= 8 for key, _ in records)
     assert (choice.name, choice.records, choice.undecoded) == (dialect, disputed, 0)
     decoded = decode(log, dialect=dialect, offset_commits=True)
@@ -85,18 +86,21 @@ def test_the_dialect_of_a_release_is_told_from_its_records(spark, release, diale
 
 
 def test_the_draft_is_told_from_its_records(spark):
-    choice = choose_dialect(log_of(spark, draft_rows()))
+    choice = choose_dialect(SparkEngine(spark), log_of(spark, draft_rows()))
     assert str(choice) == "dialect kip-848-draft: leaves 0 of 5 records of types 4 to 8 undecoded"
 
 
 def test_what_the_best_dialect_leaves_is_counted(spark):
     broken = {"key": b"\x00\x05\x00\x01g\x00\x01m", "value": b"\x00\x00\xff"}
-    choice = choose_dialect(log_of(spark, [*as_rows(vector_records("3.7.2")), broken, broken]))
+    choice = choose_dialect(SparkEngine(spark), log_of(spark, [*as_rows(vector_records("3.7.2")), broken, broken]))
     assert (choice.name, choice.undecoded) == ("kafka-3.7", 2)
 
 
 def test_a_log_that_does_not_tell_is_kafka_s(spark):
-    assert choose_dialect(log_of(spark, [{"key": b"\x00\x03\x00\x01g", "value": None}])).name == "kafka"
+    assert (
+        choose_dialect(SparkEngine(spark), log_of(spark, [{"key": b"\x00\x03\x00\x01g", "value": None}])).name
+        == "kafka"
+    )
 
 
 def test_records_of_another_dialect_are_quarantined_with_the_reason(spark):

@@ -4,6 +4,7 @@ from collections import defaultdict
 
 import pytest
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.log.state import replay
 from kip848_records.sources.copies import merge_copies
 from kip848_records.sources.log_rows import without_offset_commits
@@ -47,7 +48,7 @@ def told(spark, logs, tmp_path_factory):
                 covered = dump_row(partition, [row["offset"] for row in part])
                 rows += [row | {"copies": [name]} for row in (*part, covered)]
     path = str(tmp_path_factory.mktemp("dumps") / "log")
-    merge_copies(without_offset_commits(log_rows(spark, rows))).write.parquet(path)
+    merge_copies(SparkEngine(spark), without_offset_commits(log_rows(spark, rows))).write.parquet(path)
     merged = spark.read.parquet(path)
     coverage = coverage_of(merged)
     live = defaultdict(set)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.log.state import latest_state, replay
 from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.error_codes import ErrorCode
@@ -130,7 +131,7 @@ def test_what_does_not_count(spark):
 
 def test_a_last_row_in_error_hides_what_stood_before_it(spark):
     rows = [{"key": EPOCH, "value": VALUE}, *({"offset": 5, "key": EPOCH, "value": value} for value in (VALUE, NEWER))]
-    assert live(replay(drop_copies(log_of(spark, rows)))) == []
+    assert live(replay(drop_copies(SparkEngine(spark), log_of(spark, rows)))) == []
     foreign = {"offset": 5, "key": EPOCH, "value": NEWER, "error_code": "other_topic", "error": "a row of topic orders"}
     assert live(replay(log_of(spark, [rows[0], foreign]))) == [(0, 0)]
 
@@ -159,7 +160,7 @@ class TestCopies:
             )
             for transaction in transactions
         ]
-        kept = in_log_order(drop_copies(log_of(spark, rows)))
+        kept = in_log_order(drop_copies(SparkEngine(spark), log_of(spark, rows)))
         assert [(row["offset"], row["transaction"], row["error"]) for row in kept] == [
             (0, "committed", None),
             (1, "aborted", None),
@@ -175,7 +176,7 @@ class TestCopies:
             {"offset": 5, "partition": 1, "key": EPOCH, "value": None},
             {"offset": 6, "key": EPOCH, "value": VALUE},
         ]
-        kept = in_log_order(drop_copies(log_of(spark, rows)))
+        kept = in_log_order(drop_copies(SparkEngine(spark), log_of(spark, rows)))
         conflicts = [row for row in kept if row["error_code"] == ErrorCode.CONFLICT]
         assert {row["value"] for row in conflicts} == {VALUE, NEWER, None}
         assert len(conflicts) == 3
@@ -184,5 +185,5 @@ class TestCopies:
     def test_rows_that_could_not_be_read_stay_as_they_are(self, spark):
         rows = [{"offset": None, "partition": None, "value": b"x", "error": "unread"} for _ in range(2)]
         rows += [{"offset": 3, "key": EPOCH, "value": VALUE}, {"offset": 3, "value": b"x", "error": "unread"}]
-        kept = in_log_order(drop_copies(log_of(spark, rows)))
+        kept = in_log_order(drop_copies(SparkEngine(spark), log_of(spark, rows)))
         assert sorted(str(row["error"]) for row in kept) == ["None", "unread", "unread", "unread"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.log.bases import choose_base
 from kip848_records.log.extents import FileRow, Unread, extent
 from kip848_records.log.losses import LostRecord, losses, records_of_other_copies
@@ -121,7 +122,7 @@ def test_records_that_another_copy_holds(spark):
         # Another partition's losses tell of a group that is not known: `losses` looks at those.
         *(row(6, copies=["a"]), row(6, None, copies=["b"], **bad)),
     ]
-    assert places(records_of_other_copies(log_of(spark, rows))) == [(0, 3)]
+    assert places(records_of_other_copies(SparkEngine(spark), log_of(spark, rows))) == [(0, 3)]
 
 
 @pytest.mark.parametrize("key", [GROUP, None])

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from kip848_records.engines.frames import engine_of
 from kip848_records.log.state import replay
 from kip848_records.sources.copies import merge_copies
 from kip848_records.sources.log_rows import is_readable
-from kip848_records.sources.transactions import resolve_transactions, without_aborted
+from kip848_records.sources.transactions import with_outcomes, without_aborted
 from tests.log.cleaner import Log
 from tests.log.copies import LogCopy, is_commit, log_rows
 from tests.log.random_walk import Walk, data_records
@@ -75,7 +76,9 @@ def scenarios():
 def merged(spark, scenarios, tmp_path_factory):
     path = str(tmp_path_factory.mktemp("merged") / "log")
     each = log_rows(spark, (row for made in scenarios for row in made.rows()))
-    each.transform(resolve_transactions).transform(merge_copies).transform(without_aborted).write.parquet(path)
+    engine = engine_of(each)
+    kept, _ = without_aborted(engine, merge_copies(engine, with_outcomes(engine, each)))
+    kept.write.parquet(path)
     return spark.read.parquet(path)
 
 

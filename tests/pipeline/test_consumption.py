@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import StoppedPartition, row_type
@@ -47,7 +48,7 @@ def stops(spark):
 
     def run(*rows):
         log = resolve_transactions(spark.createDataFrame(rows, LOG_SCHEMA))
-        return stops_of_consumption(log, stopped, INPUTS).toArrow().to_pylist()
+        return stops_of_consumption(SparkEngine(spark), log, stopped, INPUTS).toArrow().to_pylist()
 
     return run
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.files import Setting
 from kip848_records.pipeline.audit import run_audit
@@ -14,6 +15,7 @@ from kip848_records.sources.log_rows import LOG_SCHEMA
 from tests.audits import table_rows
 from tests.expectations.evaluated import evaluated
 from tests.expectations.logs import UNKNOWN
+from tests.log_rows import keyed
 from tests.progress import Watcher
 from tests.protocol.segment_writer import Record, write_batch
 from tests.replay.loadable_logs import loadable_log
@@ -22,7 +24,7 @@ CONTROL = {"offset": 3, "control": "commit", "key": b"\0\0\0\1"}
 
 
 def row(**columns: Any) -> tuple[Any, ...]:
-    columns = {"partition": 0, "copies": [], **columns}
+    columns = {"partition": 0, "copies": [], **keyed(columns.get("key")), **columns}
     return tuple(columns.get(name) for name in LOG_SCHEMA.names)
 
 
@@ -36,7 +38,9 @@ def test_the_commit_before_a_record(spark):
     of_consumer = rows_of("kafka-17306-behind-commits", 20, "h")
     commits = [of_share[0], of_consumer[0], row(**CONTROL)]
     records = [*of_share[1:], *of_consumer[1:]]
-    found = with_commit_before(spark.createDataFrame(records, LOG_SCHEMA), spark.createDataFrame(commits, LOG_SCHEMA))
+    found = with_commit_before(
+        SparkEngine(spark), spark.createDataFrame(records, LOG_SCHEMA), spark.createDataFrame(commits, LOG_SCHEMA)
+    )
     assert found.columns == [*LOG_SCHEMA.names, COMMIT_BEFORE]
     assert {(each.group_id, each.offset, each.commit_before) for each in found.collect()} == {
         *(("g", offset, 0) for offset in range(1, len(of_share))),
@@ -48,7 +52,7 @@ def test_a_tombstone_of_a_commit_makes_no_group(spark):
     (first, *others) = rows_of("share-behind-commits")
     tombstone = row(**{**dict(zip(LOG_SCHEMA.names, first, strict=True)), "value": None})
     records = spark.createDataFrame(others, LOG_SCHEMA)
-    found = with_commit_before(records, spark.createDataFrame([tombstone], LOG_SCHEMA))
+    found = with_commit_before(SparkEngine(spark), records, spark.createDataFrame([tombstone], LOG_SCHEMA))
     assert {each.commit_before for each in found.collect()} == {None}
 
 

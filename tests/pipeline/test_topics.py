@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.pipeline.names import LIVE, TOPICS_FILE, names_of_commits, read_topics_file, topic_names
 
@@ -25,7 +26,7 @@ def test_the_surest_source_wins_and_of_its_records_the_last(spark):
         [(*commit[:2], 0, commit[2]) for commit in commits],
         "topic_id string, topic string, partition int, offset bigint",
     )
-    found = [spark.createDataFrame(of_records, FOUND), names_of_commits(decoded)]
+    found = [spark.createDataFrame(of_records, FOUND), names_of_commits(SparkEngine(spark), decoded)]
     given = [("by-file", "first", TOPICS_FILE), ("by-file", "given", TOPICS_FILE), ("by-file", "live", LIVE)]
     names = topic_names(given, (batch for rows in found for batch in rows.toArrow().to_batches()))
     assert sorted(zip(*names.to_pydict().values(), strict=True)) == [

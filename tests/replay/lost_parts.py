@@ -105,7 +105,7 @@ def coverage_of(rows: pa.Table) -> LogCoverage:
         named = {"cluster": "c", **parameters}
         return named_rows(connection.execute(_with_dollars(text), named).to_arrow_table())
 
-    return read_coverage(ask, None)  # type: ignore[arg-type] - only rows of several copies are compared
+    return read_coverage(None, ask, None)  # type: ignore[arg-type] - only rows of several copies are compared
 
 
 class _Kept(GroupReplay):

@@ -7,13 +7,14 @@ import pyarrow.parquet as pq
 import pytest
 from chispa.schema_comparer import assert_schema_equality
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.sources.finding import find_copies
 from kip848_records.sources.log_rows import LOG_SCHEMA, newest_ms
 from kip848_records.sources.read import LogBatch, merged_rows, read_log, read_sources
-from tests.log_rows import files_of, in_log_order, log_of
+from tests.log_rows import Unstaged, files_of, in_log_order, log_of
 from tests.progress import Watcher
 from tests.protocol.segment_writer import Record, write_batch, write_marker
 from tests.sources.test_segments import offset_commit, segment
@@ -21,14 +22,10 @@ from tests.sources.test_segments import offset_commit, segment
 EPOCH, COMMIT = b"\x00\x03\x00\x01g", b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00"
 
 
-def as_they_are(rows, _):
-    return rows
-
-
 def merged(spark, rows, *, copies=("a", "b", "c"), offset_commits=True):
     """Offset and outcome of each record of several copies."""
     batch = LogBatch(log_of(spark, rows), copies, needs_merge=True, offset_commits=offset_commits)
-    told = in_log_order(merged_rows(batch, as_they_are))
+    told = in_log_order(merged_rows(Unstaged(spark), batch)[0])
     return [(row["offset"], row["transaction"]) for row in told if row["key"]]
 
 
@@ -55,13 +52,14 @@ def test_a_transaction_ends_as_a_copy_of_it_tells(spark):
 def test_rows_that_need_no_merge_are_left_as_they_are(spark):
     rows = log_of(spark, [{"key": EPOCH}])
     batch = LogBatch(rows, ("a",), needs_merge=False, offset_commits=False)
-    assert merged_rows(batch, lambda *_: pytest.fail("materialized")) is rows
+    kept, dropped = merged_rows(SparkEngine(spark), batch)
+    assert (kept is rows, dropped()) == (True, 0)
 
 
 def test_one_copy_is_written_once(spark):
     rows = [{"key": EPOCH, "offset": 4}, {"key": EPOCH, "offset": 4}, *commit(5, "aborted", "a")]
     batch = LogBatch(log_of(spark, rows), ("a",), needs_merge=True, offset_commits=True)
-    told = in_log_order(merged_rows(batch, lambda *_: pytest.fail("materialized")))
+    told = in_log_order(merged_rows(SparkEngine(spark), batch)[0])
     assert [row["offset"] for row in told] == [4]
 
 
@@ -75,7 +73,7 @@ class TestSeveralSources:
         batch = read_sources(spark, find_copies(spark, paths), offset_commits=True)
         assert (batch.needs_merge, set(batch.copies)) == (True, set(paths))
         assert [row["transaction"] for row in in_log_order(batch.rows)] == ["pending", "aborted", "aborted"]
-        assert [row["control"] for row in in_log_order(merged_rows(batch, as_they_are))] == ["abort"]
+        assert [row["control"] for row in in_log_order(merged_rows(Unstaged(spark), batch)[0])] == ["abort"]
 
     @pytest.mark.parametrize("offset_commits", [pytest.param(True, marks=pytest.mark.slow), False])
     def test_aborted_records_are_counted_in_each_copy(self, spark, tmp_path, offset_commits):
@@ -102,7 +100,7 @@ class TestSeveralSources:
         folder = captures / "kafka-4.3.1-all-types"
         paths = [str(folder / name) for name in ("segments", "kafka-source.parquet")]
         batch = read_sources(spark, find_copies(spark, paths), offset_commits=False)
-        rows = merged_rows(batch, as_they_are).filter("file IS NULL").collect()
+        rows = merged_rows(Unstaged(spark), batch)[0].filter("file IS NULL").collect()
         # The dump was taken a moment before the copy of the files, which have one record more.
         assert sorted(len(row.copies) for row in rows) == [1] + [2] * 751
         assert {row.error_code for row in rows} == {None}

@@ -6,6 +6,7 @@ import struct
 import pytest
 from pyspark.sql import functions as F
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.sources import segments
 from kip848_records.sources.finding import find_copies
@@ -125,7 +126,7 @@ class TestSwapFiles:
         segment(folder, 6, write_batch([offset_commit(6)]))
         batch = read_sources(spark, find_copies(spark, str(tmp_path)), offset_commits=True)
         assert batch.needs_merge
-        log = merged_rows(batch, lambda rows, _: rows)
+        log = merged_rows(SparkEngine(spark), batch)[0]
         told = [(row["offset"], row["error"]) for row in in_log_order(log)]
         assert told == [(offset, None) for offset in (1, 4, 5, 6)]
         (copy,) = coverage_of(log).copies
@@ -312,7 +313,7 @@ class TestOverlappingFiles:
         segment(tmp_path / "__consumer_offsets-0", 0, write_batch([offset_commit(0), offset_commit(3)]))
         segment(tmp_path / "__consumer_offsets-0", 3, write_batch([offset_commit(3), offset_commit(4)]))
         batch = read_sources(spark, find_copies(spark, str(tmp_path)), offset_commits=True)
-        assert [row["offset"] for row in in_log_order(merged_rows(batch, lambda rows, _: rows))] == [0, 3, 4]
+        assert [row["offset"] for row in in_log_order(merged_rows(SparkEngine(spark), batch)[0])] == [0, 3, 4]
 
 
 def test_what_only_batches_tell_of_a_record(spark, tmp_path):

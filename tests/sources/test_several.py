@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from kip848_records import cli
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.error_codes import ErrorCode
@@ -159,12 +160,12 @@ class TestMergedRows:
 
 @pytest.mark.parametrize(("drop", "sorts"), [(drop_copies, 1), (merge_copies, 2)])
 def test_the_log_is_shuffled_once_and_sorted_no_oftener_than_it_must_be(classic, drop, sorts):
-    plan = drop(log_of(classic, [{"key": EPOCH}]))._jdf.queryExecution().executedPlan().toString()
+    plan = drop(SparkEngine(classic), log_of(classic, [{"key": EPOCH}]))._jdf.queryExecution().executedPlan().toString()
     assert plan.count("Exchange ") == 1
     assert plan.count("Sort [") == sorts
 
 
 def merged(spark, rows):
     """The merged rows of one place, unless rows name others."""
-    log = merge_copies(log_of(spark, ({"offset": 5} | row for row in rows)))
+    log = merge_copies(SparkEngine(spark), log_of(spark, ({"offset": 5} | row for row in rows)))
     return [row.asDict() | {"value": row.value and bytes(row.value)} for row in log.orderBy("offset").collect()]
