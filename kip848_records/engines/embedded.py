@@ -73,6 +73,10 @@ class EmbeddedEngine:
         """Return rows of this process."""
         return relation_of(self._space, ArrowRows(rows) if isinstance(rows, pa.Table) else rows)
 
+    def columns(self, rows: Relation) -> list[str]:
+        """Return the names of the columns."""
+        return list(self.relation(rows).schema.names)
+
     def map(self, work: Work, rows: Relation, schema: pa.Schema) -> Relation:
         """Return the result of a function over rows."""
         return Mapped.of(self._space, work, rows, schema)
@@ -203,6 +207,10 @@ class EmbeddedEngine:
     def append(self, spec: TableSpec, cluster: str, rows: Relation, *, application: str, number: int) -> None:
         """Append rows in one commit, but not a second time."""
         self._tables.append(spec, cluster, rows.batches(), application=application, number=number)
+
+    def delete(self, spec: TableSpec, cluster: str, rows: Relation, keys: Sequence[str]) -> None:
+        """Delete rows by their keys."""
+        self._tables.delete_matching(spec.name, cluster, self.materialize(rows, "deleted"), keys)
 
     def restore(self, table: str, version: int | None) -> None:
         """Restore a version of a table; None: remove the table."""

@@ -8,6 +8,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 import deltalake
+import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
@@ -23,11 +24,10 @@ from kip848_records.tables.location import place_text
 from kip848_records.tables.log import LOG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    import pyarrow as pa
-
+    from kip848_records.engines.embedded_relations import Relation
     from kip848_records.specs.columns import TableSpec
 
 KNOWN_FEATURES: Final = frozenset({"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "timestampNtz"})
@@ -71,6 +71,14 @@ class LocalTables:
         """Delete a cluster's rows; without any there is no commit."""
         with self._writing():
             self.opened(table).delete(arrow.of_cluster(cluster))
+
+    def delete_matching(self, table: str, cluster: str, rows: Relation, keys: Sequence[str]) -> None:
+        """Delete those of a cluster's rows that have the same keys as one of `rows`."""
+        same = [f"t.{arrow.of_cluster(cluster)}", *(f"t.{key} = s.{key}" for key in keys)]
+        found = pa.RecordBatchReader.from_batches(rows.schema, rows.batches())
+        merge = self.opened(table).merge(found, " AND ".join(same), source_alias="s", target_alias="t")
+        with self._writing():
+            merge.when_matched_delete().execute()
 
     def append(
         self, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch], *, application: str, number: int

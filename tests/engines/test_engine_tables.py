@@ -73,6 +73,15 @@ class TestOneTable:
         assert rows(engine, "a") == [("a", "1", "1", "cluster"), ("a", "2", "2", "cluster")]
         assert engine.ask("SELECT count(*) AS rows FROM topic_name WHERE cluster = :c", SPEC.name, c="a")[0].rows == 2
 
+    def test_rows_are_deleted_by_their_keys(self, engine):
+        replaced(engine, "a", "1", "2", "3")
+        replaced(engine, ODD, "1", "2")
+        version = engine.version(SPEC.name)
+        engine.delete(SPEC, ODD, engine.relation(topics("2", "3")), ("topic_id", "topic"))
+        assert engine.version(SPEC.name) == version + 1
+        assert [row[1] for row in rows(engine, ODD)] == ["1"]
+        assert [row[1] for row in rows(engine, "a")] == ["1", "2", "3"]
+
     def test_no_rows_are_written_once(self, engine):
         replaced(engine, "a", "1")
         engine.replace(SPEC, "a", None)

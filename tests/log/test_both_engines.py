@@ -10,6 +10,7 @@ import pytest
 
 from kip848_records.decode.dialects import choose_dialect
 from kip848_records.decode.records import records_as_json, records_of_table, records_of_unknown_types, undecoded
+from kip848_records.engines.embedded import EmbeddedEngine
 from kip848_records.engines.spark import SparkEngine
 from kip848_records.log.coverage import _missing_in_bases
 from kip848_records.log.facts import LogFacts
@@ -30,7 +31,6 @@ from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.transactions import with_outcomes, without_aborted
 from kip848_records.specs.log_columns import LOG_COLUMNS
 from kip848_records.times import utc
-from tests.engines.duck import DuckEngine
 from tests.equal_rows import Rows
 from tests.log.test_random_copies import scenario
 from tests.log_rows import keyed
@@ -90,12 +90,12 @@ def on_both(spark):
 
     def compare(rule, *rows):
         found = []
-        for engine in (SparkEngine(spark), DuckEngine()):
+        for engine in (SparkEngine(spark), EmbeddedEngine()):
             answer = rule(engine, *map(engine.relation, rows))
             found.append([row._asdict() for row in engine.collect(answer)])
-        by_spark, by_duck = found
-        assert Rows(by_duck) == Rows(by_spark)
-        return by_duck
+        by_spark, embedded = found
+        assert Rows(embedded) == Rows(by_spark)
+        return embedded
 
     return compare
 
