@@ -50,13 +50,14 @@ Readers give no row a time outside the years that can be represented.
 def key_of_types(key_types: Iterable[int]) -> str:
     """Return whether a row's key has one of the record types; false, not null, without a key."""
     listed = ", ".join(map(str, sorted(key_types)))
-    return f"coalesce(key_type IN ({listed}), false)" if listed else "false"
+    # Parquet's readers skip rows by these comparisons, but not by one within `coalesce`.
+    return f"(key_type IS NOT NULL AND key_type IN ({listed}))" if listed else "false"
 
 
 IS_OFFSET_COMMIT: Final = key_of_types(OFFSET_COMMIT_TYPES)
 """The key is that of an offset commit; these are about 95 % of a real log."""
 
-IS_OF_UNKNOWN_TYPE: Final = f"(key_type IS NOT NULL AND NOT {key_of_types(RECORDS)})"
+IS_OF_UNKNOWN_TYPE: Final = f"(key_type IS NOT NULL AND key_type NOT IN ({', '.join(map(str, RECORDS))}))"
 """The key has a type that this version does not know."""
 
 WITHOUT_OFFSET_COMMITS: Final = f"(NOT {IS_OFFSET_COMMIT} OR error_code IS NOT NULL)"

@@ -1,5 +1,6 @@
 """Rows that are no good records: each is somewhere, once, with its bytes and the reason."""
 
+import re
 from contextlib import redirect_stdout
 from io import StringIO
 
@@ -162,7 +163,7 @@ def before_python(rows):
 def test_the_jvm_reads_a_record_table_s_own_type_alone(saved):
     before = before_python(decode(saved).records["consumer_group_metadata"])
     assert "key#" in before
-    assert "EqualTo(key_type,3)" in before
+    assert re.search(r"key_type#\d+ = 3\b", before)
 
 
 def test_the_jvm_drops_offset_commits_before_the_quarantine(saved, monkeypatch):
