@@ -128,9 +128,11 @@ def _check_copies(paths: Sequence[str], source_format: str | None) -> None:
 class _KnownFiles:
     """The files of this machine (`sources.listing.Listing`)."""
 
+    def local(self, path: str) -> Path | None:
+        return path_on_this_machine(path)
+
     def files(self, path: str, below: str = "") -> list[str] | None:
-        local = path_on_this_machine(path)
-        return list_files(local or Path(path), below)
+        return list_files(self.local(path) or Path(path), below)
 
     def has_files(self, path: str, below: str) -> bool:
         return bool(self.files(path, below))

@@ -20,6 +20,7 @@ from kip848_records.engines.embedded_relations import (
     Stored,
     quoted,
     relation_of,
+    type_name,
 )
 from kip848_records.engines.embedded_tables import LocalTables
 from kip848_records.engines.lines import LINES, lines_of
@@ -76,6 +77,10 @@ class EmbeddedEngine:
     def columns(self, rows: Relation) -> list[str]:
         """Return the names of the columns."""
         return list(self.relation(rows).schema.names)
+
+    def types(self, rows: Relation) -> dict[str, str]:
+        """Return the columns of rows with their types."""
+        return {each.name: type_name(each.type) for each in rows.schema}
 
     def map(self, work: Work, rows: Relation, schema: pa.Schema) -> Relation:
         """Return the result of a function over rows."""

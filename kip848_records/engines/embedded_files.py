@@ -41,6 +41,10 @@ _DAMAGED: Final = re.compile(r"""(?:file|reading|path) ['"](.+?)['"]""", re.IGNO
 class LocalListing:
     """The files of this machine (`sources.listing.Listing`)."""
 
+    def local(self, path: str) -> Path | None:
+        """Return a path on this machine; None if it is elsewhere."""
+        return path_on_this_machine(path)
+
     def files(self, path: str, below: str = "") -> list[str] | None:
         """Return the files at a path that match the pattern `below` it; None if none exists."""
         return list_files(here(path), below)

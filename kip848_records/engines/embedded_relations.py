@@ -37,6 +37,14 @@ IN_MEMORY: Final = 32 << 20
 _OFFSET: Final = re.compile(r"""('(?:[^']|'')*'|"[^"]*")|(?<![\w.])offset\b(?!\s+\d)""", re.IGNORECASE)
 """The name of a column, which is a word of DuckDB's own; literals and quoted names stay."""
 
+_TYPE_NAMES: Final = {
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.bool_(): "boolean",
+    pa.date32(): "date",
+}
 _HUGEINT: Final = pa.decimal128(38, 0)
 
 
@@ -336,6 +344,13 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_map(kind):
         return pa.map_(plain_type(kind.key_type), plain_type(kind.item_type))
     return kind
+
+
+def type_name(kind: pa.DataType) -> str:
+    """Return the name of a type in Spark's SQL; of a nested type, which no source has, that of Arrow."""
+    if pa.types.is_timestamp(kind):
+        return "timestamp" if kind.tz else "timestamp_ntz"
+    return _TYPE_NAMES.get(kind, str(kind))
 
 
 def escape_glob(path: str) -> str:

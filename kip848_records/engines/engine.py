@@ -57,6 +57,9 @@ class Engine(Protocol):
     def columns(self, rows: Relation) -> list[str]:
         """Return the names of the columns."""
 
+    def types(self, rows: Relation) -> dict[str, str]:
+        """Return the columns of rows with their types as Spark's SQL names them, such as `bigint`."""
+
     def map(self, work: Work, rows: Relation, schema: pa.Schema) -> Relation:
         """Return the result of a function over rows, in any order and in any number of parts."""
 
@@ -96,7 +99,10 @@ class Engine(Protocol):
         """
 
     def lines(self, copy: Copy) -> Relation:
-        """Return the lines of a copy as ``value`` (binary), decompressed by the endings of its files' names."""
+        """Return the lines of a copy as ``value`` (binary), decompressed by the endings of its files' names.
+
+        Folders that are named as partition columns, such as `partition=3`, give more columns.
+        """
 
     def files(self, copy: Copy) -> Relation:
         """Return the files of a copy as ``path``; those that are not on a file system of the workers with ``content``.

@@ -73,6 +73,10 @@ class SparkEngine:
         """Return the names of the columns."""
         return rows.columns
 
+    def types(self, rows: DataFrame) -> dict[str, str]:
+        """Return the columns of rows with their types."""
+        return dict(rows.dtypes)
+
     def map(self, work: Work, rows: DataFrame, schema: pa.Schema) -> DataFrame:
         """Return the result of a function over rows."""
         return map_in_arrow(rows, work, from_arrow_schema(schema))
@@ -122,7 +126,7 @@ class SparkEngine:
 
     def lines(self, copy: Copy) -> DataFrame:
         """Return the lines of a copy."""
-        return self.spark.read.text(escape_glob(copy.name)).select(F.col("value").cast("binary").alias("value"))
+        return self.spark.read.text(escape_glob(copy.name)).withColumn("value", F.col("value").cast("binary"))
 
     def files(self, copy: Copy) -> DataFrame:
         """Return the files of a copy, those of another file system than this machine's with their content."""

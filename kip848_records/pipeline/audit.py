@@ -21,8 +21,8 @@ from kip848_records.pipeline.rebuild import rebuild
 from kip848_records.pipeline.topic import FinishedRun, RunOptions, TopicRun, check_topic_is_log, read_new_records
 from kip848_records.protocol.messages import AUTO, DIALECTS
 from kip848_records.sources.files import check_apart
-from kip848_records.sources.finding import find_copies
 from kip848_records.sources.known_keys import check_is_log
+from kip848_records.sources.listing import find_copies
 from kip848_records.sources.read import merged_rows, read_sources
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.sources.topic.errors import TopicError
@@ -84,11 +84,10 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress) -> A
     Raises InputError where there is nothing to read, the source is not `__consumer_offsets`, or it was not copied at
     `captured_at`; the log and the tables are as they were then.
     """
-    spark: SparkSession = engine.spark  # type: ignore[attr-defined]
-    copies = find_copies(spark, options.sources, options.source_format)
-    check_apart(spark, copies, options.work_folder)
+    copies = find_copies(engine, options.sources, options.source_format)
+    check_apart(engine, copies, options.work_folder)
     with engine.reading():
-        check_is_log(spark, copies)
+        check_is_log(engine, copies)
     with _alone(engine, options, progress) as (log, is_resumed):
         before = log.knowledge()
         if before.runs and not before.is_copy:
@@ -98,7 +97,7 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress) -> A
         version = engine.version(LOG.name)
         try:
             with engine.reading():
-                batch = read_sources(spark, copies, offset_commits=options.offset_commits)
+                batch = read_sources(engine, copies, offset_commits=options.offset_commits)
                 rows, dropped = merged_rows(engine, batch)
                 log.replace_by_copy(rows, info)
             facts = log_facts(log, Knowledge([info]))

@@ -110,7 +110,7 @@ def check_topic_is_log(run: TopicRun) -> None:
     filled = {partition: offsets for partition, offsets in run.new_ranges().items() if offsets[0] < offsets[1]}
     if filled and not run.before:
         with run.live.reading():
-            check_rows_are_log(run.live.read(filled), run.live.name)
+            check_rows_are_log(run.log.engine, run.live.read(filled), run.live.name)
 
 
 def read_new_records(run: TopicRun) -> FinishedRun:

@@ -42,6 +42,7 @@ _MACROS: Final = (
     "unix_seconds(time) AS (epoch_ms(time) - (epoch_ms(time) % 1000 + 1000) % 1000) // 1000",
     "timestamp_millis(ms) AS make_timestamptz(ms * 1000)",
     "size(items) AS len(items)",
+    "get(items, place) AS items[place + 1]",
     "explode(items) AS unnest(items)",
     # Over no rows DuckDB's own functions return null.
     "collect_list(item) AS coalesce(list(item) FILTER (item IS NOT NULL), [])",

@@ -31,6 +31,7 @@ _COMMENT: Final = re.compile(r"('(?:[^']|'')*')|--[^\n]*")
 _LITERAL: Final = re.compile(r"'(?:[^']|'')*'")
 _TABLE: Final = re.compile(r"(?:\b(?:FROM|JOIN)|,)\s+(\w+)\b", re.IGNORECASE)
 _OWN_TABLE: Final = re.compile(r"\b(\w+) AS \(\s*(?:SELECT|WITH)\b", re.IGNORECASE)
+_SPECIAL: Final = re.compile(r"(['\\\\{}])")
 _WITH: Final = re.compile(r"WITH\s+", re.IGNORECASE)
 
 
@@ -42,6 +43,13 @@ def _group_types(trait: str) -> list[str]:
 def read(path: str) -> str:
     """Return the text of a file of this package."""
     return _PACKAGE.joinpath(path).read_text(encoding="utf-8")
+
+
+def literal(text: str) -> str:
+    """Return a text as a literal that both engines read alike, also in a text with names of relations in braces."""
+    parts = _SPECIAL.split(text)
+    shown = [f"chr({ord(part)})" if _SPECIAL.fullmatch(part) else f"'{part}'" for part in parts if part]
+    return f"concat({', '.join(shown)})" if len(shown) > 1 else "".join(shown) or "''"
 
 
 _ENVIRONMENT: Final = Environment(

@@ -4,66 +4,64 @@ from __future__ import annotations
 
 import gzip
 import json
-from base64 import b64decode
-from functools import reduce
-from operator import or_
+import re
+from binascii import a2b_base64
+from datetime import UTC, datetime
+from itertools import islice, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+import pyarrow.compute as pc
 
 from kip848_records.errors import InputError
-from kip848_records.sources.dump import COLUMN_TYPES, Check, placed_rows, timestamp_of, with_coverage
+from kip848_records.protocol.columns import TIMES
+from kip848_records.queries.texts import rendered
+from kip848_records.sources.dump import COLUMNS, LOG_ROWS, coverage, with_coverage
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.log_rows import KAFKA_SCHEMA
-from kip848_records.spark.files import escape_glob
+from kip848_records.sources.rows import ROWS_SCHEMA, as_log_rows, log_rows, times_of_numbers
+from kip848_records.specs.log_columns import COPY_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from pyspark.sql import DataFrame, SparkSession
-
+    from kip848_records.engines.engine import Engine, Relation
     from kip848_records.sources.listing import Copy
     from kip848_records.sources.source_kind import ReadOptions
 
 FORMAT: Final = "json"
-_CORRUPT: Final = "_corrupt_record"
 _LINES_AT_ONCE: Final = 1_000
+_NAMED_SCHEMA: Final = pa.schema([(name, pa.int32()) for name in COLUMNS])
+_ROW_SCHEMA: Final = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int64()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.int64()),
+        ("timestampType", pa.string()),
+        ("error_code", pa.string()),
+        ("error", pa.string()),
+    ]
+)
+_ANY: Final = f"SELECT {', '.join(f'max(found.{name}) AS {name}' for name in COLUMNS)} FROM {{found}} AS found"  # noqa: S608
+_INTEGER: Final = re.compile(r"\s*[+-]?\d+\s*")
+_LAST_LONG: Final = (1 << 63) - 1
+_SPACE: Final = str.maketrans("", "", " \t\r\n")
 
 
-def read_lines(spark: SparkSession, copy: Copy, options: ReadOptions) -> DataFrame:
-    """Return the rows (`COPY_SCHEMA`) of files of JSON lines, and their coverage of each partition.
+def read_lines(engine: Engine, copy: Copy, options: ReadOptions) -> Relation:
+    """Return the rows (`COPY_COLUMNS`) of files of JSON lines, and their coverage of each partition.
 
     A line that is not such a row becomes a row with an error. Raises InputError for a column that no line has.
     """
-    text = StructType([StructField(name, StringType()) for name in [*KAFKA_SCHEMA.names, _CORRUPT]])
-    rows = spark.read.schema(text).option("columnNameOfCorruptRecord", _CORRUPT).json(escape_glob(copy.name))
-    _check_columns(spark, rows, copy.name)
-    decoded = {name: F.try_to_binary(F.col(name), F.lit("base64")) for name in ("key", "value")}
-    is_no_base64 = {name: F.col(name).isNotNull() & bytes_.isNull() for name, bytes_ in decoded.items()}
-    is_corrupt = F.col(_CORRUPT).isNotNull()
-    number = F.col("timestamp").try_cast("bigint")
-    kept = F.coalesce(F.col(_CORRUPT), F.to_json(F.struct(*KAFKA_SCHEMA.names))).cast("binary")
-    typed = rows.select(
-        decoded["key"].alias("key"),
-        F.when(is_corrupt | is_no_base64["key"] | is_no_base64["value"], kept)
-        .otherwise(decoded["value"])
-        .alias("value"),
-        *("topic", "partition", "offset", "timestampType"),
-        F.coalesce(timestamp_of(number), F.col("timestamp").try_cast("timestamp")).alias("timestamp"),
-        is_corrupt.alias("is_corrupt"),
-        *(is_wrong.alias(f"is_no_base64_{name}") for name, is_wrong in is_no_base64.items()),
-    )
-    checks = (
-        Check(F.col("is_corrupt"), ErrorCode.NOT_JSON, F.lit("the line is not a JSON object")),
-        *(
-            Check(F.col(f"is_no_base64_{name}"), ErrorCode.NOT_BASE64, F.lit(f"{name} is not base64"))
-            for name in decoded
-        ),
-    )
-    return with_coverage(placed_rows(typed, checks), FORMAT, options)
+    lines = engine.lines(copy)
+    _check_columns(engine, lines, copy.name)
+    read = as_log_rows(engine, engine.map(rows_of_lines, lines, ROWS_SCHEMA))
+    columns = {name: f"dump.{name}" for name in COPY_COLUMNS.names}
+    text = rendered("sources/sql/dump_rows.sql", columns=columns, form=LOG_ROWS, offset_commits=options.offset_commits)
+    return with_coverage(engine, engine.sql(text, dump=read), coverage(engine, read, LOG_ROWS, FORMAT, options))
 
 
 def keys_of(file: str) -> Iterator[pa.Array]:
@@ -78,33 +76,123 @@ def keys_of(file: str) -> Iterator[pa.Array]:
         yield pa.array(keys, pa.binary())
 
 
-def _key_of(line: bytes) -> bytes | None:
+def rows_of_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield log rows (`ROWS_SCHEMA`) of lines: the column `value`, and columns that the names of folders give."""
+    return log_rows(map(_parsed, batches))
+
+
+def _parsed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return lines as rows of the Kafka source, with the errors of those that are none."""
+    found = [_row(*each) for each in _objects(batch)]
+    columns = {name: [row.get(name) for row in found] for name in (*_ROW_SCHEMA.names, "time")}
+    typed = {field.name: pa.array(columns[field.name], field.type) for field in _ROW_SCHEMA}
+    times = pa.array(columns["time"], TIMES)
+    typed["timestamp"] = pc.coalesce(times_of_numbers(typed["timestamp"]), times)
+    return pa.RecordBatch.from_pydict(typed)
+
+
+def _objects(batch: pa.RecordBatch) -> Iterator[tuple[bytes, dict[str, Any] | None, dict[str, Any]]]:
+    """Yield each line with its object, None for anything else, and with what its folder's name gives.
+
+    Empty lines are skipped. An array counts as a line for each of its objects.
+    """
+    folders = batch.drop_columns(["value"]).to_pylist() if batch.num_columns > 1 else repeat({})
+    for line, folder in zip(batch["value"].to_pylist(), folders, strict=False):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (RecursionError, ValueError):
+            found = None
+        objects = found if isinstance(found, list) else [found]
+        if all(isinstance(each, dict) for each in objects):
+            yield from ((line, each, folder) for each in objects)
+        else:
+            yield line, None, folder
+
+
+def _row(line: bytes, found: dict[str, Any] | None, folder: dict[str, Any]) -> dict[str, Any]:
+    given = {**(found or {}), **folder}
+    row: dict[str, Any] = {
+        "topic": _text(given.get("topic")),
+        "partition": _long(given.get("partition")),
+        "offset": _long(given.get("offset")),
+        "timestamp": _long(given.get("timestamp")),
+        "timestampType": _text(given.get("timestampType")),
+    }
+    if row["timestamp"] is None:
+        row["time"] = _time(given.get("timestamp"))
+    if found is None:
+        row |= {"error_code": ErrorCode.NOT_JSON.value, "error": "the line is not a JSON object"}
+    for name in ("key", "value"):
+        text = _text(given.get(name))
+        row[name] = None if text is None else _bytes(text)
+        if text is not None and row[name] is None and "error" not in row:
+            row |= {"error_code": ErrorCode.NOT_BASE64.value, "error": f"{name} is not base64"}
+    return row | {"value": line} if "error" in row else row
+
+
+def _text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def _long(value: object) -> int | None:
+    """Return a whole number of at most 64 bits, or the one that a text holds."""
+    if isinstance(value, str) and _INTEGER.fullmatch(value):
+        value = int(value)
+    return value if type(value) is int and -_LAST_LONG <= value + 1 <= _LAST_LONG + 1 else None
+
+
+def _bytes(text: str) -> bytes | None:
+    """Return the bytes of base64, which may lack padding and contain white space."""
     try:
-        row = json.loads(line)
-        return b64decode(row["key"], validate=True) if isinstance(row, dict) and row.get("key") else None
-    except (TypeError, ValueError):
+        return a2b_base64(text, strict_mode=True)
+    except ValueError:
+        bare = text.translate(_SPACE)
+    try:
+        return a2b_base64(bare + "=" * (-len(bare) % 4), strict_mode=True)
+    except ValueError:
         return None
 
 
-def _check_columns(spark: SparkSession, rows: DataFrame, path: str) -> None:
-    """Raise InputError for the columns that no line has: for each column that is missing so far, read one more line.
+def _time(value: object) -> datetime | None:
+    """Return the time in a text of ISO 8601, UTC unless it names its zone."""
+    if not isinstance(value, str):
+        return None
+    try:
+        at = datetime.fromisoformat(value.strip().removesuffix("UTC").rstrip())
+    except ValueError:
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _key_of(line: bytes) -> bytes | None:
+    rows = _objects(pa.RecordBatch.from_pydict({"value": [line]}))
+    return next((_row(*each)["key"] for each in rows), None)
+
+
+def _check_columns(engine: Engine, lines: Relation, path: str) -> None:
+    """Raise InputError for the columns that no line names; one that is named may be null in every line.
 
     Spark's JSON writer omits nulls, also in a tombstone's value, and a dump may begin with rows of another topic.
     """
-    missing = list(COLUMN_TYPES)
-    while missing:
-        line = rows.filter(reduce(or_, (F.col(name).isNotNull() for name in missing))).first()
-        if line is None:
-            break
-        missing = [name for name in missing if line[name] is None]
-    if missing and not rows.isEmpty():
-        missing = _not_there(spark, path, missing)
-    if missing and not rows.isEmpty():
-        raise InputError.missing_columns(path, missing, list(COLUMN_TYPES))
+    for work in (_named_first, _named):
+        (found,) = engine.collect(engine.sql(_ANY, found=engine.map(work, lines, _NAMED_SCHEMA)))
+        missing = [name for name, is_named in zip(COLUMNS, found, strict=True) if not is_named]
+        if None in found or not missing:  # no line at all, or enough of them
+            return
+    raise InputError.missing_columns(path, missing, COLUMNS)
 
 
-def _not_there(spark: SparkSession, path: str, columns: list[str]) -> list[str]:
-    """Return the columns that no line names: a column that is named may be null in every line."""
-    is_named = (F.count_if(F.col("value").rlike(rf'"{name}"\s*:\s*null\b')).alias(name) for name in columns)
-    counts = spark.read.text(escape_glob(path)).agg(*is_named).first()
-    return [name for name in columns if counts is None or not counts[name]]
+def _named_first(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield which columns the first lines name: most dumps need no more."""
+    return _named(islice(batches, 1))
+
+
+def _named(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield which columns the lines of each batch name."""
+    for batch in batches:
+        objects = [{*(found or {}), *folder} for _, found, folder in _objects(batch)]
+        if objects:
+            named = set[str]().union(*objects)
+            yield pa.RecordBatch.from_pylist([{name: int(name in named) for name in COLUMNS}], _NAMED_SCHEMA)

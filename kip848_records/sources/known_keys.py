@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
 from kip848_records.machine.paths import is_file_uri, without_scheme
 from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.log_rows import is_readable, key_of_types
+from kip848_records.sources.log_rows import IS_READABLE
 from kip848_records.sources.registry import KINDS
 from kip848_records.sources.source_kind import ReadOptions
-from kip848_records.spark.workers import map_in_arrow
 from kip848_records.specs.log_columns import TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
-
+    from kip848_records.engines.engine import Engine, Relation
     from kip848_records.sources.listing import Copy
 
+_KEYS: Final = pa.schema([("key", pa.binary())])
+_MAY_BE_KNOWN: Final = f"{IS_READABLE} AND key_type IN ({', '.join(map(str, RECORDS))})"
+_OF_OTHERS: Final = (ErrorCode.OTHER_TOPIC, ErrorCode.KEY_WITHOUT_TYPE, ErrorCode.KEY_WITHOUT_GROUP)
+_HAS_KEY: Final = f"{IS_READABLE} OR error_code IN ({', '.join(repr(code.value) for code in _OF_OTHERS)})"
 
-def check_is_log(spark: SparkSession, copies: Sequence[Copy]) -> None:
+
+def check_is_log(engine: Engine, copies: Sequence[Copy]) -> None:
     """Raise InputError for a copy with readable rows, none of which has a key that a group coordinator writes.
 
     Nothing of such a copy should be written anywhere. A copy without any readable row passes: it is empty or damaged.
-    Files on this machine are read up to the first such key, without Spark. A known key has a type in `RECORDS` and
+    Files on this machine are read up to the first such key, without the engine. A known key has a type in `RECORDS` and
     decodes as that type's key in some dialect, to the last byte.
     """
     for copy in copies:
         if not _has_local_known_key(copy):
-            check_rows_are_log(KINDS[copy.format].read(spark, copy, ReadOptions()), copy.name)
+            check_rows_are_log(engine, KINDS[copy.format].read(engine, copy, ReadOptions()), copy.name)
 
 
-def check_rows_are_log(rows: DataFrame, name: str) -> None:
-    """Check the rows (`COPY_SCHEMA` or more) of a source of this name, by queries that stop at the first match."""
-    candidates = rows.filter(is_readable() & key_of_types(RECORDS)).select("key")
-    if not map_in_arrow(candidates, known_keys, "key binary").limit(1).isEmpty():
+def check_rows_are_log(engine: Engine, rows: Relation, name: str) -> None:
+    """Check the rows (`COPY_COLUMNS` or more) of a source of this name, by queries that stop at the first match."""
+    candidates = engine.sql(f"SELECT key FROM {{rows}} WHERE {_MAY_BE_KNOWN}", rows=rows)  # noqa: S608 - ours
+    known = engine.map(known_keys, candidates, _KEYS)
+    if engine.collect(engine.sql("SELECT * FROM {known} LIMIT 1", known=known)):
         return
-    is_other = F.col("error_code").isin(ErrorCode.OTHER_TOPIC.value, ErrorCode.KEY_WITHOUT_TYPE.value)
-    if not rows.filter(is_readable() | is_other | (F.col("error_code") == ErrorCode.KEY_WITHOUT_GROUP.value)).isEmpty():
+    shown = engine.sql(f"SELECT 1 AS one FROM {{rows}} WHERE {_HAS_KEY} LIMIT 1", rows=rows)  # noqa: S608 - ours
+    if engine.collect(shown):
         raise InputError(
             f"{name} has no record with a key that a group coordinator writes",
             f"check that it is `{TOPIC}`: pass a copy of that topic, or the topic itself",

@@ -11,6 +11,9 @@ from kip848_records.sources.formats import FILE_NAMES, FORMATS, SEGMENT_NAME, SW
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from pathlib import Path
+
+    from kip848_records.engines.engine import Engine
 
 _PARTITION_FOLDER = re.compile(r"__consumer_offsets-\d+/[^/]+$")
 # A colon in a name, not in a scheme such as file: or s3a:
@@ -30,13 +33,21 @@ class Copy:
 
 
 class Listing(Protocol):
-    """The questions that `find_copies_in` asks about a file system."""
+    """The questions that `find_copies_in` and `files.check_apart` ask about a file system."""
+
+    def local(self, path: str) -> Path | None:
+        """Return a path on this machine; None if it is elsewhere."""
 
     def files(self, path: str, below: str = "") -> list[str] | None:
         """Return the files at a path that match the pattern `below` it, sorted, none hidden; None if none exists."""
 
     def has_files(self, path: str, below: str) -> bool:
         """Return whether there are files in the folder `below` a path."""
+
+
+def find_copies(engine: Engine, paths: str | Iterable[str], source_format: str | None = None) -> list[Copy]:
+    """Return the copies of the log that an engine finds at one path or several: `find_copies_in`."""
+    return find_copies_in(engine.listing(), paths, source_format)
 
 
 def find_copies_in(listing: Listing, paths: str | Iterable[str], source_format: str | None = None) -> list[Copy]:

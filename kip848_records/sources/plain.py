@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from kip848_records.machine.paths import URI, path_without_session
 from kip848_records.sources.listing import without_replaced
-from kip848_records.sources.segment_rows import ROWS_SCHEMA, mapped, read_file, segment_files
+from kip848_records.sources.rows import ROWS_SCHEMA
+from kip848_records.sources.segment_rows import mapped, read_file, segment_files
 from kip848_records.specs.log_columns import TOPIC
 
 if TYPE_CHECKING:

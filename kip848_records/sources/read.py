@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
+from kip848_records.engines.spark import SparkEngine
+from kip848_records.queries.texts import literal
 from kip848_records.sources.copies import drop_copies, merge_copies
-from kip848_records.sources.finding import find_copies
-from kip848_records.sources.log_rows import LOG_SCHEMA
+from kip848_records.sources.listing import find_copies
 from kip848_records.sources.registry import KINDS
 from kip848_records.sources.source_kind import ReadOptions
 from kip848_records.sources.transactions import with_outcomes, without_aborted
-from kip848_records.spark.files import reading
+from kip848_records.specs.log_columns import LOG_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from kip848_records.engines.engine import Engine, Relation
     from kip848_records.sources.listing import Copy
@@ -41,21 +38,21 @@ class LogBatch:
     offset_commits: bool
 
 
-def read_sources(spark: SparkSession, copies: Sequence[Copy], *, offset_commits: bool) -> LogBatch:
+def read_sources(engine: Engine, copies: Sequence[Copy], *, offset_commits: bool) -> LogBatch:
     """Return the rows of one copy of the log, or of several.
 
     The reader of a single copy skips records of transactions that it knows to be aborted. `merged_rows` and
     `with_outcomes` resolve the outcomes that only another copy or another file shows.
 
     Raises InputError if the columns or files of a copy do not match its format. Files are read when an action runs:
-    within `reading()`, a file that cannot be read is an InputError as well.
+    within `Engine.reading`, a file that cannot be read is an InputError as well.
     """
     several = len(copies) > 1
-    with reading():
-        options = ReadOptions(offset_commits=offset_commits, aborted=several, coverage=True)
-        rows = [_read(spark, copy, options) for copy in copies]
+    options = ReadOptions(offset_commits=offset_commits, aborted=several, coverage=True)
+    with engine.reading():
+        rows = _read(engine, copies, options)
         needs_merge = several or any(KINDS[copy.format].may_overlap(copy) for copy in copies)
-    return LogBatch(reduce(DataFrame.union, rows), tuple(copy.name for copy in copies), needs_merge, offset_commits)
+    return LogBatch(rows, tuple(copy.name for copy in copies), needs_merge, offset_commits)
 
 
 def merged_rows(engine: Engine, batch: LogBatch) -> tuple[Relation, Callable[[], int]]:
@@ -86,11 +83,21 @@ def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str
 
     Raises InputError if nothing at a path could be a copy of `__consumer_offsets`.
     """
-    copies = find_copies(spark, paths, source_format)
-    with reading():
-        return reduce(DataFrame.union, [_read(spark, copy, ReadOptions()) for copy in copies])
+    engine = SparkEngine(spark)
+    copies = find_copies(engine, paths, source_format)
+    with engine.reading():
+        rows: DataFrame = _read(engine, copies, ReadOptions())
+    return rows
 
 
-def _read(spark: SparkSession, copy: Copy, options: ReadOptions) -> DataFrame:
-    rows = KINDS[copy.format].read(spark, copy, options)
-    return rows.withColumn("copies", F.array(F.lit(copy.name))).select(*LOG_SCHEMA.names)
+def _read(engine: Engine, copies: Sequence[Copy], options: ReadOptions) -> Relation:
+    """Return the rows of all copies, with the names of their copies."""
+    rows = {f"copy{number}": KINDS[copy.format].read(engine, copy, options) for number, copy in enumerate(copies)}
+    selects = (f"SELECT {_columns(copy)} FROM {{{name}}} AS found" for name, copy in zip(rows, copies, strict=True))  # noqa: S608
+    return engine.sql(" UNION ALL ".join(selects), **rows)
+
+
+def _columns(copy: Copy) -> str:
+    # This function makes an array of one text on both engines: no path has that separator.
+    copies = f"split({literal(copy.name)}, chr(1)) AS copies"
+    return ", ".join(copies if name == "copies" else f"found.{name}" for name in LOG_COLUMNS.names)

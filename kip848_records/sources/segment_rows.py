@@ -12,17 +12,15 @@ import pyarrow.compute as pc
 
 from kip848_records.errors import InputError
 from kip848_records.machine.paths import without_scheme
-from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.columns import TIMES
-from kip848_records.protocol.keys import key_columns, lacks_group
 from kip848_records.protocol.segments.faults import Fault
 from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, Segment, SegmentError
 from kip848_records.protocol.segments.rows import NO_TIMESTAMP_TYPE
-from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.file_coverage import FileCoverage, SegmentFile
 from kip848_records.sources.formats import SEGMENTS
 from kip848_records.sources.record_filter import RecordFilter
-from kip848_records.specs.log_columns import COPY_COLUMNS, FILE, TOPIC
+from kip848_records.sources.rows import ROWS_SCHEMA, first_errors, full_rows
+from kip848_records.specs.log_columns import TOPIC
 from kip848_records.times import NO_TIMESTAMP_MS, can_be_shown
 
 if TYPE_CHECKING:
@@ -35,13 +33,6 @@ _FIRST_BYTES: Final = 1 << 20
 _MILLIS: Final = pa.timestamp("ms", "UTC")
 _NO_LEADER_EPOCH: Final = -1
 """Kafka's `RecordBatch.NO_PARTITION_LEADER_EPOCH`."""
-
-# Workers send a file's coverage as an array of one element: a null array costs a record 4 bytes, a null struct as much
-# as all its fields.
-ROWS_SCHEMA: Final = pa.schema(
-    [pa.field("files", pa.list_(FILE)) if field.name == "file" else field for field in COPY_COLUMNS]
-)
-"""The columns of a file's rows: those of a copy, but with `files` instead of `file`."""
 
 
 def segment_files(files: Iterable[str]) -> dict[str, SegmentFile]:
@@ -120,50 +111,24 @@ def _file_row(file: SegmentFile, fields: Mapping[str, Any]) -> pa.RecordBatch:
         "offset": pa.array([file.base_offset if last_offset is None else last_offset], pa.int64()),
         "files": pa.array([[{**fields, "newest_skipped": newest and newest * 1000}]], ROWS_SCHEMA.field("files").type),
     }
-    return _full_rows(known, 1)
+    return full_rows(known, 1)
 
 
 def _log_rows(rows: pa.RecordBatch, path: str, partition: int) -> pa.RecordBatch:
     count = rows.num_rows
     columns = dict(zip(rows.schema.names, rows.columns, strict=True))
     millis = rows["timestamp"]
-    shown = pa.array(can_be_shown(pc.fill_null(millis, 0).to_numpy()))
-    key_type, group_id = key_columns(rows["key"])
-    code, error = _errors(rows, shown, key_type, group_id)
+    shown = can_be_shown(pc.fill_null(millis, 0).to_numpy())
     columns |= {
         "partition": pa.repeat(pa.scalar(partition, pa.int32()), count),
-        "timestamp": _without(pc.if_else(shown, millis, None), NO_TIMESTAMP_MS).cast(_MILLIS).cast(TIMES),
+        "timestamp": _without(pc.if_else(pa.array(shown), millis, None), NO_TIMESTAMP_MS).cast(_MILLIS).cast(TIMES),
         "timestamp_type": _without(rows["timestamp_type"], NO_TIMESTAMP_TYPE),
         "leader_epoch": _without(rows["leader_epoch"], _NO_LEADER_EPOCH),
-        "key_type": key_type,
-        "group_id": group_id,
-        "error_code": code,
-        "error": pc.binary_join_element_wise(path, error, ": "),
     }
-    return _full_rows(columns, count)
-
-
-def _errors(rows: pa.RecordBatch, shown: pa.Array, key_type: pa.Array, group_id: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return the code and the text of each row's error, null for readable records and markers."""
-    code, error = rows["error_code"], rows["error"]
-    is_record = pc.and_(pc.is_null(code), pc.is_null(rows["control"]))
-    found = (
-        (pc.invert(shown), ErrorCode.TIMESTAMP_OUT_OF_RANGE, "timestamp out of range"),
-        (pc.and_(is_record, pc.is_null(key_type)), ErrorCode.KEY_WITHOUT_TYPE, f"key: {Error.MISSING_KEY.reason}"),
-        (pc.and_(is_record, lacks_group(key_type, group_id)), ErrorCode.KEY_WITHOUT_GROUP, "key: no group id"),
-    )
-    for wrong, value, text in found:
-        if pc.any(wrong).as_py():
-            is_first = pc.and_(wrong, pc.is_null(code))
-            code, error = pc.if_else(is_first, value.value, code), pc.if_else(is_first, text, error)
-    return code, error
+    columns |= first_errors(columns, count, is_shown=shown)
+    columns["error"] = pc.binary_join_element_wise(path, columns["error"], ": ")
+    return full_rows(columns, count)
 
 
 def _without(column: pa.Array, nothing: int) -> pa.Array:
     return pc.if_else(pc.equal(column, nothing), None, column)
-
-
-def _full_rows(columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
-    """Return rows of the workers' schema; missing columns are null."""
-    full = [columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in ROWS_SCHEMA]
-    return pa.RecordBatch.from_arrays(full, ROWS_SCHEMA.names)

@@ -6,55 +6,39 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
-
 from kip848_records.errors import InputError
 from kip848_records.machine.paths import is_file_uri, without_scheme
 from kip848_records.protocol.segments.last_offset import last_offset
-from kip848_records.sources.log_rows import COPY_SCHEMA
 from kip848_records.sources.record_filter import RecordFilter
-from kip848_records.sources.segment_rows import FILE_PATH, ROWS_SCHEMA, mapped, read_file, segment_files
-from kip848_records.spark.files import escape_glob
-from kip848_records.spark.workers import map_in_arrow
+from kip848_records.sources.rows import ROWS_SCHEMA, as_log_rows
+from kip848_records.sources.segment_rows import FILE_PATH, mapped, read_file, segment_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
 
+    from kip848_records.engines.engine import Engine, Relation
     from kip848_records.sources.file_coverage import SegmentFile
     from kip848_records.sources.listing import Copy
     from kip848_records.sources.source_kind import ReadOptions
 
-# The content of a file is a column in Arrow, whose buffer doubles until it fits: it grows to 1 GiB, but not to 2 GiB.
-LARGEST_CONTENT_BYTES = 1 << 30
-_WORKER_SCHEMA = from_arrow_schema(ROWS_SCHEMA)
 
-
-def read_segments(spark: SparkSession, copy: Copy, options: ReadOptions) -> DataFrame:
-    """Return the rows (`COPY_SCHEMA`) of one copy's segments, `<...>/__consumer_offsets-<partition>/<base offset>.log`.
+def read_segments(engine: Engine, copy: Copy, options: ReadOptions) -> Relation:
+    """Return the rows (`COPY_COLUMNS`) of a copy's segments, `<...>/__consumer_offsets-<partition>/<base offset>.log`.
 
     A name may end in `.log.swap` (`listing.without_replaced`).
     A transaction that is open at the end of its file is `pending`: `resolve_transactions` looks into the next files.
     Unreadable bytes become a row with an error that names the file. Without `offset_commits` transaction markers are
     skipped too; aborted records are those that the same file shows as aborted. Every file has a coverage row.
 
-    Raises InputError for a file with another name, and for one of 1 GiB or more that is not on a local file system:
-    Spark reads those files as a whole.
+    Raises InputError for a file with another name, and for one that is too large for its file system (`Engine.files`).
     """
     for file in copy.files:
         if not FILE_PATH.search(file):
             raise InputError.not_a_segment(file)
-    found = spark.read.format("binaryFile").load([escape_glob(file) for file in copy.files])
-    columns = ["path"]
-    if not all(map(is_file_uri, copy.files)):
-        _check_sizes(found)
-        columns.append("content")
     read = partial(_read_files, segment_files(copy.files), options)
-    rows = map_in_arrow(found.select(*columns), read, _WORKER_SCHEMA)
-    return rows.withColumn("file", F.get("files", F.lit(0))).select(*COPY_SCHEMA.names)
+    return as_log_rows(engine, engine.map(read, engine.files(copy), ROWS_SCHEMA))
 
 
 def may_overlap(copy: Copy) -> bool:
@@ -78,11 +62,6 @@ def _reaches(path: str, offset: int) -> bool:
         return True
     last = last_offset(data)
     return len(data) > 0 and (last is None or last >= offset)
-
-
-def _check_sizes(found: DataFrame) -> None:
-    for row in found.filter(F.col("length") > LARGEST_CONTENT_BYTES).select("path").limit(1).collect():
-        raise InputError.segment_too_large(row.path)
 
 
 def _read_files(

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
 
+    from kip848_records.engines.engine import Engine, Relation
     from kip848_records.sources.listing import Copy
 
 
@@ -31,8 +31,8 @@ class ReadOptions:
 class Read(Protocol):
     """A function that reads copies of one kind."""
 
-    def __call__(self, spark: SparkSession, copy: Copy, options: ReadOptions) -> DataFrame:
-        """Return the rows of a copy (`sources.log.COPY_SCHEMA`), and the coverage rows of its files.
+    def __call__(self, engine: Engine, copy: Copy, options: ReadOptions) -> Relation:
+        """Return the rows of a copy (`specs.log_columns.COPY_COLUMNS`), and the coverage rows of its files.
 
         Raises InputError if a copy does not match its kind.
         """
@@ -43,7 +43,7 @@ class SourceKind:
     """How to read one kind of copies.
 
     `read`: see `Read`. `may_overlap`: whether the rows of one copy may hold the same offset twice. `local_keys`: yields
-    the keys of a file on this machine, as columns (binary); None if only Spark reads them.
+    the keys of a file on this machine, as columns (binary); None if only an engine reads them.
     """
 
     read: Read

@@ -16,6 +16,7 @@ from kip848_records.machine.paths import local_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -71,9 +72,13 @@ class SparkListing:
 
     spark: SparkSession
 
+    def local(self, path: str) -> Path | None:
+        """Return a path on this machine; None if it is elsewhere."""
+        return local_path(self.spark, path)
+
     def files(self, path: str, below: str = "") -> list[str] | None:
         """Return the files at a path that match the pattern `below` it; None if none exists."""
-        local = local_path(self.spark, path)
+        local = self.local(path)
         return list_spark_files(self.spark, path, below) if local is None else list_files(local, below)
 
     def has_files(self, path: str, below: str) -> bool:

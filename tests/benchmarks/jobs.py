@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kip848_records.decode import decode_record
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.protocol.messages import RECORDS
-from kip848_records.sources.finding import find_copies
+from kip848_records.sources.listing import find_copies
 from kip848_records.sources.log_rows import is_record, key_of_types, without_offset_commits
 from kip848_records.sources.read import read_sources
 from kip848_records.spark.session import get_session
@@ -83,7 +84,7 @@ def _of_segments(spark: SparkSession, log: Log, codecs: Iterable[str], turns: in
 
 
 def _copies(spark: SparkSession, folder: Path) -> DataFrame:
-    return read_sources(spark, find_copies(spark, (str(folder),)), offset_commits=True).rows
+    return read_sources(SparkEngine(spark), find_copies(SparkEngine(spark), (str(folder),)), offset_commits=True).rows
 
 
 def best(turns: int, *frames: DataFrame) -> list[float]:

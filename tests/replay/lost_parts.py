@@ -25,7 +25,8 @@ from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.worker import replay_batches
 from kip848_records.sources.file_coverage import SegmentFile
-from kip848_records.sources.segment_rows import ROWS_SCHEMA, read_file
+from kip848_records.sources.rows import ROWS_SCHEMA
+from kip848_records.sources.segment_rows import read_file
 from kip848_records.specs.log_columns import LOG_COLUMNS
 from tests.replay.compaction import KEYS
 from tests.replay.logs import Rows

@@ -12,7 +12,8 @@ from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.inputs import ReplayInputs
 from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.reading import RecordReader
-from kip848_records.sources.segment_rows import ROWS_SCHEMA, mapped, read_file, segment_files
+from kip848_records.sources.rows import ROWS_SCHEMA
+from kip848_records.sources.segment_rows import mapped, read_file, segment_files
 from tests.replay.logs import Rows, inputs_of
 
 _FIRST_OF_GROUPS = 2

@@ -7,7 +7,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from kip848_records.errors import InputError
-from kip848_records.sources import files
 from kip848_records.sources.read import read_log
 from kip848_records.spark.files import reading
 from tests import made_tables
@@ -65,7 +64,7 @@ def test_the_tables_of_an_audit(spark, tmp_path, source_format):
 
 def test_the_tables_of_an_audit_that_lie_elsewhere(spark, tmp_path, monkeypatch):
     made_tables.write(tmp_path, "c", audit_runs=[{"version": "1"}], group_state=[{"group_id": "g"}])
-    monkeypatch.setattr(files, "local_path", lambda *_: None)
+    monkeypatch.setattr("kip848_records.spark.files.local_path", lambda *_: None)
     assert refused(spark, tmp_path).message == f"{tmp_path} holds the tables of an audit, not a log"
 
 

@@ -11,12 +11,12 @@ from kip848_records.engines.spark import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
-from kip848_records.sources.finding import find_copies
 from kip848_records.sources.log_rows import LOG_SCHEMA, newest_ms
-from kip848_records.sources.read import LogBatch, merged_rows, read_log, read_sources
+from kip848_records.sources.read import LogBatch, merged_rows, read_log
 from tests.log_rows import Unstaged, files_of, in_log_order, log_of
 from tests.progress import Watcher
 from tests.protocol.segment_writer import Record, write_batch, write_marker
+from tests.sources.batches import read_batch
 from tests.sources.test_segments import offset_commit, segment
 
 EPOCH, COMMIT = b"\x00\x03\x00\x01g", b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00"
@@ -70,7 +70,7 @@ class TestSeveralSources:
         segment(tmp_path / "short" / "__consumer_offsets-0", 0, within)
         segment(tmp_path / "long" / "__consumer_offsets-0", 0, within, write_marker(1, 5, "abort"))
         paths = [str(tmp_path / name) for name in ("short", "long")]
-        batch = read_sources(spark, find_copies(spark, paths), offset_commits=True)
+        batch = read_batch(spark, paths, offset_commits=True)
         assert (batch.needs_merge, set(batch.copies)) == (True, set(paths))
         assert [row["transaction"] for row in in_log_order(batch.rows)] == ["pending", "aborted", "aborted"]
         assert [row["control"] for row in in_log_order(merged_rows(Unstaged(spark), batch)[0])] == ["abort"]
@@ -93,13 +93,13 @@ class TestSeveralSources:
         folder = captures / "kafka-4.3.1-all-types"
         paths = [str(folder / name) for name in ("segments", "kafka-source.parquet")]
         for offset_commits in (False, True):
-            batch = read_sources(spark, find_copies(spark, paths), offset_commits=offset_commits)
+            batch = read_batch(spark, paths, offset_commits=offset_commits)
             assert_schema_equality(batch.rows.schema, LOG_SCHEMA, ignore_nullable=True)
 
     def test_a_dump_and_segments_of_one_log_agree(self, spark, captures):
         folder = captures / "kafka-4.3.1-all-types"
         paths = [str(folder / name) for name in ("segments", "kafka-source.parquet")]
-        batch = read_sources(spark, find_copies(spark, paths), offset_commits=False)
+        batch = read_batch(spark, paths, offset_commits=False)
         rows = merged_rows(Unstaged(spark), batch)[0].filter("file IS NULL").collect()
         # The dump was taken a moment before the copy of the files, which have one record more.
         assert sorted(len(row.copies) for row in rows) == [1] + [2] * 751
@@ -118,7 +118,7 @@ class TestDumps:
             types = {"key": pa.binary(), "value": pa.binary(), "timestamp": pa.timestamp("ms", "UTC")}
             arrays = {name: pa.array(values, types.get(name)) for name, values in table.items()}
             pq.write_table(pa.table(arrays), tmp_path / "dump.parquet")
-            return read_sources(spark, find_copies(spark, str(tmp_path)), offset_commits=offset_commits).rows
+            return read_batch(spark, str(tmp_path), offset_commits=offset_commits).rows
 
         return read
 

@@ -10,10 +10,10 @@ from chispa.schema_comparer import assert_schema_equality
 from pyspark.sql import functions as F
 
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.finding import find_copies
 from kip848_records.sources.log_rows import LOG_SCHEMA
-from kip848_records.sources.read import read_log, read_sources
+from kip848_records.sources.read import read_log
 from tests.log_rows import assert_same_rows, files_of, in_log_order
+from tests.sources.batches import read_batch
 
 _NEEDED = ["key", "value", "partition", "offset", "timestamp"]
 _TOLD_BY_SEGMENTS_ALONE = ("transaction", "producer_id", "leader_epoch")
@@ -152,7 +152,7 @@ def test_a_json_dump_of_several_topics_may_begin_with_rows_of_another(spark, tmp
         (ErrorCode.OTHER_TOPIC, "a row of topic orders"): 24,
         (ErrorCode.KEY_WITHOUT_GROUP, "key: no group id"): 2,
     }
-    (file,) = files_of(read_sources(spark, find_copies(spark, str(tmp_path)), offset_commits=True).rows)
+    (file,) = files_of(read_batch(spark, str(tmp_path), offset_commits=True).rows)
     assert (file["first_offset"], file["last_offset"], file["has_gap"]) == (0, 2, False)
 
 

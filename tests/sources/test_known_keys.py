@@ -9,10 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.sources import known_keys
-from kip848_records.sources.finding import find_copies
 from kip848_records.sources.known_keys import check_is_log, check_rows_are_log, known_key
+from kip848_records.sources.listing import find_copies
 from tests.log_rows import log_of
 from tests.protocol.segment_writer import Record, write_batch
 from tests.sources.test_segments import segment
@@ -66,7 +67,7 @@ FORMATS = ("segments", "parquet", "json")
 
 
 def check(spark, path):
-    check_is_log(spark, find_copies(spark, str(path)))
+    check_is_log(SparkEngine(spark), find_copies(SparkEngine(spark), str(path)))
 
 
 @pytest.mark.parametrize("source_format", FORMATS)
@@ -80,26 +81,26 @@ def test_another_topic_is_refused(spark, tmp_path, source_format):
 
 @pytest.mark.parametrize("source_format", FORMATS)
 def test_a_log_needs_no_spark(spark, tmp_path, source_format, monkeypatch):
-    copies = find_copies(spark, str(write(tmp_path, source_format, [*BUSINESS, EPOCH])))
+    copies = find_copies(SparkEngine(spark), str(write(tmp_path, source_format, [*BUSINESS, EPOCH])))
     monkeypatch.setattr(known_keys, "check_rows_are_log", lambda *_: pytest.fail("asked Spark"))
-    check_is_log(spark, copies)
+    check_is_log(SparkEngine(spark), copies)
 
 
 @pytest.mark.parametrize("source_format", FORMATS)
 def test_nor_does_spark_read_more_than_a_row(spark, tmp_path, source_format, monkeypatch):
-    copies = find_copies(spark, str(write(tmp_path, source_format, [*BUSINESS, EPOCH])))
+    copies = find_copies(SparkEngine(spark), str(write(tmp_path, source_format, [*BUSINESS, EPOCH])))
     monkeypatch.setattr(known_keys, "_has_local_known_key", lambda _: False)
     monkeypatch.setattr(DataFrame, "collect", lambda *_: pytest.fail("collected"))
-    check_is_log(spark, copies)
+    check_is_log(SparkEngine(spark), copies)
 
 
 def test_each_copy_is_asked(spark, tmp_path):
     for name, keys in (("good", [EPOCH]), ("bad", BUSINESS)):
         (tmp_path / name).mkdir()
         write(tmp_path / name, "parquet", keys)
-    copies = find_copies(spark, [str(tmp_path / "good"), str(tmp_path / "bad")])
+    copies = find_copies(SparkEngine(spark), [str(tmp_path / "good"), str(tmp_path / "bad")])
     with pytest.raises(InputError, match="/bad has no record"):
-        check_is_log(spark, copies)
+        check_is_log(SparkEngine(spark), copies)
 
 
 def test_rows_of_another_topic_alone_are_refused(spark, tmp_path):
@@ -119,10 +120,10 @@ def test_a_damaged_source_is_for_quarantine(spark, tmp_path):
 def test_no_rows_are_another_matter(spark, tmp_path):
     segment(tmp_path / "__consumer_offsets-0", 0)
     check(spark, tmp_path)
-    check_rows_are_log(log_of(spark, []), "a topic")
+    check_rows_are_log(SparkEngine(spark), log_of(spark, []), "a topic")
 
 
 def test_rows_of_a_topic(spark):
-    check_rows_are_log(log_of(spark, [{"key": b"order"}, {"key": COMMIT}]), "kafka://b/t")
+    check_rows_are_log(SparkEngine(spark), log_of(spark, [{"key": b"order"}, {"key": COMMIT}]), "kafka://b/t")
     with pytest.raises(InputError, match=r"^kafka://b/t has no record"):
-        check_rows_are_log(log_of(spark, [{"key": b"order"}]), "kafka://b/t")
+        check_rows_are_log(SparkEngine(spark), log_of(spark, [{"key": b"order"}]), "kafka://b/t")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kip848_records.engines.spark import SparkEngine
 from kip848_records.errors import InputError
-from kip848_records.sources import files
 from kip848_records.sources.files import check_apart
 from kip848_records.sources.listing import Copy
 
@@ -11,7 +11,7 @@ from kip848_records.sources.listing import Copy
 @pytest.fixture
 def elsewhere(monkeypatch):
     """As if all paths were of another file system, which Spark lists."""
-    monkeypatch.setattr(files, "local_path", lambda *_: None)
+    monkeypatch.setattr("kip848_records.spark.files.local_path", lambda *_: None)
 
 
 @pytest.mark.usefixtures("elsewhere")
@@ -20,7 +20,7 @@ def test_a_broker_s_data_folder(spark, tmp_path, sign):
     (tmp_path / sign).parent.mkdir(exist_ok=True)
     (tmp_path / sign).touch()
     with pytest.raises(InputError, match=f"--out {tmp_path} lies in .* {tmp_path} has {sign.split('/')[0]}; pass"):
-        check_apart(spark, [], str(tmp_path))
+        check_apart(SparkEngine(spark), [], str(tmp_path))
 
 
 @pytest.mark.usefixtures("elsewhere")
@@ -28,15 +28,15 @@ def test_other_folders(spark, tmp_path):
     (tmp_path / "orders-0").mkdir()
     (tmp_path / "orders-0" / "meta.properties").touch()
     for out in (tmp_path, tmp_path / "new"):
-        check_apart(spark, [Copy("/dump", "parquet", [])], str(out))
+        check_apart(SparkEngine(spark), [Copy("/dump", "parquet", [])], str(out))
 
 
 @pytest.mark.usefixtures("elsewhere")
 def test_a_source(spark):
     with pytest.raises(InputError, match=r"^--out s3a://b/log/out lies in the source s3a://b/log; "):
-        check_apart(spark, [Copy("s3a://b/log", "segments", [])], "s3a://b/log/out")
+        check_apart(SparkEngine(spark), [Copy("s3a://b/log", "segments", [])], "s3a://b/log/out")
 
 
 def test_on_this_machine(spark, tmp_path):
     with pytest.raises(InputError, match=f"^--out {tmp_path} is the source {tmp_path}; pass"):
-        check_apart(spark, [Copy(str(tmp_path), "segments", [])], str(tmp_path))
+        check_apart(SparkEngine(spark), [Copy(str(tmp_path), "segments", [])], str(tmp_path))

@@ -7,13 +7,12 @@ import pytest
 
 from kip848_records.protocol.segments import window
 from kip848_records.sources.file_coverage import SegmentFile
-from kip848_records.sources.finding import find_copies
 from kip848_records.sources.log_rows import is_file, is_readable, newest_ms
-from kip848_records.sources.read import read_sources
 from kip848_records.sources.record_filter import RecordFilter
 from kip848_records.sources.segment_rows import read_file
 from tests.log_rows import assert_same_rows, files_of, in_log_order
 from tests.protocol.segment_writer import Record, write_batch, write_marker
+from tests.sources.batches import read_batch
 from tests.sources.test_segments import offset_commit
 
 OTHER = b"\x00\x03\x00\x01g"
@@ -40,8 +39,7 @@ def written(tmp_path):
 
 def both(spark, path):
     """The rows with offset commits, and without."""
-    copies = find_copies(spark, path, None)
-    return [read_sources(spark, copies, offset_commits=wanted).rows for wanted in (True, False)]
+    return [read_batch(spark, path, offset_commits=wanted).rows for wanted in (True, False)]
 
 
 def counted(log):

@@ -8,14 +8,13 @@ from pyspark.sql import functions as F
 
 from kip848_records.engines.spark import SparkEngine
 from kip848_records.errors import InputError
-from kip848_records.sources import segments
-from kip848_records.sources.finding import find_copies
-from kip848_records.sources.read import merged_rows, read_log, read_sources
+from kip848_records.sources.read import merged_rows, read_log
 from kip848_records.sources.transactions import resolve_transactions
 from kip848_records.spark.files import reading
 from tests.dump_log import read_dump_logs
 from tests.log_rows import assert_same_rows, coverage_of, in_log_order
 from tests.protocol.segment_writer import Record, write_batch, write_marker
+from tests.sources.batches import read_batch
 
 _ODD_NAMES = [
     "with space, comma [and] {brackets}",
@@ -124,7 +123,7 @@ class TestSwapFiles:
         file.rename(f"{file}.swap")
         segment(folder, 4, write_batch([offset_commit(4), offset_commit(5)]))
         segment(folder, 6, write_batch([offset_commit(6)]))
-        batch = read_sources(spark, find_copies(spark, str(tmp_path)), offset_commits=True)
+        batch = read_batch(spark, str(tmp_path), offset_commits=True)
         assert batch.needs_merge
         log = merged_rows(SparkEngine(spark), batch)[0]
         told = [(row["offset"], row["error"]) for row in in_log_order(log)]
@@ -228,7 +227,7 @@ class TestFilesOneByOne:
 
     def test_a_file_too_large_for_another_file_system(self, spark, partition, elsewhere, monkeypatch):
         (file,) = partition.glob("*.log")
-        monkeypatch.setattr(segments, "LARGEST_CONTENT_BYTES", file.stat().st_size - 1)
+        monkeypatch.setattr("kip848_records.engines.spark.LARGEST_CONTENT_BYTES", file.stat().st_size - 1)
         path = elsewhere(partition)
         with pytest.raises(InputError, match=rf"{path}/.*{file.name} is larger than 1 GiB.*; copy it to a local"):
             read_log(spark, path)
@@ -293,7 +292,7 @@ class TestOverlappingFiles:
         def needs_merge(*files):
             for base_offset, batches in files:
                 segment(tmp_path / "__consumer_offsets-0", base_offset, *batches)
-            return read_sources(spark, find_copies(spark, str(tmp_path)), offset_commits=True).needs_merge
+            return read_batch(spark, str(tmp_path), offset_commits=True).needs_merge
 
         return needs_merge
 
@@ -312,7 +311,7 @@ class TestOverlappingFiles:
     def test_equal_rows_are_there_once(self, spark, tmp_path):
         segment(tmp_path / "__consumer_offsets-0", 0, write_batch([offset_commit(0), offset_commit(3)]))
         segment(tmp_path / "__consumer_offsets-0", 3, write_batch([offset_commit(3), offset_commit(4)]))
-        batch = read_sources(spark, find_copies(spark, str(tmp_path)), offset_commits=True)
+        batch = read_batch(spark, str(tmp_path), offset_commits=True)
         assert [row["offset"] for row in in_log_order(merged_rows(SparkEngine(spark), batch)[0])] == [0, 3, 4]
 
 

@@ -11,7 +11,7 @@ from kip848_records.engines.spark import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.finding import find_copies
+from kip848_records.sources.listing import find_copies
 from kip848_records.sources.log_rows import is_readable
 from kip848_records.sources.read import read_log
 from tests.dump_log import read_dump_logs
@@ -32,7 +32,10 @@ def dump(captures):
 
 
 def found(spark, *paths, source_format=None):
-    return [(copy.name, copy.format, len(copy.files)) for copy in find_copies(spark, map(str, paths), source_format)]
+    return [
+        (copy.name, copy.format, len(copy.files))
+        for copy in find_copies(SparkEngine(spark), map(str, paths), source_format)
+    ]
 
 
 class TestPaths:
@@ -76,7 +79,7 @@ class TestPaths:
     def test_folders_without_any_log(self, spark, tmp_path, source_format):
         (tmp_path / "broker" / "orders-0").mkdir(parents=True)
         with pytest.raises(InputError, match=f"^{tmp_path} holds no files to read"):
-            find_copies(spark, str(tmp_path), source_format)
+            find_copies(SparkEngine(spark), str(tmp_path), source_format)
 
     def test_one_that_is_missing_is_named(self, spark, capture, dump, tmp_path):
         with pytest.raises(InputError, match=f"^there is nothing at {tmp_path}/nowhere; expected"):

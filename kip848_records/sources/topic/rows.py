@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kip848_records.sources.dump import log_rows, placed_rows
-from kip848_records.sources.log_rows import LOG_SCHEMA
+from kip848_records.protocol.keys import GROUP_TYPES
+from kip848_records.protocol.messages import RECORDS
+from kip848_records.sources.error_codes import ErrorCode
+from kip848_records.sources.log_rows import LOG_SCHEMA, group_id, is_offset_commit, key_of_types, key_type
+from kip848_records.sources.rows import OUT_OF_RANGE, WITHOUT_GROUP, WITHOUT_TYPE
 from kip848_records.sources.topic.failures import GROUP_PREFIX
 from kip848_records.sources.topic.timeouts import patience_ms, with_timeouts
+from kip848_records.times import NO_TIMESTAMP_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,9 +65,29 @@ def stream(
 
 
 def _log_rows(rows: DataFrame, topic: Topic) -> DataFrame:
-    """Return the Kafka source's rows as log rows of one copy, the topic itself."""
-    named = log_rows(placed_rows(rows)).withColumn("copies", F.array(F.lit(topic.url)))
-    return named.select(*LOG_SCHEMA.names)
+    """Return the Kafka source's rows as log rows of one copy, the topic itself, by the rules of `sources.rows`.
+
+    The JVM does it: nearly all rows are offset commits, most of which no worker needs to see.
+    """
+    is_shown = F.year("timestamp").between(1, 9999)
+    is_known = is_shown & (F.unix_millis("timestamp") != NO_TIMESTAMP_MS)
+    keyed = rows.withColumns({"key_type": key_type(), "group_id": F.when(key_of_types(RECORDS), group_id())})
+    lacks_group = key_of_types(GROUP_TYPES) & F.col("group_id").isNull()
+    errors = (
+        (~is_shown, ErrorCode.TIMESTAMP_OUT_OF_RANGE, OUT_OF_RANGE),
+        (F.col("key_type").isNull(), ErrorCode.KEY_WITHOUT_TYPE, WITHOUT_TYPE),
+        (lacks_group, ErrorCode.KEY_WITHOUT_GROUP, WITHOUT_GROUP),
+    )
+    known = {name: F.col(name) for name in ("partition", "offset", "key", "value", "key_type", "group_id")} | {
+        "timestamp": F.when(is_known, F.col("timestamp")),
+        "timestamp_type": F.col("timestampType"),
+        "transaction": F.when(is_offset_commit(), "unknown").otherwise("none"),
+        "error_code": F.coalesce(*(F.when(is_wrong, code.value) for is_wrong, code, _ in errors)),
+        "error": F.coalesce(*(F.when(is_wrong, text) for is_wrong, _, text in errors)),
+        "copies": F.array(F.lit(topic.url)),
+    }
+    full = ((known.get(field.name, F.lit(None)), field) for field in LOG_SCHEMA)
+    return keyed.select(*(column.cast(field.dataType).alias(field.name) for column, field in full))
 
 
 def _options(topic: Topic, partitions: Iterable[int], isolation: str) -> dict[str, str]:
