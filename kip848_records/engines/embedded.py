@@ -28,6 +28,7 @@ from kip848_records.engines.processes import run_tagged
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.engines.tagged_rows import tagged_by_class
 from kip848_records.machine.disks import FULL, DiskError
+from kip848_records.machine.paths import without_scheme
 from kip848_records.queries.duck import DuckTables, without_statistics
 from kip848_records.queries.tables import named_rows
 from kip848_records.queries.texts import plain
@@ -73,10 +74,6 @@ class EmbeddedEngine:
     def relation(self, rows: pa.Table | Relation | Rows) -> Relation:
         """Return rows of this process."""
         return relation_of(self._space, ArrowRows(rows) if isinstance(rows, pa.Table) else rows)
-
-    def columns(self, rows: Relation) -> list[str]:
-        """Return the names of the columns."""
-        return list(self.relation(rows).schema.names)
 
     def types(self, rows: Relation) -> dict[str, str]:
         """Return the columns of rows with their types."""
@@ -140,7 +137,9 @@ class EmbeddedEngine:
 
     def files(self, copy: Copy) -> Relation:
         """Return the files of a copy."""
-        return self.relation(pa.table({"path": pa.array(copy.files, pa.string())}))
+        # Spark writes the scheme of local files with one slash, and tables name these files.
+        paths = [f"file:{without_scheme(file)}" for file in copy.files]
+        return self.relation(pa.table({"path": pa.array(paths, pa.string())}))
 
     def reading(self) -> AbstractContextManager[None]:
         """Turn failures to read a source within the block into InputErrors."""

@@ -54,9 +54,6 @@ class Engine(Protocol):
     def relation(self, rows: pa.Table | Rows) -> Relation:
         """Return rows of this process."""
 
-    def columns(self, rows: Relation) -> list[str]:
-        """Return the names of the columns."""
-
     def types(self, rows: Relation) -> dict[str, str]:
         """Return the columns of rows with their types as Spark's SQL names them, such as `bigint`."""
 

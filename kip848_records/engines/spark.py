@@ -69,10 +69,6 @@ class SparkEngine:
         """Return rows of this process."""
         return self.spark.createDataFrame(rows) if isinstance(rows, pa.Table) else frame_of(self.spark, rows)
 
-    def columns(self, rows: DataFrame) -> list[str]:
-        """Return the names of the columns."""
-        return rows.columns
-
     def types(self, rows: DataFrame) -> dict[str, str]:
         """Return the columns of rows with their types."""
         return dict(rows.dtypes)

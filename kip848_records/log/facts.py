@@ -100,7 +100,7 @@ class LogFacts:
             rows = engine.sql(rendered("log/sql/without_places.sql"), log=rows, places=self.stale)
         if self.held_elsewhere is None:
             return rows
-        text = rendered("log/sql/without_groups.sql", columns=engine.columns(rows))
+        text = rendered("log/sql/without_groups.sql", columns=engine.types(rows))
         return engine.sql(text, log=rows, held=self.held_elsewhere)
 
 

@@ -82,12 +82,12 @@ def last_of_keys(engine: Engine, records: Relation) -> Relation:
 
     A record precedes a row in error at its offset: one copy could not read what another copy holds.
     """
-    return engine.sql(rendered("log/sql/last_of_keys.sql", columns=engine.columns(records)), records=records)
+    return engine.sql(rendered("log/sql/last_of_keys.sql", columns=engine.types(records)), records=records)
 
 
 def state_as_json(engine: Engine, log: Relation, dialect: str) -> Relation:
     """Return the rows that `latest_state` returns."""
     state = records_as_json(engine, state_of(engine, log), dialect)
-    columns = ", ".join(f"state.{name}" for name in engine.columns(state) if name != "error")
+    columns = ", ".join(f"state.{name}" for name in engine.types(state) if name != "error")
     text = f"SELECT {columns} FROM {{state}} AS state WHERE state.error IS NULL AND state.record IS NOT NULL"  # noqa: S608
     return engine.sql(text, state=state)

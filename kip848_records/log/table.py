@@ -28,7 +28,8 @@ _KNOWLEDGE: Final = f"""
 SELECT run, partition, run_info, read FROM log
 WHERE cluster = :cluster AND content = '{KNOWLEDGE}' AND file IS NULL
 """  # noqa: S608 - a constant
-_ROWS: Final = f"SELECT {', '.join(LOG_COLUMNS.names)}, run, is_inferred FROM {{log}} WHERE "  # noqa: S608 - a constant
+_COLUMNS: Final = ", ".join(f"log.{name}" for name in (*LOG_COLUMNS.names, "run", "is_inferred"))
+_ROWS: Final = f"SELECT {_COLUMNS} FROM {{log}} AS log WHERE "  # noqa: S608 - constants
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def stops_of_consumption(engine: Engine, commits: Relation, stopped: Relation, i
     """
     text = rendered(
         "pipeline/sql/consumption.sql",
-        mark_columns=[name for name in engine.columns(stopped) if name not in {"topic_id", "offset"}],
+        mark_columns=[name for name in engine.types(stopped) if name not in {"topic_id", "offset"}],
         types=_SQL_TYPES,
         key=KEY,
         commit=COMMIT,

@@ -30,7 +30,7 @@ def with_commit_before(engine: Engine, records: Relation, commits: Relation) -> 
     """
     text = rendered(
         "pipeline/sql/commit_before.sql",
-        columns=engine.columns(records),
+        columns=engine.types(records),
         commit_before=COMMIT_BEFORE,
         is_commit=f"{IS_OFFSET_COMMIT} AND {IS_READABLE} AND value IS NOT NULL",
         is_refused=key_of_types(REFUSED_BY_SIMPLE_GROUPS),

@@ -35,7 +35,7 @@ def merge_copies(engine: Engine, log: Relation) -> Relation:
 def _drop_copies(engine: Engine, log: Relation, conflict: str, *, several: bool) -> Relation:
     text = rendered(
         "sources/sql/drop_copies.sql",
-        columns=engine.columns(log),
+        columns=engine.types(log),
         code=ErrorCode.CONFLICT.value,
         conflict=conflict,
         several=several,

@@ -29,7 +29,7 @@ def resolve_transactions(log: DataFrame) -> DataFrame:
 
 def with_outcomes(engine: Engine, log: Relation) -> Relation:
     """Return log rows as `resolve_transactions` does."""
-    return engine.sql(rendered("sources/sql/outcomes.sql", columns=engine.columns(log)), log=log)
+    return engine.sql(rendered("sources/sql/outcomes.sql", columns=engine.types(log)), log=log)
 
 
 def without_aborted(engine: Engine, log: Relation) -> tuple[Relation, Callable[[], int]]:
