@@ -11,7 +11,7 @@ from kip848_records.machine.paths import is_file_uri, without_scheme
 from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.messages import DIALECTS, RECORDS
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.log_rows import IS_READABLE
+from kip848_records.sources.predicates import IS_READABLE
 from kip848_records.sources.registry import KINDS
 from kip848_records.sources.source_kind import ReadOptions
 from kip848_records.specs.log_columns import TOPIC

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
-from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
+from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.sources.error_codes import ErrorCode
+from kip848_records.sources.predicates import IS_OF_LOG, IS_READABLE, IS_RECORD, NEWEST_MS
 from kip848_records.specs.log_columns import COPY_COLUMNS, FILE, LOG_COLUMNS
 
 if TYPE_CHECKING:
@@ -83,15 +84,6 @@ COPY_SCHEMA = from_arrow_schema(COPY_COLUMNS)
 """A log row of one copy, as its reader returns it."""
 
 
-IS_READABLE: Final = "(error_code IS NULL AND control IS NULL AND file IS NULL)"
-IS_RECORD: Final = f"({IS_READABLE} AND transaction IS NOT NULL AND transaction <> 'aborted')"
-_IS_OF_LOG: Final = f"(error_code IS DISTINCT FROM '{ErrorCode.OTHER_TOPIC.value}')"
-NEWEST_MS: Final = (
-    f"max(CASE WHEN {_IS_OF_LOG} AND control IS NULL THEN unix_millis(coalesce(timestamp, file.newest_skipped)) END)"
-)
-"""SQL of both engines for `is_readable`, `is_record` and `newest_ms`."""
-
-
 def key_of_types(key_types: Iterable[int]) -> Column:
     """Return whether `key` has one of the record types; false, not null, without a key.
 
@@ -103,22 +95,11 @@ def key_of_types(key_types: Iterable[int]) -> Column:
     return F.coalesce(reduce(or_, ranges, F.lit(False)), F.lit(False))  # noqa: FBT003
 
 
-def key_of_unknown_type() -> Column:
-    """Return whether `key` begins with a type that is not in `RECORDS`; false, not null, without a key."""
-    typed = F.coalesce(F.length("key"), F.lit(0)) >= 2  # noqa: PLR2004 - an int16
-    return typed & ~key_of_types(RECORDS)
-
-
 def key_type() -> Column:
     """Return the record type in the first bytes of `key`; null without a key, or with a shorter one."""
     unsigned = _unsigned_int16(1)
     signed = F.when(unsigned >= 1 << 15, unsigned - (1 << 16)).otherwise(unsigned)
     return F.when(F.length("key") >= 2, signed)  # noqa: PLR2004 - an int16
-
-
-def key_ends_after_group() -> Column:
-    """Return whether `key` has a type and a group id and nothing else; false, not null, without a key."""
-    return F.coalesce(F.length("key") == group_id_length() + 4, F.lit(False))  # noqa: FBT003 - int16 type, int16 length
 
 
 def group_id_length() -> Column:
@@ -166,7 +147,7 @@ def is_file() -> Column:
 
 def is_of_log() -> Column:
     """Return whether a row belongs to this log, not to another topic in the same dump."""
-    return F.expr(_IS_OF_LOG)
+    return F.expr(IS_OF_LOG)
 
 
 def newest_ms() -> Column:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kip848_records.engines.spark import SparkEngine
 from kip848_records.queries.texts import literal
 from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.listing import find_copies
@@ -83,6 +82,8 @@ def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str
 
     Raises InputError if nothing at a path could be a copy of `__consumer_offsets`.
     """
+    from kip848_records.engines.spark import SparkEngine  # noqa: PLC0415 - the other engine needs no PySpark
+
     engine = SparkEngine(spark)
     copies = find_copies(engine, paths, source_format)
     with engine.reading():

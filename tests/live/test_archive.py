@@ -3,7 +3,7 @@
 import pytest
 from deltalake import DeltaTable
 
-from kip848_records.pipeline import audit as module
+from kip848_records.pipeline import live as module
 from tests.audits import table_rows
 from tests.equal_rows import Rows
 from tests.live import two_days

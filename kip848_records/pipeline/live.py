@@ -1,0 +1,114 @@
+"""The audit of a live topic: what is new is appended to the log, and the log becomes Delta tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kip848_records.engines.spark import SparkEngine
+from kip848_records.log.archive import archive_partitions, replaced_partitions
+from kip848_records.log.facts import count_records
+from kip848_records.pipeline.around import alone, quarantined
+from kip848_records.pipeline.captured import check_captured_by
+from kip848_records.pipeline.options import Audit, AuditOptions
+from kip848_records.pipeline.rebuild import rebuild
+from kip848_records.pipeline.stream import stream_new_records
+from kip848_records.pipeline.topic import FinishedRun, RunOptions, TopicRun, check_topic_is_log, read_new_records
+from kip848_records.protocol.messages import AUTO
+from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED
+from kip848_records.sources.topic.jvm import open_topic
+from kip848_records.sources.topic.live import LiveTopic
+from kip848_records.tables.errors import TablesError
+from kip848_records.times import utc
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kip848_records.log.table import Knowledge, LogTable
+    from kip848_records.pipeline.progress import Progress
+    from kip848_records.sources.topic.live_log import LiveLog
+
+
+def audit_live(spark: SparkSession, options: AuditOptions, progress: Progress) -> Audit:
+    """Audit the topic that the options name. Raises InputError as `audit_topic`, or if no broker answers."""
+    topic = open_topic(spark, options.sources[0], options.kafka_config)
+    # A coordinator writes only offset commits in transactions. Without them a hanging transaction stops no run.
+    isolation = READ_COMMITTED if options.offset_commits else READ_UNCOMMITTED
+    return audit_topic(SparkEngine(spark, options.out), LiveTopic(spark, topic, isolation), options, progress)
+
+
+def audit_topic(engine: SparkEngine, live: LiveLog, options: AuditOptions, progress: Progress) -> Audit:
+    """Append to the log what is new in a live topic since the run before, and rebuild the cluster's tables.
+
+    Raises InputError where nothing comes though it must, and where the runs before were of another kind.
+    """
+    with alone(engine, options, progress) as (log, is_resumed):
+        before = log.knowledge()
+        if before.is_copy:
+            raise TablesError.cluster_of_copy(options.cluster, options.out)
+        _check_same_options(before, options)
+        progress.phase("asking", f"{live.name} where it ends")
+        ends = live.ends()
+        check_captured_by(options.captured_ms, ends.at_ms)
+        if replaced := replaced_partitions(log, before, live, ends):
+            before = _archive(log, before, replaced, progress)
+        progress.phase("reading", f"{live.name}, {len(ends.offsets)} partitions")
+        run = _read_topic(TopicRun.following(log, before, live, ends, _run_options(options)), options)
+        counts = count_records(log.ask, "log.run >= :first_run AND NOT log.is_inferred", first_run=run.first_run)
+        records = {**counts.by_type, **run.offset_commits}
+        progress.advance(sum(records.values()))
+        facts = rebuild(log, run.knowledge, progress)
+        count = quarantined(log, run.reads) if run.reads else 0
+    captured_ms = facts.inputs.captured_at
+    return Audit(
+        options=options,
+        run=run.first_run,
+        dialect=facts.inputs.dialect,
+        captured_at=None if captured_ms is None else utc(captured_ms),
+        copies=1,
+        records=records,
+        group_configurations=counts.group_configurations,
+        aborted=0,
+        quarantined=count,
+        reads=run.reads,
+        skipped=run.skipped,
+        resumed=is_resumed,
+    )
+
+
+def _archive(log: LogTable, knowledge: Knowledge, partitions: dict[int, str], progress: Progress) -> Knowledge:
+    """Archive partitions that are not those read before, and rebuild the archive's tables; return what is left."""
+    archive = archive_partitions(log, knowledge, partitions)
+    for partition, why in sorted(partitions.items()):
+        progress.note(
+            f"partition {partition} is not the one read before: {why}; its history is kept as cluster "
+            f"{archive.cluster!r}"
+        )
+    rebuild(archive, archive.knowledge(), progress)
+    return log.knowledge()
+
+
+def _read_topic(run: TopicRun, options: AuditOptions) -> FinishedRun:
+    check_topic_is_log(run)
+    if options.checkpoint is not None and isinstance(run.live, LiveTopic):
+        return stream_new_records(run, run.live, options.checkpoint)
+    return read_new_records(run)
+
+
+def _run_options(options: AuditOptions) -> RunOptions:
+    return RunOptions(
+        dialect=options.dialect,
+        offset_commits=options.offset_commits,
+        captured_ms=options.captured_ms,
+        allow_empty=options.allow_empty,
+        record_tables=options.record_tables,
+        names=options.topics or {},
+    )
+
+
+def _check_same_options(before: Knowledge, options: AuditOptions) -> None:
+    """Raise InputError where a run would decode otherwise than those before it: one table would hold two kinds."""
+    if not before.runs:
+        return
+    last = before.runs[-1]
+    if options.dialect not in {AUTO, last.dialect} or options.offset_commits != last.offset_commits:
+        raise TablesError.other_options(last.dialect, offset_commits=last.offset_commits)
