@@ -61,7 +61,7 @@ class TaggedRows:
         self._bytes_of[table] = self._bytes_of.get(table, 0) + batch.nbytes
         while self._bytes > self._in_memory:
             self._write(max(self._bytes_of, key=self._bytes_of.__getitem__))
-        if table in self._writers and self._bytes_of[table] > ROW_GROUP_BYTES:
+        if table in self._writers and self._bytes_of.get(table, 0) > ROW_GROUP_BYTES:
             self._write(table)
 
     def end(self, *, to_files: bool = False) -> Mapping[str, Rows]:
