@@ -9,7 +9,15 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from kip848_records.engines.embedded_files import LocalListing, ParquetFiles, delta_rows, here, reading_files
+from kip848_records.engines.embedded_files import (
+    LocalListing,
+    MappedFiles,
+    ParquetFiles,
+    SourceFiles,
+    delta_rows,
+    here,
+    reading_files,
+)
 from kip848_records.engines.embedded_relations import (
     Dataset,
     Mapped,
@@ -28,7 +36,6 @@ from kip848_records.engines.processes import run_tagged
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.engines.tagged_rows import tagged_by_class
 from kip848_records.machine.disks import FULL, DiskError
-from kip848_records.machine.paths import without_scheme
 from kip848_records.queries.duck import DuckTables, without_statistics
 from kip848_records.queries.tables import named_rows
 from kip848_records.queries.texts import plain
@@ -80,7 +87,9 @@ class EmbeddedEngine:
         return {each.name: type_name(each.type) for each in rows.schema}
 
     def map(self, work: Work, rows: Relation, schema: pa.Schema) -> Relation:
-        """Return the result of a function over rows."""
+        """Return the result of a function over rows; several processes do the work on large files."""
+        if isinstance(rows, SourceFiles):
+            return MappedFiles(work, rows, schema)
         return Mapped.of(self._space, work, rows, schema)
 
     def map_sorted(
@@ -137,9 +146,7 @@ class EmbeddedEngine:
 
     def files(self, copy: Copy) -> Relation:
         """Return the files of a copy."""
-        # Spark writes the scheme of local files with one slash, and tables name these files.
-        paths = [f"file:{without_scheme(file)}" for file in copy.files]
-        return self.relation(pa.table({"path": pa.array(paths, pa.string())}))
+        return SourceFiles(self._space, copy)
 
     def reading(self) -> AbstractContextManager[None]:
         """Turn failures to read a source within the block into InputErrors."""

@@ -6,6 +6,7 @@ import re
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -13,9 +14,21 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kip848_records.engines.embedded_relations import Dataset, Relation, escape_glob, every_row, literal, quoted
+from kip848_records.engines.embedded_relations import (
+    Dataset,
+    Mapped,
+    Relation,
+    Stored,
+    escape_glob,
+    every_row,
+    literal,
+    quoted,
+)
 from kip848_records.engines.embedded_tables import opened
 from kip848_records.engines.errors import EngineError
+from kip848_records.engines.processes import BYTES_OF_ONE_PROCESS, file_batch, run_on_files
+from kip848_records.engines.rows import ArrowRows
+from kip848_records.engines.tagged_rows import conformed, tagged
 from kip848_records.errors import InputError
 from kip848_records.machine.files import list_files
 from kip848_records.machine.paths import path_on_this_machine
@@ -27,6 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kip848_records.engines.embedded_relations import Query, Space
+    from kip848_records.engines.engine import Work
     from kip848_records.sources.listing import Copy
 
 
@@ -60,6 +74,41 @@ def here(path: str) -> Path:
     if found is None:
         raise EngineError.other_file_system(path)
     return found
+
+
+class SourceFiles(Stored):
+    """The files of a copy as ``path``."""
+
+    def __init__(self, space: Space, copy: Copy) -> None:
+        self.files = [here(file) for file in copy.files]
+        paths = pa.Table.from_batches([file_batch(self.files)])
+        super().__init__(space, ArrowRows(paths), paths.schema)
+
+
+class MappedFiles(Mapped):
+    """The result of a function over files: several processes read them if they are large, and write the rows."""
+
+    def __init__(self, work: Work, files: SourceFiles, schema: pa.Schema) -> None:
+        super().__init__(files.space, lambda: conformed(work(files.batches()), schema), schema)
+        self._work = tagged(work, schema, "read")
+        self._files = files.files
+
+    @cached_property
+    def _processes(self) -> int:
+        is_large = sum(file.stat().st_size for file in self._files) > BYTES_OF_ONE_PROCESS
+        return min(self.space.budget.workers, len(self._files)) if is_large else 1
+
+    @property
+    def stored(self) -> Stored:
+        """The rows, which are computed if they were not."""
+        if self._stored is None and self._processes > 1:
+            found = run_on_files(self._work, self._files, self._processes, lambda: self.space.new_folder("read"))
+            self._stored = Stored(self.space, found.get("read", ArrowRows(self.schema.empty_table())), self.schema)
+        return super().stored
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        return self.stored.batches() if self._processes > 1 else super().batches()
 
 
 class ParquetFiles(Relation):

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 ROWS_OF_ONE_PROCESS: Final = 20_000
 """Up to so many records, the start of worker processes takes longer than it saves."""
 
+BYTES_OF_ONE_PROCESS: Final = 64 << 20
+"""Up to so many bytes of files, as above."""
+
 IN_MEMORY: Final = 64 << 20
 """The bytes of result rows of this process that stay in memory."""
 
@@ -55,12 +58,29 @@ def run_tagged(
         first.append(batch)
         rows += batch.num_rows
         if rows > ROWS_OF_ONE_PROCESS and workers > 1:
-            folders = [new_folder() for _ in range(workers)]
-            return _in_processes(work, batch.schema, chain(_released(first), source), key, folders)
+            parts = _assigned(chain(_released(first), source), key, workers)
+            return _in_processes(work, batch.schema, parts, [new_folder() for _ in range(workers)])
     found = TaggedRows(new_folder, IN_MEMORY)
     for table, batch in work(chain(_released(first), source)):
         found.add(table, batch)
     return found.end()
+
+
+def run_on_files(
+    work: TaggedWork, files: Sequence[Path], workers: int, new_folder: Callable[[], Path]
+) -> Mapping[str, Rows]:
+    """Return what a function yields for files (`path`), by table, in several processes: each has as much to read."""
+    parts, sizes = list[tuple[int, pa.RecordBatch]](), [0] * workers
+    for size, file in sorted(((file.stat().st_size, file) for file in files), reverse=True):
+        number = sizes.index(min(sizes))
+        sizes[number] += size
+        parts.append((number, file_batch([file])))
+    return _in_processes(work, parts[0][1].schema, parts, [new_folder() for _ in range(workers)])
+
+
+def file_batch(files: Iterable[Path]) -> pa.RecordBatch:
+    """Return files as rows: ``path``, with the scheme of local files as Spark writes it. Tables name these files."""
+    return pa.RecordBatch.from_pydict({"path": pa.array([f"file:{file}" for file in files], pa.string())})
 
 
 def _released(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -73,15 +93,15 @@ def _released(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _in_processes(
     work: TaggedWork,
     schema: pa.Schema,
-    batches: Iterable[pa.RecordBatch],
-    key: Sequence[str],
+    parts: Iterable[tuple[int, pa.RecordBatch]],
     folders: Sequence[Path],
 ) -> Mapping[str, Rows]:
+    """Return what a function yields, by table; each part has the number of its process."""
     pickled = pickle.dumps(work)
     workers = list[_Worker]()
     try:
         workers += (_Worker(pickled, schema, folder) for folder in folders)
-        for number, batch in _assigned(batches, key, len(workers)):
+        for number, batch in parts:
             workers[number].put(batch, workers)
         for worker in workers:
             worker.put(None, workers)

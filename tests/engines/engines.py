@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,6 +35,16 @@ def types(batches):
     for batch in batches:
         found = [str(kind).replace(" not null", "") for kind in batch.schema.types]
         yield pa.RecordBatch.from_arrays([pa.array([found], TYPES.field(0).type)], schema=TYPES)
+
+
+SIZES = pa.schema([("size", pa.int64()), ("process", pa.int64())])
+
+
+def sizes(batches):
+    """The size of each file."""
+    for batch in batches:
+        found = [len(Path(path.removeprefix("file:")).read_bytes()) for path in batch["path"].to_pylist()]
+        yield pa.RecordBatch.from_pydict({"size": found, "process": [os.getpid()] * len(found)}, SIZES)
 
 
 def counted(batches):

@@ -10,12 +10,13 @@ from time import monotonic, sleep
 import pyarrow as pa
 import pytest
 
-from kip848_records.engines import processes
+from kip848_records.engines import embedded_files, processes
 from kip848_records.engines.budget import Budget
 from kip848_records.engines.embedded import EmbeddedEngine
 from kip848_records.engines.errors import EngineError
 from kip848_records.engines.tagged_rows import tagged_by_class
 from kip848_records.errors import InputError
+from kip848_records.sources.listing import Copy
 from tests.engines import engines
 from tests.equal_rows import Rows
 
@@ -90,6 +91,28 @@ def test_what_a_worker_prints_is_no_answer(run, capfd):
     assert "printed" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(("size", "processes_used"), [(1 << 30, 1), (0, 2)])
+def test_files_are_read_in_several_processes_if_they_are_large(tmp_path, monkeypatch, size, processes_used):
+    monkeypatch.setattr(embedded_files, "BYTES_OF_ONE_PROCESS", size)
+    folder = tmp_path / "[a] 100%41"
+    folder.mkdir()
+    for number in range(5):
+        (folder / f"{number}.log").write_bytes(b"x" * number * 1000)
+    engine = EmbeddedEngine(str(tmp_path / "out"), Budget(MUCH, 2))
+    copy = Copy(str(folder), "segments", [f"file://{file}" for file in sorted(folder.iterdir())])
+    with engine.alone(str(tmp_path / "out")):
+        sizes = engine.map(engines.sizes, engine.files(copy), engines.SIZES)
+        for rows in (
+            pa.Table.from_batches(sizes.batches()).to_pylist(),
+            engine.collect(engine.sql("SELECT * FROM {s}", s=sizes)),
+        ):
+            found = [row if isinstance(row, dict) else row._asdict() for row in rows]
+            assert sorted(row["size"] for row in found) == [0, 1000, 2000, 3000, 4000]
+            assert len({row["process"] for row in found}) == processes_used
+            assert (os.getpid() in {row["process"] for row in found}) == (processes_used == 1)
+        assert len([*(tmp_path / "out" / "_staging").glob("*/*read*")]) == (processes_used if processes_used > 1 else 0)
+
+
 def running():
     """The processes of this machine, but those that have ended, with their parents."""
     found = {}
@@ -109,7 +132,7 @@ def children(pid):
 
 PARENT = """
 import sys
-from kip848_records.engines import processes
+from kip848_records.engines import embedded_files, processes
 from kip848_records.engines.budget import Budget
 from kip848_records.engines.embedded import EmbeddedEngine
 from tests.engines import engines, test_processes
