@@ -198,7 +198,7 @@ class EmbeddedEngine:
         """Return the answer to a query over the newest rows of some tables."""
         for table in tables:
             self._tables.opened(table)
-        return DuckTables(self.out).newest(text, *tables, **parameters)
+        return DuckTables(self.out, self._space.cursor).newest(text, *tables, **parameters)
 
     def version(self, table: str) -> int | None:
         """Return a table's present Delta version."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from contextlib import contextmanager
 from threading import Event
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 KNOWN_FEATURES: Final = frozenset({"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "timestampNtz"})
 """The features of Delta's protocol with which this package reads and writes a table by delta-rs."""
+
+_REFUSALS: Final = (errno.EROFS, errno.EACCES, errno.EPERM, errno.EDQUOT)
+"""The reasons of the system not to write, which delta-rs passes on as text."""
 
 _COLUMN_MAPPING: Final = "delta.columnMapping.mode"
 
@@ -159,8 +164,9 @@ class LocalTables:
         except (OSError, DeltaError) as error:
             if FULL in str(error):
                 raise DiskError.full({self.out: self._folder}) from error
-            if isinstance(error, OSError) and error.errno is not None:
-                raise DiskError.of_folder(self.out, error) from None
+            for number in _REFUSALS:
+                if os.strerror(number) in str(error):
+                    raise DiskError.of_folder(self.out, OSError(number, os.strerror(number))) from error
             raise
 
     def _path(self, table: str) -> Path:
@@ -179,6 +185,8 @@ def opened(path: Path, not_found: Callable[[], Exception]) -> DeltaTable:
         table = DeltaTable(str(path))
     except TableNotFoundError:
         raise not_found() from None
+    except (DeltaError, OSError) as error:
+        raise EngineError.table_not_opened(str(path), str(error).splitlines()[0]) from error
     protocol = table.protocol()
     features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())} - KNOWN_FEATURES
     if table.metadata().configuration.get(_COLUMN_MAPPING, "none") != "none":

@@ -43,6 +43,11 @@ class EngineError(InputError):
         )
 
     @classmethod
+    def table_not_opened(cls, path: str, reason: str) -> Self:
+        """delta-rs cannot open a table."""
+        return cls(f"delta-rs cannot open the table {path}: {reason}", _SPARK)
+
+    @classmethod
     def compression(cls, path: str, ending: str) -> Self:
         """Lines are compressed by a codec that only Spark reads."""
         return cls(

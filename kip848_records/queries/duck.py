@@ -25,7 +25,7 @@ from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import table_path
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from kip848_records.queries.tables import Parameter, Part
 
@@ -78,8 +78,10 @@ class DuckTables(Tables):
 
     engine = "duckdb"
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, connection: Callable[[], duckdb.DuckDBPyConnection] | None = None) -> None:
+        """`connection`: makes one to another database than this module's (`new_database`)."""
         super().__init__(location)
+        self._new_connection = connection
         self._tables: dict[tuple[str, int | None], DeltaTable] = {}
         self._datasets: dict[tuple[str, int | None], Any] = {}
         self._views: dict[str, tuple[Part, ...]] = {}
@@ -88,7 +90,7 @@ class DuckTables(Tables):
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own, because views are those of a connection."""
-        return _database().cursor()
+        return _database().cursor() if self._new_connection is None else self._new_connection()
 
     @cached_property
     def _names(self) -> frozenset[str]:
