@@ -1,4 +1,4 @@
-"""Log rows, the output of every source, and the expressions by which the JVM alone classifies them."""
+"""Log rows, the output of every source, and expressions for DataFrames of them; `predicates` has the SQL."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
-from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.predicates import IS_OF_LOG, IS_READABLE, IS_RECORD, NEWEST_MS
+from kip848_records.sources.predicates import IS_READABLE, IS_RECORD, IS_UNREAD, NEWEST_MS
 from kip848_records.specs.log_columns import COPY_COLUMNS, FILE, LOG_COLUMNS
 
 if TYPE_CHECKING:
@@ -136,8 +135,7 @@ def is_readable() -> Column:
 
 def is_unread() -> Column:
     """Return whether the source could not read a row, or it is not a record; a row with only a wrong key was read."""
-    key_errors = (ErrorCode.KEY_WITHOUT_TYPE.value, ErrorCode.KEY_WITHOUT_GROUP.value)
-    return F.coalesce(~F.col("error_code").isin(*key_errors), F.lit(False))  # noqa: FBT003
+    return F.expr(IS_UNREAD)
 
 
 def is_file() -> Column:
@@ -145,16 +143,8 @@ def is_file() -> Column:
     return F.col("file").isNotNull()
 
 
-def is_of_log() -> Column:
-    """Return whether a row belongs to this log, not to another topic in the same dump."""
-    return F.expr(IS_OF_LOG)
-
-
 def newest_ms() -> Column:
-    """Return the newest time in this log, in ms since 1970: of records, of skipped ones, of unreadable bytes.
-
-    Transaction markers do not count. Readers give no row a time outside the years that can be represented.
-    """
+    """Return the newest time in this log, in ms since 1970 (`NEWEST_MS`)."""
     return F.expr(NEWEST_MS)
 
 
