@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from kip848_records.engines.duck_sql import quoted, type_name
 from kip848_records.engines.embedded_files import (
     LocalListing,
     MappedFiles,
@@ -23,17 +24,16 @@ from kip848_records.engines.embedded_relations import (
     Mapped,
     Once,
     Relation,
-    Space,
     Sql,
     Stored,
-    quoted,
     relation_of,
-    type_name,
+    stored,
 )
 from kip848_records.engines.embedded_tables import LocalTables
 from kip848_records.engines.lines import LINES, lines_of
 from kip848_records.engines.processes import run_tagged
 from kip848_records.engines.rows import ArrowRows
+from kip848_records.engines.space import Space
 from kip848_records.engines.tagged_rows import tagged_by_class
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.queries.duck import DuckTables, without_statistics
@@ -111,7 +111,7 @@ class EmbeddedEngine:
         rows = self.relation(rows)
         if isinstance(rows, Stored):
             return rows
-        return rows.stored if isinstance(rows, Mapped) else self._space.stored(rows.batches(), rows.schema, name)
+        return rows.stored if isinstance(rows, Mapped) else stored(self._space, rows.batches(), rows.schema, name)
 
     def stage(self, rows: Relation, name: str) -> Rows:
         """Return rows that are computed once."""

@@ -14,15 +14,13 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kip848_records.engines.duck_sql import escape_glob, literal, quoted
 from kip848_records.engines.embedded_relations import (
     Dataset,
     Mapped,
     Relation,
     Stored,
-    escape_glob,
     every_row,
-    literal,
-    quoted,
 )
 from kip848_records.engines.embedded_tables import opened
 from kip848_records.engines.errors import EngineError
@@ -39,8 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from kip848_records.engines.embedded_relations import Query, Space
+    from kip848_records.engines.embedded_relations import Query
     from kip848_records.engines.engine import Work
+    from kip848_records.engines.space import Space
     from kip848_records.sources.listing import Copy
 
 

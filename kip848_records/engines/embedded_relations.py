@@ -2,115 +2,30 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 from abc import ABC, abstractmethod
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, count
-from pathlib import Path
-from tempfile import mkdtemp
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
-from weakref import finalize
 
 import pyarrow as pa
 
-from kip848_records.engines.budget import Budget
+from kip848_records.engines.duck_sql import escape_glob, literal, plain_type, with_quoted_words
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.engines.tagged_rows import FileRows, TaggedRows, conformed
-from kip848_records.queries.duck import new_database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
-    import duckdb
-
     from kip848_records.engines.engine import Rows, Work
+    from kip848_records.engines.space import Space
 
 BATCH_ROWS: Final = 10_000
 """The rows of a batch: a good size for the decoder, as Spark's batches have it."""
 
 IN_MEMORY: Final = 32 << 20
 """The bytes up to which rows that are computed once stay in memory."""
-
-_OFFSET: Final = re.compile(r"""('(?:[^']|'')*'|"[^"]*")|(?<![\w.])offset\b(?!\s+\d)""", re.IGNORECASE)
-"""The name of a column, which is a word of DuckDB's own; literals and quoted names stay."""
-
-_TYPE_NAMES: Final = {
-    pa.int8(): "tinyint",
-    pa.int16(): "smallint",
-    pa.int32(): "int",
-    pa.int64(): "bigint",
-    pa.bool_(): "boolean",
-    pa.date32(): "date",
-}
-_HUGEINT: Final = pa.decimal128(38, 0)
-
-
-class Space:
-    """What the relations of an engine share: a database, a folder for files, and a budget of memory and cores.
-
-    `sources`: the files that DuckDB reads, because its errors do not always name one.
-    """
-
-    def __init__(self, budget: Budget | None = None) -> None:
-        self.sources: list[Path] = []
-        self._budget = budget
-        self._folder: Path | None = None
-        self._own_folder: Path | None = None
-        self._numbers = count()
-        self._database: duckdb.DuckDBPyConnection | None = None
-
-    @cached_property
-    def budget(self) -> Budget:
-        """The memory and the cores; measured when they are needed first."""
-        return self._budget or Budget.of_machine()
-
-    def use(self, folder: Path | None) -> None:
-        """Write files into a folder from now on; None: into one of this process."""
-        self.close()
-        self._folder = folder
-
-    def path(self, name: str) -> Path:
-        """Return a path of a file or folder that does not exist."""
-        folder = self._folder
-        if folder is None:
-            if self._own_folder is None:
-                self._own_folder = Path(mkdtemp(prefix="kip848-"))
-                finalize(self, shutil.rmtree, self._own_folder, ignore_errors=True)
-            folder = self._own_folder
-        return folder / f"{next(self._numbers)}-{name}"
-
-    def new_folder(self, name: str) -> Path:
-        """Return a new folder."""
-        path = self.path(name)
-        path.mkdir()
-        return path
-
-    def cursor(self) -> duckdb.DuckDBPyConnection:
-        """Return a connection of its own, so that several answers can be read at a time."""
-        if self._database is None:
-            database = new_database(str(self.path("spilled")), f"{self.budget.database}B")
-            database.execute(f"SET GLOBAL threads = {self.budget.cores}")
-            self._database = database
-        return self._database.cursor()
-
-    def close(self) -> None:
-        """Close the database and remove the folder of this process."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
-        if self._own_folder is not None:
-            shutil.rmtree(self._own_folder, ignore_errors=True)
-            self._own_folder = None
-
-    def stored(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema, name: str) -> Stored:
-        """Return rows that are computed once: in memory if they are few, else in a file."""
-        found = TaggedRows(lambda: self.new_folder(name), IN_MEMORY)
-        for batch in batches:
-            found.add(name, batch)
-        return Stored(self, found.end().get(name, ArrowRows(schema.empty_table())), schema)
 
 
 @dataclass
@@ -212,6 +127,14 @@ class Dataset(Relation):
         return f"SELECT * FROM {query.data_name(self._dataset)}{condition}"  # noqa: S608 - ours
 
 
+def stored(space: Space, batches: Iterable[pa.RecordBatch], schema: pa.Schema, name: str) -> Stored:
+    """Return rows that are computed once: in memory if they are few, else in a file."""
+    found = TaggedRows(lambda: space.new_folder(name), IN_MEMORY)
+    for batch in batches:
+        found.add(name, batch)
+    return Stored(space, found.end().get(name, ArrowRows(schema.empty_table())), schema)
+
+
 class Mapped(Relation):
     """The result of a function over rows: streamed to a reader of batches, computed once for queries."""
 
@@ -235,7 +158,7 @@ class Mapped(Relation):
     def stored(self) -> Stored:
         """The rows, which are computed if they were not."""
         if self._stored is None:
-            self._stored = self.space.stored(self._compute(), self._schema, "mapped")
+            self._stored = stored(self.space, self._compute(), self._schema, "mapped")
         return self._stored
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -257,7 +180,7 @@ class Once(Relation):
     @cached_property
     def stored(self) -> Stored:
         """The rows, which are computed if they were not."""
-        return self.space.stored(self._rows.batches(), self._rows.schema, "once")
+        return stored(self.space, self._rows.batches(), self._rows.schema, "once")
 
     @property
     def schema(self) -> pa.Schema:
@@ -296,7 +219,7 @@ class Sql(Relation):
     def text(self, query: Query) -> str:
         """Return the text, in which relations have the names of a query."""
         text = self._text.format(**{name: query.name(each) for name, each in self._relations.items()})
-        return _OFFSET.sub(lambda found: found[1] or '"offset"', text)
+        return with_quoted_words(text)
 
     def _answer(self, limit: str = "") -> Generator[pa.RecordBatch]:
         """Yield a batch without rows, which shows the columns, and then the rows."""
@@ -329,40 +252,3 @@ def relation_of(space: Space, rows: Relation | Rows) -> Relation:
         message = "rows without a batch have no columns"
         raise ValueError(message)
     return Mapped(space, lambda: rows.batches(), first.schema)  # noqa: PLW0108 - a new iterator for each reader
-
-
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that Spark's answer would have: sums are bigint, times have microseconds in UTC."""
-    if kind == _HUGEINT:
-        return pa.int64()
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us", kind.tz and "UTC")
-    if pa.types.is_list(kind):
-        return pa.list_(pa.field("element", plain_type(kind.value_type)))
-    if pa.types.is_struct(kind):
-        return pa.struct([each.with_type(plain_type(each.type)) for each in kind])
-    if pa.types.is_map(kind):
-        return pa.map_(plain_type(kind.key_type), plain_type(kind.item_type))
-    return kind
-
-
-def type_name(kind: pa.DataType) -> str:
-    """Return the name of a type in Spark's SQL; of a nested type, which no source has, that of Arrow."""
-    if pa.types.is_timestamp(kind):
-        return "timestamp" if kind.tz else "timestamp_ntz"
-    return _TYPE_NAMES.get(kind, str(kind))
-
-
-def escape_glob(path: str) -> str:
-    """Return a path in which DuckDB sees no pattern."""
-    return "".join(f"[{each}]" if each in "[*?" else each for each in path)
-
-
-def literal(text: str) -> str:
-    """Return a text as a literal of SQL."""
-    return "'{}'".format(text.replace("'", "''"))
-
-
-def quoted(name: str) -> str:
-    """Return a name of a column in SQL."""
-    return '"{}"'.format(name.replace('"', '""'))

@@ -209,7 +209,7 @@ class DuckTables(Tables):
         path = table_path(self.location, name)
         try:
             table = DeltaTable(path, version=version)
-            if version is not None and not _has_files(table):
+            if version is not None and not _has_files(table, path):
                 table = DeltaTable(path)
         except TableNotFoundError:
             raise TablesError.not_audited(self.location, name) from None
@@ -263,10 +263,11 @@ def _spilled() -> str:
     return folder
 
 
-def _has_files(table: DeltaTable) -> bool:
-    """Return whether all files of a table's version exist; an object store is not checked."""
-    files = [path_on_this_machine(file) for file in table.file_uris()]
-    return all(file is None or file.exists() for file in files)
+def _has_files(table: DeltaTable, path: str) -> bool:
+    """Return whether all files of a version of the table at a path exist; an object store is not checked."""
+    folder, root = path_on_this_machine(path), table.table_uri.removeprefix("file://")
+    # delta-rs names the folder as in a URL, with `%20` for a space; what follows is the path of the file in it.
+    return folder is None or all((folder / file.removeprefix(root)).exists() for file in table.file_uris())
 
 
 def _with_dollars(text: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 from kip848_records.engines.embedded import EmbeddedEngine
 from kip848_records.engines.errors import EngineError
 from kip848_records.machine.disks import DiskError
+from kip848_records.queries.duck import DuckTables
 from kip848_records.tables import locks
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.registry import TABLES
@@ -113,6 +114,15 @@ def test_paths_of_other_characters(tmp_path, name):
     assert [row.topic for row in engine.collect(engine.table(SPEC.name, "a"))] == ["2"]
     assert [row.topic for row in engine.ask("SELECT topic FROM topic_name", SPEC.name)] == ["2"]
     assert [path.name for path in (tmp_path / name).iterdir()] == [SPEC.name]
+
+
+@pytest.mark.parametrize("name", ["plain", "with spaces \N{SNOWMAN}"])
+@pytest.mark.parametrize("cluster", ["a", "of % [odd] names"])
+def test_a_query_sees_the_version_that_it_names(tmp_path, name, cluster):
+    engine = EmbeddedEngine(str(tmp_path / name))
+    for topic in ("1", "2"):
+        engine.replace(SPEC, cluster, engine.relation(topics(topic)))
+    assert DuckTables(engine.out)._opened(SPEC.name, 1).version() == 1
 
 
 class TestLock:
