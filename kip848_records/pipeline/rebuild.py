@@ -27,7 +27,7 @@ from kip848_records.pipeline.simple_groups import REFUSED_BY_SIMPLE_GROUPS, with
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE, GROUP, LOG_SCHEMA
-from kip848_records.replay.worker import replay_batches
+from kip848_records.replay.worker import NAMING_TYPES, names_of_topics, replay_batches
 from kip848_records.sources.transactions import with_outcomes
 from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.specs.completion import with_topics
@@ -57,10 +57,12 @@ no trouble yet, and the log can still double before runs overlap.
 """
 
 
-def rebuild(log: LogTable, knowledge: Knowledge, progress: Progress, facts: LogFacts | None = None) -> LogFacts:
+def rebuild(
+    log: LogTable, knowledge: Knowledge, progress: Progress, facts: LogFacts | None = None, group: str | None = None
+) -> LogFacts:
     """Replace the cluster's rows in every table by what the log says; return what is known of the log.
 
-    `facts` are those of the log if the caller has them.
+    `facts` are those of the log if the caller has them. `group`: replay this group only.
     """
     engine = log.engine
     facts = facts or log_facts(log, knowledge)
@@ -73,7 +75,10 @@ def rebuild(log: LogTable, knowledge: Knowledge, progress: Progress, facts: LogF
     has_commits = last.offset_commits and not REFUSED_BY_SIMPLE_GROUPS.isdisjoint(facts.counts.by_type)
     if has_commits:
         records = with_commit_before(engine, records, facts.replayable(engine, log.offset_commits()))
-    replayed = _replayed(engine, records, facts.inputs, has_commits=has_commits)
+    of_group = records if group is None else _of_group(engine, records, group)
+    replayed = _replayed(engine, of_group, facts.inputs, has_commits=has_commits)
+    if group is not None:
+        replayed |= _names_of_topics(engine, records, facts)
     progress.advance(facts.counts.of_groups)
     commits = None
     of_commits: dict[str, Rows] = {}
@@ -141,6 +146,28 @@ def _replayed(engine: Engine, records: Relation, inputs: ReplayInputs, *, has_co
     columns = ", ".join(f"log.{name}" for name in (*LOG_SCHEMA.names, *([COMMIT_BEFORE] if has_commits else [])))
     rows = engine.sql(f"SELECT {columns} FROM {{records}} AS log", records=records)  # noqa: S608 - constants
     return engine.replay(partial(replay_batches, inputs), rows, key=GROUP, order=("offset",))
+
+
+def _of_group(engine: Engine, records: Relation, group: str) -> Relation:
+    """Return the records of one group, and those of which nobody knows the group."""
+    wanted = engine.relation(pa.table({"group_id": [group]}))
+    return engine.sql(
+        "SELECT log.* FROM {records} AS log LEFT JOIN {wanted} AS wanted ON log.group_id = wanted.group_id "
+        "WHERE log.group_id IS NULL OR wanted.group_id IS NOT NULL",
+        records=records,
+        wanted=wanted,
+    )
+
+
+def _names_of_topics(engine: Engine, records: Relation, facts: LogFacts) -> dict[str, Rows]:
+    """Return the names of topics in the records of all groups, by table: assignments of one group need them."""
+    types = [each for each in NAMING_TYPES if facts.counts.by_type.get(each)]
+    if not types:
+        return {}
+    columns, listed = ", ".join(f"log.{name}" for name in LOG_SCHEMA.names), ", ".join(map(str, types))
+    text = f"SELECT {columns} FROM {{records}} AS log WHERE log.key_type IN ({listed})"  # noqa: S608 - constants
+    named = engine.sql(text, records=records)
+    return engine.replay(partial(names_of_topics, facts.inputs), named, key=GROUP, order=("offset",))
 
 
 def _of_commits(engine: Engine, commits: Relation, facts: LogFacts) -> dict[str, Rows]:

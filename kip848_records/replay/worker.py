@@ -38,6 +38,8 @@ _NAMING_RECORDS: Final[Mapping[int, str]] = {
     for key_type in (KeyType.CONSUMER_GROUP_PARTITION_METADATA, KeyType.SHARE_GROUP_STATE_PARTITION_METADATA)
 }
 """Records that contain topic names: key type -> table."""
+NAMING_TYPES: Final = tuple(_NAMING_RECORDS)
+"""The key types of records that contain topic names."""
 
 
 class Replay(Protocol):
@@ -66,6 +68,24 @@ def replay_batches(
             yield from groups.take(decoded)
             del decoded  # before the next rows are decoded: both would be in memory
         yield from groups.end()
+
+
+def names_of_topics(inputs: ReplayInputs, batches: Iterable[pa.RecordBatch]) -> Iterator[Output]:
+    """Yield the names of topics in the records of any groups, without a replay of the groups."""
+    return (output for output in replay_batches(inputs, batches, _NoReplay) if output[0] is TopicName)
+
+
+class _NoReplay:
+    """Ignores a group."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def replay(self, record: Record) -> None:
+        pass
+
+    def finish(self) -> Iterator[Row]:
+        return iter(())
 
 
 @contextmanager
