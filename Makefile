@@ -1,9 +1,10 @@
 # Each target sets up what it needs. Another interpreter: make PYTHON=python3.12 test
 PYTHON ?= python3
 BIN := .venv/bin
-# Stamps: .venv has what audits need, or all tools as well. They carry the interpreter's name: choosing another one builds
-# .venv anew.
+# Stamps: .venv has what audits need, or Spark too, or all tools as well. They carry the interpreter's name: choosing
+# another one builds .venv anew.
 AUDITS := .venv/audits-$(notdir $(PYTHON))
+SPARK := .venv/spark-$(notdir $(PYTHON))
 READY := .venv/ready-$(notdir $(PYTHON))
 PIP_INSTALL := $(BIN)/pip install -q --disable-pip-version-check --use-pep517 -c conf/constraints.txt
 
@@ -13,10 +14,17 @@ PIP_INSTALL := $(BIN)/pip install -q --disable-pip-version-check --use-pep517 -c
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
+BUNDLED := tests/captures/kafka-4.3.1/segments --topics tests/captures/kafka-4.3.1/topics.json --cluster demo
+
 .PHONY: audit
 audit: $(AUDITS) ## Audit a real broker's log (bundled) into Delta tables under out/, and report on it: out/report.html
-	@$(BIN)/kip848 audit tests/captures/kafka-4.3.1/segments \
-		--topics tests/captures/kafka-4.3.1/topics.json --cluster demo --out out
+	@$(BIN)/kip848 audit $(BUNDLED) --out out
+	@$(BIN)/kip848 report out --config conf/audit-demo.toml --out out/report.html
+
+.PHONY: audit-spark
+audit-spark: $(SPARK) ## The same on Spark, by spark-submit, which takes Java: it writes the same tables
+	@PATH="$(CURDIR)/$(BIN):$$PATH" spark-submit --properties-file conf/spark-defaults.conf jobs/nightly_audit.py \
+		$(BUNDLED) --out out
 	@$(BIN)/kip848 report out --config conf/audit-demo.toml --out out/report.html
 
 .PHONY: test
@@ -61,7 +69,7 @@ clean: ## Remove the environment, outputs and caches
 	rm -rf .venv out site spark-warehouse metastore_db derby.log dist
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
-$(READY): $(AUDITS)
+$(READY): $(SPARK)
 	@echo "Adding the tools of the tests to .venv: about a minute, once" >&2
 	@$(PIP_INSTALL) -e '.[dev]'
 	@touch $@
@@ -69,8 +77,13 @@ $(READY): $(AUDITS)
 $(AUDITS): pyproject.toml conf/constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "error: '$(PYTHON)' is not Python 3.11 or newer; install one and name it: make PYTHON=python3.12" >&2; exit 2; }
-	@$(PYTHON) -m kip848_records.spark.java
-	@echo "Setting up .venv from conf/constraints.txt: about a minute, once" >&2
+	@echo "Setting up .venv from conf/constraints.txt: half a minute, once" >&2
 	@$(PYTHON) -m venv --clear .venv
+	@$(PIP_INSTALL) -e .
+	@touch $@
+
+$(SPARK): $(AUDITS)
+	@$(PYTHON) -m kip848_records.spark.java
+	@echo "Adding Spark to .venv: about a minute, once" >&2
 	@$(PIP_INSTALL) -e '.[spark]'
 	@touch $@

@@ -57,7 +57,7 @@ def check(
         results.append(_result(each, settings[each.name], found, faults))
     captured_at = {run.cluster: run.captured_at for run in runs}
     limits = {run.cluster: capture_limits(tables, run.cluster) for run in runs}
-    return Verdict(tables.location, captured_at, results, limits)
+    return Verdict(tables.shown, captured_at, results, limits)
 
 
 def _evaluate(tables: Tables, run: Run, expectation: Expectation, setting: Setting, now: datetime) -> list[Any]:

@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
     """Prints an error as one line and a hint as another, like all other errors."""
 
     late_argument: str | None = None
-    """A positional argument that may be missing, or may follow options, where argparse does not find it."""
+    """A list of positional arguments, some of which may follow options, where argparse does not find them."""
     _given: Sequence[str] = ()
 
     def parse_known_args(  # type: ignore[override]
@@ -36,8 +36,9 @@ class Parser(argparse.ArgumentParser):
         self._given = sys.argv[1:] if args is None else args
         known, unknown = super().parse_known_args(args, namespace)
         late = self.late_argument
-        if late is not None and getattr(known, late) is None and len(unknown) == 1 and not unknown[0].startswith("-"):
-            setattr(known, late, unknown.pop())
+        if late is not None and not any(each.startswith("-") for each in unknown):
+            setattr(known, late, [*getattr(known, late), *unknown])
+            unknown = []
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return known, unknown
@@ -59,12 +60,15 @@ class Parser(argparse.ArgumentParser):
 
 def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, at_least: int = 1) -> None:
     """Add the options that read a log: its `sources` (`besides`: other values), their format, and `debug`."""
+    if not at_least:
+        command.late_argument = "sources"
     from kip848_records.protocol.messages import AUTO, DIALECTS, KAFKA
 
     command.add_argument(
         "sources",
         nargs="+" if at_least else "*",
-        type=given_path,
+        default=[],
+        type=given_path if at_least else str,
         metavar=metavar,
         help=f"{besides}segment files (a file, a partition's folder, a broker's data folder or a folder of several of "
         "those), or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several sources are copies of one "
@@ -146,18 +150,6 @@ def add_schema(command: Parser) -> None:
     """Add `catalog` and `schema`, which name the location of tables instead of a folder."""
     command.add_argument("--catalog", metavar="NAME", help="catalog of the schema with the tables, instead of a folder")
     command.add_argument("--schema", metavar="NAME", help="the schema, which must exist")
-
-
-def add_engine(command: Parser) -> None:
-    """Add `engine`, for commands that query tables."""
-    from kip848_records.queries.engines import ENGINES
-
-    command.add_argument(
-        "--engine",
-        choices=ENGINES,
-        help="engine that reads the tables (default: duckdb for a folder; spark for a catalog, and inside spark-submit "
-        "for an object store)",
-    )
 
 
 def add_expectations(command: Parser) -> None:

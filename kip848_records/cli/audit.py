@@ -21,11 +21,12 @@ from kip848_records.cli.arguments import (
     given_path,
     place,
 )
+from kip848_records.cli.engine import add_engine, engine_for_sources, new_session, session_of
 from kip848_records.cli.output import print_note, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.errors import FailedError, InputError
 from kip848_records.machine.paths import known_path
-from kip848_records.queries.engines import DUCKDB, SPARK, open_tables
+from kip848_records.queries.engines import EMBEDDED, SPARK, open_tables
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.location import is_schema
@@ -73,17 +74,17 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--verbose", action="store_true", help="also print record counts, members, and lists of the slowest epochs"
     )
+    add_engine(command)
     add_quiet(command)
     command.set_defaults(run=_run)
 
 
 def _run(arguments: Namespace) -> int:
-    from kip848_records.spark.session import get_session  # --help works without Spark
-
     tables = place(arguments, arguments.out, "--out")
     _check(arguments, tables)
+    choice = engine_for_sources(arguments.engine, arguments.sources, arguments.format, tables, arguments.checkpoint)
     with shown_progress(arguments) as progress:
-        progress.phase("starting Spark")
+        spark = session_of(choice, progress, arguments.sources)
         from kip848_records.pipeline.audit import run_audit
         from kip848_records.report.summary import summary
 
@@ -91,13 +92,12 @@ def _run(arguments: Namespace) -> int:
         options = replace(named, offset_commits=arguments.offset_commits, allow_empty=arguments.allow_empty)
         options = replace(options, checkpoint=arguments.checkpoint, scratch=arguments.scratch)
         options = replace(options, record_tables=arguments.record_tables)
-        spark = get_session(reads=arguments.sources)
-        before_spark.check_outputs(_outputs(arguments), arguments.sources)  # a session knows the location of all paths
+        if spark is not None:  # a session knows the location of all paths
+            before_spark.check_outputs(_outputs(arguments), arguments.sources)
         audit = run_audit(spark, options, progress)
-    # A session is running, but DuckDB answers sooner if the folder is known to be on this machine.
-    is_local = not is_schema(tables) and known_path(tables) is not None
-    engine = DUCKDB if is_local else SPARK
-    opened = open_tables(tables, engine, session=lambda: spark, note=print_note)
+    # The embedded engine answers sooner than a session that is running, if it can.
+    is_local = spark is None or (not is_schema(tables) and known_path(tables) is not None)
+    opened = open_tables(tables, EMBEDDED if is_local else SPARK, session=new_session, note=print_note)
     print_parts(summary(opened, audit))
     if arguments.verbose:
         from kip848_records.report.details import details

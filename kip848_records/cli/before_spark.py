@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import time
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kip848_records.engines.choice import has_spark
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import DiskError
 from kip848_records.machine.files import list_files
@@ -52,7 +52,7 @@ def check_log(arguments: Namespace, outputs: Mapping[str, str | None]) -> None:
 
 def check_topics(arguments: Namespace) -> None:
     """Raise TopicError if the broker of a live topic cannot be reached: the last check, as it may take seconds."""
-    if find_spec("pyspark") is None:  # then there is no client either, which the command says
+    if not has_spark():  # then there is no client either, which the command says
         return
     settings = ClientSettings() if arguments.kafka_config is None else read_client_settings(arguments.kafka_config)
     for topic in filter(is_topic, arguments.sources):

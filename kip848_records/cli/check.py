@@ -5,45 +5,26 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
-from contextlib import contextmanager, nullcontext
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from kip848_records.cli import before_spark
-from kip848_records.cli.arguments import (
-    add_capture,
-    add_engine,
-    add_expectations,
-    add_quiet,
-    add_schema,
-    add_source,
-    audit_options,
-    check_source,
-    given_path,
-    place,
-)
+from kip848_records.cli.arguments import add_expectations, add_quiet, given_path
+from kip848_records.cli.audited import add_tables, check_tables, is_certainly_of_log, is_of_tables, opened_tables
 from kip848_records.cli.output import print_error, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.result_files import FORMATS, METRICS, add_forms, add_metrics, checked_files, write_files
 from kip848_records.errors import Kip848Error, UnexpectedError
-from kip848_records.machine.paths import known_path
-from kip848_records.sources.topic.address import is_topic
-from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.errors import TablesError
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pyspark.sql import SparkSession
+    from collections.abc import Mapping, Sequence
 
     from kip848_records.cli.arguments import Commands
     from kip848_records.expectations.results import Verdict
-    from kip848_records.pipeline.progress import Progress
-    from kip848_records.queries.tables import Tables
     from kip848_records.report.changes import Changes
     from kip848_records.report.news import News
     from kip848_records.report.webhook import Webhook
@@ -61,7 +42,6 @@ exit codes:
   130  interrupted
 A webhook that fails never changes the exit code.
 """
-_OF_A_LOG = ("format", "dialect", "topics", "captured_at", "out")
 
 
 def add(commands: Commands) -> None:
@@ -74,10 +54,7 @@ def add(commands: Commands) -> None:
         epilog=_EXIT_CODES,
         formatter_class=RawDescriptionHelpFormatter,
     )
-    add_source(command, "DIR|SOURCE", "the folder of an audit's tables; or ", at_least=0)
-    add_schema(command)
-    command.add_argument("--cluster", metavar="NAME", help="only this cluster of DIR; for a log, its cluster name")
-    add_capture(command)
+    add_tables(command)
     command.add_argument("--out", type=given_path, metavar="DIR", help="keep the tables of the log's audit in DIR")
     add_expectations(command)
     command.add_argument(
@@ -86,7 +63,6 @@ def add(commands: Commands) -> None:
         metavar="N|P%",
         help="exit code 1 if more than N results, or more than P percent of all, are unknown",
     )
-    add_engine(command)
     add_forms(command)
     command.add_argument(
         "--json-line", action="store_true", help="print the counts as one line of JSON instead, for log shippers"
@@ -102,7 +78,7 @@ def add(commands: Commands) -> None:
         "URL is a variable; may be given several times",
     )
     add_quiet(command)
-    command.set_defaults(run=_run, dialect=None)  # None shows that the option was not given
+    command.set_defaults(run=_run)
 
 
 def _run(arguments: Namespace) -> int:
@@ -118,7 +94,10 @@ def _run(arguments: Namespace) -> int:
     from kip848_records.report.words import faults
 
     expectations, settings = load_config(arguments.config, arguments.expectations)
-    with shown_progress(arguments) as progress, _tables(arguments, progress) as (tables, cluster):
+    with (
+        shown_progress(arguments) as progress,
+        opened_tables(arguments, progress, keep=arguments.out) as (tables, cluster),
+    ):
         progress.phase("evaluating expectations")
         verdict = check(tables, settings, expectations=expectations, cluster=cluster)
         errors: list[Kip848Error] = [each for result in verdict.results for each in faults(result).values()]
@@ -190,69 +169,11 @@ def _has_too_many_unknown(verdict: Verdict, limit: tuple[float, bool] | None) ->
 
 def _check(arguments: Namespace) -> None:
     """Raise InputError for invalid arguments, before any work is done."""
-    check_source(arguments)
-    if _is_of_tables(arguments):
-        tables = place(arguments, next(iter(arguments.sources), None), "DIR")
-        _refuse_options_of_logs(arguments, tables)
-        before_spark.check_outputs(_outputs(arguments))
-        return
-    if any(is_topic(source) or known_path(source) is not None for source in arguments.sources):
-        _check_kept(arguments)  # else a session knows whether it is a log
-    before_spark.check_log(arguments, _outputs(arguments))
-    if arguments.out is not None:
-        before_spark.check_folder(arguments.out)
-    before_spark.check_topics(arguments)
-
-
-def _is_of_tables(arguments: Namespace) -> bool:
-    """Return whether the arguments certainly name tables, not a log, before Spark starts."""
-    if arguments.catalog is not None or arguments.schema is not None or not arguments.sources:
-        return True
-    first, *others = arguments.sources
-    return not others and not is_topic(first) and before_spark.holds_tables(first)
-
-
-def _outputs(arguments: Namespace) -> dict[str, str | None]:
-    return {f"--{name}": getattr(arguments, name) for name in ("out", *FORMATS)}
-
-
-@contextmanager
-def _tables(arguments: Namespace, progress: Progress) -> Iterator[tuple[Tables, str | None]]:
-    """Yield the named tables and cluster, or those of a log that is audited now."""
-    from kip848_records.queries.engines import open_tables
-
-    def session() -> SparkSession:
-        from kip848_records.spark.session import get_session
-
-        progress.phase("starting Spark")
-        return get_session(reads=arguments.sources)
-
-    def opened(location: str) -> Tables:
-        return open_tables(location, arguments.engine, session=session, note=progress.note)
-
-    if _is_of_tables(arguments):
-        yield opened(place(arguments, next(iter(arguments.sources), None), "DIR")), arguments.cluster
-        return
-    from kip848_records.pipeline.audit import run_audit
-    from kip848_records.specs.audit_runs import AUDIT_RUNS
-    from kip848_records.specs.latest_state import LATEST_STATE
-    from kip848_records.tables.log import LOG
-    from kip848_records.tables.places import is_there
-
-    spark = session()
-    first, *others = arguments.sources
-    # A path on another file system, or one that only a session can resolve, may contain tables too.
-    names = (AUDIT_RUNS.name, LATEST_STATE.name, LOG.name)
-    if not others and not is_topic(first) and any(is_there(spark, first, name) for name in names):
-        _refuse_options_of_logs(arguments, first)
-        yield opened(first), arguments.cluster
-        return
-    _check_kept(arguments)
-    before_spark.check_outputs(_outputs(arguments), arguments.sources)  # a session knows the location of all paths
-    with nullcontext(arguments.out) if arguments.out else TemporaryDirectory(prefix="kip848-check-") as out:
-        cluster = DEFAULT_CLUSTER if arguments.cluster is None else arguments.cluster
-        run_audit(spark, audit_options(arguments, out, cluster), progress)
-        yield opened(out), cluster
+    check_tables(arguments, arguments.out)
+    outputs = {f"--{name}": getattr(arguments, name) for name in ("out", *FORMATS)}
+    before_spark.check_outputs(outputs, () if is_of_tables(arguments) else arguments.sources)
+    if is_certainly_of_log(arguments):
+        _check_kept(arguments)
 
 
 def _check_kept(arguments: Namespace) -> None:
@@ -261,9 +182,3 @@ def _check_kept(arguments: Namespace) -> None:
         for name in _COMPARES_RUNS:
             if getattr(arguments, name):
                 raise TablesError.not_kept(f"--{name}")
-
-
-def _refuse_options_of_logs(arguments: Namespace, tables: str) -> None:
-    for name in _OF_A_LOG:
-        if getattr(arguments, name) is not None:
-            raise TablesError.not_for_tables(f"--{name.replace('_', '-')}", tables)

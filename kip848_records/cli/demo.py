@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records.cli import audit, report
 from kip848_records.cli.arguments import Parser, add_debug, add_quiet, given_path
+from kip848_records.cli.engine import add_engine
 from kip848_records.errors import InputError
 from kip848_records.machine.paths import path_on_this_machine, with_package
 from kip848_records.spark.conf import conf_dir
@@ -38,6 +39,7 @@ def add(commands: Commands) -> None:
         help="folder of the Delta tables and the page (%(default)s)",
     )
     command.add_argument("--no-browser", action="store_true", help="do not open the page")
+    add_engine(command)
     add_quiet(command)
     add_debug(command)
     command.set_defaults(run=_run)
@@ -54,9 +56,10 @@ def _run(arguments: Namespace) -> int:
     page = folder / "report.html"
     limits = conf_dir() / "audit-demo.toml"  # those for production fit no log of a few minutes
     quiet = ["--quiet"] if arguments.quiet else []
+    engine = [] if arguments.engine is None else ["--engine", arguments.engine]
     source = [str(capture / "segments"), "--topics", str(capture / "topics.json")]
-    audited = _command("audit", *source, "--cluster", "demo", "--out", arguments.out, *quiet)
-    reported = _command("report", arguments.out, "--config", str(limits), "--out", str(page), *quiet)
+    audited = _command("audit", *source, "--cluster", "demo", "--out", arguments.out, *engine, *quiet)
+    reported = _command("report", arguments.out, "--config", str(limits), "--out", str(page), *engine, *quiet)
     if arguments.no_browser or not _has_display() or not webbrowser.open(page.absolute().as_uri()):
         print(f"Open   {page.absolute().as_uri()}")
     return audited or reported

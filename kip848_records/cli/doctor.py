@@ -17,8 +17,9 @@ def add(commands: Commands) -> None:
     command = commands.add_parser(
         "doctor",
         help="say what this machine lacks for an audit, and how to get it",
-        description="Examines this machine: Java, installed versions, Spark's jars, memory, disk. Spark is not "
-        "started. Exit code 0: an audit can run; 1: something is lacking. Notes do not change the exit code.",
+        description="Examines this machine: installed versions, memory, disk; if Spark is installed, also Java and "
+        "Spark's jars. Spark is not started. Exit code 0: an audit can run; 1: something is lacking. Notes do not "
+        "change the exit code.",
     )
     command.add_argument("--out", type=given_path, metavar="DIR", help="examine this folder of tables, too")
     add_debug(command)

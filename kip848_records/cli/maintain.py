@@ -11,6 +11,7 @@ from rich.text import Text
 
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_debug, add_quiet, add_schema, add_scratch, check_scratch, given_path, place
+from kip848_records.cli.engine import add_engine, engine_for_tables, session_of
 from kip848_records.cli.output import print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.text import printable
@@ -47,22 +48,22 @@ def add(commands: Commands) -> None:
         help="how much history to keep before each cluster's last audit, such as 90d",
     )
     command.add_argument("--dry-run", action="store_true", help="only print what would be removed")
+    add_engine(command)
     add_quiet(command)
     add_debug(command)
     command.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from kip848_records.spark.session import get_session  # --help works without Spark
-
     tables = place(arguments, arguments.out, "DIR")
     _check(arguments, tables)
+    choice = engine_for_tables(arguments.engine, tables)
     with shown_progress(arguments) as progress:
-        progress.phase("starting Spark")
+        spark = session_of(choice, progress)
         from kip848_records.engines.choice import new_engine
         from kip848_records.pipeline.maintain import maintain, plan
 
-        engine = new_engine(get_session(), tables)
+        engine = new_engine(spark, tables)
         plans = plan(engine, arguments.keep)
         progress.done()
         print_parts(_explained(plans, arguments.keep))

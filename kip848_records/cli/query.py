@@ -1,4 +1,4 @@
-"""`kip848 query`: run SQL over the tables of an audit, or a named question."""
+"""`kip848 query`: run SQL, or a named question, over the tables of an audit or of a log."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from kip848_records.cli.arguments import add_debug, add_engine, add_schema, given_path, place
+from kip848_records.cli.arguments import add_quiet, place
+from kip848_records.cli.audited import METAVAR, add_tables, check_tables, opened_tables
+from kip848_records.cli.output import print_parts
+from kip848_records.cli.progress import shown_progress
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import FULL
-from kip848_records.queries.engines import open_tables
 from kip848_records.queries.tables import words
 from kip848_records.tables.errors import TablesError
 
@@ -28,53 +30,60 @@ def add(commands: Commands) -> None:
     command = commands.add_parser(
         "query",
         help="query the tables with SQL, or with a named question",
-        description="Runs SQL, or a named question, over the tables of an audit. Record types such as "
-        "consumer_group_metadata are tables too: the command decodes their records from the log.",
+        description="Runs SQL, or a named question, over the tables of an audit, or over those of a log, which is "
+        "audited first. Record types such as consumer_group_metadata are tables too: the command decodes their records "
+        "from the log. A named question needs --cluster if the tables are those of several clusters.",
     )
+    add_tables(command)
+    command.add_argument("named", nargs="?", metavar="SQL|NAME", help="a query, or a name from --list")
     command.add_argument(
-        "out", nargs="?", type=given_path, metavar="DIR", help="folder of the Delta tables, as given to audit --out"
+        "--sql", metavar="SQL|NAME", help="the same, in place of the last argument; needed if there are several sources"
     )
-    command.add_argument("question", nargs="?", metavar="SQL|NAME", help="a query, or a name from --list")
     command.add_argument("--list", action="store_true", help="list the named questions")
-    add_schema(command)
-    command.add_argument(
-        "--cluster",
-        metavar="NAME",
-        help="only the rows of this cluster; a named question needs it if there are several clusters",
-    )
     form = command.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="print comma-separated values")
     form.add_argument("--json", action="store_true", help="print one JSON object per row")
-    add_engine(command)
-    add_debug(command)
-    command.late_argument = "question"
+    add_quiet(command)
     command.set_defaults(run=_run)
 
 
 def _run(arguments: Namespace) -> int:
-    from kip848_records.cli.output import print_parts
     from kip848_records.queries.questions import questions
-    from kip848_records.report.terminal import cell_text, plain_text, text_table
 
     named = questions()
     if arguments.list:
+        from kip848_records.report.terminal import text_table
+
         print_parts([text_table("name", "question", rows=[(each.name, each.words) for each in named.values()])])
         return 0
-    if arguments.catalog is not None and arguments.question is None:
-        arguments.out, arguments.question = None, arguments.out  # the only argument is the question
-    location = place(arguments, arguments.out, "DIR")
-    if arguments.question is None:
+    question = _question(arguments)
+    place(arguments, next(iter(arguments.sources), None), METAVAR)
+    if question is None:
         raise InputError("no question is given", f"pass SQL, or one of these names: {', '.join(named)}")
-    tables = open_tables(location, arguments.engine, session=_session, note=lambda text: print(text, file=sys.stderr))
-    text = _text(arguments.question, named)
-    if arguments.cluster is not None:
-        tables.chosen_runs(arguments.cluster)
-    elif arguments.question in named and len(tables.runs()) > 1:
-        # Groups of two clusters may have one id, and the rows of an answer do not name their cluster.
-        raise TablesError.question_of_several_clusters(
-            location, arguments.question, [run.cluster for run in tables.runs()]
-        )
-    answer = _answer(tables, text, arguments.cluster)
+    text = _text(question, named)
+    check_tables(arguments)
+    with shown_progress(arguments) as progress, opened_tables(arguments, progress) as (tables, cluster):
+        progress.done()
+        if cluster is not None:
+            tables.chosen_runs(cluster)
+        elif question in named and len(tables.runs()) > 1:
+            # Groups of two clusters may have one id, and the rows of an answer do not name their cluster.
+            clusters = [run.cluster for run in tables.runs()]
+            raise TablesError.question_of_several_clusters(tables.shown, question, clusters)
+        _print(_answer(tables, text, cluster), arguments)
+    return 0
+
+
+def _question(arguments: Namespace) -> str | None:
+    """Return the question: that of --sql, else the last argument, which is no source then; None if there is none."""
+    if arguments.sql is None and len(arguments.sources) > (1 if arguments.catalog is None else 0):
+        return str(arguments.sources.pop())
+    return arguments.sql if arguments.sql is None else str(arguments.sql)
+
+
+def _print(answer: Any, arguments: Namespace) -> None:  # noqa: ANN401 - Arrow has no types
+    from kip848_records.report.terminal import cell_text, plain_text, text_table
+
     names, rows = answer.schema.names, zip(*(column.to_pylist() for column in answer.columns), strict=True)
     if arguments.json:
         for row in rows:
@@ -85,7 +94,6 @@ def _run(arguments: Namespace) -> int:
         writer.writerows([cell_text(value) for value in row] for row in rows)
     else:
         print_parts([text_table(*names, rows=(tuple(map(cell_text, row)) for row in rows))])
-    return 0
 
 
 def _text(question: str, named: Mapping[str, Question]) -> str:
@@ -120,9 +128,3 @@ def _reason(error: Exception) -> str | None:
     module = type(error).__module__.partition(".")[0]
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return " ".join(lines[:2]) if module in {"duckdb", "_duckdb", "pyspark"} and lines else None
-
-
-def _session() -> Any:  # noqa: ANN401 - pyspark may be missing
-    from kip848_records.spark.session import get_session
-
-    return get_session()

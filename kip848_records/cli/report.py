@@ -1,4 +1,4 @@
-"""`kip848 report`: write the tables of an audit as one HTML file."""
+"""`kip848 report`: write the tables of an audit, or of a log, as one HTML file."""
 
 from __future__ import annotations
 
@@ -6,24 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kip848_records.cli import before_spark
-from kip848_records.cli.arguments import (
-    add_debug,
-    add_engine,
-    add_expectations,
-    add_quiet,
-    add_schema,
-    given_path,
-    place,
-)
+from kip848_records.cli.arguments import add_expectations, add_quiet, given_path
+from kip848_records.cli.audited import add_tables, check_tables, is_of_tables, opened_tables
 from kip848_records.cli.output import print_error
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.replaced_file import check_file, write_file
-from kip848_records.queries.engines import open_tables
 
 if TYPE_CHECKING:
     from argparse import Namespace
-
-    from pyspark.sql import SparkSession
 
     from kip848_records.cli.arguments import Commands
 
@@ -33,28 +23,21 @@ def add(commands: Commands) -> None:
     command = commands.add_parser(
         "report",
         help="write what an audit found as one HTML page",
-        description="Writes what an audit found as one self-contained HTML file: groups that have not converged, "
-        "the slowest rebalances, failed expectations, and a timeline of each group.",
+        description="Writes what an audit found, or what is in a log, as one self-contained HTML file: groups that "
+        "have not converged, the slowest rebalances, failed expectations, and a timeline of each group.",
     )
-    command.add_argument(
-        "tables", nargs="?", type=given_path, metavar="DIR", help="folder of the Delta tables, as given to audit --out"
-    )
-    add_schema(command)
+    add_tables(command)
     command.add_argument("--out", required=True, type=given_path, metavar="FILE", help="the file to write")
-    command.add_argument("--cluster", metavar="NAME", help="only this cluster of DIR")
     add_expectations(command)
-    add_engine(command)
     add_quiet(command)
-    add_debug(command)
     command.set_defaults(run=_run)
 
 
 def _run(arguments: Namespace) -> int:
-    location = place(arguments, arguments.tables, "DIR")
     file = Path(arguments.out)
     check_file(file)
-    before_spark.check_tables(location)
-    before_spark.check_outputs({"--out": arguments.out})
+    check_tables(arguments)
+    before_spark.check_outputs({"--out": arguments.out}, () if is_of_tables(arguments) else arguments.sources)
     from kip848_records.check import check
     from kip848_records.config import load_config
     from kip848_records.report.page.contents import contents
@@ -63,18 +46,9 @@ def _run(arguments: Namespace) -> int:
     from kip848_records.report.words import faults
 
     expectations, settings = load_config(arguments.config, arguments.expectations)
-
-    def session() -> SparkSession:
-        from kip848_records.spark.session import get_session
-
-        progress.phase("starting Spark")
-        return get_session(reads=[location])
-
-    with shown_progress(arguments) as progress:
-        progress.phase("reading the tables")
-        tables = open_tables(location, arguments.engine, session=session, note=progress.note)
+    with shown_progress(arguments) as progress, opened_tables(arguments, progress) as (tables, cluster):
         progress.phase("evaluating expectations")
-        verdict = check(tables, settings, expectations=expectations, cluster=arguments.cluster)
+        verdict = check(tables, settings, expectations=expectations, cluster=cluster)
         files = {"config": arguments.config, "expectations": arguments.expectations}
         found = contents(tables, verdict, cluster=arguments.cluster, files=files)
         progress.phase("writing the page")

@@ -1,13 +1,158 @@
-"""Which engine moves the rows."""
+"""Which engine moves the rows. The choice is made before anything is imported that takes long."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final, Self
+
+from kip848_records.errors import InputError
+from kip848_records.machine.disks import bytes_text
+from kip848_records.machine.paths import DATABRICKS, SESSION_OFFERS, SPARK_VARIABLES, path_on_this_machine
+from kip848_records.queries.engines import EMBEDDED, SPARK
+from kip848_records.tables.location import is_schema, place_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from pyspark.sql import SparkSession
 
     from kip848_records.engines.engine import Engine
+
+MOST_BYTES: Final = 8 << 30
+"""The size of files up to which the embedded engine is the choice.
+
+Up to here one machine is at least as fast as Spark on the same machine, and nothing has to be installed for it. Larger
+logs are usually read on a cluster.
+"""
+
+
+class ChoiceError(InputError):
+    """The embedded engine was named for something that only Spark can do."""
+
+    @classmethod
+    def live_topic(cls, url: str) -> Self:
+        """Only Spark has a client of brokers."""
+        return cls(
+            f"the embedded engine reads copies, and {url} is a live topic", "omit --engine, or copy the topic's files"
+        )
+
+    @classmethod
+    def catalog(cls, schema: str) -> Self:
+        """Only Spark knows catalogs."""
+        return cls(
+            f"the embedded engine does not write tables in a catalog, such as {schema}",
+            "omit --engine, or name a folder of this machine instead of --catalog and --schema",
+        )
+
+    @classmethod
+    def checkpoint(cls, folder: str) -> Self:
+        """Only Spark has streams."""
+        return cls(f"the embedded engine has no streams, so --checkpoint {folder} is not for it", "omit --engine")
+
+    @classmethod
+    def other_file_system(cls, path: str) -> Self:
+        """Only Spark reads and writes other file systems."""
+        return cls(
+            f"the embedded engine reads and writes files of this machine, and {path} is elsewhere",
+            "omit --engine, or copy the files to this machine and name a local folder",
+        )
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is known of a command's work before an engine starts.
+
+    `copies`: the paths of copies. `live`: the URL of a live topic. `out`: the location of the tables. `checkpoint`: the
+    folder of a stream. `size`: returns the bytes of the files to read; it is called only if the choice depends on it.
+    """
+
+    copies: Sequence[str]
+    out: str
+    size: Callable[[], int]
+    live: str | None = None
+    checkpoint: str | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen engine, `embedded` or `spark`, and why; `note`: a disadvantage that the user should know."""
+
+    engine: str
+    reason: str
+    note: str | None = None
+
+    def __str__(self) -> str:
+        named = "the embedded engine" if self.engine == EMBEDDED else "Spark"
+        return f"reading with {named}: {self.reason}"
+
+
+def has_spark() -> bool:
+    """Return whether PySpark is installed, without importing it."""
+    try:
+        return find_spec("pyspark") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def choose(
+    named: str | None,
+    work: Work,
+    *,
+    most_bytes: int = MOST_BYTES,
+    environment: Mapping[str, str] = os.environ,
+    is_spark_there: Callable[[], bool] = has_spark,
+) -> Choice:
+    """Return the engine for the work: the named one, else the embedded one for files of this machine up to a size.
+
+    `environment`: the variables that show whether a session is offered, and whether only Spark can resolve a path.
+    Raises InputError if the embedded engine is named for what only Spark can do.
+    """
+    if named == EMBEDDED:
+        _check_embedded(work)
+        return Choice(EMBEDDED, "as --engine says")
+    if named == SPARK:
+        return Choice(SPARK, "as --engine says")
+    if (reason := _needs_spark(work, environment)) is not None:
+        return Choice(SPARK, reason)
+    size = work.size()
+    text = f"{bytes_text(size)} on this machine"
+    if size <= most_bytes:
+        return Choice(EMBEDDED, text)
+    more = f"{text}, more than {bytes_text(most_bytes)}"
+    if is_spark_there():
+        return Choice(SPARK, more)
+    return Choice(EMBEDDED, text, f"{more}: Spark on a cluster would be faster, but it is not installed here")
+
+
+def _check_embedded(work: Work) -> None:
+    if work.live is not None:
+        raise ChoiceError.live_topic(work.live)
+    if work.checkpoint is not None:
+        raise ChoiceError.checkpoint(work.checkpoint)
+    if is_schema(work.out):
+        raise ChoiceError.catalog(place_text(work.out))
+    for path in (*work.copies, work.out):
+        if path_on_this_machine(path) is None:
+            raise ChoiceError.other_file_system(path)
+
+
+def _needs_spark(work: Work, environment: Mapping[str, str]) -> str | None:
+    """Return why only Spark can do the work, or should; None if the embedded engine can."""
+    if work.live is not None:
+        return "it reads live topics"
+    if is_schema(work.out):
+        return "it writes tables in catalogs"
+    if offers := sorted((SESSION_OFFERS | {DATABRICKS}) & environment.keys()):
+        return f"a session is there, as {offers[0]} shows"
+    settings = sorted(SPARK_VARIABLES & environment.keys())
+    for path in (*work.copies, work.out):
+        if path_on_this_machine(path) is None:
+            return f"{path} is on another file system"
+        if settings and not path.startswith("file:"):
+            return f"{settings[0]} is set, so {path} may be on another file system"
+    return None
 
 
 def new_engine(spark: SparkSession | None, out: str) -> Engine:

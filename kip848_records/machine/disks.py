@@ -56,7 +56,7 @@ class DiskError(InputError):
         """The system refused to write a file of `size` bytes; `path`: as the user names it."""
         folder = Path(os.path.realpath(path)).parent
         if error.errno == errno.ENOSPC and folder.is_dir() and not _is_device(path):
-            reason = f"{FULL}: it takes {_bytes(size)}, and {_free(folder)} on the disk of {folder}"
+            reason = f"{FULL}: it takes {bytes_text(size)}, and {_free(folder)} on the disk of {folder}"
             return cls.no_file(str(path), reason, f"free some space on that disk, or {_OTHER_FILE} on another one")
         if error.errno == errno.EDQUOT:
             reason = f"{error.strerror} on the disk of {folder}"
@@ -87,7 +87,7 @@ class DiskError(InputError):
     def scratch_full(cls, folder: str, free: int, needed: int, setting: str) -> Self:
         """The disk of a folder in which Spark keeps temporary files is full. `setting`: names the folder."""
         return cls(
-            f"Spark cannot start: {_bytes(free)} is free on the disk of {folder}, it takes {_bytes(needed)}",
+            f"Spark cannot start: {bytes_text(free)} is free on the disk of {folder}, it takes {bytes_text(needed)}",
             f"free some space there, or set {setting} to a folder on a larger disk: {_SETTINGS}",
         )
 
@@ -150,10 +150,11 @@ def free_bytes(folder: Path) -> int | None:
 
 def _free(folder: Path) -> str:
     free = free_bytes(folder)
-    return "an unknown number of bytes is free" if free is None else f"{_bytes(free)} is free"
+    return "an unknown number of bytes is free" if free is None else f"{bytes_text(free)} is free"
 
 
-def _bytes(count: float) -> str:
+def bytes_text(count: float) -> str:
+    """Return a number of bytes in the unit that fits it, such as 0.5 MB."""
     unit = 0
     while count >= 1000 and unit < len(_UNITS) - 1:  # noqa: PLR2004 - the step of SI units
         count, unit = count / 1000, unit + 1

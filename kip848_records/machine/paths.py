@@ -33,6 +33,11 @@ _PAGE: Final = re.compile(r"(?<![\w/.-])docs/[\w/-]+\.md")
 _PACKAGE: Final = Path(__file__).parents[1]
 
 
+def is_session_offered() -> bool:
+    """Return whether spark-submit, Spark Connect or Databricks offers a session to this process."""
+    return not (SESSION_OFFERS | {DATABRICKS}).isdisjoint(os.environ)
+
+
 def with_package(packaged: str, in_checkout: str) -> Path:
     """Return the path of files that come with this package: in the wheel, or in a source checkout."""
     path = _PACKAGE / packaged
@@ -81,7 +86,8 @@ def local_path(spark: SparkSession, path: str) -> Path | None:
 
 def path_without_session(path: str) -> Path | None:
     """Return the local path of `path`; None if it is elsewhere, or only a session can resolve it."""
-    return path_on_this_machine(path) if SPARK_VARIABLES.isdisjoint(os.environ) else None
+    is_known = path.startswith("file:") or SPARK_VARIABLES.isdisjoint(os.environ)
+    return path_on_this_machine(path) if is_known else None
 
 
 def known_path(path: str) -> Path | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records import __version__
 from kip848_records.decode.dialects import check_dialect
-from kip848_records.engines.choice import new_engine
+from kip848_records.engines.choice import ChoiceError, new_engine
 from kip848_records.errors import InputError
 from kip848_records.log.facts import log_facts
 from kip848_records.log.runs import RunInfo
@@ -56,7 +56,7 @@ def run_audit(spark: SparkSession | None, options: AuditOptions, progress: Progr
     if len(options.sources) > 1:
         raise TopicError.not_alone(topic)
     if spark is None:
-        raise TopicError.needs_spark(topic)
+        raise ChoiceError.live_topic(topic)
     from kip848_records.pipeline.live import audit_live  # noqa: PLC0415 - it cannot be imported without Spark
 
     return audit_live(spark, options, progress)
@@ -91,7 +91,7 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress) -> A
                 engine.restore(LOG.name, version)
             raise
         progress.advance(facts.counts.records)
-        rebuild(log, Knowledge([info]), progress, facts)
+        rebuild(log, Knowledge([info]), progress, facts, options.group)
         count = quarantined(log)
     return Audit(
         options=options,

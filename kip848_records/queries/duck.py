@@ -76,7 +76,7 @@ class NotOpenedError(Exception):
 class DuckTables(Tables):
     """Tables that DuckDB queries. Raises NotOpenedError if delta-rs cannot open them."""
 
-    engine = "duckdb"
+    engine = "embedded"
 
     def __init__(self, location: str, connection: Callable[[], duckdb.DuckDBPyConnection] | None = None) -> None:
         """`connection`: makes one to another database than this module's (`new_database`)."""
@@ -151,7 +151,7 @@ class DuckTables(Tables):
 
         if record == OFFSET_COMMIT_TABLE:
             lacking = [run.cluster for run in self.runs() if record not in run.table_versions]
-            raise TablesError.no_offset_commits(self.location, [each for each in lacking if cluster in {None, each}])
+            raise TablesError.no_offset_commits(self.shown, [each for each in lacking if cluster in {None, each}])
         if record in DECODED and "log" not in self._names:
             raise TablesError.not_audited(self.location, "log")
         return record in DECODED

@@ -1,13 +1,12 @@
-"""Chooses the engine of queries: DuckDB if the tables are files that it can open, else Spark."""
+"""Chooses the engine of queries: the embedded one if the tables are files that it can open, else Spark."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.machine.paths import DATABRICKS, SESSION_OFFERS, local_path, path_on_this_machine
+from kip848_records.machine.paths import is_session_offered, local_path, path_on_this_machine
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.location import is_schema
+from kip848_records.tables.location import is_schema, place_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,27 +15,29 @@ if TYPE_CHECKING:
 
     from kip848_records.queries.tables import Parameter, Row, Tables
 
-DUCKDB: Final = "duckdb"
+EMBEDDED: Final = "embedded"
+"""The name of the engine in this process: DuckDB, Arrow and delta-rs."""
 SPARK: Final = "spark"
-ENGINES: Final = (DUCKDB, SPARK)
+ENGINES: Final = (EMBEDDED, SPARK)
 
 
 def open_tables(
     location: str, engine: str | None = None, *, session: Callable[[], SparkSession], note: Callable[[str], None]
 ) -> Tables:
-    """Return the tables at a location, with the engine that queries them: `duckdb` or `spark`; None chooses it.
+    """Return the tables at a location, with the engine that queries them: `embedded` or `spark`; None chooses it.
 
-    DuckDB takes a second for what takes Spark a minute, so it is the choice for a folder of this machine. Spark is the
-    choice for a schema of a catalog; for other file systems if a session is available (`spark-submit`, Spark Connect,
-    Databricks), because it has the credentials; and if delta-rs cannot open the tables: `note` gets the reason.
+    The embedded engine takes a second for what takes Spark a minute, so it is the choice for a folder of this machine.
+    Spark is the choice for a schema of a catalog; for other file systems if a session is available (`spark-submit`,
+    Spark Connect, Databricks), because it has the credentials; and if delta-rs cannot open the tables: `note` gets the
+    reason.
 
     `session`: returns the session, such as `get_session`; it is called only if Spark is needed. Raises InputError if
-    the location does not hold the tables of an audit, or if `engine` is DuckDB and it cannot open them.
+    the location does not hold the tables of an audit, or if `engine` is the embedded one and it cannot open them.
     """
-    is_offered = engine is None and not (SESSION_OFFERS | {DATABRICKS}).isdisjoint(os.environ)
+    is_offered = engine is None and is_session_offered()
     if engine == SPARK or is_schema(location) or (is_offered and not _is_here(location)):
-        if engine == DUCKDB:
-            raise TablesError.not_for_duckdb(location, "only Spark opens tables in a catalog")
+        if engine == EMBEDDED:
+            raise TablesError.not_embedded(place_text(location), "only Spark opens tables in a catalog")
         return _spark_tables(session(), location)
     from kip848_records.queries.duck import DuckTables, NotOpenedError  # noqa: PLC0415 - not needed with Spark
 
@@ -44,8 +45,8 @@ def open_tables(
     try:
         tables.runs()
     except NotOpenedError as error:
-        if engine == DUCKDB:
-            raise TablesError.not_for_duckdb(location, str(error)) from None
+        if engine == EMBEDDED:
+            raise TablesError.not_embedded(location, str(error)) from None
         note(f"delta-rs cannot open {location}: {error}; Spark reads the tables instead")
         return _spark_tables(session(), location)
     return tables

@@ -69,13 +69,14 @@ class Tables(ABC):
 
     A query sees the table versions of each cluster's last run. It names tables by their names, and parameters as
     ``:name``. Invalid SQL raises the engine's own error: `duckdb.Error`, or `pyspark.errors.PySparkException`.
-    `engine`: the engine that runs the queries, `duckdb` or `spark`.
+    `engine`: the engine that runs the queries, `embedded` or `spark`. `shown`: the location as messages name it, which
+    differs for the tables of sources (`tables.location.sources_place`).
     """
 
     engine: str
 
     def __init__(self, location: str) -> None:
-        self.location = location
+        self.location = self.shown = location
         self._runs: Sequence[Run] | None = None
 
     @abstractmethod
@@ -108,10 +109,10 @@ class Tables(ABC):
         runs = self.runs()
         for unfinished in self._unfinished():
             if cluster in (None, unfinished):
-                raise TablesError.unfinished_run(self.location, unfinished)
+                raise TablesError.unfinished_run(self.shown, unfinished)
         chosen = [run for run in runs if (not run.is_archived if cluster is None else run.cluster == cluster)]
         if not chosen:
-            raise TablesError.no_such_cluster(self.location, cluster, [run.cluster for run in runs])
+            raise TablesError.no_such_cluster(self.shown, cluster, [run.cluster for run in runs])
         return chosen
 
     def arrow(self, text: str, cluster: str | None = None, **parameters: Parameter) -> pa.Table:
@@ -148,7 +149,7 @@ class Tables(ABC):
         known = self.names()
         for name in names:
             if name not in known:
-                raise TablesError.not_audited(self.location, name)
+                raise TablesError.not_audited(self.shown, name)
         return self._read(text, None, {name: [Part(None, None)] for name in names}, parameters)
 
     def _unfinished(self) -> list[str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.report.sql import query
-from kip848_records.tables.errors import TablesError
-from kip848_records.tables.location import groups_command
+from kip848_records.tables.errors import NoGroupError, TablesError
+from kip848_records.tables.location import groups_command, place_text
 
 if TYPE_CHECKING:
     from kip848_records.queries.tables import Parameter, Row, Tables
@@ -40,8 +40,8 @@ class GroupHistory:
             groups = [row.group_id for row in tables.rows(query("groups"), cluster)]
             similar = get_close_matches(group_id, groups)
             has_commits = all(run.offset_commits for run in tables.runs() if cluster in {None, run.cluster})
-            command = groups_command(tables.location)
-            raise TablesError.no_such_group(group_id, tables.location, similar, command, has_commits=has_commits)
+            command = groups_command(tables.shown)
+            raise NoGroupError.named(group_id, place_text(tables.shown), similar, command, has_commits=has_commits)
         if cluster is None and len(clusters) > 1:
             raise TablesError.several_clusters(group_id, clusters)
         if cluster is not None and cluster not in clusters:

@@ -42,7 +42,7 @@ def news(tables: Tables, changes: Mapping[str, Changes], limits: Mapping[str, Ca
     parts = [f"{count_text(overdue, 'group')} overdue"] if overdue else []
     parts += [f"{count_text(recovered, 'group')} recovered"] if recovered else []
     title = f"kip848: {', '.join(parts)} ({', '.join(printable(run.cluster) for run, _ in changed)})"
-    return News(title, "\n".join(line for run, each in changed for line in _lines(tables.location, run, each, limits)))
+    return News(title, "\n".join(line for run, each in changed for line in _lines(tables.shown, run, each, limits)))
 
 
 def _lines(location: str, run: Run, changes: Changes, limits: Mapping[str, CaptureLimits]) -> Iterator[str]:

@@ -52,15 +52,24 @@ def examine(out: str | None = None) -> Iterator[Found]:
         yield Found(LACKING, "system", error.message, error.hint)
         return  # the rest would be of no use, and is found in other ways there
     yield _readers()
+    if _installed("pyspark") is None:
+        what = "not installed: only live topics, catalogs and other file systems need it"
+        yield Found(NOTE, "Spark", what, SetupError.no_spark("pyspark").hint)
+        yield _memory({})
+    else:
+        yield from _for_spark()
+    if out is not None:
+        yield _folder(out)
+    yield _extra("apprise", "notify", "--webhook")
+
+
+def _for_spark() -> Iterator[Found]:
     defaults, settings = yield from _settings()
     yield _spark(defaults)
     yield _java()
     yield _jars(settings)
     yield _memory(settings)
     yield from _scratch(settings)
-    if out is not None:
-        yield _folder(out)
-    yield _extra("apprise", "notify", "--webhook")
 
 
 def _installed(name: str) -> str | None:
@@ -92,7 +101,7 @@ def _settings() -> Generator[Found, None, tuple[dict[str, str], dict[str, str]]]
 def _spark(defaults: Mapping[str, str]) -> Found:
     spark, delta = _installed("pyspark"), _installed("delta-spark")
     if spark is None or delta is None:
-        missing = SetupError.no_spark("pyspark" if spark is None else "delta")
+        missing = SetupError.no_spark("delta")
         return Found(LACKING, "Spark", missing.message, missing.hint)
     jar = delta_jar(defaults)
     if jar is not None and (error := jar.mismatch(spark, delta)) is not None:

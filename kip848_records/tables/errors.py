@@ -26,9 +26,9 @@ class TablesError(InputError):
         return cls(f"{out} has no table of the offset commits of {', '.join(clusters)}", hint)
 
     @classmethod
-    def not_for_duckdb(cls, out: str, reason: str) -> Self:
-        """DuckDB cannot read the tables."""
-        return cls(f"DuckDB cannot read {out}: {reason}", "use --engine spark")
+    def not_embedded(cls, out: str, reason: str) -> Self:
+        """The embedded engine cannot read the tables."""
+        return cls(f"the embedded engine cannot read {out}: {reason}", "use --engine spark")
 
     @classmethod
     def other_table(cls, out: str, table: str) -> Self:
@@ -55,18 +55,6 @@ class TablesError(InputError):
         named = f"pass --cluster with one of {', '.join(map(repr, clusters))}"
         hint = named if clusters else "audit a log with kip848 audit --out"
         return cls(f"{out} has no tables {what}", hint)
-
-    @classmethod
-    def no_such_group(cls, group_id: str, out: str, similar: Sequence[str], command: str, *, has_commits: bool) -> Self:
-        """The tables have no rows of a group; `command` lists all groups.
-
-        Not `has_commits`: the audit skipped offset commits, and a group may have nothing else.
-        """
-        hint = f"similar: {', '.join(map(repr, similar))}" if similar else f"this lists the groups: {command}"
-        if has_commits:
-            return cls(f"there is no group {group_id!r} in {out}", hint)
-        hint = f"if it only commits offsets, try kip848 audit --offset-commits; {hint}"
-        return cls(f"{out} has no membership records of group {group_id!r}", hint)
 
     @classmethod
     def several_clusters(cls, group_id: str, clusters: Sequence[str]) -> Self:
@@ -171,3 +159,19 @@ class TablesError(InputError):
     def empty_cluster(cls) -> Self:
         """The tables are partitioned by the name of the cluster, and Delta reads an empty name as null."""
         return cls("the name of the cluster is empty", "pass a name with --cluster, or omit the option")
+
+
+class NoGroupError(TablesError):
+    """The tables have no rows of a group."""
+
+    @classmethod
+    def named(cls, group_id: str, out: str, similar: Sequence[str], command: str, *, has_commits: bool) -> Self:
+        """There are groups of other names; `command` lists all.
+
+        Not `has_commits`: the audit skipped offset commits, and a group may have nothing else.
+        """
+        hint = f"similar: {', '.join(map(repr, similar))}" if similar else f"this lists the groups: {command}"
+        if has_commits:
+            return cls(f"there is no group {group_id!r} in {out}", hint)
+        hint = f"if it only commits offsets, pass --offset-commits to the audit; {hint}"
+        return cls(f"{out} has no membership records of group {group_id!r}", hint)

@@ -1,25 +1,41 @@
 """The location of tables: a folder, one subfolder each, or a schema of a catalog such as Databricks' Unity Catalog.
 
-A location is a text: the path of a folder, or ``catalog:main.kafka``.
+A location is a text: the path of a folder, or ``catalog:main.kafka``. Tables of a log that a command audits for its own
+answer have no location that a user could name: ``sources:copy --topics topics.json`` stands for them in messages.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.machine.paths import URI
 from kip848_records.tables.errors import TablesError
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _CATALOG: Final = "catalog:"
+_SOURCES: Final = "sources:"
 _GROUPS: Final = "SELECT group_id, group_type, state FROM group_state"
 
 
 def schema_place(catalog: str, schema: str) -> str:
     """Return the location for a schema of a catalog."""
     return f"{_CATALOG}{_identifier(catalog)}.{_identifier(schema)}"
+
+
+def sources_place(sources: Sequence[str], options: Sequence[str]) -> str:
+    """Return what stands for the tables of sources, which a command audits itself with some options."""
+    return f"{_SOURCES}{shlex.join([*sources, *options])}"
+
+
+def is_of_sources(place: str) -> bool:
+    """Return whether a location stands for the tables of sources."""
+    return place.startswith(_SOURCES)
 
 
 def is_schema(place: str) -> bool:
@@ -33,12 +49,17 @@ def schema_name(place: str) -> str:
 
 
 def place_text(place: str) -> str:
-    """Return a location in readable form: a folder ends in a slash."""
+    """Return a location in readable form: a folder ends in a slash, and of sources only their paths are shown."""
+    if is_of_sources(place):
+        arguments = shlex.split(place.removeprefix(_SOURCES))
+        return ", ".join(takewhile(lambda argument: not argument.startswith("--"), arguments))
     return schema_name(place) if is_schema(place) else f"{place.rstrip('/')}/"
 
 
 def place_arguments(place: str) -> str:
     """Return a location as arguments of a command, quoted for a shell."""
+    if is_of_sources(place):
+        return place.removeprefix(_SOURCES)
     if not is_schema(place):
         return shlex.quote(place)
     names = re.findall(r"`(?:[^`]|``)*`|\w+", schema_name(place))
@@ -48,7 +69,8 @@ def place_arguments(place: str) -> str:
 
 def groups_command(place: str) -> str:
     """Return a command that lists the groups in the tables at a location."""
-    return f'kip848 query {place_arguments(place)} "{_GROUPS}"'
+    option = "--sql " if is_of_sources(place) else ""
+    return f'kip848 query {place_arguments(place)} {option}"{_GROUPS}"'
 
 
 def work_folder(place: str, scratch: str | None) -> str:

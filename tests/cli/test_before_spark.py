@@ -190,13 +190,20 @@ class TestSources:
 
 
 class TestTables:
-    @pytest.mark.parametrize(
-        "command", [["explain", "--group", "g"], ["report", "--out", "x"], ["maintain", "--keep", "1d"]]
-    )
     @pytest.mark.parametrize("folder", ["nowhere", "empty"])
-    def test_none_are_there(self, refused, tmp_path, command, folder):
+    def test_none_are_there(self, refused, tmp_path, folder):
         (tmp_path / "empty").mkdir()
-        assert refused(command[0], tmp_path / folder, *command[1:])[0] == f"{tmp_path}/{folder} has no table audit_runs"
+        error, _ = refused("maintain", tmp_path / folder, "--keep", "1d")
+        assert error == f"{tmp_path}/{folder} has no table audit_runs"
+
+    @pytest.mark.parametrize(
+        "command", [["explain", "--group", "g"], ["report", "--out", "x"], ["check"], ["query", "--sql", "slowest"]]
+    )
+    def test_neither_tables_nor_a_log_are_there(self, refused, tmp_path, command):
+        (tmp_path / "empty").mkdir()
+        for folder, says in {"nowhere": "there is nothing at {}", "empty": "{} holds no files to read"}.items():
+            error, _ = refused(command[0], tmp_path / folder, *command[1:])
+            assert error == says.format(tmp_path / folder)
 
     def test_another_run_writes_to_them(self, refused, dump, tmp_path):
         (tmp_path / "out").mkdir()
@@ -254,7 +261,7 @@ class TestOptions:
         monkeypatch.setattr(session, "get_session", lambda **_: sys.exit(9))
         at = datetime.now(UTC) + timedelta(minutes=5)
         with pytest.raises(SystemExit, match="9"):
-            main(["check", str(dump), "--captured-at", at.isoformat()])
+            main(["check", str(dump), "--captured-at", at.isoformat(), "--engine", "spark"])
 
     @pytest.mark.parametrize(
         ("text", "says"),
@@ -313,8 +320,8 @@ class TestSoon:
             (["audit", "nowhere", "--out", "x"], "there is nothing at nowhere"),
             (["check", "nowhere"], "there is nothing at nowhere"),
             (["inspect", "nowhere"], "there is nothing at nowhere"),
-            (["explain", "nowhere", "--group", "g"], "nowhere has no table audit_runs"),
-            (["report", "nowhere", "--out", "x"], "nowhere has no table audit_runs"),
+            (["explain", "nowhere", "--group", "g"], "there is nothing at nowhere"),
+            (["report", "nowhere", "--out", "x"], "there is nothing at nowhere"),
             (["maintain", "nowhere", "--keep", "1d"], "nowhere has no table audit_runs"),
             (["audit", _URL, "--out", "x", "--kafka-config", "none"], "none holds no client settings"),
         ],

@@ -45,7 +45,7 @@ CLUSTERS = (made.VARIED, made.PARTITIONS, *made.TIMES, made.EMPTY, made.DELETED)
 FEW = (made.VARIED,)
 """Of the clusters those that Spark is asked about, too: each of its queries takes seconds."""
 SETTINGS = load_settings()
-EXPLAINED = {"duckdb": 30, "spark": 2}
+EXPLAINED = {"embedded": 30, "spark": 2}
 """How many groups are explained; each takes some fifteen queries."""
 SAMPLED = 60
 """Of how many variants Spark gets one: it takes minutes for all of them."""
@@ -64,7 +64,7 @@ def sampled(tmp_path_factory):
     return out, made.write(out, SAMPLED)
 
 
-@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.slow)], scope="module")
+@pytest.fixture(params=["embedded", pytest.param("spark", marks=pytest.mark.slow)], scope="module")
 def made_tables(request):
     """The tables, and the groups of the cluster `VARIED`."""
     if request.param == "spark":
@@ -81,7 +81,7 @@ def tables(made_tables):
 
 @pytest.fixture(scope="module")
 def clusters(tables):
-    return CLUSTERS if tables.engine == "duckdb" else FEW
+    return CLUSTERS if tables.engine == "embedded" else FEW
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ def test_every_form_of_the_results_can_be_parsed(tables, verdicts, cluster):
 def test_the_metrics_of_every_run_can_be_parsed(tables, verdicts):
     """Every extreme of `audit_runs` is a cluster of its own, which no check names but this one."""
     names = [run.cluster for run in tables.runs()]
-    for cluster in names if tables.engine == "duckdb" else FEW:
+    for cluster in names if tables.engine == "embedded" else FEW:
         unchecked = Verdict(tables.location, {cluster: None}, [], {cluster: capture_limits(tables, cluster)})
         verdict = verdicts.get(cluster, unchecked)
         changes = changes_of_clusters(tables, [cluster], SETTINGS) if cluster in CLUSTERS else {}

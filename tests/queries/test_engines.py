@@ -85,8 +85,8 @@ def test_inside_spark_submit_a_folder_of_this_machine_is_no_work_for_spark(audit
         raise UsedError
 
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
-    assert open_tables(str(audits.out), session=session, note=print).engine == "duckdb"
-    assert open_tables(f"file://{audits.out}", session=session, note=print).engine == "duckdb"
+    assert open_tables(str(audits.out), session=session, note=print).engine == "embedded"
+    assert open_tables(f"file://{audits.out}", session=session, note=print).engine == "embedded"
     for elsewhere in ("s3a://bucket/tables", str(audits.out / "nowhere")):
         with pytest.raises(UsedError):
             open_tables(elsewhere, session=session, note=print)
@@ -101,8 +101,8 @@ def test_where_delta_rs_cannot_open_them_spark_does_and_says_why(classic, audits
     opened = open_tables(str(audits.out), session=lambda: classic, note=notes.append)
     assert (opened.engine, len(notes)) == ("spark", 1)
     assert "no credentials" in notes[0]
-    with pytest.raises(InputError, match=r"DuckDB cannot read .*no credentials"):
-        open_tables(str(audits.out), "duckdb", session=lambda: classic, note=notes.append)
+    with pytest.raises(InputError, match=r"the embedded engine cannot read .*no credentials"):
+        open_tables(str(audits.out), "embedded", session=lambda: classic, note=notes.append)
 
 
 def test_a_folder_without_tables(tmp_path):

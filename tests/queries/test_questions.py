@@ -24,20 +24,20 @@ def views(spark, audits):
     return spark
 
 
-@pytest.fixture(params=["views", "duckdb"])
+@pytest.fixture(params=["views", "embedded"])
 def ask(request, audits):
     """Answers a question as a notebook does, in the session's views, and as `kip848 query` does."""
-    if request.param == "duckdb":
+    if request.param == "embedded":
         tables = DuckTables(str(audits.out))
         return lambda name: tables.arrow(QUESTIONS[name], CLUSTERS[CAPTURE]).to_pylist()
     views = request.getfixturevalue("views")
     return lambda name: [row.asDict() for row in views.sql(QUESTIONS[name]).collect()]
 
 
-@pytest.fixture(params=["duckdb", "spark"])
+@pytest.fixture(params=["embedded", "spark"])
 def ask_of(request, kinds):
     """Answers a question about a cluster of `kinds/`, on either engine: rows as tuples."""
-    if request.param == "duckdb":
+    if request.param == "embedded":
         tables = DuckTables(str(kinds))
     else:
         tables = SparkTables(request.getfixturevalue("spark"), str(kinds))
@@ -193,10 +193,10 @@ def test_question_quarantine(ask, tmp_path):
     assert list(row.values()) == ["value_truncated", "value: too short", 1, 2, 7, 9]
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+@pytest.mark.parametrize("engine", ["embedded", "spark"])
 def test_question_commits(request, audits, engine):
     cluster = CLUSTERS[WITH_RECORD_TABLES]
-    if engine == "duckdb":
+    if engine == "embedded":
         tables = DuckTables(str(audits.out))
     else:
         tables = SparkTables(request.getfixturevalue("spark"), str(audits.out))

@@ -88,7 +88,7 @@ def contents(
     step = _step(tables, captured)
     slowest = [row for name in captured for row in _rows(tables, name, "slowest", slowest=_SLOWEST)]
     return Contents(
-        location=tables.location,
+        location=tables.shown,
         captured=captured,
         limits={name: capture_limits(tables, name) for name in captured},
         groups=groups,

@@ -26,7 +26,7 @@ from kip848_records.report.page.phrases import alike_text, blocker_text, clock, 
 from kip848_records.report.page.sections import SECTIONS
 from kip848_records.report.runbook import entries
 from kip848_records.report.terminal import CLOCK_WENT_BACK_SHORT, count_text, time_text
-from kip848_records.tables.location import is_schema, place_arguments, place_text
+from kip848_records.tables.location import is_of_sources, is_schema, place_arguments, place_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _shown(value: object) -> object:
 def commands(contents: Contents) -> dict[str, str]:
     """Return the arguments that name the tables from anywhere, and the check that the page has the results of."""
     location = contents.location
-    is_named = is_schema(location) or URI.match(location)
+    is_named = is_schema(location) or is_of_sources(location) or URI.match(location)
     tables = place_arguments(location if is_named else str(Path(location).absolute()))
     cluster = "" if contents.only is None else f" --cluster {shlex.quote(contents.only)}"
     given = {name: str(Path(path).absolute()) for name, path in contents.files.items() if path is not None}

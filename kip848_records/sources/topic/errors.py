@@ -33,11 +33,6 @@ class TopicError(InputError):
         )
 
     @classmethod
-    def needs_spark(cls, url: str) -> Self:
-        """The engine in this process reads copies alone."""
-        return cls(f"{url} is a live topic, which only Spark reads", "use --engine spark, or omit --engine")
-
-    @classmethod
     def not_alone(cls, url: str) -> Self:
         """A live topic is the log itself, so it is not one of several copies."""
         return cls(f"{url} is a live topic, which must be the only source", "omit the other sources")

@@ -1,0 +1,267 @@
+"""The tables that a command asks: those of an audit, or those of sources, which the command audits itself.
+
+The second question about the same files is answered from the user's cache.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from typing import TYPE_CHECKING, Any, Final
+
+from kip848_records import __version__
+from kip848_records.cli import before_spark
+from kip848_records.cli.arguments import add_capture, add_schema, add_source, audit_options, check_source, place
+from kip848_records.cli.engine import add_engine, engine_for_sources, new_session, session_of
+from kip848_records.cli.output import print_note
+from kip848_records.errors import InputError
+from kip848_records.machine.disks import DiskError
+from kip848_records.machine.paths import URI, is_session_offered, known_path, path_on_this_machine
+from kip848_records.queries.engines import EMBEDDED, open_tables
+from kip848_records.sources.topic.address import is_topic
+from kip848_records.tables import DEFAULT_CLUSTER
+from kip848_records.tables.errors import TablesError
+from kip848_records.tables.location import sources_place
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from kip848_records.cli.arguments import Parser
+    from kip848_records.machine.cache import New
+    from kip848_records.pipeline.options import AuditOptions
+    from kip848_records.pipeline.progress import Progress
+    from kip848_records.queries.tables import Tables
+    from kip848_records.sources.listing import Copy
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute())
+
+
+METAVAR: Final = "DIR|SOURCE"
+_WORDS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "format": str,
+    "dialect": str,
+    "topics": _absolute,
+    "captured_at": lambda time: time.isoformat(),
+    "kafka_config": _absolute,
+}
+_TABLES: Final = "tables"
+_LAST_BYTES: Final = 64 << 10
+"""How much of the end of each file is part of the key: the last batch of a segment, or the footer of Parquet."""
+
+
+def add_tables(command: Parser) -> None:
+    """Add the options that name tables, or sources to audit: `sources`, their options, `catalog`, and `engine`."""
+    add_source(command, METAVAR, "the folder of an audit's tables; or ", at_least=0)
+    add_schema(command)
+    command.add_argument("--cluster", metavar="NAME", help="only this cluster of DIR; for a log, its cluster name")
+    add_capture(command)
+    command.add_argument("--offset-commits", action="store_true", help="for a log: decode offset commits too")
+    add_engine(command)
+    command.add_argument("--no-cache", action="store_true", help="for a log: audit it even if its tables are cached")
+    command.set_defaults(dialect=None)  # None shows that the option was not given
+
+
+def check_tables(arguments: Namespace, keep: str | None = None) -> None:
+    """Raise InputError for invalid arguments of `add_tables`, before any work is done.
+
+    `keep`: the folder in which the tables of a log stay.
+    """
+    if "" in arguments.sources:
+        raise InputError(f"argument {METAVAR}: the path is empty", f"see kip848 {arguments.command} --help")
+    check_source(arguments)
+    if is_of_tables(arguments):
+        refuse_options_of_logs(arguments, place(arguments, next(iter(arguments.sources), None), "DIR"), keep)
+        return
+    before_spark.check_log(arguments, {"--out": keep})
+    if keep is not None:
+        before_spark.check_folder(keep)
+    before_spark.check_topics(arguments)
+
+
+def is_of_tables(arguments: Namespace) -> bool:
+    """Return whether the arguments certainly name tables, not a log, before an engine starts."""
+    if arguments.catalog is not None or arguments.schema is not None or not arguments.sources:
+        return True
+    first, *others = arguments.sources
+    return not others and not is_topic(first) and before_spark.holds_tables(first)
+
+
+def is_certainly_of_log(arguments: Namespace) -> bool:
+    """Return whether the arguments certainly name a log; only an engine can tell that of other file systems."""
+    first, *others = arguments.sources or [None]
+    return not is_of_tables(arguments) and (bool(others) or is_topic(first) or known_path(first) is not None)
+
+
+def refuse_options_of_logs(arguments: Namespace, tables: str, keep: str | None) -> None:
+    """Raise InputError for an option that describes a log, if tables are named."""
+    given = [name for name in _WORDS if getattr(arguments, name) is not None]
+    given += ["offset_commits"] if arguments.offset_commits else []
+    given += ["out"] if keep is not None else []
+    for name in given:
+        raise TablesError.not_for_tables(f"--{name.replace('_', '-')}", tables)
+
+
+@contextmanager
+def opened_tables(
+    arguments: Namespace, progress: Progress, *, keep: str | None = None, group: str | None = None
+) -> Iterator[tuple[Tables, str | None]]:
+    """Yield the named tables and cluster, or those of a log that is audited now; they can be read within the block.
+
+    `keep`: the folder in which the tables of a log stay. `group`: the question is about this group only, so that no
+    other needs to be replayed: the tables have rows of no other group if they are those of a log.
+    """
+
+    def session() -> SparkSession:
+        progress.phase("starting Spark")
+        return new_session(arguments.sources)
+
+    def opened(location: str) -> Tables:
+        return open_tables(location, arguments.engine, session=session, note=print_note)
+
+    if is_of_tables(arguments):
+        yield opened(place(arguments, next(iter(arguments.sources), None), "DIR")), arguments.cluster
+        return
+    if not is_certainly_of_log(arguments) and _are_tables(arguments, session):
+        refuse_options_of_logs(arguments, arguments.sources[0], keep)
+        yield opened(arguments.sources[0]), arguments.cluster
+        return
+    cluster = DEFAULT_CLUSTER if arguments.cluster is None else arguments.cluster
+    named = audit_options(arguments, keep or "", cluster)
+    options = replace(named, offset_commits=arguments.offset_commits, group=None if keep else group)
+    with _audited(options, arguments, progress, keep) as out:
+        tables = opened(out)
+        if keep is None:
+            tables.shown = _shown(arguments)
+        yield tables, cluster
+
+
+def _are_tables(arguments: Namespace, session: Callable[[], SparkSession]) -> bool:
+    """Return whether a path that is not known to be on this machine has the tables of an audit."""
+    from kip848_records.queries.duck import DuckTables, NotOpenedError
+
+    first = arguments.sources[0]
+    if path_on_this_machine(first) is None and not is_session_offered():
+        try:
+            DuckTables(first).runs()
+        except TablesError:
+            return False
+        except NotOpenedError:  # a session may have the credentials
+            pass
+        else:
+            return True
+    from kip848_records.specs.audit_runs import AUDIT_RUNS
+    from kip848_records.specs.latest_state import LATEST_STATE
+    from kip848_records.tables.log import LOG
+    from kip848_records.tables.places import is_there
+
+    spark = session()
+    return any(is_there(spark, first, name) for name in (AUDIT_RUNS.name, LATEST_STATE.name, LOG.name))
+
+
+def _shown(arguments: Namespace) -> str:
+    """Return what stands for the tables in messages: the sources and options of the log, valid in any folder."""
+    options = ["--offset-commits"] if arguments.offset_commits else []
+    for name, text in _WORDS.items():
+        if (given := getattr(arguments, name)) is not None:
+            options += [f"--{name.replace('_', '-')}", text(given)]
+    return sources_place([path if URI.match(path) else _absolute(path) for path in arguments.sources], options)
+
+
+@contextmanager
+def _audited(options: AuditOptions, arguments: Namespace, progress: Progress, keep: str | None) -> Iterator[str]:
+    """Yield the folder of the tables of an audit, perhaps of an earlier one of the same files."""
+    out = keep or f"file:{gettempdir()}"
+    choice = engine_for_sources(arguments.engine, options.sources, options.source_format, out)
+    cache = None
+    if keep is None and choice.engine == EMBEDDED and not arguments.no_cache:
+        from kip848_records.machine.cache import Cache
+
+        cache = Cache.of_user()
+    with ExitStack() as stack:
+        keys = () if cache is None else _keys(options)
+        entries = () if cache is None else (stack.enter_context(cache.using(key)) for key in keys)
+        if (entry := next(filter(None, entries), None)) is not None:
+            print_note(f"from the cache of {_age_text(entry.age_s)} ago; --no-cache audits again")
+            yield str(entry.folder / _TABLES)
+            return
+        spark = session_of(choice, progress, options.sources)
+        new = stack.enter_context(cache.new()) if cache is not None and keys else None
+        if new is not None and _is_audited_into(new, options, progress):
+            if _keys(options) == keys:  # else a file changed while it was read
+                new.keep(keys[-1])
+            yield str(new.folder / _TABLES)
+            return
+        out = keep or stack.enter_context(TemporaryDirectory(prefix="kip848-"))
+        _audit(spark, replace(options, out=out), progress)
+        yield out
+
+
+def _is_audited_into(new: New, options: AuditOptions, progress: Progress) -> bool:
+    """Audit into the cache; return False if its disk is too small."""
+    try:
+        _audit(None, replace(options, out=str(new.folder / _TABLES)), progress)
+    except DiskError:
+        return False
+    return True
+
+
+def _audit(spark: SparkSession | None, options: AuditOptions, progress: Progress) -> None:
+    from kip848_records.pipeline.audit import run_audit
+
+    if spark is not None:
+        before_spark.check_outputs({"--out": options.out}, options.sources)  # a session knows the location of all paths
+    run_audit(spark, options, progress)
+
+
+def _keys(options: AuditOptions) -> tuple[str, ...]:
+    """Return the keys of tables that have the answer, its own last: those of all groups have those of one.
+
+    A key names all that the tables depend on. There is none if a file cannot be seen now.
+    """
+    given = {name: value for name, value in asdict(options).items() if name not in {"out", "scratch", "group"}}
+    try:
+        copies = before_spark.known_copies(options.sources, options.source_format)
+        known = [__version__, _code_changed_ns(), given, [_state(file) for copy in copies for file in _files(copy)]]
+    except OSError:
+        return ()
+    texts = (json.dumps([group, known], default=str) for group in dict.fromkeys((None, options.group)))
+    return tuple(sha256(text.encode()).hexdigest() for text in texts)
+
+
+def _files(copy: Copy) -> list[Path]:
+    """Return the files on which the content of a copy depends: of a Delta table, those of its log too."""
+    found = [path for file in copy.files if (path := path_on_this_machine(file)) is not None]
+    folder = path_on_this_machine(copy.name)
+    if copy.format == "delta" and folder is not None:
+        found += sorted(filter(Path.is_file, (folder / "_delta_log").rglob("*")))
+    return found
+
+
+def _state(file: Path) -> list[object]:
+    found = file.stat()
+    with file.open("rb") as opened:
+        opened.seek(max(0, found.st_size - _LAST_BYTES))
+        end = sha256(opened.read(_LAST_BYTES)).hexdigest()
+    return [str(file.resolve()), found.st_size, found.st_mtime_ns, found.st_ino, end]
+
+
+def _code_changed_ns() -> int:
+    """Return when the code of this package changed last: in a clone it changes without a new version."""
+    package = Path(__file__).parents[1]
+    return max(file.stat().st_mtime_ns for ending in ("py", "sql") for file in package.rglob(f"*.{ending}"))
+
+
+def _age_text(seconds: float) -> str:
+    for unit, length in (("days", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"

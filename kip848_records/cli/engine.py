@@ -1,0 +1,83 @@
+"""How a command chooses its engine, and says so, before anything is imported that takes long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kip848_records.cli import before_spark
+from kip848_records.engines.choice import Work, choose
+from kip848_records.machine.paths import path_on_this_machine
+from kip848_records.queries.engines import EMBEDDED, ENGINES
+from kip848_records.sources.topic.address import is_topic
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from kip848_records.engines.choice import Choice
+    from kip848_records.pipeline.progress import Progress
+
+_MOST_BYTES = 8 << 30
+"""Until the pipeline runs without Spark, no size is small enough for the embedded engine unless it is named."""
+
+
+def add_engine(command: ArgumentParser) -> None:
+    """Add `engine`, which every command has that reads a log or tables."""
+    command.add_argument(
+        "--engine",
+        choices=ENGINES,
+        help="engine that does the work: embedded, in this process and without Java, or spark (default: embedded for "
+        "files of this machine up to 8 GB; spark for larger ones, live topics, catalogs and other file systems, and "
+        "inside spark-submit)",
+    )
+
+
+def engine_for_sources(
+    named: str | None, sources: Sequence[str], source_format: str | None, out: str, checkpoint: str | None = None
+) -> Choice:
+    """Return the engine for an audit of sources into the location `out`.
+
+    Raises InputError if the embedded engine is named for what only Spark can do, or if a source does not exist.
+    """
+    live = next(filter(is_topic, sources), None)
+    copies = [source for source in sources if not is_topic(source)]
+
+    def size() -> int:
+        found = before_spark.known_copies(copies, source_format)
+        files = (path_on_this_machine(file) for copy in found for file in copy.files)
+        return sum(file.stat().st_size for file in files if file is not None and file.exists())
+
+    return choose(named, Work(copies, out, size, live, checkpoint), most_bytes=_MOST_BYTES)
+
+
+def engine_for_tables(named: str | None, out: str) -> Choice:
+    """Return the engine for work on the tables at a location. Raises InputError as `engine_for_sources` does."""
+
+    def size() -> int:
+        folder = path_on_this_machine(out)
+        return 0 if folder is None else sum(file.stat().st_size for file in (folder / "log").rglob("*.parquet"))
+
+    return choose(named, Work((), out, size), most_bytes=_MOST_BYTES)
+
+
+def session_of(choice: Choice, progress: Progress, reads: Sequence[str] = ()) -> SparkSession | None:
+    """Say which engine was chosen, and why; return the session of Spark, or None for the embedded engine.
+
+    Raises SetupError if Spark cannot start.
+    """
+    progress.note(str(choice))
+    if choice.note is not None:
+        progress.note(choice.note)
+    if choice.engine == EMBEDDED:
+        return None
+    progress.phase("starting Spark")
+    return new_session(reads)
+
+
+def new_session(reads: Sequence[str] = ()) -> SparkSession:
+    """Return the session of Spark that is there, or a new one. Raises SetupError if Spark cannot start."""
+    from kip848_records.spark.session import get_session
+
+    return get_session(reads=reads)

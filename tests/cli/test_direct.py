@@ -1,0 +1,268 @@
+"""Questions about a log, without an audit before: the answers are those of tables, and the second one is cached."""
+
+import json
+import os
+import shutil
+from html import unescape
+
+import pytest
+
+from kip848_records.cli import audited, main
+from kip848_records.machine import paths
+from kip848_records.machine.cache import Cache
+from kip848_records.machine.paths import SPARK_VARIABLES
+from kip848_records.pipeline import audit as pipeline
+from kip848_records.queries.duck import DuckTables
+
+STUCK = "kafka-4.3.1"
+CACHED = "from the cache of "
+
+
+@pytest.fixture(autouse=True)
+def no_spark(monkeypatch, tmp_path):
+    """As on a machine without Spark, and with a cache of its own."""
+    monkeypatch.setattr(paths, "_active_session", lambda: None)
+    for name in SPARK_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def kip848(capsys):
+    """Run a command line in this process: exit code, stdout, and the notes on stderr."""
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return code, printed.out, [line for line in printed.err.splitlines() if not line.startswith("[")]
+
+    return run
+
+
+@pytest.fixture
+def copy(captures, tmp_path):
+    """A copy of the log of the capture with a stuck group, and the names of its topics."""
+    folder = tmp_path / "a copy"
+    shutil.copytree(captures / STUCK / "segments", folder)
+    shutil.copy(captures / STUCK / "topics.json", tmp_path)
+    return folder
+
+
+def topics(capture):
+    file = capture / "topics.json"
+    return ["--topics", file] if file.exists() else []
+
+
+def is_cached(notes):
+    return any(CACHED in note for note in notes)
+
+
+class TestSameAnswers:
+    """As with the tables of a whole audit, byte for byte."""
+
+    def test_explain(self, kip848, capture, tmp_path):
+        log = [capture / "segments", *topics(capture)]
+        assert kip848("audit", *log, "--out", tmp_path / "out", "--quiet")[0] == 0
+        groups = [row.group_id for row in DuckTables(str(tmp_path / "out")).rows("SELECT group_id FROM group_state")]
+        assert groups
+        for group in dict.fromkeys(groups):
+            _, expected, _ = kip848("explain", tmp_path / "out", "--group", group)
+            assert expected
+            code, found, notes = kip848("explain", *log, "--group", group, "--quiet", "--no-cache")
+            assert (code, found, notes) == (0, expected, []), group
+
+    def test_check_report_and_query(self, kip848, copy, tmp_path):
+        log = [copy, "--topics", tmp_path / "topics.json"]
+        assert kip848("audit", *log, "--out", tmp_path / "out", "--quiet")[0] == 0
+        assert kip848("check", *log)[:2] == kip848("check", tmp_path / "out")[:2]
+        for question in ("slowest", "SELECT group_id, state FROM group_state ORDER BY group_id"):
+            expected = kip848("query", tmp_path / "out", question, "--json")[:2]
+            assert kip848("query", *log, question, "--json")[:2] == expected
+            assert kip848("query", *log, "--sql", question, "--json")[:2] == expected
+        assert kip848("report", *log, "--out", tmp_path / "page.html", "--quiet")[0] == 0
+        page = (tmp_path / "page.html").read_text()
+        assert f"from <code>{copy}</code>" in unescape(page)
+
+    def test_several_copies(self, kip848, captures, copy):
+        source = captures / STUCK / "segments"
+        expected = kip848("explain", copy, "stuck")[:2]
+        assert kip848("explain", copy, source, "--group", "stuck")[:2] == expected
+
+    def test_offset_commits(self, kip848, copy):
+        asked = ["query", copy, "SELECT count(*) AS n FROM latest_state WHERE key_type = 1", "--csv"]
+        assert kip848(*asked)[1] == "n\n0\n"
+        assert int(kip848(*asked, "--offset-commits")[1].split()[1]) > 0
+
+
+class TestGroups:
+    def test_a_name_that_is_similar(self, kip848, copy):
+        code, out, (error, hint) = kip848("explain", copy, "--group", "stuk", "--quiet")
+        assert (code, out) == (2, "")
+        assert error == f"error: {copy} has no membership records of group 'stuk'"
+        assert hint.endswith("similar: 'stuck'")
+
+    def test_the_command_that_lists_all(self, kip848, copy, tmp_path):
+        _, _, (_, hint) = kip848("explain", copy, "nobody at all", "--topics", tmp_path / "topics.json", "--quiet")
+        named = f"'{copy}' --topics {tmp_path}/topics.json"
+        assert f"this lists the groups: kip848 query {named} --sql " in hint
+
+    def test_no_group(self, kip848, copy):
+        code, _, (error, hint) = kip848("explain", copy)
+        assert (code, error) == (2, "error: no group is given")
+        assert f"use kip848 explain '{copy}' --group G" in hint
+
+    def test_options_of_a_log_are_not_for_tables(self, kip848, copy, tmp_path):
+        assert kip848("audit", copy, "--out", tmp_path / "out", "--quiet")[0] == 0
+        for command in (["explain", tmp_path / "out", "stuck"], ["query", tmp_path / "out", "slowest"]):
+            code, _, (error, hint) = kip848(*command, "--offset-commits")
+            assert (code, hint) == (2, "hint: omit --offset-commits")
+            assert error == f"error: --offset-commits is for a log, but {tmp_path}/out holds the tables of an audit"
+
+
+class TestCache:
+    def test_the_second_question_needs_no_audit(self, kip848, copy, monkeypatch):
+        first = kip848("explain", copy, "stuck")
+        assert not is_cached(first[2])
+        monkeypatch.setattr(pipeline, "run_audit", lambda *_: pytest.fail("it was audited again"))
+        code, out, (note,) = kip848("explain", copy, "stuck")
+        assert (code, out) == first[:2]
+        assert note.startswith("note: from the cache of ")
+        assert note.endswith(" s ago; --no-cache audits again")
+
+    def test_tables_of_all_groups_have_the_answer_about_one(self, kip848, copy):
+        assert not is_cached(kip848("check", copy)[2])
+        assert is_cached(kip848("explain", copy, "stuck")[2])
+        assert is_cached(kip848("query", copy, "slowest")[2])
+
+    def test_tables_of_one_group_have_no_answer_about_others(self, kip848, copy):
+        assert not is_cached(kip848("explain", copy, "stuck")[2])
+        assert not is_cached(kip848("explain", copy, "static")[2])
+        assert not is_cached(kip848("check", copy)[2])
+
+    def test_no_cache(self, kip848, copy):
+        for _ in range(2):
+            assert not is_cached(kip848("explain", copy, "stuck", "--no-cache")[2])
+        assert kip848("cache")[1].startswith("cached: 0 audits, 0 B in ")
+
+    @pytest.mark.parametrize("change", ["touched", "appended", "same size", "replaced", "another file", "a file less"])
+    def test_a_file_that_changed(self, kip848, copy, change):
+        assert not is_cached(kip848("explain", copy, "stuck")[2])
+        assert is_cached(kip848("explain", copy, "stuck")[2])
+        file = min(copy.rglob("*.log"))
+        before = file.stat()
+        if change == "touched":
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+        elif change == "appended":
+            file.write_bytes(file.read_bytes() + b"\0")
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        elif change == "same size":
+            content = bytearray(file.read_bytes())
+            content[-1] ^= 1
+            with file.open("r+b") as opened:
+                opened.write(content)
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        elif change == "replaced":
+            shutil.copy2(file, copy / "new")
+            (copy / "new").rename(file)
+        elif change == "another file":
+            (copy / "__consumer_offsets-7").mkdir()
+            shutil.copy(file, copy / "__consumer_offsets-7" / f"{0:020}.log")
+        else:
+            shutil.rmtree(file.parent)
+        assert not is_cached(kip848("explain", copy, "stuck")[2])
+
+    @pytest.mark.parametrize(
+        "options", [["--dialect", "auto"], ["--captured-at", "2026-11-22"], ["--cluster", "x"], ["--offset-commits"]]
+    )
+    def test_other_options(self, kip848, copy, options):
+        assert not is_cached(kip848("explain", copy, "stuck")[2])
+        assert not is_cached(kip848("explain", copy, "stuck", *options)[2])
+        assert is_cached(kip848("explain", copy, "stuck", *options)[2])
+
+    def test_other_names_of_topics_in_the_same_file(self, kip848, copy, tmp_path):
+        asked = ["explain", copy, "stuck", "--topics", tmp_path / "topics.json"]
+        names = json.loads((tmp_path / "topics.json").read_text())
+        assert "renamed" not in kip848(*asked)[1]
+        (tmp_path / "topics.json").write_text(json.dumps({topic_id: f"renamed-{topic_id}" for topic_id in names}))
+        code, out, notes = kip848(*asked)
+        assert (code, is_cached(notes)) == (0, False)
+        assert "renamed" in out
+
+    def test_another_version(self, kip848, copy, monkeypatch):
+        assert not is_cached(kip848("explain", copy, "stuck")[2])
+        monkeypatch.setattr(audited, "__version__", "another")
+        assert not is_cached(kip848("explain", copy, "stuck")[2])
+
+    def test_code_that_changed(self, kip848, copy, monkeypatch):
+        assert not is_cached(kip848("explain", copy, "stuck")[2])
+        monkeypatch.setattr(audited, "_code_changed_ns", lambda: 1)
+        assert not is_cached(kip848("explain", copy, "stuck")[2])
+
+    def test_a_file_that_changes_while_it_is_read(self, kip848, copy, monkeypatch):
+        run_audit = pipeline.run_audit
+
+        def changed(*arguments):
+            audit = run_audit(*arguments)
+            os.utime(min(copy.rglob("*.log")), (1, 1))
+            return audit
+
+        monkeypatch.setattr(pipeline, "run_audit", changed)
+        expected = kip848("explain", copy, "stuck", "--no-cache")[:2]
+        os.utime(min(copy.rglob("*.log")), (2, 2))
+        assert kip848("explain", copy, "stuck")[:2] == expected
+        assert kip848("cache")[1].startswith("cached: 0 audits")
+
+    def test_it_is_the_users_alone(self, kip848, copy, tmp_path):
+        kip848("explain", copy, "stuck")
+        folder = tmp_path / "cache" / "kip848-records"
+        (entry,) = folder.iterdir()
+        assert [each.stat().st_mode & 0o777 for each in (folder, entry)] == [0o700, 0o700]
+
+    @pytest.mark.parametrize("variables", [{"XDG_CACHE_HOME": "", "HOME": ""}, {"XDG_CACHE_HOME": "/dev/null"}])
+    def test_without_a_place(self, kip848, copy, monkeypatch, variables):
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        for _ in range(2):
+            code, out, notes = kip848("explain", copy, "stuck")
+            assert (code, notes) == (0, [])
+            assert "stuck-app" in out
+
+    def test_a_disk_that_is_full(self, kip848, copy, monkeypatch):
+        from kip848_records.machine.disks import DiskError  # noqa: PLC0415 - of this test alone
+
+        run_audit = pipeline.run_audit
+
+        def full(spark, options, progress):
+            if "cache" in options.out:
+                raise DiskError.full({})
+            return run_audit(spark, options, progress)
+
+        monkeypatch.setattr(pipeline, "run_audit", full)
+        code, out, notes = kip848("explain", copy, "stuck")
+        assert (code, notes) == (0, [])
+        assert "stuck-app" in out
+        assert kip848("cache")[1].startswith("cached: 0 audits")
+
+    def test_the_command(self, kip848, copy, tmp_path):
+        kip848("explain", copy, "stuck")
+        folder = tmp_path / "cache" / "kip848-records"
+        assert kip848("cache")[1].startswith("cached: 1 audit, ")
+        _, cleared, _ = kip848("cache", "--clear")
+        assert cleared.splitlines()[0].startswith("removed: 1 audit, ")
+        assert cleared.splitlines()[1] == f"cached: 0 audits, 0 B in {folder}"
+        assert list(folder.iterdir()) == []
+
+    def test_the_command_without_a_place(self, kip848, monkeypatch):
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.delenv("HOME")
+        assert kip848("cache")[1].startswith("There is no cache: ")
+
+    def test_its_folder_is_that_of_the_user(self, tmp_path):
+        assert Cache.of_user().folder == tmp_path / "cache" / "kip848-records"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0 s"), (119.4, "119 s"), (120, "2 min"), (7200, "2 h"), (200_000, "2 days")]
+)
+def test_ages(seconds, text):
+    assert audited._age_text(seconds) == text
