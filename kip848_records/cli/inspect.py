@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_source, check_source, int32, key_type
 from kip848_records.errors import InputError
+from kip848_records.machine.paths import known_path
 from kip848_records.protocol.messages import AUTO
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.text import printable
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from kip848_records.cli.arguments import Commands
+    from kip848_records.engines.engine import Engine, Relation
     from kip848_records.queries.tables import Row
 
 
@@ -94,63 +95,38 @@ def _note(text: str) -> None:
 @contextmanager
 def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
     """Yield the rows to print; they can be read within the block only."""
-    from kip848_records.report.inspection import inspect_plain
-
-    selected = {"group": arguments.group, "types": arguments.types, "limit": arguments.limit}
-    if (records := _plain_records(arguments)) is not None:
-        yield inspect_plain(records, dialect=_plain_dialect(arguments.dialect, records), **selected)
-        return
     from kip848_records.decode.inspect import inspect_log
-    from kip848_records.spark.session import get_session
+    from kip848_records.engines.choice import new_engine
 
-    with _log(get_session(reads=arguments.sources), arguments) as log:
-        rows = inspect_log(log, dialect=_dialect(arguments.dialect, log), **selected)
-        yield rows.toLocalIterator()
+    spark = None
+    if any(is_topic(source) or known_path(source) is None for source in arguments.sources):
+        from kip848_records.spark.session import get_session
 
-
-def _plain_records(arguments: Namespace) -> pa.Table | None:
-    """Return the records of a source that needs no Spark; None if it needs Spark."""
-    from kip848_records.sources.plain import read_plain
-    from kip848_records.sources.plain_parquet import read_plain_parquet
-
-    if len(arguments.sources) > 1 or is_topic(arguments.sources[0]):
-        return None
-    # The format decides, as it does for Spark: the folder of a Delta table may also have files of its older versions.
-    copies = before_spark.known_copies(arguments.sources, arguments.format)
-    reader = {"segments": read_plain, "parquet": read_plain_parquet}.get(copies[0].format) if len(copies) == 1 else None
-    return None if reader is None else reader(arguments.sources[0])
-
-
-def _plain_dialect(name: str, records: pa.Table) -> str:
-    if name != AUTO:
-        return name
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from kip848_records.protocol.dialects import DISPUTED_TYPES, dialect_of
-
-    disputed = records.filter(pc.is_in(records["key_type"], pa.array(DISPUTED_TYPES, pa.int32())))
-    choice = dialect_of(disputed.select(["key", "value"]).to_batches())
-    print(choice, file=sys.stderr)
-    return choice.name
+        spark = get_session(reads=arguments.sources)
+    engine = new_engine(spark, "")
+    with _log(engine, arguments) as log:
+        dialect = _dialect(engine, arguments.dialect, log)
+        selected = {"group": arguments.group, "types": arguments.types, "limit": arguments.limit}
+        yield engine.iterate(inspect_log(engine, log, dialect=dialect, **selected))
 
 
 @contextmanager
-def _log(spark: SparkSession, arguments: Namespace) -> Iterator[DataFrame]:
+def _log(engine: Engine, arguments: Namespace) -> Iterator[Relation]:
     """Yield the rows of the sources, of a live topic up to its present end; they can be read within the block only."""
-    from kip848_records.sources.read import read_log
+    from kip848_records.sources.read import read_copies
+
+    source = arguments.sources[0]
+    if not is_topic(source):
+        with engine.reading():
+            yield read_copies(engine, arguments.sources, arguments.format)
+        return
     from kip848_records.sources.topic.admin import READ_UNCOMMITTED
     from kip848_records.sources.topic.ends import look_up
     from kip848_records.sources.topic.failures import failures_of
     from kip848_records.sources.topic.jvm import open_topic
     from kip848_records.sources.topic.rows import read_range
-    from kip848_records.spark.files import reading
 
-    source = arguments.sources[0]
-    if not is_topic(source):
-        with reading():
-            yield read_log(spark, arguments.sources, arguments.format)
-        return
+    spark: SparkSession = engine.spark  # type: ignore[attr-defined]
     topic = open_topic(spark, source, arguments.kafka_config)
     # Aborted commits are shown too, because the rows of a dump include them.
     ends = look_up(spark, topic, isolation=READ_UNCOMMITTED)
@@ -158,14 +134,12 @@ def _log(spark: SparkSession, arguments: Namespace) -> Iterator[DataFrame]:
         yield read_range(spark, topic, ends.offsets, isolation=READ_UNCOMMITTED)
 
 
-def _dialect(name: str, log: DataFrame) -> str:
+def _dialect(engine: Engine, name: str, log: Relation) -> str:
     if name != AUTO:
         return name
     from kip848_records.decode.dialects import choose_dialect
-    from kip848_records.engines.frames import engine_of
     from kip848_records.sources.copies import drop_copies
 
-    engine = engine_of(log)
     choice = choose_dialect(engine, drop_copies(engine, log))
     print(choice, file=sys.stderr)
     return choice.name

@@ -2,47 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F
-
-from kip848_records.decode import to_json
-from kip848_records.decode.schemas import JSON_SCHEMA
-from kip848_records.engines.frames import engine_of
+from kip848_records.decode.records import records_as_json
+from kip848_records.protocol.columns import JSON_COLUMNS
 from kip848_records.protocol.messages import KAFKA
+from kip848_records.queries.texts import literal
 from kip848_records.sources.copies import drop_copies
-from kip848_records.sources.log_rows import is_unread, key_of_types
-from kip848_records.sources.transactions import resolve_transactions
+from kip848_records.sources.predicates import IS_UNREAD, key_of_types
+from kip848_records.sources.transactions import with_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import DataFrame
+    from kip848_records.engines.engine import Engine, Relation
+
+_ORDER: Final = "ORDER BY found.partition, found.offset"
+_SHOWN: Final = {"partition", "offset", "timestamp", "error"}
+_UNREAD: Final = ", ".join(f"log.{name}" if name in _SHOWN else f"NULL AS {name}" for name in JSON_COLUMNS.names)
+# The conditions cover the columns of both selections: so Spark sees the same rows in both, and reads them once.
+# `control` is never empty, and a type of keys has two bytes.
+_SAME: Final = f" AND log.key_type IS DISTINCT FROM {1 << 16}"
+_ALL: Final = f"""
+SELECT found.*, unix_millis(found.timestamp) AS timestamp_ms FROM (
+SELECT * FROM {{rows}}
+UNION ALL
+SELECT {_UNREAD} FROM {{log}} AS log
+WHERE {IS_UNREAD} AND log.file IS NULL AND log.control IS DISTINCT FROM ''{{same}}
+) AS found {_ORDER}
+"""  # noqa: S608 - constants
 
 
-def inspect_log(
-    log: DataFrame,
+def inspect_log(  # noqa: PLR0913 - what to select
+    engine: Engine,
+    log: Relation,
     *,
     dialect: str = KAFKA.name,
     group: str | None = None,
     types: Sequence[int] = (),
     limit: int | None = None,
-) -> DataFrame:
-    """Return the records of log rows as JSON (`JSON_SCHEMA`, and `timestamp_ms`), by partition and offset.
+) -> Relation:
+    """Return the records of log rows as JSON (`JSON_COLUMNS`, and `timestamp_ms`), by partition and offset.
 
-    `group`, `types` and `limit` select records. Rows that the source could not read (`is_unread`) are always included,
+    `group`, `types` and `limit` select records. Rows that the source could not read (`IS_UNREAD`) are always included,
     as errors; `limit` does not count them.
     """
-    resolved = drop_copies(engine_of(log), resolve_transactions(log))
-    # The conditions cover the columns of both selections: so Spark sees the same rows in both, and reads them once.
-    # `control` is never empty.
-    read = resolved.filter(F.col("error").isNull() | ~is_unread())
-    unread = resolved.filter(is_unread() & F.col("file").isNull() & ~F.col("control").eqNullSafe(""))
-    rows = to_json(read.filter(key_of_types(types)) if types else read, dialect=dialect)
+    resolved = drop_copies(engine, with_outcomes(engine, log))
+    conditions = [f"(log.error IS NULL OR NOT {IS_UNREAD})", *([key_of_types(types)] if types else [])]
+    read = engine.sql(f"SELECT log.* FROM {{log}} AS log WHERE {' AND '.join(conditions)}", log=resolved)  # noqa: S608
+    rows = records_as_json(engine, read, dialect)
     if group is not None:
-        rows = rows.filter(F.col("group_id") == group)
+        rows = engine.sql(f"SELECT * FROM {{rows}} AS found WHERE found.group_id = {literal(group)}", rows=rows)  # noqa: S608
     if limit is not None:
-        rows = rows.orderBy("partition", "offset").limit(limit)
-    shown = {"partition", "offset", "timestamp", "error"}
-    rows = rows.union(unread.select(*(F.col(n) if n in shown else F.lit(None) for n in JSON_SCHEMA.names)))
-    return rows.withColumn("timestamp_ms", F.unix_millis("timestamp")).orderBy("partition", "offset")
+        rows = engine.sql(f"SELECT * FROM {{rows}} AS found {_ORDER} LIMIT {limit}", rows=rows)  # noqa: S608
+    return engine.sql(_ALL.replace("{same}", _SAME if types else ""), rows=rows, log=resolved)

@@ -127,6 +127,10 @@ class EmbeddedEngine:
 
         return once, ask
 
+    def iterate(self, rows: Relation) -> Iterator[Row]:
+        """Yield rows, a batch at a time."""
+        return (row for batch in rows.batches() for row in named_rows(pa.Table.from_batches([batch])))
+
     def collect(self, rows: Relation) -> list[Row]:
         """Return a few rows."""
         return named_rows(pa.Table.from_batches(rows.batches(), rows.schema))

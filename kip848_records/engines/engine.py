@@ -81,6 +81,9 @@ class Engine(Protocol):
     def observed(self, rows: Relation, aggregate: str) -> tuple[Relation, Callable[[], int]]:
         """Return rows with a function that returns an aggregate over them, in SQL; call it after they were read."""
 
+    def iterate(self, rows: Relation) -> Iterator[Row]:
+        """Yield rows as named tuples, a part of them at a time."""
+
     def collect(self, rows: Relation) -> list[Row]:
         """Return a few rows as named tuples; their structs are dictionaries."""
 

@@ -107,6 +107,10 @@ class SparkEngine:
         found = Observation(str(uuid4()))
         return rows.observe(found, F.expr(aggregate).alias("found")), lambda: int(found.get["found"] or 0)
 
+    def iterate(self, rows: DataFrame) -> Iterator[Row]:
+        """Yield rows, one partition after another."""
+        return iter(rows.toLocalIterator())
+
     def collect(self, rows: DataFrame) -> list[Row]:
         """Return a few rows."""
         # Spark looks for an observation in the plan as it was given: the text of a query hides those of its relations.

@@ -3,53 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from kip848_records.protocol.decoded_rows import json_records
-from kip848_records.protocol.messages import KAFKA
-from kip848_records.queries.tables import named_rows
 from kip848_records.text import printable
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from kip848_records.queries.tables import Row
 
-_ROWS_AT_ONCE: Final = 10_000
 # Control characters that JSON does not escape, but that a terminal interprets.
 _ESCAPES = {code: f"\\u{code:04X}" for code in range(0x7F, 0xA0)}
-
-
-def inspect_plain(
-    records: pa.Table,
-    *,
-    dialect: str = KAFKA.name,
-    group: str | None = None,
-    types: Sequence[int] = (),
-    limit: int | None = None,
-) -> Iterator[Row]:
-    """Yield the rows that `decode.inspect.inspect_log` returns for the records of `sources.plain.read_plain`.
-
-    `dialect`: a name in `protocol.messages.DIALECTS`.
-    """
-    left = len(records) if limit is None else limit
-    for batch in records.to_batches(max_chunksize=_ROWS_AT_ONCE):
-        if not left:
-            return
-        decoded = pa.Table.from_batches(json_records(dialect, [batch]))
-        if types:
-            decoded = decoded.filter(pc.is_in(decoded["key_type"], pa.array(types, pa.int32())))
-        if group is not None:
-            decoded = decoded.filter(pc.equal(decoded["group_id"], group))
-        # A batch is a section of the log in offset order; decoding grouped its rows.
-        rows = decoded.sort_by([("partition", "ascending"), ("offset", "ascending")]).slice(0, left)
-        left -= len(rows)
-        timestamp_ms = rows["timestamp"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
-        yield from named_rows(rows.append_column("timestamp_ms", timestamp_ms))
 
 
 def is_unread(row: Row) -> bool:

@@ -84,11 +84,15 @@ def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str
     """
     from kip848_records.engines.spark import SparkEngine  # noqa: PLC0415 - the other engine needs no PySpark
 
-    engine = SparkEngine(spark)
+    rows: DataFrame = read_copies(SparkEngine(spark), paths, source_format)
+    return rows
+
+
+def read_copies(engine: Engine, paths: str | Iterable[str], source_format: str | None = None) -> Relation:
+    """Return the log rows (`specs.log_columns.LOG_COLUMNS`) that an engine reads at paths, as `read_log` does."""
     copies = find_copies(engine, paths, source_format)
     with engine.reading():
-        rows: DataFrame = _read(engine, copies, ReadOptions())
-    return rows
+        return _read(engine, copies, ReadOptions())
 
 
 def _read(engine: Engine, copies: Sequence[Copy], options: ReadOptions) -> Relation:

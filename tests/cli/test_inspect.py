@@ -1,8 +1,12 @@
 """`kip848 inspect --json` against what Kafka's own tool printed, line by line; and its other forms."""
 
 import json
+import os
+import subprocess
+import sys
 from base64 import b64encode
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -10,6 +14,7 @@ from deltalake import write_deltalake
 
 from kip848_records.cli import main
 from kip848_records.decode.inspect import inspect_log
+from kip848_records.engines.frames import engine_of
 from kip848_records.machine.paths import SPARK_VARIABLES
 from kip848_records.report.inspection import is_unread, json_line, text_line
 from kip848_records.sources.read import read_log
@@ -38,13 +43,17 @@ ROWS = [
 ]
 
 
+def inspected_rows(log, **selected):
+    return inspect_log(engine_of(log), log, **selected)
+
+
 def inspected(log, **selected):
-    return [json.loads(json_line(row)) for row in inspect_log(log, **selected).collect()]
+    return [json.loads(json_line(row)) for row in inspected_rows(log, **selected).collect()]
 
 
 def selected(log, **selected):
     """The offsets of the records that are selected, when what could not be read is there as well."""
-    rows = inspect_log(log, **selected).collect()
+    rows = inspected_rows(log, **selected).collect()
     assert [row.offset for row in rows if is_unread(row)] == [9]
     return [row.offset for row in rows if not is_unread(row)]
 
@@ -120,7 +129,7 @@ def test_a_group_id_may_hold_anything(lines):
 
 def test_control_characters_reach_no_terminal(rows, lines):
     assert lines[11]["key"] == {"groupId": "\x1b\x7f\x9b"}
-    *_, row = inspect_log(rows).collect()
+    *_, row = inspected_rows(rows).collect()
     assert r'"\u001B\u007F\u009B"' in json_line(row)
     assert r'"\u001B\x7f\x9b"' in text_line(row)
 
@@ -146,7 +155,7 @@ def test_the_first_records_of_a_selection(rows):
 
 def test_the_log_is_read_once_for_its_records_and_for_what_could_not_be_read(classic, captures):
     log = read_log(classic, str(captures / "kafka-4.3.1-all-types" / "kafka-source.parquet"))
-    found = inspect_log(log, types=[3], limit=4)
+    found = inspected_rows(log, types=[3], limit=4)
     assert len(found.collect()) == 4
     plan, _ = found._jdf.queryExecution().executedPlan().toString().split("== Initial Plan ==")
     assert plan.count("FileScan ") == 1
@@ -168,10 +177,18 @@ def test_rows_that_delta_deleted_are_not_printed(tmp_path, monkeypatch, capsys, 
 
 
 def test_text_is_one_line_a_record(rows):
-    texts = [text_line(row) for row in inspect_log(rows).collect()]
+    texts = [text_line(row) for row in inspected_rows(rows).collect()]
     assert not any("\n" in text for text in texts)
     assert texts[0] == '0:0 1970-01-01 00:16:40.000 UTC 3 ConsumerGroupMetadata {"groupId":"g"} {"epoch":1}'
     assert texts[1].endswith('{"groupId":"g"} <tombstone>')
     assert texts[2].endswith(" (transaction pending)")
     assert " ERROR value: " in texts[3]
     assert " 24 unknown record type " in texts[5]
+
+
+def test_the_command_needs_no_java(captures, tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name not in SPARK_VARIABLES}
+    environment |= {"JAVA_HOME": str(tmp_path), "PATH": str(tmp_path)}
+    command = [Path(sys.executable).parent / "kip848", "inspect", str(captures / "kafka-4.3.1" / "segments"), "--json"]
+    done = subprocess.run([*command, "--limit", "3"], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, len(done.stdout.splitlines())) == (0, "", 3)

@@ -1,6 +1,7 @@
 """Records that a reader of segments skips: the rest stays as it is, and they are counted."""
 
 from collections import Counter
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -13,7 +14,7 @@ from kip848_records.sources.segment_rows import read_file
 from tests.log_rows import assert_same_rows, files_of, in_log_order
 from tests.protocol.segment_writer import Record, write_batch, write_marker
 from tests.sources.batches import read_batch
-from tests.sources.test_segments import offset_commit
+from tests.sources.test_segments import offset_commit, segment
 
 OTHER = b"\x00\x03\x00\x01g"
 
@@ -130,3 +131,20 @@ def test_captures_are_the_same_without(spark, capture):
     assert counted(less) == counted(whole)
     assert_same_rows(less, whole.filter(KEPT))
     assert newest(less) == newest(whole)
+
+
+def test_skipped_records_without_a_timestamp_have_no_newest_time(tmp_path):
+    """Kafka writes -1 then."""
+    timeless = write_batch([replace(offset_commit(0), timestamp=-1)])
+    segment(tmp_path, 0, timeless, write_batch([offset_commit(1)]))
+    assert _newest_skipped(tmp_path) == 1001
+    segment(tmp_path, 0, timeless)
+    assert _newest_skipped(tmp_path) is None
+
+
+def _newest_skipped(folder):
+    file = SegmentFile(0, 0, 0)
+    skips = RecordFilter(offset_commits=False, aborted=False)
+    (row,) = read_file(memoryview((folder / f"{0:020}.log").read_bytes()), "", file, skips)
+    newest = row["files"][0][0]["newest_skipped"].as_py()
+    return newest and round(newest.timestamp() * 1000)
