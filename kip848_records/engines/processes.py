@@ -57,9 +57,11 @@ def run_tagged(
     for batch in source:
         first.append(batch)
         rows += batch.num_rows
-        if rows > ROWS_OF_ONE_PROCESS and workers > 1:
-            parts = _assigned(chain(_released(first), source), key, workers)
-            return _in_processes(work, batch.schema, parts, [new_folder() for _ in range(workers)])
+        if rows > ROWS_OF_ONE_PROCESS:
+            break
+    if rows > ROWS_OF_ONE_PROCESS and workers > 1:
+        parts = _assigned(chain(_released(first), source), key, workers)
+        return _in_processes(work, first[0].schema, parts, [new_folder() for _ in range(workers)])
     found = TaggedRows(new_folder, IN_MEMORY)
     for table, batch in work(chain(_released(first), source)):
         found.add(table, batch)

@@ -119,3 +119,15 @@ def busy(batches):
     while time.monotonic() < until:
         pass
     yield from ()
+
+
+def passed(batches):
+    """A topic name for each row, which checks the order."""
+    last = -1
+    for batch in batches:
+        numbers = batch["n"].to_numpy()
+        assert numbers[0] > last
+        assert (numbers[1:] > numbers[:-1]).all()
+        last = numbers[-1]
+        columns = [pa.nulls(batch.num_rows, field.type) for field in NAMES]
+        yield TopicName, pa.RecordBatch.from_arrays(columns, schema=NAMES)
