@@ -74,11 +74,11 @@ def without_settings_of_spark(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def interrupted(source, sign):
+def interrupted(source, sign, engine="spark"):
     """A command for a shell: an audit, and what a terminal sends it for Ctrl-C when it has said something."""
     return f"""
         set -m  # a process group of its own, all of which is sent the signal
-        kip848 audit {source} --out out 2> said &
+        kip848 audit {source} --out out --engine {engine} 2> said &
         while kill -0 $! && ! grep -q '{sign}' said; do sleep 0.05; done
         kill -INT -- -$!
         wait $!
@@ -299,16 +299,18 @@ class TestInspect:
 
 class TestAudit:
     @pytest.mark.parametrize(
-        "sign",
+        ("engine", "sign"),
         [
-            "starting Spark",
-            pytest.param("reading", marks=pytest.mark.slow),
-            pytest.param("writing tables", marks=pytest.mark.slow),
+            ("embedded", "reading with"),
+            ("embedded", "replaying"),
+            ("spark", "starting Spark"),
+            pytest.param("spark", "reading /", marks=pytest.mark.slow),
+            pytest.param("spark", "writing tables", marks=pytest.mark.slow),
         ],
     )
-    def test_an_interrupted_one_ends_soon_and_says_so(self, in_tokyo, captures, tmp_path, sign):
+    def test_an_interrupted_one_ends_soon_and_says_so(self, in_tokyo, captures, tmp_path, engine, sign):
         """What may fail because of it in a moment like these is the matter of `test_interrupts`."""
-        run = in_tokyo(interrupted(captures / _SMALL / "segments", sign))
+        run = in_tokyo(interrupted(captures / _SMALL / "segments", sign, engine))
         *phases, last = (tmp_path / "said").read_text().splitlines()
         assert (run.returncode, run.stdout, last) == (130, "", "interrupted")
         assert all(line.startswith("[") for line in phases), phases

@@ -146,7 +146,9 @@ class TestBeforeSparkStarts:
             pytest.skip(str(error))
         started = monotonic()
         capture = captures / "kafka-4.0.0-zstd" / "segments"
-        done = command("audit", capture, "--out", tmp_path / "out", "--quiet", SPARK_LOCAL_DIRS=disk / "spark")
+        done = command(
+            "audit", capture, "--out", tmp_path / "out", "--engine", "spark", "--quiet", SPARK_LOCAL_DIRS=disk / "spark"
+        )
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.splitlines()[0] == (
             f"error: Spark cannot start: 262.1 kB is free on the disk of {disk / 'spark'} (SPARK_LOCAL_DIRS), "

@@ -53,7 +53,7 @@ def kip848(tmp_path):
 
 def audit(kip848, captures, tmp_path, **variables):
     capture = captures / "kafka-4.0.0-zstd" / "segments"
-    return kip848("audit", capture, "--out", tmp_path / "out", "--quiet", **variables)
+    return kip848("audit", capture, "--out", tmp_path / "out", "--engine", "spark", "--quiet", **variables)
 
 
 def test_with_the_ivy_folder_of_another_machine(kip848, captures, ivy, tmp_path):

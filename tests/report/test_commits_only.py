@@ -42,7 +42,7 @@ def test_without_the_way_to_see_it_is_named(explain):
     code, _, err = explain("simple", commits=False)
     assert code == 2
     assert "has no membership records of group 'simple'" in err
-    assert "try kip848 audit --offset-commits" in err
+    assert "pass --offset-commits to the audit" in err
 
 
 def test_with_offset_commits_another_group_is_not_there(explain):

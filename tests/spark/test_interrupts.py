@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 from kip848_records.cli import INTERRUPTED, inspect, main
 from kip848_records.spark import interrupts, threads
 
+ON_SPARK = ("--engine", "spark")
+
 
 @pytest.fixture(autouse=True)
 def handler():
@@ -313,7 +315,7 @@ def test_while_jars_are_fetched(captures, tmp_path):
         silent.settimeout(120)
         options = f"--conf spark.jars.ivy={tmp_path / 'ivy'} --packages a:b:1 pyspark-shell"
         options = f"--repositories http://127.0.0.1:{silent.getsockname()[1]}/ {options}"
-        arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out")
+        arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out", *ON_SPARK)
         with starting_command(*arguments, PYSPARK_SUBMIT_ARGS=options, TMPDIR=str(tmp_path)) as started:
             connection, _ = silent.accept()
             with connection:
@@ -325,7 +327,7 @@ def test_while_a_server_does_not_answer(captures, tmp_path):
     """Spark Connect would ask it for a minute and more."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(120)
-        arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out")
+        arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out", *ON_SPARK)
         remote = f"sc://127.0.0.1:{silent.getsockname()[1]}"
         with starting_command(*arguments, SPARK_REMOTE=remote, TMPDIR=str(tmp_path)) as started:
             connection, _ = silent.accept()
@@ -344,7 +346,7 @@ def test_while_the_context_is_made(captures, tmp_path):
         "pyspark.SparkContext._initialize_context = make\n"
     )
     path = f"{tmp_path}{os.pathsep}{Path(__file__).parents[2]}"
-    arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out")
+    arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out", *ON_SPARK)
     with starting_command(*arguments, TMPDIR=str(tmp_path), PYTHONPATH=path) as started:
         assert eventually((tmp_path / "begun").exists, 120)
         end_by_ctrl_c(started)
