@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records import __version__
@@ -179,8 +179,7 @@ def _shown(arguments: Namespace) -> str:
 @contextmanager
 def _audited(options: AuditOptions, arguments: Namespace, progress: Progress, keep: str | None) -> Iterator[str]:
     """Yield the folder of the tables of an audit, perhaps of an earlier one of the same files."""
-    out = keep or f"file:{gettempdir()}"
-    choice = engine_for_sources(arguments.engine, options.sources, options.source_format, out)
+    choice = engine_for_sources(arguments.engine, options.sources, options.source_format, keep)
     cache = None
     if keep is None and choice.engine == EMBEDDED and not arguments.no_cache:
         from kip848_records.machine.cache import Cache

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from kip848_records.engines.choice import Choice
     from kip848_records.pipeline.progress import Progress
 
-_MOST_BYTES = 8 << 30
-"""Until the pipeline runs without Spark, no size is small enough for the embedded engine unless it is named."""
-
 
 def add_engine(command: ArgumentParser) -> None:
     """Add `engine`, which every command has that reads a log or tables."""
@@ -29,15 +26,15 @@ def add_engine(command: ArgumentParser) -> None:
         "--engine",
         choices=ENGINES,
         help="engine that does the work: embedded, in this process and without Java, or spark (default: embedded for "
-        "files of this machine up to 8 GB; spark for larger ones, live topics, catalogs and other file systems, and "
+        "files of this machine up to 8 GiB; spark for larger ones, live topics, catalogs and other file systems, and "
         "inside spark-submit)",
     )
 
 
 def engine_for_sources(
-    named: str | None, sources: Sequence[str], source_format: str | None, out: str, checkpoint: str | None = None
+    named: str | None, sources: Sequence[str], source_format: str | None, out: str | None, checkpoint: str | None = None
 ) -> Choice:
-    """Return the engine for an audit of sources into the location `out`.
+    """Return the engine for an audit of sources into the location `out`; None: into a temporary folder, or nowhere.
 
     Raises InputError if the embedded engine is named for what only Spark can do, or if a source does not exist.
     """
@@ -49,7 +46,7 @@ def engine_for_sources(
         files = (path_on_this_machine(file) for copy in found for file in copy.files)
         return sum(file.stat().st_size for file in files if file is not None and file.exists())
 
-    return choose(named, Work(copies, out, size, live, checkpoint), most_bytes=_MOST_BYTES)
+    return choose(named, Work(copies, out, size, live, checkpoint))
 
 
 def engine_for_tables(named: str | None, out: str) -> Choice:
@@ -59,7 +56,7 @@ def engine_for_tables(named: str | None, out: str) -> Choice:
         folder = path_on_this_machine(out)
         return 0 if folder is None else sum(file.stat().st_size for file in (folder / "log").rglob("*.parquet"))
 
-    return choose(named, Work((), out, size), most_bytes=_MOST_BYTES)
+    return choose(named, Work((), out, size))
 
 
 def session_of(choice: Choice, progress: Progress, reads: Sequence[str] = ()) -> SparkSession | None:

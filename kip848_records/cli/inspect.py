@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_source, check_source, int32, key_type
+from kip848_records.cli.engine import add_engine, engine_for_sources, new_session
 from kip848_records.errors import InputError
-from kip848_records.machine.paths import known_path
 from kip848_records.protocol.messages import AUTO
+from kip848_records.queries.engines import EMBEDDED
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.text import printable
 
@@ -45,6 +46,7 @@ def add(commands: Commands) -> None:
     )
     command.add_argument("--limit", type=int32("a number of records"), metavar="N", help="only the first N records")
     command.add_argument("--json", action="store_true", help="print one JSON object per line, as kafka-dump-log does")
+    add_engine(command)
     command.set_defaults(run=_run)
 
 
@@ -98,11 +100,8 @@ def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
     from kip848_records.decode.inspect import inspect_log
     from kip848_records.engines.choice import new_engine
 
-    spark = None
-    if any(is_topic(source) or known_path(source) is None for source in arguments.sources):
-        from kip848_records.spark.session import get_session
-
-        spark = get_session(reads=arguments.sources)
+    choice = engine_for_sources(arguments.engine, arguments.sources, arguments.format, None)
+    spark = None if choice.engine == EMBEDDED else new_session(arguments.sources)
     engine = new_engine(spark, "")
     with _log(engine, arguments) as log:
         dialect = _dialect(engine, arguments.dialect, log)

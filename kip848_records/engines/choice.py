@@ -64,15 +64,21 @@ class ChoiceError(InputError):
 class Work:
     """What is known of a command's work before an engine starts.
 
-    `copies`: the paths of copies. `live`: the URL of a live topic. `out`: the location of the tables. `checkpoint`: the
-    folder of a stream. `size`: returns the bytes of the files to read; it is called only if the choice depends on it.
+    `copies`: the paths of copies. `live`: the URL of a live topic. `out`: the location of the tables; None: there are
+    none, or in a temporary folder. `checkpoint`: the folder of a stream. `size`: returns the bytes of the files to
+    read; it is called only if the choice depends on it.
     """
 
     copies: Sequence[str]
-    out: str
+    out: str | None
     size: Callable[[], int]
     live: str | None = None
     checkpoint: str | None = None
+
+    @property
+    def paths(self) -> list[str]:
+        """All paths of files."""
+        return [*self.copies, *([] if self.out is None else [self.out])]
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,6 @@ def choose(
     named: str | None,
     work: Work,
     *,
-    most_bytes: int = MOST_BYTES,
     environment: Mapping[str, str] = os.environ,
     is_spark_there: Callable[[], bool] = has_spark,
 ) -> Choice:
@@ -118,9 +123,9 @@ def choose(
         return Choice(SPARK, reason)
     size = work.size()
     text = f"{bytes_text(size)} on this machine"
-    if size <= most_bytes:
+    if size <= MOST_BYTES:
         return Choice(EMBEDDED, text)
-    more = f"{text}, more than {bytes_text(most_bytes)}"
+    more = f"{text}, more than {bytes_text(MOST_BYTES)}"
     if is_spark_there():
         return Choice(SPARK, more)
     return Choice(EMBEDDED, text, f"{more}: Spark on a cluster would be faster, but it is not installed here")
@@ -131,9 +136,9 @@ def _check_embedded(work: Work) -> None:
         raise ChoiceError.live_topic(work.live)
     if work.checkpoint is not None:
         raise ChoiceError.checkpoint(work.checkpoint)
-    if is_schema(work.out):
+    if work.out is not None and is_schema(work.out):
         raise ChoiceError.catalog(place_text(work.out))
-    for path in (*work.copies, work.out):
+    for path in work.paths:
         if path_on_this_machine(path) is None:
             raise ChoiceError.other_file_system(path)
 
@@ -142,12 +147,12 @@ def _needs_spark(work: Work, environment: Mapping[str, str]) -> str | None:
     """Return why only Spark can do the work, or should; None if the embedded engine can."""
     if work.live is not None:
         return "it reads live topics"
-    if is_schema(work.out):
+    if work.out is not None and is_schema(work.out):
         return "it writes tables in catalogs"
     if offers := sorted((SESSION_OFFERS | {DATABRICKS}) & environment.keys()):
         return f"a session is there, as {offers[0]} shows"
     settings = sorted(SPARK_VARIABLES & environment.keys())
-    for path in (*work.copies, work.out):
+    for path in work.paths:
         if path_on_this_machine(path) is None:
             return f"{path} is on another file system"
         if settings and not path.startswith("file:"):
