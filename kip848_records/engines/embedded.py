@@ -119,13 +119,8 @@ class EmbeddedEngine:
 
     def observed(self, rows: Relation, aggregate: str) -> tuple[Relation, Callable[[], int]]:
         """Return rows, which are computed once, and a function that returns an aggregate over them."""
-        once = Once(self._space, self.relation(rows))
-
-        def ask() -> int:
-            text = f"SELECT {aggregate} AS found FROM {{rows}}"  # noqa: S608 - ours
-            return int(self.collect(self.sql(text, rows=once))[0].found or 0)
-
-        return once, ask
+        once = Once(self._space, self.relation(rows), aggregate)
+        return once, once.found
 
     def iterate(self, rows: Relation) -> Iterator[Row]:
         """Yield rows, a batch at a time."""

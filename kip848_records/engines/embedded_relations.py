@@ -171,16 +171,28 @@ class Mapped(Relation):
 
 
 class Once(Relation):
-    """Rows that are computed once, when somebody reads them first."""
+    """Rows that are computed once, when somebody reads them first, and with them an aggregate in SQL."""
 
-    def __init__(self, space: Space, rows: Relation) -> None:
+    def __init__(self, space: Space, rows: Relation, aggregate: str) -> None:
         super().__init__(space)
         self._rows = rows
+        self._aggregate = aggregate
 
     @cached_property
+    def _computed(self) -> tuple[Stored, int]:
+        # Both at once: when somebody asks for the aggregate, the scratch folder may be gone.
+        rows = stored(self.space, self._rows.batches(), self._rows.schema, "once")
+        found = Sql(self.space, f"SELECT {self._aggregate} FROM {{rows}}", {"rows": rows})  # noqa: S608 - ours
+        return rows, int(next(found.batches())[0][0].as_py() or 0)
+
+    @property
     def stored(self) -> Stored:
         """The rows, which are computed if they were not."""
-        return stored(self.space, self._rows.batches(), self._rows.schema, "once")
+        return self._computed[0]
+
+    def found(self) -> int:
+        """Return the aggregate."""
+        return self._computed[1]
 
     @property
     def schema(self) -> pa.Schema:

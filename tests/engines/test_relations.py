@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pytest
 
+from kip848_records.engines import embedded_relations
 from kip848_records.errors import InputError
 from tests.engines import engines
 from tests.equal_rows import Rows
@@ -162,6 +163,15 @@ def test_what_is_observed(engine, rows):
     observed, found = engine.observed(some, "count_if(k = 'b')")
     assert len(list(engine.stage(observed, "read").batches())) >= 1
     assert found() == 2
+
+
+def test_what_was_observed_is_known_without_the_scratch_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(embedded_relations, "IN_MEMORY", 0)
+    engine = engines.new_engine(engines.EMBEDDED, None, tmp_path)
+    with engine.alone(str(tmp_path)):
+        observed, found = engine.observed(engine.sql("SELECT n FROM {rows}", rows=engine.relation(ROWS)), "sum(n)")
+        assert sum(batch.num_rows for batch in observed.batches()) == 6
+    assert found() == 21
 
 
 def test_an_error_of_a_function(engine, rows):
