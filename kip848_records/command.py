@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 
+from kip848_records.machine.imports import skip_pandas
 from kip848_records.spark.setup_errors import SetupError
 from kip848_records.spark.threads import threads_at_work
 
@@ -14,6 +15,7 @@ _INTERRUPTED = 130
 
 def main() -> int:
     """Run the command line; return its exit code, 2 if PySpark or Delta is missing, 130 after Ctrl-C."""
+    skip_pandas()
     try:
         code = _run()
     except KeyboardInterrupt:  # while modules are imported, or arguments are parsed

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records.cli import before_spark
 from kip848_records.engines.choice import Work, choose
+from kip848_records.machine.imports import allow_pandas
 from kip848_records.machine.paths import path_on_this_machine
 from kip848_records.queries.engines import EMBEDDED, ENGINES
 from kip848_records.sources.topic.address import is_topic
@@ -75,6 +76,7 @@ def session_of(choice: Choice, progress: Progress, reads: Sequence[str] = ()) ->
 
 def new_session(reads: Sequence[str] = ()) -> SparkSession:
     """Return the session of Spark that is there, or a new one. Raises SetupError if Spark cannot start."""
+    allow_pandas()
     from kip848_records.spark.session import get_session
 
     return get_session(reads=reads)
