@@ -12,6 +12,8 @@ from kip848_records.machine import paths
 from kip848_records.machine.cache import Cache
 from kip848_records.machine.paths import SPARK_VARIABLES
 from kip848_records.pipeline import audit as pipeline
+from kip848_records.pipeline.options import AuditOptions
+from kip848_records.pipeline.progress import Progress
 from kip848_records.queries.duck import DuckTables
 
 STUCK = "kafka-4.3.1"
@@ -70,6 +72,26 @@ class TestSameAnswers:
             assert expected
             code, found, notes = kip848("explain", *log, "--group", group, "--quiet", "--no-cache")
             assert (code, found, notes) == (0, expected, []), group
+
+    def test_what_does_not_depend_on_the_group(self, captures, tmp_path):
+        """Names of topics, undecodable rows of unknown groups, and what is known of the log come from everything."""
+        copy = tmp_path / "copy"
+        shutil.copytree(captures / "kafka-4.0.0-zstd" / "segments", copy)
+        damaged = min(copy.rglob("*.log"))
+        damaged.write_bytes(damaged.read_bytes() + b"no batch" * 20)
+        answers = []
+        for group in (None, "nobody"):
+            out = str(tmp_path / f"of {group}")
+            pipeline.run_audit(None, AuditOptions((str(copy),), out, group=group), Progress())
+            tables = DuckTables(out)
+            answers.append(
+                [
+                    sorted(map(repr, tables.rows(f"SELECT * FROM {text}")))  # noqa: S608 - our own
+                    for text in ("topic_name", "quarantine WHERE group_id IS NULL", "partition_history")
+                ]
+            )
+        assert answers[0] == answers[1]
+        assert all(answers[0])
 
     def test_check_report_and_query(self, kip848, copy, tmp_path):
         log = [copy, "--topics", tmp_path / "topics.json"]
