@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 from kip848_records.engines.frames import engine_of
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.coverage import LogCoverage, read_coverage
 from kip848_records.protocol.keys import key_columns
 from kip848_records.queries.tables import named_rows

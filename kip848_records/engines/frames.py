@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 def engine_of(rows: DataFrame) -> Engine:
     """Return the engine of a DataFrame's session."""
-    from kip848_records.engines.spark import SparkEngine  # noqa: PLC0415 - the other engine needs no PySpark
+    from kip848_records.engines.spark.engine import SparkEngine  # noqa: PLC0415 - the other engine needs no PySpark
 
     return SparkEngine(rows.sparkSession)

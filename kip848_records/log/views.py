@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kip848_records.decode import decode
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.table import LogTable
 from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.tables.errors import TablesError

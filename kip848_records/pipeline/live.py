@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.archive import archive_partitions, replaced_partitions
 from kip848_records.log.facts import count_records
 from kip848_records.pipeline.around import alone, quarantined

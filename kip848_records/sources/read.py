@@ -82,7 +82,7 @@ def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str
 
     Raises InputError if nothing at a path could be a copy of `__consumer_offsets`.
     """
-    from kip848_records.engines.spark import SparkEngine  # noqa: PLC0415 - the other engine needs no PySpark
+    from kip848_records.engines.spark.engine import SparkEngine  # noqa: PLC0415 - the other engine needs no PySpark
 
     rows: DataFrame = read_copies(SparkEngine(spark), paths, source_format)
     return rows

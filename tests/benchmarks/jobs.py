@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kip848_records.decode import decode_record
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.sources.listing import find_copies
 from kip848_records.sources.log_rows import is_record, key_of_types, without_offset_commits

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from kip848_records.decode import decode
 from kip848_records.decode.dialects import choose_dialect
 from kip848_records.decode.inspect import inspect_log
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.protocol.encode import encode_key, encode_message

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.engines.embedded import EmbeddedEngine
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.embedded.engine import EmbeddedEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.replay.rows import TopicName, row_type
 

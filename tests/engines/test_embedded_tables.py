@@ -7,8 +7,8 @@ from threading import Thread
 import pyarrow as pa
 import pytest
 
-from kip848_records.engines.embedded import EmbeddedEngine
-from kip848_records.engines.errors import EngineError
+from kip848_records.engines.embedded.engine import EmbeddedEngine
+from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.machine.disks import DiskError
 from kip848_records.queries.duck import DuckTables
 from kip848_records.tables import locks

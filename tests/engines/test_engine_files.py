@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kip848_records.engines.embedded import EmbeddedEngine
-from kip848_records.engines.errors import EngineError
+from kip848_records.engines.embedded.engine import EmbeddedEngine
+from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.errors import InputError
 from kip848_records.sources.listing import Copy, find_copies_in
 from tests.engines import engines
@@ -209,7 +209,7 @@ def test_damage_that_spark_does_not_see(tmp_path, ending, codec, damage):
 
 
 def test_lines_that_are_longer_than_what_is_read_at_once(tmp_path, monkeypatch):
-    from kip848_records.engines import lines as module  # noqa: PLC0415
+    from kip848_records.engines.embedded import lines as module  # noqa: PLC0415
 
     text = b"\xef\xbb\xbfone\r\ntwo\r\rthree and more\n\nfour"
     (tmp_path / "x.json").write_bytes(text)

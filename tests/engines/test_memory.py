@@ -12,8 +12,8 @@ from tests.engines.test_processes import children
 MUCH = """
 import sys
 import pyarrow as pa
-from kip848_records.engines.budget import Budget
-from kip848_records.engines.embedded import EmbeddedEngine
+from kip848_records.engines.embedded.budget import Budget
+from kip848_records.engines.embedded.engine import EmbeddedEngine
 from tests.engines import engines
 BUDGET = 900 << 20
 engine = EmbeddedEngine(sys.argv[1], Budget(BUDGET, 2))

@@ -10,11 +10,11 @@ from time import monotonic, sleep
 import pyarrow as pa
 import pytest
 
-from kip848_records.engines import embedded_files, processes
-from kip848_records.engines.budget import Budget
-from kip848_records.engines.embedded import EmbeddedEngine
-from kip848_records.engines.errors import EngineError
-from kip848_records.engines.tagged_rows import tagged_by_class
+from kip848_records.engines.embedded import files, processes
+from kip848_records.engines.embedded.budget import Budget
+from kip848_records.engines.embedded.engine import EmbeddedEngine
+from kip848_records.engines.embedded.errors import EngineError
+from kip848_records.engines.embedded.tagged_rows import tagged_by_class
 from kip848_records.errors import InputError
 from kip848_records.sources.listing import Copy
 from tests.engines import engines
@@ -93,7 +93,7 @@ def test_what_a_worker_prints_is_no_answer(run, capfd):
 
 @pytest.mark.parametrize(("size", "processes_used"), [(1 << 30, 1), (0, 2)])
 def test_files_are_read_in_several_processes_if_they_are_large(tmp_path, monkeypatch, size, processes_used):
-    monkeypatch.setattr(embedded_files, "BYTES_OF_ONE_PROCESS", size)
+    monkeypatch.setattr(files, "BYTES_OF_ONE_PROCESS", size)
     folder = tmp_path / "[a] 100%41"
     folder.mkdir()
     for number in range(5):
@@ -132,9 +132,9 @@ def children(pid):
 
 PARENT = """
 import sys
-from kip848_records.engines import embedded_files, processes
-from kip848_records.engines.budget import Budget
-from kip848_records.engines.embedded import EmbeddedEngine
+from kip848_records.engines.embedded import files, processes
+from kip848_records.engines.embedded.budget import Budget
+from kip848_records.engines.embedded.engine import EmbeddedEngine
 from tests.engines import engines, test_processes
 processes.ROWS_OF_ONE_PROCESS = 100
 engine = EmbeddedEngine(sys.argv[1], Budget(test_processes.MUCH, 2))

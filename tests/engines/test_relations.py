@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pytest
 
-from kip848_records.engines import embedded_relations
+from kip848_records.engines.embedded import relations
 from kip848_records.errors import InputError
 from tests.engines import engines
 from tests.equal_rows import Rows
@@ -166,7 +166,7 @@ def test_what_is_observed(engine, rows):
 
 
 def test_what_was_observed_is_known_without_the_scratch_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(embedded_relations, "IN_MEMORY", 0)
+    monkeypatch.setattr(relations, "IN_MEMORY", 0)
     engine = engines.new_engine(engines.EMBEDDED, None, tmp_path)
     with engine.alone(str(tmp_path)):
         observed, found = engine.observed(engine.sql("SELECT n FROM {rows}", rows=engine.relation(ROWS)), "sum(n)")

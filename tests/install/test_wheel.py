@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 from kip848_records.cli import _COMMANDS
-from kip848_records.engines.embedded import EmbeddedEngine
+from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.sources.read import read_copies
 from kip848_records.spark.conf import default_settings
 from kip848_records.spark.jars import delta_jar

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from kip848_records.check import check
 from kip848_records.config import load_settings
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.expectations.results import FAIL, PASS
 from kip848_records.log.runs import PartitionRead
 from kip848_records.log.table import LogTable

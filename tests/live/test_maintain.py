@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from kip848_records import __version__
 from kip848_records.cli import main
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.pipeline import maintain
 from kip848_records.pipeline.audit import audit_copies

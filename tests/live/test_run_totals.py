@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.pipeline import maintain
 from kip848_records.pipeline.run_totals import OUTCOMES
 from kip848_records.simulate.spec import START_MS

@@ -5,7 +5,7 @@ from time import time_ns
 
 import pytest
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.table import LogTable
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions

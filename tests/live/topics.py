@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.pipeline.live import audit_topic
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.simulate.spec import START_MS

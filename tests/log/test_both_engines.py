@@ -10,8 +10,8 @@ import pytest
 
 from kip848_records.decode.dialects import choose_dialect
 from kip848_records.decode.records import records_as_json, records_of_table, records_of_unknown_types, undecoded
-from kip848_records.engines.embedded import EmbeddedEngine
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.embedded.engine import EmbeddedEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.coverage import _missing_in_bases
 from kip848_records.log.facts import LogFacts
 from kip848_records.log.losses import records_of_other_copies

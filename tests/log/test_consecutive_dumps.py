@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.state import replay
 from kip848_records.sources.copies import merge_copies
 from kip848_records.sources.log_rows import without_offset_commits

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.state import latest_state, replay
 from kip848_records.sources.copies import drop_copies
 from kip848_records.sources.error_codes import ErrorCode

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.bases import choose_base
 from kip848_records.log.extents import FileRow, Unread, extent
 from kip848_records.log.losses import LostRecord, losses, records_of_other_copies

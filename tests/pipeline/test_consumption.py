@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import StoppedPartition, row_type

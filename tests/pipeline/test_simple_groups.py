@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.files import Setting
 from kip848_records.pipeline.audit import run_audit

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.pipeline.names import LIVE, TOPICS_FILE, names_of_commits, read_topics_file, topic_names
 

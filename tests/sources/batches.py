@@ -1,6 +1,6 @@
 """Sources read as a run reads them."""
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.sources.listing import find_copies
 from kip848_records.sources.read import read_sources
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from chispa.schema_comparer import assert_schema_equality
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.sources import known_keys
 from kip848_records.sources.known_keys import check_is_log, check_rows_are_log, known_key

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.sources.files import check_apart
 from kip848_records.sources.listing import Copy

@@ -6,7 +6,7 @@ import struct
 import pytest
 from pyspark.sql import functions as F
 
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.sources.read import merged_rows, read_log
 from kip848_records.sources.transactions import resolve_transactions
@@ -227,7 +227,7 @@ class TestFilesOneByOne:
 
     def test_a_file_too_large_for_another_file_system(self, spark, partition, elsewhere, monkeypatch):
         (file,) = partition.glob("*.log")
-        monkeypatch.setattr("kip848_records.engines.spark.LARGEST_CONTENT_BYTES", file.stat().st_size - 1)
+        monkeypatch.setattr("kip848_records.engines.spark.engine.LARGEST_CONTENT_BYTES", file.stat().st_size - 1)
         path = elsewhere(partition)
         with pytest.raises(InputError, match=rf"{path}/.*{file.name} is larger than 1 GiB.*; copy it to a local"):
             read_log(spark, path)

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from kip848_records import cli
-from kip848_records.engines.spark import SparkEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.error_codes import ErrorCode

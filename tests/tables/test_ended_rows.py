@@ -6,7 +6,7 @@ import pytest
 from deltalake import DeltaTable
 
 from kip848_records.engines.rows import ArrowRows, TableRows
-from kip848_records.engines.spark_rows import frame_of
+from kip848_records.engines.spark.rows import frame_of
 from kip848_records.log.retention import ended_before
 from kip848_records.specs.columns import TIMESTAMP
 from kip848_records.tables.registry import TABLES

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from kip848_records.engines.duck_sql import escape_glob, literal, plain_type, with_quoted_words
+from kip848_records.engines.embedded.duck_sql import escape_glob, literal, plain_type, with_quoted_words
+from kip848_records.engines.embedded.tagged_rows import FileRows, TaggedRows, conformed
 from kip848_records.engines.rows import ArrowRows
-from kip848_records.engines.tagged_rows import FileRows, TaggedRows, conformed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
+    from kip848_records.engines.embedded.space import Space
     from kip848_records.engines.engine import Rows, Work
-    from kip848_records.engines.space import Space
 
 BATCH_ROWS: Final = 10_000
 """The rows of a batch: a good size for the decoder, as Spark's batches have it."""

@@ -15,16 +15,16 @@ from typing import IO, TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.engines.errors import EngineError
-from kip848_records.engines.tagged_rows import TaggedRows, files_by_table
-from kip848_records.engines.worker import END, LENGTH
+from kip848_records.engines.embedded.errors import EngineError
+from kip848_records.engines.embedded.tagged_rows import TaggedRows, files_by_table
+from kip848_records.engines.embedded.worker import END, LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from kip848_records.engines.embedded.tagged_rows import TaggedWork
     from kip848_records.engines.engine import Rows
-    from kip848_records.engines.tagged_rows import TaggedWork
 
 ROWS_OF_ONE_PROCESS: Final = 20_000
 """Up to so many records, the start of worker processes takes longer than it saves."""
@@ -157,7 +157,7 @@ class _Worker:
     def __init__(self, pickled: bytes, schema: pa.Schema, folder: Path) -> None:
         self._batches: Queue[pa.RecordBatch | None] = Queue(_WAITING)
         self._error: BaseException | None = None
-        command = [sys.executable, "-P", "-m", "kip848_records.engines.worker", str(folder), str(os.getpid())]
+        command = [sys.executable, "-P", "-m", "kip848_records.engines.embedded.worker", str(folder), str(os.getpid())]
         path = os.pathsep.join(os.path.abspath(each) for each in sys.path)  # noqa: PTH100 - an empty one is here
         self._process = subprocess.Popen(  # noqa: S603 - ours
             command,

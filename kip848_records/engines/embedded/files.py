@@ -14,19 +14,19 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kip848_records.engines.duck_sql import escape_glob, literal, quoted
-from kip848_records.engines.embedded_relations import (
+from kip848_records.engines.embedded.duck_sql import escape_glob, literal, quoted
+from kip848_records.engines.embedded.errors import EngineError
+from kip848_records.engines.embedded.processes import BYTES_OF_ONE_PROCESS, file_batch, run_on_files
+from kip848_records.engines.embedded.relations import (
     Dataset,
     Mapped,
     Relation,
     Stored,
     every_row,
 )
-from kip848_records.engines.embedded_tables import opened
-from kip848_records.engines.errors import EngineError
-from kip848_records.engines.processes import BYTES_OF_ONE_PROCESS, file_batch, run_on_files
+from kip848_records.engines.embedded.tables import opened
+from kip848_records.engines.embedded.tagged_rows import conformed, tagged
 from kip848_records.engines.rows import ArrowRows
-from kip848_records.engines.tagged_rows import conformed, tagged
 from kip848_records.errors import InputError
 from kip848_records.machine.files import list_files
 from kip848_records.machine.paths import path_on_this_machine
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from kip848_records.engines.embedded_relations import Query
+    from kip848_records.engines.embedded.relations import Query
+    from kip848_records.engines.embedded.space import Space
     from kip848_records.engines.engine import Work
-    from kip848_records.engines.space import Space
     from kip848_records.sources.listing import Copy
 
 

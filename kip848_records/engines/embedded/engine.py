@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from kip848_records.engines.duck_sql import quoted, type_name
-from kip848_records.engines.embedded_files import (
+from kip848_records.engines.embedded.duck_sql import quoted, type_name
+from kip848_records.engines.embedded.files import (
     LocalListing,
     MappedFiles,
     ParquetFiles,
@@ -19,7 +19,9 @@ from kip848_records.engines.embedded_files import (
     here,
     reading_files,
 )
-from kip848_records.engines.embedded_relations import (
+from kip848_records.engines.embedded.lines import LINES, lines_of
+from kip848_records.engines.embedded.processes import run_tagged
+from kip848_records.engines.embedded.relations import (
     Dataset,
     Mapped,
     Once,
@@ -29,12 +31,10 @@ from kip848_records.engines.embedded_relations import (
     relation_of,
     stored,
 )
-from kip848_records.engines.embedded_tables import LocalTables
-from kip848_records.engines.lines import LINES, lines_of
-from kip848_records.engines.processes import run_tagged
+from kip848_records.engines.embedded.space import Space
+from kip848_records.engines.embedded.tables import LocalTables
+from kip848_records.engines.embedded.tagged_rows import tagged_by_class
 from kip848_records.engines.rows import ArrowRows
-from kip848_records.engines.space import Space
-from kip848_records.engines.tagged_rows import tagged_by_class
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.queries.duck import DuckTables, without_statistics
 from kip848_records.queries.tables import named_rows
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from kip848_records.engines.budget import Budget
+    from kip848_records.engines.embedded.budget import Budget
     from kip848_records.engines.engine import Rows, TableWork, Work
     from kip848_records.queries.tables import Parameter, Row
     from kip848_records.sources.listing import Copy, Listing

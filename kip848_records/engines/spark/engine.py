@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from kip848_records.engines.spark_rows import StagedRows, frame_of
+from kip848_records.engines.spark.rows import StagedRows, frame_of
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import DiskError
 from kip848_records.machine.paths import is_file_uri, local_path

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import numpy as np
 import pyarrow as pa
 
-from kip848_records.engines.errors import EngineError
+from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 from weakref import finalize
 
-from kip848_records.engines.budget import Budget
+from kip848_records.engines.embedded.budget import Budget
 from kip848_records.queries.duck import new_database
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A worker process of the embedded engine: ``python -m kip848_records.engines.worker FOLDER PARENT``.
+"""A worker process of the embedded engine: ``python -m kip848_records.engines.embedded.worker FOLDER PARENT``.
 
 On stdin it reads a pickled function (`tagged_rows.TaggedWork`) behind its length, then batches as a stream of Arrow
 IPC, then `END`. It writes what the function yields into Parquet files in FOLDER, one for each table. On failure it
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def _work(given: BinaryIO, folder: Path) -> None:
-    from kip848_records.engines.tagged_rows import TaggedRows  # noqa: PLC0415 - Arrow is loaded while the parent works
+    from kip848_records.engines.embedded.tagged_rows import TaggedRows  # noqa: PLC0415 - Arrow is loaded while the parent works
 
     found = TaggedRows(lambda: folder, _IN_MEMORY)
     work = pickle.loads(given.read(int.from_bytes(given.read(LENGTH), "big")))  # noqa: S301 - of the parent

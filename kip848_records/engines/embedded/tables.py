@@ -14,8 +14,8 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from kip848_records.engines.errors import EngineError
-from kip848_records.engines.interrupts import interruptible
+from kip848_records.engines.embedded.errors import EngineError
+from kip848_records.engines.embedded.interrupts import interruptible
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.specs.columns import CLUSTER
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from kip848_records.engines.embedded_relations import Relation
+    from kip848_records.engines.embedded.relations import Relation
     from kip848_records.specs.columns import TableSpec
 
 KNOWN_FEATURES: Final = frozenset({"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "timestampNtz"})

@@ -1,0 +1,1 @@
+"""The engine in this process, for copies and tables on this machine."""
