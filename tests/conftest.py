@@ -119,8 +119,8 @@ def captures():
 
 
 @pytest.fixture(scope="session")
-def audits(request, tmp_path_factory):
-    """All captures, audited with everything on into one folder: clusters beside each other, with odd names.
+def audits(tmp_path_factory):
+    """All captures, audited without Spark and with everything on: clusters beside each other, with odd names.
 
     By the worker that asks first; the others wait for it.
     """
@@ -130,22 +130,21 @@ def audits(request, tmp_path_factory):
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
     audited = folder / "audited"
-    with (folder / "lock").open("w") as lock, mode(CLASSIC):
+    with (folder / "lock").open("w") as lock:
         flock(lock, LOCK_EX)
         if not audited.exists():
-            made = audit_captures(request.getfixturevalue("classic"), _CAPTURES, folder / "audits")
-            audited.write_bytes(pickle.dumps(made))
+            audited.write_bytes(pickle.dumps(audit_captures(_CAPTURES, folder / "audits")))
     return pickle.loads(audited.read_bytes())  # noqa: S301 - our own
 
 
 @pytest.fixture(scope="session")
 def kinds(tmp_path_factory):
     """Tables of the groups in `kinds/`, of real brokers: a cluster for each file."""
-    from tests import dumped_tables  # noqa: PLC0415 - as above
+    from tests.audits import audit_file  # noqa: PLC0415 - as above
 
     folder = tmp_path_factory.mktemp("kinds")
     for file in sorted((_HERE / "kinds").glob("*.parquet")):
-        dumped_tables.write_file(folder, file)
+        audit_file(folder, file.stem, file)
     return folder
 
 

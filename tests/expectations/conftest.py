@@ -12,7 +12,8 @@ from kip848_records.expectations.results import Result
 from kip848_records.expectations.sql import NAMES_BLOCKER
 from kip848_records.queries.duck import DuckTables
 from kip848_records.simulate.broker.cluster import uuid_of
-from tests import dumped_tables, made_tables
+from tests import made_tables
+from tests.audits import audit_rows
 from tests.expectations import (
     convergence_cases,
     early_cases,
@@ -70,8 +71,8 @@ def audited(tmp_path_factory):
     """The folder of the tables, and in which partition each group is. Logs in the draft's dialect are a cluster too."""
     out = tmp_path_factory.mktemp("expectations")
     rows, partitions = dump(CASES)
-    dumped_tables.write(out, CLUSTER, rows, CAPTURED_AT, topics=TOPICS)
-    dumped_tables.write(out, EARLY, early_cases.rows(), CAPTURED_AT, dialect=early_cases.DIALECT)
+    audit_rows(out, CLUSTER, rows, captured_at=CAPTURED_AT, topics=TOPICS)
+    audit_rows(out, EARLY, early_cases.rows(), captured_at=CAPTURED_AT, dialect=early_cases.DIALECT)
     return out, partitions
 
 

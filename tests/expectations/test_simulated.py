@@ -11,7 +11,7 @@ from kip848_records.config import load_settings
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.queries.duck import DuckTables
 from kip848_records.simulate import Simulation, simulate
-from tests import dumped_tables
+from tests.audits import audit_rows
 
 STRIDE = 100
 SHAPE = Simulation(groups=6, members=4, hours=0.3, happening_s=20, partitions=1, commit_interval_ms=60_000)
@@ -43,7 +43,7 @@ def results(tmp_path_factory):
         log = simulate(shape, folder / str(nth)).log
         rows += moved(pq.read_table(log), nth)
     captured_at = datetime.fromtimestamp(max(row["timestamp"] for row in rows) / 1_000_000, UTC)
-    dumped_tables.write(folder / "out", "c", rows, captured_at)
+    audit_rows(folder / "out", "c", rows, captured_at=captured_at)
     wanted = [each for each in EXPECTATIONS if each.name in INVARIANTS]
     found = check(DuckTables(str(folder / "out")), load_settings(), expectations=wanted)
     return {result.name: result for result in found.results}

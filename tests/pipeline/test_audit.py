@@ -162,13 +162,12 @@ class TestRuns:
     def there(self):
         return sorted(path.name for path in self.out.iterdir())
 
-    @pytest.mark.slow
-    def test_running_again_with_a_dump_beside_the_segments_leaves_equal_tables(self, spark, captures):
+    def test_running_again_with_a_dump_beside_the_segments_leaves_equal_tables(self, captures):
         """Rows of the Kafka source are a copy of the log like any other, and other clusters are left alone."""
         before, versions = self.tables(), self.versions()
         capture = captures / "kafka-4.3.1-all-types"
         sources = (str(capture / "segments"), str(capture / "kafka-source.parquet"))
-        run_audit(spark, replace(capture_options(capture, self.out), sources=sources), Watcher())
+        run_audit(None, replace(capture_options(capture, self.out), sources=sources), Watcher())
         after = self.tables()
         copies = [row["copy"] for row in table_rows(self.out, "partition_history", CLUSTERS[capture.name])]
         assert Counter(copies) == dict.fromkeys(sources, 4)
@@ -181,8 +180,7 @@ class TestRuns:
         runs = table_rows(self.out, "audit_runs", CLUSTERS[capture.name])
         assert {row["run"]: row["sources"] for row in runs} == {1: list(sources[:1]), 2: list(sources)}
 
-    @pytest.mark.slow
-    def test_a_write_that_fails_is_repaired_by_the_next_run(self, spark, captures, monkeypatch):
+    def test_a_write_that_fails_is_repaired_by_the_next_run(self, captures, monkeypatch):
         before = self.tables()
         replace_rows = rebuild_module._replace
 
@@ -195,16 +193,16 @@ class TestRuns:
         with monkeypatch.context() as patch:
             patch.setattr(rebuild_module, "_replace", fails)
             with pytest.raises(OSError, match="no space left"):
-                run_audit(spark, options, Watcher())
+                run_audit(None, options, Watcher())
         unfinished = self.tables()
         cluster = CLUSTERS["kafka-4.0.0-zstd"]
         assert {table for table, of in before if before[table, of] != unfinished[table, of]} == {"log"}
-        assert run_audit(spark, options, Watcher()).resumed
+        assert run_audit(None, options, Watcher()).resumed
         after = self.tables()
         changed = {table for table in before if before[table] != after[table]}
         assert changed == {("log", cluster), ("audit_runs", cluster)}
 
-    def test_a_source_that_fails_half_way_changes_nothing(self, spark, captures, tmp_path):
+    def test_a_source_that_fails_half_way_changes_nothing(self, captures, tmp_path):
         versions = self.versions()
         dump = tmp_path / "dump"
         shutil.copytree(captures / "kafka-4.3.1-all-types" / "kafka-source.parquet", dump)
@@ -212,7 +210,7 @@ class TestRuns:
         files[-1].write_bytes(b"PAR1" + files[-1].read_bytes()[:1000])
         options = AuditOptions(sources=(str(dump),), out=str(self.out), cluster=CLUSTERS["kafka-4.3.1"])
         with pytest.raises(InputError, match="cannot be read"):
-            run_audit(spark, options, Watcher())
+            run_audit(None, options, Watcher())
         assert self.versions() == versions
 
 
@@ -224,47 +222,49 @@ def empty_source(tmp_path):
     return str(tmp_path / "in")
 
 
-def test_no_rows_are_an_error(spark, tmp_path, empty_source):
+def test_no_rows_are_an_error(tmp_path, empty_source):
     out = tmp_path / "out"
     with pytest.raises(InputError, match=r"no record could be read from .*; .*pass --allow-empty to kip848 audit"):
-        run_audit(spark, AuditOptions((empty_source,), str(out)), Watcher())
+        run_audit(None, AuditOptions((empty_source,), str(out)), Watcher())
     assert list(out.iterdir()) == []
 
 
-def test_another_topic_is_refused_before_anything_is_written(spark, tmp_path):
+def test_another_topic_is_refused_before_anything_is_written(tmp_path):
     segment = tmp_path / "orders" / "__consumer_offsets-0" / f"{0:020}.log"
     segment.parent.mkdir(parents=True)
     segment.write_bytes(plain_batch(0))
     options = AuditOptions((str(tmp_path / "orders"),), str(tmp_path / "out"))
     with pytest.raises(InputError, match=r"/orders has no record .*; check that it is `__consumer_offsets`"):
-        run_audit(spark, options, Watcher())
+        run_audit(None, options, Watcher())
     assert not (tmp_path / "out").exists()
 
 
-def test_no_rows_can_be_allowed(spark, tmp_path, empty_source):
-    out = tmp_path / "a [b] 50% #1 \N{SNAKE}, c"
+@pytest.mark.parametrize(("engine", "name"), [("embedded", "a b \N{SNAKE}, c"), ("spark", "a [b] 50% #1 \N{SNAKE}, c")])
+def test_no_rows_can_be_allowed(request, tmp_path, empty_source, engine, name):
+    out = tmp_path / name
+    spark = request.getfixturevalue("classic") if engine == "spark" else None
     audit = run_audit(spark, AuditOptions((empty_source,), str(out), allow_empty=True), Watcher())
     assert (audit.records, audit.captured_at) == ({}, None)
     rows = {path.name: table_rows(out, path.name, "default") for path in out.iterdir()}
     assert {name for name, found in rows.items() if found} <= {"audit_runs", "log", "partition_history"}
 
 
-def test_only_errors_are_no_records_and_the_first_is_told(spark, tmp_path):
+def test_only_errors_are_no_records_and_the_first_is_told(tmp_path):
     folder = tmp_path / "in" / "__consumer_offsets-0"
     folder.mkdir(parents=True)
     (folder / f"{0:020}.log").write_bytes(b"garbage " * 20)
     with pytest.raises(InputError, match=rf"no record could be read from .*: .*{0:020}\.log: "):
-        run_audit(spark, AuditOptions((str(tmp_path / "in"),), str(tmp_path / "out")), Watcher())
+        run_audit(None, AuditOptions((str(tmp_path / "in"),), str(tmp_path / "out")), Watcher())
 
 
-def test_a_garbage_file_beside_good_ones_is_quarantined_by_name(spark, captures, tmp_path):
+def test_a_garbage_file_beside_good_ones_is_quarantined_by_name(captures, tmp_path):
     source = tmp_path / "in"
     shutil.copytree(
         captures / "kafka-4.0.0-zstd" / "segments" / "__consumer_offsets-0", source / "__consumer_offsets-0"
     )
     (source / "__consumer_offsets-1").mkdir()
     (source / "__consumer_offsets-1" / f"{7:020}.log").write_bytes(b"garbage " * 20)
-    audit = run_audit(spark, AuditOptions((str(source),), str(tmp_path / "out")), Watcher())
+    audit = run_audit(None, AuditOptions((str(source),), str(tmp_path / "out")), Watcher())
     assert sum(audit.records.values()) > 100
     ((partition, code, reason),) = [
         (row["partition"], row["error_code"], row["reason"])
@@ -275,31 +275,31 @@ def test_a_garbage_file_beside_good_ones_is_quarantined_by_name(spark, captures,
 
 
 @pytest.mark.parametrize("place", ["file", "file/below", "/proc/kip848"])
-def test_an_output_folder_that_cannot_be_written_is_the_user_s_to_mend(spark, captures, tmp_path, place):
+def test_an_output_folder_that_cannot_be_written_is_the_user_s_to_mend(captures, tmp_path, place):
     (tmp_path / "file").touch()
     source = str(captures / "kafka-4.0.0-zstd" / "segments")
     with pytest.raises(InputError, match=r"nothing can be written to .*; pass a folder"):
-        run_audit(spark, AuditOptions((source,), str(tmp_path / place)), Watcher())
+        run_audit(None, AuditOptions((source,), str(tmp_path / place)), Watcher())
 
 
 @pytest.mark.parametrize("out", ["{}/dump", "{}/link/out", "file:{}/dump/out"])
-def test_tables_are_not_written_among_the_files_of_a_dump(spark, captures, tmp_path, out):
+def test_tables_are_not_written_among_the_files_of_a_dump(captures, tmp_path, out):
     shutil.copytree(captures / "kafka-4.3.1-all-types" / "kafka-source.parquet", tmp_path / "dump")
     (tmp_path / "link").symlink_to("dump")
     there = sorted((tmp_path / "dump").iterdir())
     with pytest.raises(InputError, match=r"--out .* (is|lies in) the source .*/dump; pass a folder"):
-        run_audit(spark, AuditOptions((str(tmp_path / "dump"),), out.format(tmp_path)), Watcher())
+        run_audit(None, AuditOptions((str(tmp_path / "dump"),), out.format(tmp_path)), Watcher())
     assert sorted((tmp_path / "dump").iterdir()) == there
 
 
-def test_a_log_was_not_copied_before_its_newest_record(spark, captures, tmp_path):
+def test_a_log_was_not_copied_before_its_newest_record(captures, tmp_path):
     source = str(captures / "kafka-4.0.0-zstd" / "segments")
     before = datetime(2020, 1, 1, tzinfo=UTC)
     with pytest.raises(InputError, match=r"not copied at 2020-01-01.* newest record is from 20"):
-        run_audit(spark, AuditOptions((source,), str(tmp_path / "out"), captured_at=before), Watcher())
+        run_audit(None, AuditOptions((source,), str(tmp_path / "out"), captured_at=before), Watcher())
     assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())
 
 
-def test_a_cluster_needs_a_name(spark, tmp_path):
+def test_a_cluster_needs_a_name(tmp_path):
     with pytest.raises(InputError, match="name of the cluster is empty"):
-        run_audit(spark, AuditOptions((str(tmp_path),), str(tmp_path), cluster=""), Watcher())
+        run_audit(None, AuditOptions((str(tmp_path),), str(tmp_path), cluster=""), Watcher())

@@ -17,8 +17,6 @@ from tests.equal_rows import Rows
 from tests.log.damaged_segments import damaged_segments
 from tests.progress import Watcher
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def segments(captures):
@@ -32,9 +30,9 @@ def write(folder, partition, segment):
     (folder / f"{TOPIC}-{partition}" / f"{0:020}.log").write_bytes(segment)
 
 
-def audited(spark, sources, out):
+def audited(sources, out):
     """Partition -> group -> state."""
-    run_audit(spark, AuditOptions(tuple(map(str, sources)), str(out)), Watcher())
+    run_audit(None, AuditOptions(tuple(map(str, sources)), str(out)), Watcher())
     told = {}
     for row in table_rows(out, "group_state", "default"):
         told.setdefault(row["partition"], {})[row["group_id"]] = row["state"]
@@ -42,12 +40,12 @@ def audited(spark, sources, out):
 
 
 @pytest.fixture(scope="module")
-def alone(spark, segments, tmp_path_factory):
+def alone(segments, tmp_path_factory):
     """Damage -> group -> state, of each segment as the only copy of a partition."""
     folder = tmp_path_factory.mktemp("damaged")
     for partition, segment in enumerate(segments.values()):
         write(folder / "log", partition, segment)
-    told = audited(spark, [folder / "log"], folder / "out")
+    told = audited([folder / "log"], folder / "out")
     return {damage: told[partition] for partition, damage in enumerate(segments)}
 
 
@@ -62,21 +60,21 @@ def test_a_copy_of_a_live_log_may_end_within_a_batch(alone):
     assert "unknown" not in alone["cut"].values()
 
 
-def test_what_one_copy_lacks_another_may_have(spark, segments, alone, tmp_path):
+def test_what_one_copy_lacks_another_may_have(segments, alone, tmp_path):
     for partition, segment in enumerate(segments.values()):
         write(tmp_path / "damaged", partition, segment)
         write(tmp_path / "whole", partition, segments["whole"])
-    told = audited(spark, [tmp_path / "damaged", tmp_path / "whole"], tmp_path / "out")
+    told = audited([tmp_path / "damaged", tmp_path / "whole"], tmp_path / "out")
     assert told == dict.fromkeys(range(len(segments)), alone["whole"])
 
 
-def test_a_copy_that_ended_within_a_batch_may_be_older_than_what_compaction_left(spark, segments, alone, tmp_path):
+def test_a_copy_that_ended_within_a_batch_may_be_older_than_what_compaction_left(segments, alone, tmp_path):
     """Of the time at which it ended nobody knows everything; what there was then is known from what is there now."""
     assert len(set(alone["compacted"].values()) - {"unknown"}) > 0
     for partition, damage in enumerate(("cut", "crc", "large length")):
         write(tmp_path / "damaged", partition, segments[damage])
         write(tmp_path / "later", partition, segments["compacted"])
-    told = audited(spark, [tmp_path / "damaged", tmp_path / "later"], tmp_path / "out")
+    told = audited([tmp_path / "damaged", tmp_path / "later"], tmp_path / "out")
     assert told == dict.fromkeys(range(3), alone["compacted"])
 
 
@@ -94,11 +92,11 @@ def files_and_dump(captures, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def tables_of_files_and_both(spark, files_and_dump, tmp_path_factory):
+def tables_of_files_and_both(files_and_dump, tmp_path_factory):
     """The tables of the files alone, and those of both."""
     outs = [tmp_path_factory.mktemp("files"), tmp_path_factory.mktemp("both")]
     for out, sources in zip(outs, (files_and_dump[:1], files_and_dump), strict=True):
-        audited(spark, sources, out)
+        audited(sources, out)
     return outs
 
 
@@ -116,8 +114,8 @@ def test_the_quarantine_shows_what_one_copy_cannot_read(tables_of_files_and_both
     assert len(both) > 10
 
 
-def test_alone_the_damaged_copy_knows_no_state(spark, files_and_dump, tmp_path):
-    states = audited(spark, files_and_dump[1:], tmp_path)
+def test_alone_the_damaged_copy_knows_no_state(files_and_dump, tmp_path):
+    states = audited(files_and_dump[1:], tmp_path)
     assert "unknown" in {state for groups in states.values() for state in groups.values()}
 
 

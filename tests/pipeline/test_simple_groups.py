@@ -62,12 +62,12 @@ def write_segment(folder: Path, name: str) -> None:
     (folder / f"{0:020}.log").write_bytes(write_batch(records))
 
 
-def test_an_audit_with_offset_commits_names_the_records_that_they_keep_from_loading(classic, tmp_path):
+def test_an_audit_with_offset_commits_names_the_records_that_they_keep_from_loading(tmp_path):
     names = ("share-behind-commits", "commit-type-0-version-1", "value-version-5-of-1")
     for partition, name in enumerate(names):
         write_segment(tmp_path / "copy" / f"__consumer_offsets-{partition}", name)
     out = tmp_path / "out"
-    run_audit(classic, AuditOptions((str(tmp_path / "copy"),), str(out), cluster="c", offset_commits=True), Watcher())
+    run_audit(None, AuditOptions((str(tmp_path / "copy"),), str(out), cluster="c", offset_commits=True), Watcher())
     refused = [row for row in table_rows(out, "anomaly", "c") if row["kind"] == "record_not_loadable"]
     assert [(row["partition"], row["offset"], row["releases"]) for row in refused] == [(0, 1, "4.1.1 to 4.4.0")]
     (rule,) = [each for each in EXPECTATIONS if each.name == "loadable_records"]

@@ -16,6 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
+from kip848_records import __version__
 from kip848_records.check import check
 from kip848_records.config import load_settings
 from kip848_records.log.runs import PartitionRead
@@ -31,7 +32,8 @@ from kip848_records.report.page.contents import contents
 from kip848_records.report.summary import summary
 from kip848_records.report.terminal import duration_text, span_text, time_text
 from kip848_records.simulate import Simulation, simulate
-from tests import dumped_tables
+from tests import made_tables
+from tests.audits import audit_rows
 
 CLUSTER = "all-kinds"
 SPEC = Simulation(
@@ -63,12 +65,19 @@ def tables(tmp_path_factory):
     damaged = rows[-1] | {"key": b"\0\5\0\4lost\0\1m", "value": b"\0", "offset": rows[-1]["offset"] + 1}
     group = next(row["key"] for row in rows if row["partition"] == damaged["partition"] and row["key"][:2] == b"\0\3")
     deletion = damaged | {"key": group, "value": None, "offset": damaged["offset"] + 1}
-    runs = [{"run": 0, "captured_at": middle + LATER, "counted_until": until, "dialect": "kafka"}]
-    dumped_tables.write(
-        out / "tables", CLUSTER, [micros(row) for row in [*rows, damaged, deletion]], end + LATER, earlier=runs
-    )
+    earlier = {
+        "run": 0,
+        "captured_at": middle + LATER,
+        "version": __version__,
+        "dialect": "kafka",
+        "counted_until": until,
+    }
+    made_tables.write(out / "tables", CLUSTER, audit_runs=[earlier])
+    audit_rows(out / "tables", CLUSTER, [*rows, damaged, deletion], captured_at=end + LATER)
     commit_offsets(str(out / "tables" / "latest_state"))
     be_ready_later(str(out / "tables" / "group_state"))
+    # Without the versions of its tables a run has the newest ones.
+    DeltaTable(str(out / "tables" / "audit_runs")).update({"table_versions": "NULL"})
     return DuckTables(str(out / "tables"))
 
 
@@ -83,10 +92,6 @@ def be_ready_later(group_state):
     """Let streams groups have been NotReady for the first five minutes of their ongoing rebalances."""
     later = {"since": "since + INTERVAL '5 minutes'"}
     DeltaTable(group_state).update(later, predicate="group_type = 'streams' AND state = 'Reconciling'")
-
-
-def micros(row):
-    return row | {"timestamp": round(row["timestamp"].timestamp() * 1_000_000)}
 
 
 def lines_of(parts):
