@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 MOST_BYTES: Final = 2_000_000_000
 """The size of all entries above which the oldest are removed."""
 
-_NAME: Final = "kip848-records"
+_NAME: Final = "kip848-records/audits"
+"""A folder of its own: tests and benchmarks keep downloads beside it."""
 _UNFINISHED: Final = "."
 """Names of folders that are no entries, not yet or no longer, begin with this."""
 _MADE: Final = "made"
@@ -138,7 +139,8 @@ class Cache:
         return _size(folder) <= self._most_bytes
 
     def _entries(self) -> list[Path]:
-        return [each for each in self._folders() if not each.name.startswith(_UNFINISHED)]
+        found = (each for each in self._folders() if not each.name.startswith(_UNFINISHED))
+        return [each for each in found if _made(each) is not None]  # others are somebody else's
 
     def _remove_leftovers(self) -> None:
         for each in self._folders():

@@ -236,7 +236,7 @@ class TestCache:
 
     def test_it_is_the_users_alone(self, kip848, copy, tmp_path):
         kip848("explain", copy, "stuck")
-        folder = tmp_path / "cache" / "kip848-records"
+        folder = tmp_path / "cache" / "kip848-records" / "audits"
         (entry,) = folder.iterdir()
         assert [each.stat().st_mode & 0o777 for each in (folder, entry)] == [0o700, 0o700]
 
@@ -267,7 +267,7 @@ class TestCache:
 
     def test_the_command(self, kip848, copy, tmp_path):
         kip848("explain", copy, "stuck")
-        folder = tmp_path / "cache" / "kip848-records"
+        folder = tmp_path / "cache" / "kip848-records" / "audits"
         assert kip848("cache")[1].startswith("cached: 1 audit, ")
         _, cleared, _ = kip848("cache", "--clear")
         assert cleared.splitlines()[0].startswith("removed: 1 audit, ")
@@ -280,7 +280,7 @@ class TestCache:
         assert kip848("cache")[1].startswith("There is no cache: ")
 
     def test_its_folder_is_that_of_the_user(self, tmp_path):
-        assert Cache.of_user().folder == tmp_path / "cache" / "kip848-records"
+        assert Cache.of_user().folder == tmp_path / "cache" / "kip848-records" / "audits"
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,9 @@ def test_its_age(cache):
 @pytest.mark.parametrize(
     ("environment", "folder"),
     [
-        ({"XDG_CACHE_HOME": "{}/x", "HOME": "{}/h"}, "x/kip848-records"),
-        ({"HOME": "{}/h"}, "h/.cache/kip848-records"),
-        ({"XDG_CACHE_HOME": "relative", "HOME": "{}/h"}, "h/.cache/kip848-records"),
+        ({"XDG_CACHE_HOME": "{}/x", "HOME": "{}/h"}, "x/kip848-records/audits"),
+        ({"HOME": "{}/h"}, "h/.cache/kip848-records/audits"),
+        ({"XDG_CACHE_HOME": "relative", "HOME": "{}/h"}, "h/.cache/kip848-records/audits"),
         ({"XDG_CACHE_HOME": "", "HOME": ""}, None),
         ({}, None),
     ],
@@ -166,6 +166,19 @@ def test_clear(cache):
         assert keys(cache) == ["b"]
     assert cache.clear() == Contents(1, 10)
     assert cache.contents() == Contents(0, 0)
+
+
+def test_what_others_keep_is_not_touched(cache):
+    add(cache, "a")
+    others = [cache.folder.parent / "jars" / "kafka.jar", cache.folder.parent / ".work", cache.folder / "b" / "file"]
+    for each in others:
+        each.parent.mkdir(exist_ok=True)
+        each.write_bytes(b"x" * 100)
+    Cache(cache.folder, most_bytes=1).make_room()
+    assert cache.clear() == Contents(0, 0)
+    add(cache, "a")
+    assert cache.contents() == cache.clear() == Contents(1, 10)
+    assert all(each.exists() for each in others)
 
 
 def test_an_entry_that_is_removed_while_it_is_opened(cache, monkeypatch):
