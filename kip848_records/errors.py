@@ -85,6 +85,11 @@ class InputError(Kip848Error):
         return cls(f"{option} {output} {relation} the source {source}", f"pass a folder outside of it with {option}")
 
     @classmethod
+    def output_in_table(cls, option: str, output: str, table: str) -> Self:
+        """Delta removes what it does not know from the folder of a table."""
+        return cls(f"{option} {output} lies in the Delta table {table}", f"pass a folder outside of it with {option}")
+
+    @classmethod
     def output_in_broker_folder(cls, option: str, output: str, folder: str, found: str) -> Self:
         """A broker does not start if its data folder contains folders that are not partitions."""
         return cls(

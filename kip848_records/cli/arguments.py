@@ -181,10 +181,10 @@ def check_scratch(arguments: argparse.Namespace, tables: str) -> None:
 def place(arguments: argparse.Namespace, folder: str | None, what: str) -> str:
     """Return the location of the tables: `folder` (called `what`) or a schema. Raises InputError for both or none."""
     catalog, schema = arguments.catalog, arguments.schema
+    if folder is not None and is_schema_named(arguments):
+        raise TablesError.two_places(folder)
     if (catalog is None) != (schema is None):
         raise TablesError.half_a_schema()
-    if catalog is not None and folder is not None:
-        raise TablesError.two_places(folder)
     if catalog is not None:
         from kip848_records.tables.location import schema_place
 
@@ -192,6 +192,11 @@ def place(arguments: argparse.Namespace, folder: str | None, what: str) -> str:
     if folder is None:
         raise TablesError.no_place(what)
     return folder
+
+
+def is_schema_named(arguments: argparse.Namespace) -> bool:
+    """Return whether an option of `add_schema` is given: then no folder of tables is."""
+    return arguments.catalog is not None or arguments.schema is not None
 
 
 def add_debug(command: Parser) -> None:

@@ -136,8 +136,8 @@ def opened_tables(
         return
     cluster = DEFAULT_CLUSTER if arguments.cluster is None else arguments.cluster
     named = audit_options(arguments, keep or "", cluster)
-    options = replace(named, offset_commits=arguments.offset_commits, group=None if keep else group)
-    with _audited(options, arguments, progress, keep) as out:
+    options = replace(named, offset_commits=arguments.offset_commits)
+    with _audited(options, arguments, progress, keep, None if keep else group) as out:
         tables = opened(out)
         if keep is None:
             tables.shown = _shown(arguments)
@@ -177,7 +177,9 @@ def _shown(arguments: Namespace) -> str:
 
 
 @contextmanager
-def _audited(options: AuditOptions, arguments: Namespace, progress: Progress, keep: str | None) -> Iterator[str]:
+def _audited(
+    options: AuditOptions, arguments: Namespace, progress: Progress, keep: str | None, group: str | None
+) -> Iterator[str]:
     """Yield the folder of the tables of an audit, perhaps of an earlier one of the same files."""
     choice = engine_for_sources(arguments.engine, options.sources, options.source_format, keep)
     cache = None
@@ -186,7 +188,7 @@ def _audited(options: AuditOptions, arguments: Namespace, progress: Progress, ke
 
         cache = Cache.of_user()
     with ExitStack() as stack:
-        keys = () if cache is None else _keys(options)
+        keys = () if cache is None else _keys(options, group)
         entries = () if cache is None else (stack.enter_context(cache.using(key)) for key in keys)
         if (entry := next(filter(None, entries), None)) is not None:
             print_note(f"from the cache of {_age_text(entry.age_s)} ago; --no-cache audits again")
@@ -194,45 +196,48 @@ def _audited(options: AuditOptions, arguments: Namespace, progress: Progress, ke
             return
         spark = session_of(choice, progress, options.sources)
         new = stack.enter_context(cache.new()) if cache is not None and keys else None
-        if new is not None and _is_audited_into(new, options, progress):
-            if _keys(options) == keys:  # else a file changed while it was read
+        if new is not None and _is_audited_into(new, options, progress, group):
+            if _keys(options, group) == keys:  # else a file changed while it was read
                 new.keep(keys[-1])
             yield str(new.folder / _TABLES)
             return
         out = keep or stack.enter_context(TemporaryDirectory(prefix="kip848-"))
-        _audit(spark, replace(options, out=out), progress)
+        _audit(spark, replace(options, out=out), progress, group)
         yield out
 
 
-def _is_audited_into(new: New, options: AuditOptions, progress: Progress) -> bool:
+def _is_audited_into(new: New, options: AuditOptions, progress: Progress, group: str | None) -> bool:
     """Audit into the cache; return False if its disk is too small."""
     try:
-        _audit(None, replace(options, out=str(new.folder / _TABLES)), progress)
+        _audit(None, replace(options, out=str(new.folder / _TABLES)), progress, group)
     except DiskError:
         return False
     return True
 
 
-def _audit(spark: SparkSession | None, options: AuditOptions, progress: Progress) -> None:
-    from kip848_records.pipeline.audit import run_audit
+def _audit(spark: SparkSession | None, options: AuditOptions, progress: Progress, group: str | None) -> None:
+    from kip848_records.pipeline.audit import audit_for_group, run_audit
 
     if spark is not None:
         before_spark.check_outputs({"--out": options.out}, options.sources)  # a session knows the location of all paths
-    run_audit(spark, options, progress)
+    if group is None:
+        run_audit(spark, options, progress)
+    else:
+        audit_for_group(spark, options, group, progress)
 
 
-def _keys(options: AuditOptions) -> tuple[str, ...]:
+def _keys(options: AuditOptions, group: str | None) -> tuple[str, ...]:
     """Return the keys of tables that have the answer, its own last: those of all groups have those of one.
 
     A key names all that the tables depend on. There is none if a file cannot be seen now.
     """
-    given = {name: value for name, value in asdict(options).items() if name not in {"out", "scratch", "group"}}
+    given = {name: value for name, value in asdict(options).items() if name not in {"out", "scratch"}}
     try:
         copies = before_spark.known_copies(options.sources, options.source_format)
         known = [__version__, _code_changed_ns(), given, [_state(file) for copy in copies for file in _files(copy)]]
     except OSError:
         return ()
-    texts = (json.dumps([group, known], default=str) for group in dict.fromkeys((None, options.group)))
+    texts = (json.dumps([group, known], default=str) for group in dict.fromkeys((None, group)))
     return tuple(sha256(text.encode()).hexdigest() for text in texts)
 
 

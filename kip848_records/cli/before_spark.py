@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kip848_records.engines.choice import has_spark
+from kip848_records.engines.choice import Work, choose, has_spark
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import DiskError
 from kip848_records.machine.files import list_files
@@ -51,16 +51,19 @@ def check_log(arguments: Namespace, outputs: Mapping[str, str | None]) -> None:
 
 
 def check_topics(arguments: Namespace) -> None:
-    """Raise TopicError if the broker of a live topic cannot be reached: the last check, as it may take seconds."""
+    """Raise InputError if a live topic cannot be read: the last check, as its broker may take seconds to answer."""
+    topics = [source for source in arguments.sources if is_topic(source)]
+    for topic in topics:
+        choose(arguments.engine, Work((), None, lambda: 0, topic))
     if not has_spark():  # then there is no client either, which the command says
         return
     settings = ClientSettings() if arguments.kafka_config is None else read_client_settings(arguments.kafka_config)
-    for topic in filter(is_topic, arguments.sources):
+    for topic in topics:
         check_reachable(parse_url(topic)[0], settings.values)
 
 
 def check_outputs(outputs: Mapping[str, str | None], sources: Sequence[str] = ()) -> None:
-    """Raise InputError if an output path is inside a source, or in the data folder of a broker."""
+    """Raise InputError if an output path is inside a source, a table, or the data folder of a broker."""
     for option, output in outputs.items():
         if output is not None:
             check_output(option, output, sources, known_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.cli.arguments import add_quiet, int32, place
+from kip848_records.cli.arguments import add_quiet, int32, is_schema_named, place
 from kip848_records.cli.audited import add_tables, check_tables, opened_tables
 from kip848_records.cli.output import print_parts
 from kip848_records.cli.progress import shown_progress
@@ -69,7 +69,7 @@ def _group(arguments: Namespace) -> str:
     """
     if arguments.group is not None:
         return str(arguments.group)
-    if len(arguments.sources) > (1 if arguments.catalog is None else 0):
+    if len(arguments.sources) > (0 if is_schema_named(arguments) else 1):
         return str(arguments.sources.pop())
     location = place(arguments, next(iter(arguments.sources), None), "DIR")
     explained = f"kip848 explain {place_arguments(location)} --group G"

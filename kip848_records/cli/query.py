@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
 
-from kip848_records.cli.arguments import add_quiet, place
+from kip848_records.cli.arguments import add_quiet, is_schema_named, place
 from kip848_records.cli.audited import METAVAR, add_tables, check_tables, opened_tables
 from kip848_records.cli.output import print_parts
 from kip848_records.cli.progress import shown_progress
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
     from kip848_records.cli.arguments import Commands
     from kip848_records.queries.questions import Question
+
+
+_NO_TABLE: Final = re.compile(r"Catalog Error: Table with name (\w+) does not exist")
 
 
 def add(commands: Commands) -> None:
@@ -76,7 +81,7 @@ def _run(arguments: Namespace) -> int:
 
 def _question(arguments: Namespace) -> str | None:
     """Return the question: that of --sql, else the last argument, which is no source then; None if there is none."""
-    if arguments.sql is None and len(arguments.sources) > (1 if arguments.catalog is None else 0):
+    if arguments.sql is None and len(arguments.sources) > (0 if is_schema_named(arguments) else 1):
         return str(arguments.sources.pop())
     return arguments.sql if arguments.sql is None else str(arguments.sql)
 
@@ -103,7 +108,9 @@ def _text(question: str, named: Mapping[str, Question]) -> str:
     if len(question.split()) != 1:
         return question
     if question not in named:
-        raise InputError(f"there is no question {question!r}", f"use one of {', '.join(named)}")
+        similar = get_close_matches(question, named)
+        hint = f"similar: {', '.join(similar)}" if similar else f"use one of {', '.join(named)}"
+        raise InputError(f"there is no question {question!r}", hint)
     return named[question].sql
 
 
@@ -116,9 +123,22 @@ def _answer(tables: Any, text: str, cluster: str | None) -> Any:  # noqa: ANN401
         reason = _reason(error)
         if reason is None:
             raise
-        raise InputError(
-            f"the query cannot be answered: {reason}", "docs/reference/tables.md lists the tables and columns"
-        ) from error
+        raise InputError(f"the query cannot be answered: {reason}", _hint(reason)) from error
+
+
+def _hint(reason: str) -> str:
+    """Return what to do about a query that cannot be answered: similar names, if a table has none of ours."""
+    hint = "docs/reference/tables.md lists the tables and columns"
+    if not (missing := _NO_TABLE.search(reason)):
+        return hint
+    from kip848_records.queries.questions import questions
+    from kip848_records.tables.registry import TABLES
+
+    name = missing[1].lower()
+    if name in (named := questions()):
+        return f"{name} is a question: pass its name alone"
+    similar = get_close_matches(name, [*TABLES, *named])
+    return f"similar: {', '.join(similar)}; {hint}" if similar else hint
 
 
 def _reason(error: Exception) -> str | None:
@@ -127,4 +147,6 @@ def _reason(error: Exception) -> str | None:
         return None
     module = type(error).__module__.partition(".")[0]
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if _NO_TABLE.search(str(error)):  # what DuckDB suggests instead are its own tables
+        lines = [line.partition(" Did you mean")[0] for line in lines[:1]]
     return " ".join(lines[:2]) if module in {"duckdb", "_duckdb", "pyspark"} and lines else None

@@ -45,13 +45,9 @@ def run_audit(spark: SparkSession | None, options: AuditOptions, progress: Progr
     Raises InputError if options do not fit together, if a source cannot be read, or if another run is writing to the
     same tables.
     """
-    if not options.cluster:
-        raise TablesError.empty_cluster()
-    check_dialect(options.dialect, known=(*DIALECTS, AUTO))
     topic = next((source for source in options.sources if is_topic(source)), None)
+    _check_options(options)
     if topic is None:
-        if options.checkpoint is not None:
-            raise InputError.checkpoint_of_copy()
         return audit_copies(new_engine(spark, options.out), options, progress)
     if len(options.sources) > 1:
         raise TopicError.not_alone(topic)
@@ -62,8 +58,31 @@ def run_audit(spark: SparkSession | None, options: AuditOptions, progress: Progr
     return audit_live(spark, options, progress)
 
 
-def audit_copies(engine: Engine, options: AuditOptions, progress: Progress) -> Audit:
-    """Replace the cluster's log by the sources' rows, and rebuild its tables.
+def audit_for_group(spark: SparkSession | None, options: AuditOptions, group: str, progress: Progress) -> Audit:
+    """Audit as `run_audit` does, but replay only one group of copies, for a question about it.
+
+    The tables of the replay have no rows of other groups, and no later reader could know that: `options.out` must be a
+    folder without tables, which only the caller reads. Raises InputError as `run_audit`, and if there are tables.
+    """
+    if any(map(is_topic, options.sources)):  # its log would be appended to tables that lack the other groups
+        return run_audit(spark, options, progress)
+    _check_options(options)
+    engine = new_engine(spark, options.out)
+    if engine.is_there(LOG.name):
+        raise TablesError.not_for_one_group(options.out)
+    return audit_copies(engine, options, progress, group)
+
+
+def _check_options(options: AuditOptions) -> None:
+    if not options.cluster:
+        raise TablesError.empty_cluster()
+    check_dialect(options.dialect, known=(*DIALECTS, AUTO))
+    if options.checkpoint is not None and not any(map(is_topic, options.sources)):
+        raise InputError.checkpoint_of_copy()
+
+
+def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, group: str | None = None) -> Audit:
+    """Replace the cluster's log by the sources' rows, and rebuild its tables; `group`: replay this group only.
 
     Raises InputError where there is nothing to read, the source is not `__consumer_offsets`, or it was not copied at
     `captured_at`; the log and the tables are as they were then.
@@ -91,7 +110,7 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress) -> A
                 engine.restore(LOG.name, version)
             raise
         progress.advance(facts.counts.records)
-        rebuild(log, Knowledge([info]), progress, facts, options.group)
+        rebuild(log, Knowledge([info]), progress, facts, group)
         count = quarantined(log)
     return Audit(
         options=options,

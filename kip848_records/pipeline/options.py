@@ -27,8 +27,7 @@ class AuditOptions:
     `offset_commits`: audit these too. `record_tables`: write a table for each record type. `allow_empty`: a log without
     records is no error. `kafka_config`: the file with the client's settings for a live topic. `checkpoint`: a folder;
     the topic is then read as a stream. `scratch`: a folder for intermediate files, which tables in a catalog need, and
-    which no other audit uses at the same time. `group`: replay only this group, for a question about it; the
-    rest of the tables is as without it.
+    which no other audit uses at the same time.
     """
 
     sources: tuple[str, ...]
@@ -44,7 +43,6 @@ class AuditOptions:
     kafka_config: str | None = None
     checkpoint: str | None = None
     scratch: str | None = None
-    group: str | None = None
 
     @property
     def work_folder(self) -> str:

@@ -1,4 +1,4 @@
-"""Check that a command writes neither into a source, nor into the data folder of a broker."""
+"""Check that a command writes neither into a source, nor into a table, nor into the data folder of a broker."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _META = "meta.properties"
 def check_output(
     option: str, output: str, sources: Iterable[str], on_this_machine: Callable[[str], Path | None]
 ) -> None:
-    """Raise InputError if the path that `option` names is in a source, contains one, or is in a broker's folder.
+    """Raise InputError if the path that `option` names is in a source, contains one, or is where it would do harm.
 
     A broker reads each folder in its data folder as a partition, and does not start if one is not
-    (`LogManager.loadLogs`, `LocalLog.parseTopicPartitionName`). The next run would read tables in a source as part of
-    it. `on_this_machine` returns the local path of a path, None if it is elsewhere: such paths are compared as text.
-    Symbolic links are followed.
+    (`LogManager.loadLogs`, `LocalLog.parseTopicPartitionName`). Delta deletes what it does not know in the folder of a
+    table. The next run would read tables in a source as part of it. `on_this_machine` returns the local path of a path,
+    None if it is elsewhere: such paths are compared as text. Symbolic links are followed.
     """
     local = on_this_machine(output)
     place = _parts(output) if local is None else local.resolve().parts
@@ -39,6 +39,9 @@ def check_output(
         if source_place[: len(place)] == place:
             raise InputError.output_at_source(option, output, "holds", source)
     if local is not None:
+        for folder in (local.resolve(), *local.resolve().parents):
+            if os.path.isdir(folder / "_delta_log"):  # noqa: PTH112 - does not raise if a folder cannot be searched
+                raise InputError.output_in_table(option, output, str(folder))
         _check_broker_folder(option, output, local.resolve())
 
 

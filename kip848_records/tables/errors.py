@@ -103,7 +103,8 @@ class TablesError(InputError):
     @classmethod
     def two_places(cls, folder: str) -> Self:
         """Both a folder and a schema were named."""
-        return cls(f"the tables are in a schema or in a folder, but {folder} was named too", "omit one of them")
+        message = f"the tables are in a schema or in a folder, but {folder} was named too"
+        return cls(message, "omit it, or --catalog and --schema")
 
     @classmethod
     def other_writer(cls, out: str) -> Self:
@@ -117,6 +118,11 @@ class TablesError(InputError):
         """The run decodes with other options than earlier runs did."""
         how = f"--dialect {dialect}, {'with' if offset_commits else 'without'} --offset-commits"
         return cls(f"earlier runs had {how}", "use the same options, or pass another --cluster or --out")
+
+    @classmethod
+    def not_for_one_group(cls, out: str) -> Self:
+        """Tables that lack the other groups would look as if there were none."""
+        return cls(f"an audit of one group would replace the tables in {out}", "pass a folder without tables")
 
     @classmethod
     def cluster_of_topic(cls, cluster: str, out: str) -> Self:
@@ -171,6 +177,8 @@ class NoGroupError(TablesError):
         Not `has_commits`: the audit skipped offset commits, and a group may have nothing else.
         """
         hint = f"similar: {', '.join(map(repr, similar))}" if similar else f"this lists the groups: {command}"
+        if not group_id:
+            return cls(f"the group id is empty, and {out} has no such group", f"pass a group id; {hint}")
         if has_commits:
             return cls(f"there is no group {group_id!r} in {out}", hint)
         hint = f"if it only commits offsets, pass --offset-commits to the audit; {hint}"

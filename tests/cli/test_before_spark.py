@@ -90,6 +90,14 @@ class TestOutputs:
         assert error.startswith(f"--out {broker / out} lies in the data folder of a Kafka broker: {broker}")
         assert error.endswith(sign) or out.startswith("__consumer_offsets-")
 
+    @pytest.mark.parametrize("out", ["", "new/a"])
+    def test_in_a_table(self, refused, dump, tmp_path, out):
+        table = tmp_path / "out" / "audit_runs"
+        (table / "_delta_log").mkdir(parents=True)
+        error, hint = refused("audit", dump, "--out", table / out)
+        assert error == f"--out {table / out} lies in the Delta table {table}"
+        assert hint == "pass a folder outside of it with --out"
+
     def test_a_folder_that_would_be_a_partition(self, refused, dump, tmp_path):
         error, _ = refused("audit", dump, "--out", tmp_path / "__consumer_offsets-3")
         assert "lies in the data folder of a Kafka broker" in error
@@ -351,3 +359,10 @@ class TestSoon:
         program += "sys.exit('pyspark' in sys.modules)"
         ended = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
         assert ended.returncode == 0
+
+
+@pytest.mark.parametrize("command", [["audit", "--out", "new"], ["inspect"], ["explain", "--group", "g"], ["check"]])
+def test_an_engine_that_reads_no_topic_before_its_broker_is_asked(refused, command):
+    error, hint = refused(*command, "kafka://nowhere.invalid:9/__consumer_offsets", "--engine", "embedded")
+    assert error == "the embedded engine reads copies, and kafka://nowhere.invalid:9/__consumer_offsets is a live topic"
+    assert hint == "omit --engine, or copy the topic's files"

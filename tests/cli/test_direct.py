@@ -15,6 +15,7 @@ from kip848_records.pipeline import audit as pipeline
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.pipeline.progress import Progress
 from kip848_records.queries.duck import DuckTables
+from kip848_records.tables.errors import TablesError
 
 STUCK = "kafka-4.3.1"
 CACHED = "from the cache of "
@@ -82,7 +83,11 @@ class TestSameAnswers:
         answers = []
         for group in (None, "nobody"):
             out = str(tmp_path / f"of {group}")
-            pipeline.run_audit(None, AuditOptions((str(copy),), out, group=group), Progress())
+            options = AuditOptions((str(copy),), out)
+            if group is None:
+                pipeline.run_audit(None, options, Progress())
+            else:
+                pipeline.audit_for_group(None, options, group, Progress())
             tables = DuckTables(out)
             answers.append(
                 [
@@ -92,6 +97,14 @@ class TestSameAnswers:
             )
         assert answers[0] == answers[1]
         assert all(answers[0])
+
+    def test_the_tables_of_one_group_replace_no_others(self, copy, tmp_path):
+        options = AuditOptions((str(copy),), str(tmp_path / "out"))
+        pipeline.run_audit(None, options, Progress())
+        with pytest.raises(TablesError, match="an audit of one group would replace the tables in "):
+            pipeline.audit_for_group(None, options, "stuck", Progress())
+        with pytest.raises(TypeError):
+            AuditOptions((str(copy),), str(tmp_path / "new"), group="stuck")
 
     def test_check_report_and_query(self, kip848, copy, tmp_path):
         log = [copy, "--topics", tmp_path / "topics.json"]
@@ -117,6 +130,11 @@ class TestSameAnswers:
 
 
 class TestGroups:
+    def test_an_empty_id(self, kip848, copy):
+        code, _, (error, hint) = kip848("explain", copy, "", "--quiet")
+        assert (code, error) == (2, f"error: the group id is empty, and {copy} has no such group")
+        assert hint.startswith("hint: pass a group id; ")
+
     def test_a_name_that_is_similar(self, kip848, copy):
         code, out, (error, hint) = kip848("explain", copy, "--group", "stuk", "--quiet")
         assert (code, out) == (2, "")
@@ -221,14 +239,14 @@ class TestCache:
         assert not is_cached(kip848("explain", copy, "stuck")[2])
 
     def test_a_file_that_changes_while_it_is_read(self, kip848, copy, monkeypatch):
-        run_audit = pipeline.run_audit
+        audit_copies = pipeline.audit_copies
 
         def changed(*arguments):
-            audit = run_audit(*arguments)
+            audit = audit_copies(*arguments)
             os.utime(min(copy.rglob("*.log")), (1, 1))
             return audit
 
-        monkeypatch.setattr(pipeline, "run_audit", changed)
+        monkeypatch.setattr(pipeline, "audit_copies", changed)
         expected = kip848("explain", copy, "stuck", "--no-cache")[:2]
         os.utime(min(copy.rglob("*.log")), (2, 2))
         assert kip848("explain", copy, "stuck")[:2] == expected
@@ -252,14 +270,14 @@ class TestCache:
     def test_a_disk_that_is_full(self, kip848, copy, monkeypatch):
         from kip848_records.machine.disks import DiskError  # noqa: PLC0415 - of this test alone
 
-        run_audit = pipeline.run_audit
+        audit_copies = pipeline.audit_copies
 
-        def full(spark, options, progress):
+        def full(engine, options, *others):
             if "cache" in options.out:
                 raise DiskError.full({})
-            return run_audit(spark, options, progress)
+            return audit_copies(engine, options, *others)
 
-        monkeypatch.setattr(pipeline, "run_audit", full)
+        monkeypatch.setattr(pipeline, "audit_copies", full)
         code, out, notes = kip848("explain", copy, "stuck")
         assert (code, notes) == (0, [])
         assert "stuck-app" in out

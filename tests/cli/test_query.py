@@ -121,6 +121,12 @@ def test_a_named_question_is_about_one_cluster(tmp_path, capsys):
             "the query cannot be answered: Catalog Error: Table with name nowhere",
             "docs/reference/tables.md",
         ),
+        (
+            ["SELECT 1 FROM group_stat"],
+            "the query cannot be answered: Catalog Error: Table with",
+            "similar: group_state",
+        ),
+        (["SELECT 1 FROM slowest"], "the query cannot be answered: Catalog Error: Table with", "slowest is a question"),
         ([], "no question is given", "slowest"),
         (["\n-- SELECT 1"], "the query is empty", "slowest"),
     ],
@@ -132,6 +138,7 @@ def test_what_is_typed_wrong_is_said_in_one_line(query, arguments, message, hint
     assert first.startswith(f"error: {message}")
     assert second.startswith("hint: ")
     assert hint in second
+    assert "pg_" not in err  # DuckDB's own tables
 
 
 def test_a_folder_of_tables_is_asked_without_spark(audits):

@@ -72,6 +72,11 @@ def test_the_commands_of_the_page(capsys, log, schema, tmp_path):
             ["audit", "x", "--out", "y", *NAMED],
             "error: the tables are in a schema or in a folder, but y was named too\n",
         ),
+        (
+            ["audit", "x", "--out", "y", "--catalog", "c"],
+            "error: the tables are in a schema or in a folder, but y was ",
+        ),
+        (["explain", "--schema", "s", "g"], "error: --catalog and --schema belong together\n"),
         (["check", "y", *NAMED], "error: the tables are in a schema or in a folder, but y was named too\n"),
         (["check", *NAMED, "--format", "delta"], "error: --format is "),
         (["audit", "DUMP", *NAMED], f"error: tables in the schema {CATALOG}.{SCHEMA} need a scratch folder"),
