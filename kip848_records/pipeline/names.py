@@ -33,6 +33,9 @@ _SOURCES: Final = (
 )
 """From the most to the least reliable."""
 
+_MAY_HAVE_ID: Final = "coalesce(commits.value >= unhex('0004'), false)"
+"""A value begins with its version: `OffsetCommitValue` has the topic's id from version 4 on."""
+
 
 def read_topics_file(path: str) -> dict[str, str]:
     """Return topic names by id from a JSON object of them; raises InputError if the file is not one."""
@@ -45,6 +48,11 @@ def read_topics_file(path: str) -> dict[str, str]:
     if not isinstance(topics, dict) or not all(isinstance(name, str) for name in topics.values()):
         raise InputError.bad_topics_file(path, "it is not an object of names by id")
     return topics
+
+
+def naming_commits(engine: Engine, commits: Relation) -> Relation:
+    """Return the offset commits among log rows whose value can hold a topic's id; all others need not be decoded."""
+    return engine.sql(f"SELECT * FROM {{commits}} AS commits WHERE {_MAY_HAVE_ID}", commits=commits)  # noqa: S608 - ours
 
 
 def names_of_commits(engine: Engine, commits: Relation) -> Relation:

@@ -21,7 +21,7 @@ from kip848_records.log.retention import ended_before
 from kip848_records.log.state import state_as_json
 from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.consumption import stops_of_consumption
-from kip848_records.pipeline.names import names_of_commits, topic_names
+from kip848_records.pipeline.names import names_of_commits, naming_commits, topic_names
 from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
 from kip848_records.pipeline.simple_groups import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
@@ -175,10 +175,11 @@ def _of_commits(engine: Engine, commits: Relation, facts: LogFacts) -> dict[str,
     dialect = facts.inputs.dialect
     # The replay quarantines what could not be read.
     readable = engine.sql("SELECT * FROM {commits} AS commits WHERE commits.error_code IS NULL", commits=commits)
+    decoded = records_of_table(engine, naming_commits(engine, commits), OFFSET_COMMIT_TABLE, dialect)
     rows = {
         "latest_state": state_as_json(engine, commits, dialect),
         "quarantine": undecoded(engine, readable, dialect),
-        "topic_name": names_of_commits(engine, records_of_table(engine, commits, OFFSET_COMMIT_TABLE, dialect)),
+        "topic_name": names_of_commits(engine, decoded),
     }
     return {name: engine.stage(frame, f"{name}-of-commits") for name, frame in rows.items()}
 

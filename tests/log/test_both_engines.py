@@ -20,7 +20,7 @@ from kip848_records.log.runs import PartitionRead, RunInfo
 from kip848_records.log.state import state_of
 from kip848_records.log.table import Knowledge
 from kip848_records.pipeline.consumption import stops_of_consumption
-from kip848_records.pipeline.names import names_of_commits
+from kip848_records.pipeline.names import names_of_commits, naming_commits
 from kip848_records.pipeline.simple_groups import with_commit_before
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE, PLACE
 from kip848_records.protocol.decoded_rows import typed_records
@@ -205,7 +205,10 @@ class TestCommits:
         def names(engine, log):
             return names_of_commits(engine, records_of_table(engine, log, OFFSET_COMMIT_TABLE, "kafka"))
 
-        on_both(names, typed)
+        def names_of_few(engine, log):
+            return names(engine, naming_commits(engine, log))
+
+        assert on_both(names_of_few, typed) == on_both(names, typed)
 
     def test_commits_before(self, on_both, typed):
         is_commit = pc.less(pc.fill_null(typed["key_type"], 0), 2)
