@@ -186,6 +186,16 @@ class TestLines:
             (tmp_path / name).write_bytes(gzip.compress(TEXT) if name.endswith("gz") else TEXT)
         assert Rows((line,) for line in lines(engine, tmp_path)) == Rows((line,) for line in LINES * 3)
 
+    def test_columns_in_the_names_of_folders(self, engine, tmp_path):
+        for number in ("3", "4", "__HIVE_DEFAULT_PARTITION__"):
+            folder = tmp_path / "x=1" / f"partition={number}" / "name=a%20b"
+            folder.mkdir(parents=True)
+            (folder / "x.json").write_bytes(b"one\ntwo")
+        found = engine.collect(engine.lines(copy_of(engine, tmp_path / "x=1", "json")))
+        assert Rows(found) == Rows(
+            {"value": line, "partition": number, "name": "a b"} for line in (b"one", b"two") for number in (3, 4, None)
+        )
+
     @pytest.mark.parametrize("ending", [".gz", ".deflate"])
     @pytest.mark.parametrize("damage", DAMAGE)
     def test_damaged_files_are_named(self, engine, tmp_path, ending, damage):
@@ -194,9 +204,10 @@ class TestLines:
             lines(engine, tmp_path)
 
 
-def test_zstandard(tmp_path):
+@pytest.mark.parametrize("ending", [".zst", ".zstd"])
+def test_zstandard(tmp_path, ending):
     """Spark needs a native library for it."""
-    (tmp_path / "x.json.zst").write_bytes(zstandard(TEXT))
+    (tmp_path / f"x.json{ending}").write_bytes(zstandard(TEXT))
     assert lines(EmbeddedEngine(), tmp_path) == LINES
 
 

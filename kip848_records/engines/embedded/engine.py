@@ -19,7 +19,8 @@ from kip848_records.engines.embedded.files import (
     here,
     reading_files,
 )
-from kip848_records.engines.embedded.lines import LINES, lines_of
+from kip848_records.engines.embedded.folders import folder_values
+from kip848_records.engines.embedded.lines import lines_of, lines_schema
 from kip848_records.engines.embedded.processes import run_tagged
 from kip848_records.engines.embedded.relations import (
     Dataset,
@@ -140,8 +141,8 @@ class EmbeddedEngine:
 
     def lines(self, copy: Copy) -> Relation:
         """Return the lines of a copy."""
-        files = [here(file) for file in copy.files]
-        return Mapped(self._space, lambda: lines_of(files), LINES)
+        files = folder_values(map(here, copy.files), here(copy.name))
+        return Mapped(self._space, lambda: lines_of(files), lines_schema(files))
 
     def files(self, copy: Copy) -> Relation:
         """Return the files of a copy."""

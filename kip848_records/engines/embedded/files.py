@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote
 
 import duckdb
 import pyarrow as pa
@@ -16,6 +15,7 @@ import pyarrow.parquet as pq
 
 from kip848_records.engines.embedded.duck_sql import escape_glob, literal, quoted
 from kip848_records.engines.embedded.errors import EngineError
+from kip848_records.engines.embedded.folders import folder_values
 from kip848_records.engines.embedded.processes import BYTES_OF_ONE_PROCESS, file_batch, run_on_files
 from kip848_records.engines.embedded.relations import (
     Dataset,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from kip848_records.sources.listing import Copy
 
 
-_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _INT96: Final = "INT96"
 
 _REFUSED: Final = re.compile(r'Cannot open file "(.*?)": (Permission denied)')
@@ -117,10 +116,11 @@ class ParquetFiles(Relation):
         super().__init__(space)
         root = here(copy.name)
         files = sorted(here(file) for file in copy.files)
-        self._groups: dict[tuple[tuple[str, str], ...], list[Path]] = {}
+        self._groups: dict[tuple[tuple[str, int | str | None], ...], list[Path]] = {}
         # Spark too skips empty files, unless it takes the columns from one.
-        for file in (file for file in files if file == files[0] or file.stat().st_size):
-            self._groups.setdefault(_named_values(file, root), []).append(file)
+        read = [file for file in files if file == files[0] or file.stat().st_size]
+        for file, values in folder_values(read, root).items():
+            self._groups.setdefault(tuple(values.items()), []).append(file)
         self._first = files[0]
         space.sources += files
         self._columns = _columns(self._first)
@@ -143,14 +143,11 @@ class ParquetFiles(Relation):
         # The first one gives the columns: other files may lack some of them.
         parts = [f"SELECT * FROM {_read([self._first])} WHERE false"]  # noqa: S608 - ours
         for values, files in self._groups.items():
-            added = "".join(f", {_value(self._values(name), value)} AS {quoted(name)}" for name, value in values)
+            added = "".join(f", {_value(value)} AS {quoted(name)}" for name, value in values)
             hidden = [quoted(name) for name, _ in values if name in self._columns]
             exclude = f" EXCLUDE ({', '.join(hidden)})" if hidden else ""
             parts.append(f"SELECT *{exclude}{added} FROM {_read(files)}")  # noqa: S608 - ours
         return f"SELECT {', '.join(columns.values())} FROM ({' UNION ALL BY NAME '.join(parts)})"  # noqa: S608 - ours
-
-    def _values(self, name: str) -> list[str]:
-        return [value for group in self._groups for each, value in group if each == name]
 
 
 def delta_rows(space: Space, copy: Copy) -> Relation:
@@ -213,18 +210,8 @@ def _read(files: Sequence[Path]) -> str:
     return f"read_parquet([{named}], union_by_name = true, hive_partitioning = false)"
 
 
-def _named_values(file: Path, root: Path) -> tuple[tuple[str, str], ...]:
-    """Return the columns that the folders between a copy and its file name, such as `date=2026-11-21`."""
-    root = root.absolute()
-    folders = file.parent.relative_to(root).parts if file != root else ()
-    pairs = (folder.partition("=") for folder in folders if "=" in folder)
-    return tuple((unquote(name), unquote(value)) for name, _, value in pairs)
-
-
-def _value(values: Sequence[str], value: str) -> str:
-    """Return a value of a folder's name as SQL: a number if the column has only numbers, as Spark reads them."""
-    if value == _NO_VALUE:
+def _value(value: int | str | None) -> str:
+    """Return a value of a folder's name as SQL."""
+    if value is None:
         return "NULL"
-    if all(re.fullmatch(r"-?\d{1,18}", each) for each in values if each != _NO_VALUE):
-        return value
-    return literal(value)
+    return literal(value) if isinstance(value, str) else str(value)

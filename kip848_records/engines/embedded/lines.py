@@ -15,26 +15,41 @@ from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
-LINES: Final = pa.schema([("value", pa.binary())])
+    from kip848_records.engines.embedded.folders import FolderValues
 
+_VALUE: Final = pa.schema([("value", pa.binary())])
+_ZSTANDARD: Final = (".zst", ".zstd")
 _CHUNK: Final = 4 << 20
 _FEED, _RETURN = 10, 13
 _MARK: Final = b"\xef\xbb\xbf"
 _NOT_READ: Final = (".lz4", ".snappy")
 
 
-def lines_of(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:
-    r"""Yield the lines of files (`LINES`), without the `\n`, `\r\n` or `\r` at their ends.
+def lines_schema(files: FolderValues) -> pa.Schema:
+    """Return the columns of lines: ``value`` (binary), and those that the names of folders give."""
+    values = [item for values in files.values() for item in values.items()]
+    numbers = {name for name, value in values if isinstance(value, int)}
+    named = {name: pa.int64() if name in numbers else pa.string() for name, _ in values}
+    return pa.schema([*_VALUE, *map(pa.field, named, named.values())])
+
+
+def lines_of(files: FolderValues) -> Iterator[pa.RecordBatch]:
+    r"""Yield the lines of files (`lines_schema`), without the `\n`, `\r\n` or `\r` at their ends.
 
     A mark of UTF-8 at the start of a file is no part of its first line (Hadoop's `LineRecordReader`). Raises InputError
     for a file that cannot be decompressed.
     """
-    for file in files:
+    schema = lines_schema(files)
+    for file, values in files.items():
         try:
-            yield from _lines_of(file)
+            for batch in _lines_of(file):
+                named = (
+                    pa.repeat(pa.scalar(values.get(each.name), each.type), len(batch)) for each in list(schema)[1:]
+                )
+                yield pa.RecordBatch.from_arrays([batch["value"], *named], schema=schema)
         except PermissionError as error:
             raise InputError.not_opened(str(file), error.strerror) from None
         except (EOFError, OSError, zlib.error, pa.ArrowException):
@@ -70,7 +85,7 @@ def _split(data: np.ndarray, *, is_ended: bool = True) -> pa.RecordBatch:
     offsets = np.concatenate([[0], ends, counts[-1:] if not is_ended else []]).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data[~is_end]))]
     return pa.RecordBatch.from_arrays(
-        [pa.BinaryArray.from_buffers(pa.binary(), len(offsets) - 1, buffers)], schema=LINES
+        [pa.BinaryArray.from_buffers(pa.binary(), len(offsets) - 1, buffers)], schema=_VALUE
     )
 
 
@@ -79,7 +94,7 @@ def _opened(file: Path) -> BinaryIO:
     ending = file.suffix
     if ending in _NOT_READ:
         raise EngineError.compression(str(file), ending)
-    if ending == ".zst":
+    if ending in _ZSTANDARD:
         return pa.CompressedInputStream(pa.OSFile(str(file)), "zstd")  # type: ignore[no-any-return]
     opener = {".gz": gzip.open, ".bz2": bz2.open, ".deflate": _Inflated}.get(ending, open)
     return opener(file, "rb")  # type: ignore[operator,no-any-return]
