@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import deltalake
 import pyarrow as pa
+from deltalake.exceptions import CommitFailedError
 
 from kip848_records.specs.completion import with_column
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kip848_records.specs.columns import TableSpec
+
+_OF_STORAGE: Final = "Log storage error"
+"""The beginning of delta-rs's message when a commit was not refused because of another one, but by the file system."""
 
 
 def replace_rows(folder: Path, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch]) -> None:
@@ -32,6 +36,11 @@ def append_rows(
     rows = _reader(batches, spec, cluster)
     properties = deltalake.CommitProperties(app_transactions=[done])
     deltalake.write_deltalake(str(folder), rows, mode="append", commit_properties=properties)
+
+
+def is_conflict(error: Exception) -> bool:
+    """Return whether delta-rs refused a commit because another writer's was faster."""
+    return isinstance(error, CommitFailedError) and not str(error).startswith(_OF_STORAGE)
 
 
 def of_cluster(cluster: str) -> str:

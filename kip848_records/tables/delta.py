@@ -9,7 +9,8 @@ from deltalake.exceptions import DeltaError
 from pyspark.sql import functions as F
 
 from kip848_records.machine.paths import local_path
-from kip848_records.tables.arrow import mistaken, replace_rows
+from kip848_records.tables.arrow import is_conflict, mistaken, replace_rows
+from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import is_schema, sql_string, table_path
 from kip848_records.tables.places import create, delta_table, is_there, read, save, version
 from kip848_records.tables.registry import TABLES
@@ -70,14 +71,19 @@ class ClusterTables:
             delta_table(self.spark, self.out, spec.name).delete(self._is_own)
 
     def replace_by_arrow(self, spec: TableSpec, batches: Iterable[pa.RecordBatch]) -> bool:
-        """Replace the cluster's rows by others, without Spark; return whether that succeeded."""
+        """Replace the cluster's rows by others, without Spark; return whether that succeeded.
+
+        Raises InputError if another run changes the rows at the same time.
+        """
         folder = None if is_schema(self.out) else local_path(self.spark, table_path(self.out, spec.name))
         if folder is None or mistaken(folder):
             return False
         create(self.spark, self.out, spec)
         try:
             replace_rows(folder, spec, self.cluster, batches)
-        except (OSError, DeltaError):
+        except (OSError, DeltaError) as error:
+            if is_conflict(error):
+                raise TablesError.other_writer(self.out) from error
             return False
         return True
 

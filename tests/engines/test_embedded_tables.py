@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from threading import Thread
 
 import pyarrow as pa
 import pytest
@@ -131,25 +130,6 @@ class TestLock:
             with pytest.raises(TablesError, match="another run writes to the tables in"), engine.alone(engine.out):
                 pytest.fail("there were two writers")
             assert locks.is_locked(Path(engine.out))
-
-    def test_a_conflict_without_a_lock(self, engine, tmp_path):
-        """As on a volume that cannot be locked: the rows of one of two first runs are refused."""
-        engine.replace(SPEC, "a", engine.relation(topics("before")))
-
-        def interrupted():
-            yield from topics("ours").to_batches()
-            other = EmbeddedEngine(engine.out)
-            thread = Thread(target=other.replace, args=(SPEC, "a", other.relation(topics("theirs"))))
-            thread.start()
-            thread.join()
-
-        rows = engine.stage(engine.relation(topics("x")), "x")
-        rows = type("Rows", (), {"batches": staticmethod(interrupted)})()
-        with pytest.raises(
-            TablesError, match=f"another run writes to the tables in {tmp_path}/out; wait until it ends"
-        ):
-            engine.replace(SPEC, "a", rows)
-        assert [row.topic for row in engine.collect(engine.table(SPEC.name, "a"))] == ["theirs"]
 
 
 class TestDisks:

@@ -2,15 +2,18 @@
 
 import json
 from datetime import datetime
+from threading import Thread
 from zoneinfo import ZoneInfo
 
 import deltalake
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError, DeltaError
 
 from kip848_records import __version__
 from kip848_records.errors import InputError
+from kip848_records.tables.arrow import is_conflict
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.registry import TABLES
 from tests.engines import engines
@@ -143,6 +146,28 @@ class TestOneTable:
 
 
 class TestBothEngines:
+    def test_a_conflict_without_a_lock(self, new, kind, tmp_path):
+        """As on a volume that cannot be locked: the rows of one of two first runs are refused."""
+        engine = new(kind)
+        replaced(engine, "a", "before")
+
+        def interrupted():
+            yield from topics("ours").to_batches()
+            other = new(engines.EMBEDDED)
+            thread = Thread(target=replaced, args=(other, "a", "theirs"))
+            thread.start()
+            thread.join()
+
+        rows = type("Rows", (), {"batches": staticmethod(interrupted)})()
+        said = f"another run writes to the tables in {tmp_path}/out; wait until it ends"
+        with pytest.raises(TablesError, match=said):
+            engine.replace(SPEC, "a", rows)
+        assert [row.topic for row in engine.collect(engine.table(SPEC.name, "a"))] == ["theirs"]
+
+    def test_a_storage_that_takes_no_commit_is_no_other_writer(self):
+        assert not is_conflict(CommitFailedError("Log storage error: Generic LocalFileSystem error: No space left"))
+        assert not is_conflict(DeltaError("Failed to commit transaction: no such class"))
+
     @pytest.mark.parametrize("name", TABLES)
     def test_tables_are_equal(self, spark, tmp_path, name):
         logs = []

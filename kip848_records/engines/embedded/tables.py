@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import deltalake
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.engines.embedded.interrupts import interruptible
@@ -159,9 +159,9 @@ class LocalTables:
     def _writing(self) -> Iterator[None]:
         try:
             yield
-        except CommitFailedError as error:
-            raise TablesError.other_writer(self.out) from error
         except (OSError, DeltaError) as error:
+            if arrow.is_conflict(error):
+                raise TablesError.other_writer(self.out) from error
             if FULL in str(error):
                 raise DiskError.full({self.out: self._folder}) from error
             for number in _REFUSALS:
