@@ -30,7 +30,6 @@ _ALLOWED = {
     "machine/paths.py": {
         "_jsc": "asks a session that has it where files lie; one of Connect has none, and is not asked"
     },
-    "tables/existing.py": {"collect": "the versions that wrote the tables"},
     "tables/places.py": {"DeltaTable": "its static methods hand a session of Connect the class that Connect has"},
     "decode/dialects.py": {"collect": "a row of counts"},
     "log/continuity.py": {"collect": "a row for each partition"},

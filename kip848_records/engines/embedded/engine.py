@@ -35,16 +35,15 @@ from kip848_records.engines.embedded.relations import (
 from kip848_records.engines.embedded.space import Space
 from kip848_records.engines.embedded.tables import LocalTables
 from kip848_records.engines.embedded.tagged_rows import tagged_by_class
+from kip848_records.engines.existing import prepare_tables
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.queries.duck import DuckTables, without_statistics
 from kip848_records.queries.tables import named_rows
 from kip848_records.queries.texts import plain
-from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.tables.arrow import of_cluster
 from kip848_records.tables.locks import locked
 from kip848_records.tables.registry import TABLES
-from kip848_records.tables.versions import outdated_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -169,19 +168,7 @@ class EmbeddedEngine:
 
     def prepare(self, *, migrate: bool = True) -> list[str]:
         """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt."""
-        versions: dict[str, str] = {}
-        if self.is_there(AUDIT_RUNS.name):
-            self._tables.check_own(AUDIT_RUNS)
-            text = "SELECT cluster, min(version) AS version FROM audit_runs GROUP BY cluster"
-            versions = {row.cluster: row.version for row in self.ask(text, AUDIT_RUNS.name)}
-        outdated = outdated_clusters(self.out, versions)
-        if migrate and (outdated or not versions):
-            for spec in TABLES.values():
-                if self.is_there(spec.name):
-                    self._tables.check_own(spec)
-                    if outdated:
-                        self._tables.migrate(spec)
-        return outdated
+        return prepare_tables(self, self._tables, migrate=migrate)
 
     def is_there(self, table: str) -> bool:
         """Return whether a table exists."""

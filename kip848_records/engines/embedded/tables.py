@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 from contextlib import contextmanager
@@ -17,19 +18,17 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.engines.embedded.interrupts import interruptible
 from kip848_records.machine.disks import FULL, DiskError
-from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.specs.columns import CLUSTER
 from kip848_records.tables import arrow
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.local import create_locally, delta_schema, has_commits, newest_version
-from kip848_records.tables.location import place_text
-from kip848_records.tables.log import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from kip848_records.engines.embedded.relations import Relation
+    from kip848_records.engines.existing import MissingColumn
     from kip848_records.specs.columns import TableSpec
 
 KNOWN_FEATURES: Final = frozenset({"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "timestampNtz"})
@@ -111,38 +110,32 @@ class LocalTables:
             interruptible(found.optimize.compact)
             found.vacuum(days * 24, dry_run=False)
 
-    def check_own(self, spec: TableSpec) -> None:
-        """Raise InputError for a table of another application: this package partitions each table by cluster."""
-        if CLUSTER.name not in {field.name for field in self.opened(spec.name).schema().fields}:
-            raise TablesError.other_table(place_text(self.out), spec.name)
+    def columns(self, table: str) -> dict[str, Any] | None:
+        """Return a table's schema as in Delta's log; None if it does not exist."""
+        if not self.is_there(table):
+            return None
+        found: dict[str, Any] = json.loads(self.opened(table).schema().to_json())
+        return found
 
-    def migrate(self, spec: TableSpec) -> None:
-        """Add this version's columns to `log` or `audit_runs`; give another table its columns, without rows."""
+    def add_columns(self, spec: TableSpec, missing: Sequence[MissingColumn]) -> None:
+        """Add columns, and fields of columns, in one commit: delta-rs merges each column with the present one."""
+        names = {column.path[0] for column in missing}
         with self._writing():
-            if spec in {LOG, AUDIT_RUNS}:
-                self._add_columns(spec)
-            else:
-                self._make_anew(spec)
+            self.opened(spec.name).alter.add_columns(
+                [_nullable(field) for field in delta_schema(spec).fields if field.name in names]
+            )
 
-    def _add_columns(self, spec: TableSpec) -> None:
-        """Add missing columns, and missing fields of columns. They are nullable: existing rows have no value."""
-        found = self.opened(spec.name)
-        known = {field.name: field.type for field in found.schema().fields}
-        new = [_nullable(field) for field in delta_schema(spec).fields if field.type != known.get(field.name)]
-        if new:
-            found.alter.add_columns(new)
-
-    def _make_anew(self, spec: TableSpec) -> None:
+    def make_anew(self, spec: TableSpec) -> None:
         """Give a table the columns of this version, without rows, in one commit; it keeps its properties."""
-        found = self.opened(spec.name)
-        DeltaTable.create(
-            str(self._path(spec.name)),
-            delta_schema(spec),
-            mode="overwrite",
-            partition_by=[CLUSTER.name],
-            description=spec.comment,
-            configuration=found.metadata().configuration,
-        )
+        with self._writing():
+            DeltaTable.create(
+                str(self._path(spec.name)),
+                delta_schema(spec),
+                mode="overwrite",
+                partition_by=[CLUSTER.name],
+                description=spec.comment,
+                configuration=self.opened(spec.name).metadata().configuration,
+            )
 
     def _write(self, batches: Iterable[pa.RecordBatch], write: Callable[[Iterable[pa.RecordBatch]], None]) -> None:
         """Write rows; raise the error of their source if it fails: from delta-rs comes only its text."""

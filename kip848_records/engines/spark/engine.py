@@ -15,6 +15,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from kip848_records.engines.existing import prepare_tables
+from kip848_records.engines.spark.existing import SparkTables
 from kip848_records.engines.spark.rows import StagedRows, frame_of
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import DiskError
@@ -28,9 +30,8 @@ from kip848_records.spark.files import SparkListing, escape_glob, reading
 from kip848_records.spark.threads import several
 from kip848_records.spark.workers import map_in_arrow
 from kip848_records.tables.delta import ClusterTables
-from kip848_records.tables.existing import prepare_tables
 from kip848_records.tables.location import is_schema, sql_string
-from kip848_records.tables.places import create, delta_table, is_there, version
+from kip848_records.tables.places import check_place, create, delta_table, is_there, version
 from kip848_records.tables.writers import only_writer
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ class SparkEngine:
 
     def prepare(self, *, migrate: bool = True) -> list[str]:
         """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt."""
-        return prepare_tables(self.spark, self.out, migrate=migrate)
+        check_place(self.spark, self.out)
+        return prepare_tables(self, SparkTables(self.spark, self.out), migrate=migrate)
 
     def is_there(self, table: str) -> bool:
         """Return whether a table exists."""

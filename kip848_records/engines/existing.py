@@ -1,0 +1,109 @@
+"""Tables that already exist at a location, perhaps written by another version of this package: what becomes of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from kip848_records.specs.audit_runs import AUDIT_RUNS
+from kip848_records.specs.columns import CLUSTER
+from kip848_records.tables.errors import TablesError
+from kip848_records.tables.location import place_text
+from kip848_records.tables.log import LOG
+from kip848_records.tables.registry import TABLES
+from kip848_records.tables.versions import outdated_clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kip848_records.engines.engine import Engine
+    from kip848_records.specs.columns import TableSpec
+
+_KEPT: Final = (LOG.name, AUDIT_RUNS.name)
+_VERSIONS: Final = "SELECT cluster, min(version) AS version FROM audit_runs GROUP BY cluster"
+
+
+class MissingColumn(NamedTuple):
+    """A column that a table lacks, or a field of one: `path` has the names down to it, as Spark's SQL has them."""
+
+    path: tuple[str, ...]
+    type: pa.DataType
+    comment: str | None
+
+
+class ExistingTables(Protocol):
+    """What an engine does with existing tables."""
+
+    def columns(self, table: str) -> Mapping[str, Any] | None:
+        """Return a table's schema as in Delta's log ("Schema Serialization Format"); None if it does not exist."""
+
+    def add_columns(self, spec: TableSpec, missing: Sequence[MissingColumn]) -> None:
+        """Add columns and fields. They are nullable, because existing rows have no value for them."""
+
+    def make_anew(self, spec: TableSpec) -> None:
+        """Give a table the columns of this version, without rows, in one commit; it keeps its properties."""
+
+
+def prepare_tables(engine: Engine, tables: ExistingTables, *, migrate: bool = True) -> list[str]:
+    """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt.
+
+    `log` and `audit_runs` get the missing columns. All other tables are emptied, because a run derives them from the
+    log. Raises InputError for tables of a newer version, and if a table of another application has the name of one.
+    With `migrate` false no table changes.
+    """
+    versions: dict[str, str] = {}
+    if _own_columns(engine, tables, AUDIT_RUNS) is not None:
+        versions = {row.cluster: row.version for row in engine.ask(_VERSIONS, AUDIT_RUNS.name)}
+    outdated = outdated_clusters(engine.out, versions)
+    if migrate and (outdated or not versions):
+        engine.several(lambda spec: _prepare(engine, tables, spec, is_outdated=bool(outdated)), TABLES.values())
+    return outdated
+
+
+def missing_columns(spec: TableSpec, present: Mapping[str, Any]) -> list[MissingColumn]:
+    """Return the columns of a spec, and the fields of its columns at any depth, that a table's schema lacks."""
+    known = _types(present)
+    return [
+        missing
+        for column in spec.columns
+        for missing in _missing((column.name,), column.type, known.get(column.name), column.comment)
+    ]
+
+
+def _prepare(engine: Engine, tables: ExistingTables, spec: TableSpec, *, is_outdated: bool) -> None:
+    present = _own_columns(engine, tables, spec)
+    if present is None or not is_outdated:
+        return
+    if spec.name not in _KEPT:
+        tables.make_anew(spec)
+    elif missing := missing_columns(spec, present):
+        tables.add_columns(spec, missing)
+
+
+def _own_columns(engine: Engine, tables: ExistingTables, spec: TableSpec) -> Mapping[str, Any] | None:
+    """Return a table's schema. Raises InputError for another application's: here each table has clusters."""
+    present = tables.columns(spec.name)
+    if present is not None and CLUSTER.name not in _types(present):
+        raise TablesError.other_table(place_text(engine.out), spec.name)
+    return present
+
+
+def _missing(
+    path: tuple[str, ...],
+    kind: pa.DataType,
+    present: Any,  # noqa: ANN401 - JSON
+    comment: str | None = None,
+) -> Iterator[MissingColumn]:
+    if present is None:
+        yield MissingColumn(path, kind, comment)
+    elif pa.types.is_list(kind):
+        yield from _missing((*path, "element"), kind.value_type, present["elementType"])
+    elif pa.types.is_struct(kind):
+        known = _types(present)
+        for each in kind:
+            yield from _missing((*path, each.name), each.type, known.get(each.name))
+
+
+def _types(struct: Mapping[str, Any]) -> dict[str, Any]:
+    return {field["name"]: field["type"] for field in struct["fields"]}
