@@ -1,7 +1,7 @@
 """Each rule about a log gives the same rows on both engines: random copies of random logs, with damaged rows."""
 
 import random
-from itertools import chain
+from itertools import chain, permutations
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -39,6 +39,7 @@ from tests.protocol.samples import vector_records
 SCENARIOS = 60
 INPUTS = ReplayInputs("kafka", None, {0: PartitionCoverage(((0, 1000),), last_offset=999)}, offset_commits=True)
 LAST_OFFSET = 200
+KEY = b"\x00\x03\x00\x01g"
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +125,26 @@ class TestCopies:
 
     def test_one_copy(self, on_both, log):
         assert len(on_both(drop_copies, one_copy(log))) < len(log)
+
+    @pytest.mark.parametrize("rule", [drop_copies, merge_copies])
+    @pytest.mark.parametrize(
+        "values",
+        [
+            {"copies": [["a"], ["b"]]},
+            {"producer_id": [None, -1, 7]},
+            {"timestamp_type": [None, 0, 1]},
+            {"leader_epoch": [4, 3, None]},
+            {"transaction": ["none", None, "unknown"]},
+        ],
+    )
+    def test_the_kept_row_does_not_depend_on_the_order_of_rows(self, on_both, values, rule):
+        record = {"partition": 0, "offset": 7, "transaction": "none", "timestamp": utc(1_000_000), "copies": ["a"]}
+        ((name, each),) = values.items()
+        found = []
+        for given in permutations(each):
+            rows = [record | keyed(KEY) | {"key": KEY, "value": b"", name: value} for value in given]
+            found += on_both(rule, pa.Table.from_pylist(rows, LOG_COLUMNS))
+        assert found == found[:1] * len(found)
 
     def test_outcomes(self, on_both, log, typed):
         outcomes = {row["transaction"] for row in on_both(with_outcomes, log)}

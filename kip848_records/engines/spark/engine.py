@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from kip848_records.engines.existing import prepare_tables
-from kip848_records.engines.spark.existing import SparkTables
+from kip848_records.engines.spark.existing import SparkExistingTables
 from kip848_records.engines.spark.rows import StagedRows, frame_of
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import DiskError
@@ -152,7 +152,7 @@ class SparkEngine:
     def prepare(self, *, migrate: bool = True) -> list[str]:
         """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt."""
         check_place(self.spark, self.out)
-        return prepare_tables(self, SparkTables(self.spark, self.out), migrate=migrate)
+        return prepare_tables(self, SparkExistingTables(self.spark, self.out), migrate=migrate)
 
     def is_there(self, table: str) -> bool:
         """Return whether a table exists."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SparkTables:
+class SparkExistingTables:
     """The tables at the location `out` (`engines.existing.ExistingTables`)."""
 
     spark: SparkSession

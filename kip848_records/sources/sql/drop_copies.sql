@@ -30,7 +30,8 @@ FROM (
                 PARTITION BY {{ record }}
                 ORDER BY
                     CASE WHEN found.transaction IN ('none', 'committed', 'aborted') THEN 0 ELSE 1 END,
-                    found.transaction, found.leader_epoch IS NULL, found.timestamp
+                    found.transaction, found.leader_epoch IS NULL, found.leader_epoch, found.timestamp,
+                    found.timestamp_type, found.producer_id, found.copies
             ) AS nth
         FROM (
             SELECT /*+ REPARTITION(partition, offset) */ log.*, {{ is_readable }} AS readable
