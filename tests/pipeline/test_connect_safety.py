@@ -37,8 +37,12 @@ _ALLOWED = {
     "pipeline/live.py": {"checkpoint": "a stream's folder, an option"},
     "pipeline/audit.py": {"checkpoint": "a stream's folder, an option"},
     "pipeline/maintain.py": {"collect": "a number"},
-    "engines/embedded/engine.py": {"collect": "a number"},
-    "engines/spark/engine.py": {"toArrow": "a few rows", "collect": "a path"},
+    "engines/choice.py": {"checkpoint": "a stream's folder, an option"},
+    "engines/spark/engine.py": {
+        "toArrow": "a few rows",
+        "collect": "a path",
+        "toLocalIterator": "the rows that people asked for, one after the other",
+    },
     "engines/spark/rows.py": {"toArrow": "names of topics, where Spark alone can read them"},
     "pipeline/stream.py": {"collect": "the lines of a checkpoint, a few for each batch"},
     "pipeline/topic.py": {"collect": "a row for each partition"},
@@ -53,7 +57,6 @@ _ALLOWED = {
     },
     "log/views.py": {"collect": "the names of the clusters"},
     "queries/spark.py": {"toArrow": "the answer to a query"},
-    "cli/inspect.py": {"toLocalIterator": "the rows that people asked for, one after the other"},
 }
 """By module: what it may use all the same, and why."""
 
