@@ -12,7 +12,7 @@ from pyspark.errors import IllegalArgumentException, PySparkException
 
 from kip848_records.errors import InputError
 from kip848_records.machine.files import list_files
-from kip848_records.machine.paths import local_path
+from kip848_records.machine.paths import local_path, without_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def reading() -> Iterator[None]:
             if failure := form.search(str(error)):
                 raise InputError.not_opened(unquote(failure[1]), failure[2]) from error
         if failure := _UNREADABLE.search(str(error)):
-            raise InputError.unreadable(unquote(failure[1])) from error
+            raise InputError.unreadable(without_scheme(unquote(failure[1]))) from error
         if "java.lang.OutOfMemoryError" in str(error):
             raise InputError.out_of_memory() from error
         raise

@@ -38,7 +38,6 @@ def kip848_check(capsys):
     return run
 
 
-@pytest.mark.usefixtures("spark")
 class TestTables:
     def test_one_cluster_fails_and_its_results_are_in_every_form(self, kip848_check, audits, tmp_path):
         files = {name: tmp_path / f"results.{name}" for name in ("junit", "sarif", "json", "markdown")}
@@ -80,7 +79,6 @@ class TestTables:
         assert "audit the log again" in err[1]
 
 
-@pytest.mark.usefixtures("spark")
 class TestLog:
     def test_its_tables_are_kept_where_they_are_asked_for(self, kip848_check, captures, tmp_path):
         capture = captures / "kafka-4.0.0-zstd"

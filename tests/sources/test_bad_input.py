@@ -124,7 +124,7 @@ def test_a_truncated_parquet_file(spark, tmp_path):
     dump(path, value=b"")
     path.write_bytes(path.read_bytes()[:-20])
     error = refused(spark, path)
-    assert error.message == f"file:{path} cannot be read: it is damaged, truncated or of another format"
+    assert error.message == f"{path} cannot be read: it is damaged, truncated or of another format"
 
 
 def test_what_is_not_delta(spark, tmp_path):

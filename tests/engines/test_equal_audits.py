@@ -1,0 +1,180 @@
+"""An audit by either engine writes the same tables, reports the same, and fails in the same way.
+
+The product is its own oracle: one engine for the other.
+"""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from kip848_records.errors import InputError, Kip848Error
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.options import AuditOptions
+from kip848_records.tables.registry import TABLES
+from tests.engines.engines import EMBEDDED, SPARK, new_engine
+from tests.engines.equal_cases import AUDITS, ERRORS, QUICK, capture, of_every_kind
+from tests.equal_rows import Rows
+from tests.progress import Watcher
+
+WITHOUT_ROWS = {"anomaly", "group_configuration"}
+"""The tables of which no source of `QUICK` has a row."""
+
+
+def audited(spark, options, out):
+    """Audit; return what was said on the way and in the end, without the names of folders."""
+    said = Watcher()
+    try:
+        ended = replace(run_audit(spark, replace(options, out=str(out)), said), options=None)
+    except Kip848Error as error:
+        ended = type(error), error.exit_code, str(error).replace(str(out), "OUT")
+    notes = [note.replace(str(out), "OUT") for note in said.notes]
+    return {"ended": ended, "phases": said.phases, "rows": said.rows, "notes": notes}
+
+
+def tables_of(out):
+    return {path.parent.name: DeltaTable(path.parent) for path in out.glob("*/_delta_log")}
+
+
+def rows_of(out):
+    """Table -> rows. When a run read the log differs, and so may versions: Spark commits nothing for no rows."""
+    tables = tables_of(out)
+    rows = {name: [timeless(row) for row in rows_in(tables, name)] for name in tables}
+    for run in rows.get("audit_runs", ()):
+        run["table_versions"] = [name for name, _ in run["table_versions"] or ()]
+    return {name: Rows(found) for name, found in rows.items()}
+
+
+def names_its_versions(out):
+    """Whether the only run names the present versions of tables."""
+    tables = tables_of(out)
+    named = [run["table_versions"] for run in rows_in(tables, "audit_runs")]
+    return all(tables[name].version() == version for versions in named for name, version in versions)
+
+
+def rows_in(tables, name):
+    return tables[name].to_pyarrow_table().to_pylist() if name in tables else []
+
+
+def timeless(row):
+    return row | {"run_info": row["run_info"] | {"read_ms": None}} if row.get("run_info") else row
+
+
+def described(out):
+    """Table -> what its Delta log says of it."""
+    return {name: of_table(table) for name, table in tables_of(out).items()}
+
+
+def of_table(table):
+    about, protocol = table.metadata(), table.protocol()
+    return {
+        "schema": json.loads(table.schema().to_json()),
+        "partitions": about.partition_columns,
+        "description": about.description,
+        "properties": about.configuration,
+        "protocol": (protocol.min_reader_version, protocol.min_writer_version),
+        "features": (protocol.reader_features, protocol.writer_features),
+    }
+
+
+def entries(out):
+    return sorted(path.name for path in out.iterdir()) if out.exists() else None
+
+
+@pytest.fixture
+def compared(spark, captures, tmp_path):
+    """Compare the audits of a case by both engines; return the embedded one's folder and what it said."""
+
+    def compare(case):
+        (tmp_path / "in").mkdir()
+        options = AuditOptions(**{"out": "", **case(tmp_path / "in", captures)})
+        found = {}
+        for kind, session in ((EMBEDDED, None), (SPARK, spark)):
+            found[kind] = audited(session, options, tmp_path / kind)
+        assert found[EMBEDDED] == found[SPARK]
+        outs = tmp_path / EMBEDDED, tmp_path / SPARK
+        assert entries(outs[0]) == entries(outs[1])
+        assert rows_of(outs[0]) == rows_of(outs[1])
+        assert described(outs[0]) == described(outs[1])
+        assert all(map(names_its_versions, outs))
+        return outs[0], found[EMBEDDED]["ended"]
+
+    return compare
+
+
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in AUDITS)])
+def test_tables_are_equal(compared, name):
+    out, ended = compared((QUICK | AUDITS)[name])
+    assert not isinstance(ended, tuple)
+    if name in QUICK:
+        assert {table for table, rows in rows_of(out).items() if not rows.rows} == WITHOUT_ROWS
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_equal(compared, name):
+    _, (kind, code, _) = compared(ERRORS[name])
+    assert issubclass(kind, Kip848Error)
+    assert code == 2
+
+
+def contents(out):
+    """Table -> rows, without what tells one run from another."""
+    rows = rows_of(out)
+    del rows["audit_runs"]
+    nameless = {"run": None, "run_info": None}
+    rows["log"] = Rows({**row, **nameless} for row in rows["log"])
+    return rows
+
+
+def test_each_engine_audits_again_where_the_other_did(spark, captures, tmp_path):
+    """Runs have their numbers, other clusters stay, and a failure leaves everything as it was."""
+    out = tmp_path / "out"
+    options = AuditOptions(out=str(out), **capture("kafka-4.0.0-zstd")(None, captures))
+    other = AuditOptions(out=str(out), cluster="other", **capture("lost-segment")(None, captures))
+    for session in (None, spark):
+        run_audit(session, replace(other, cluster=f"other {session is None}"), Watcher())
+    first = None
+    for run, session in enumerate((None, spark, None), start=1):
+        assert run_audit(session, options, Watcher()).run == run
+        found = contents(out)
+        first = first or found
+        assert found == first
+        versions = {name: table.version() for name, table in tables_of(out).items()}
+        with pytest.raises(InputError, match="not copied at"):
+            run_audit(session, replace(options, captured_at=datetime(2020, 1, 1, tzinfo=UTC)), Watcher())
+        assert contents(out) == first
+        changed = {name for name, table in tables_of(out).items() if table.version() != versions[name]}
+        assert changed == {"log"}  # which was restored
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("writer", "other"), [(EMBEDDED, SPARK), (SPARK, EMBEDDED)])
+def test_each_engine_reads_appends_to_and_restores_tables_of_the_other(spark, captures, tmp_path, writer, other):
+    (tmp_path / "in").mkdir()
+    options = AuditOptions(**of_every_kind(tmp_path / "in", captures), out=str(tmp_path / "out"))
+    run_audit(spark if writer == SPARK else None, options, Watcher())
+    engine = new_engine(other, spark, tmp_path / "out")
+    with engine.alone(str(tmp_path / "out")):
+        check_tables(engine, tmp_path / "out", options.cluster)
+
+
+def check_tables(engine, out, cluster):
+    for name, table in tables_of(out).items():
+        written = Rows(table.to_pyarrow_table().to_pylist())
+        assert collected(engine, name, cluster) == written
+        one = engine.sql("SELECT * FROM {rows} LIMIT 1", rows=engine.table(name, cluster))
+        engine.append(TABLES[name], cluster, one, application="another", number=1)
+        assert len(collected(engine, name, cluster)) == len(written) + bool(len(written))
+        engine.restore(name, table.version())
+        assert collected(engine, name, cluster) == written
+        assert of_table(DeltaTable(out / name)) == of_table(table)
+
+
+def collected(engine, name, cluster):
+    names = TABLES[name].schema.names
+    rows = pa.Table.from_batches(engine.stage(engine.table(name, cluster), uuid4().hex).batches())
+    return Rows(rows.select(names).cast(TABLES[name].schema).to_pylist())
