@@ -82,7 +82,7 @@ def add(commands: Commands) -> None:
 def _run(arguments: Namespace) -> int:
     tables = place(arguments, arguments.out, "--out")
     _check(arguments, tables)
-    choice = engine_for_sources(arguments.engine, arguments.sources, arguments.format, tables, arguments.checkpoint)
+    choice = engine_for_sources(arguments, tables, arguments.cluster)
     with shown_progress(arguments) as progress:
         spark = session_of(choice, progress, arguments.sources)
         from kip848_records.pipeline.audit import run_audit

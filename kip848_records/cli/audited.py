@@ -181,7 +181,7 @@ def _audited(
     options: AuditOptions, arguments: Namespace, progress: Progress, keep: str | None, group: str | None
 ) -> Iterator[str]:
     """Yield the folder of the tables of an audit, perhaps of an earlier one of the same files."""
-    choice = engine_for_sources(arguments.engine, options.sources, options.source_format, keep)
+    choice = engine_for_sources(arguments, keep, options.cluster)
     cache = None
     if keep is None and choice.engine == EMBEDDED and not arguments.no_cache:
         from kip848_records.machine.cache import Cache

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from kip848_records.cli import before_spark
 from kip848_records.engines.choice import Work, choose
+from kip848_records.errors import InputError
 from kip848_records.machine.imports import allow_pandas
 from kip848_records.machine.paths import path_on_this_machine
 from kip848_records.queries.engines import EMBEDDED, ENGINES
 from kip848_records.sources.topic.address import is_topic
+from kip848_records.tables.log import LOG
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
@@ -32,22 +34,41 @@ def add_engine(command: ArgumentParser) -> None:
     )
 
 
-def engine_for_sources(
-    named: str | None, sources: Sequence[str], source_format: str | None, out: str | None, checkpoint: str | None = None
-) -> Choice:
-    """Return the engine for an audit of sources into the location `out`; None: into a temporary folder, or nowhere.
+def engine_for_sources(arguments: Namespace, out: str | None, cluster: str = "") -> Choice:
+    """Return the engine for the sources that arguments name, to audit them as `cluster` of a location.
 
+    `out`: None if the tables are in a temporary folder, or if there are none.
     Raises InputError if the embedded engine is named for what only Spark can do, or if a source does not exist.
     """
-    live = next(filter(is_topic, sources), None)
-    copies = [source for source in sources if not is_topic(source)]
+    live = next(filter(is_topic, arguments.sources), None)
+    copies = [source for source in arguments.sources if not is_topic(source)]
 
     def size() -> int:
-        found = before_spark.known_copies(copies, source_format)
+        found = before_spark.known_copies(copies, arguments.format)
         files = (path_on_this_machine(file) for copy in found for file in copy.files)
         return sum(file.stat().st_size for file in files if file is not None and file.exists())
 
-    return choose(named, Work(copies, out, size, live, checkpoint))
+    checkpoint = getattr(arguments, "checkpoint", None)
+    return choose(arguments.engine, Work(copies, out, size, live, checkpoint, lambda: _rebuilt(out, cluster)))
+
+
+def _rebuilt(out: str | None, cluster: str) -> dict[str, int]:
+    """Return the bytes of the log of each other cluster whose tables an audit rebuilds; none if they cannot be opened.
+
+    The engine that opens them then says why.
+    """
+    folder = None if out is None else path_on_this_machine(out)
+    if folder is None or not (folder / LOG.name).is_dir():
+        return {}
+    from kip848_records.engines.embedded.engine import EmbeddedEngine
+    from kip848_records.log.table import clusters_to_rebuild
+
+    engine = EmbeddedEngine(str(folder))
+    try:
+        clusters = clusters_to_rebuild(engine, cluster, migrate=False)
+        return {each: engine.size(LOG.name, each) for each in clusters}
+    except InputError:
+        return {}
 
 
 def engine_for_tables(named: str | None, out: str) -> Choice:

@@ -100,7 +100,7 @@ def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
     from kip848_records.decode.inspect import inspect_log
     from kip848_records.engines.choice import new_engine
 
-    choice = engine_for_sources(arguments.engine, arguments.sources, arguments.format, None)
+    choice = engine_for_sources(arguments, None)
     spark = None if choice.engine == EMBEDDED else new_session(arguments.sources)
     engine = new_engine(spark, "")
     with _log(engine, arguments) as log:

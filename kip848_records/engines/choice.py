@@ -14,7 +14,7 @@ from kip848_records.queries.engines import EMBEDDED, SPARK
 from kip848_records.tables.location import is_schema, place_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -52,6 +52,13 @@ class ChoiceError(InputError):
         return cls(f"the embedded engine has no streams, so --checkpoint {folder} is not for it", "omit --engine")
 
     @classmethod
+    def rebuild(cls, clusters: Sequence[str], size: int) -> Self:
+        """Tables that this process would rebuild for hours, which the user did not ask for."""
+        named = f"the tables of {_clusters_text(clusters)} have to be rebuilt"
+        message = f"{named}, and {bytes_text(size)} of log are too much for the embedded engine"
+        return cls(message, "run the same command with --engine spark, or name another folder with --out")
+
+    @classmethod
     def other_file_system(cls, path: str) -> Self:
         """Only Spark reads and writes other file systems."""
         return cls(
@@ -66,7 +73,8 @@ class Work:
 
     `copies`: the paths of copies. `live`: the URL of a live topic. `out`: the location of the tables; None: there are
     none, or in a temporary folder. `checkpoint`: the folder of a stream. `size`: returns the bytes of the files to
-    read; it is called only if the choice depends on it.
+    read; it is called only if the choice depends on it, and so is `rebuilt`: the bytes of the log of each cluster whose
+    tables the command rebuilds besides, because a run was interrupted, or an older version wrote them.
     """
 
     copies: Sequence[str]
@@ -74,6 +82,7 @@ class Work:
     size: Callable[[], int]
     live: str | None = None
     checkpoint: str | None = None
+    rebuilt: Callable[[], Mapping[str, int]] = dict
 
     @property
     def paths(self) -> list[str]:
@@ -116,18 +125,23 @@ def choose(
     """
     if named == EMBEDDED:
         _check_embedded(work)
+        _check_rebuilt(work.rebuilt())
         return Choice(EMBEDDED, "as --engine says")
     if named == SPARK:
         return Choice(SPARK, "as --engine says")
     if (reason := _needs_spark(work, environment)) is not None:
         return Choice(SPARK, reason)
-    size = work.size()
+    rebuilt = work.rebuilt()
+    size = work.size() + sum(rebuilt.values())
     text = f"{bytes_text(size)} on this machine"
+    if rebuilt:
+        text += f", with the log of {_clusters_text(rebuilt)}, whose tables are rebuilt"
     if size <= MOST_BYTES:
         return Choice(EMBEDDED, text)
     more = f"{text}, more than {bytes_text(MOST_BYTES)}"
     if is_spark_there():
         return Choice(SPARK, more)
+    _check_rebuilt(rebuilt)
     return Choice(EMBEDDED, text, f"{more}: Spark on a cluster would be faster, but it is not installed here")
 
 
@@ -141,6 +155,15 @@ def _check_embedded(work: Work) -> None:
     for path in work.paths:
         if path_on_this_machine(path) is None:
             raise ChoiceError.other_file_system(path)
+
+
+def _check_rebuilt(rebuilt: Mapping[str, int]) -> None:
+    if (size := sum(rebuilt.values())) > MOST_BYTES:
+        raise ChoiceError.rebuild([*rebuilt], size)
+
+
+def _clusters_text(clusters: Iterable[str]) -> str:
+    return "cluster " + ", ".join(map(repr, clusters))
 
 
 def _needs_spark(work: Work, environment: Mapping[str, str]) -> str | None:

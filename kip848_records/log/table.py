@@ -170,6 +170,14 @@ def _knowledge(infos: Sequence[RunInfo], reads: Sequence[PartitionRead] = ()) ->
     return pa.Table.from_pylist([row | always for row in known], LOG.schema_without("cluster"))
 
 
+def clusters_to_rebuild(engine: Engine, cluster: str, *, migrate: bool) -> list[str]:
+    """Return the other clusters whose tables do not fit their log: an older version wrote them, or no whole run.
+
+    `migrate`: give tables of an older version this version's columns. Raises InputError for those of a newer one.
+    """
+    return sorted({*engine.prepare(migrate=migrate), *unfinished_clusters(engine)} - {cluster})
+
+
 def unfinished_clusters(engine: Engine) -> set[str]:
     """Return the clusters whose last run is not in `audit_runs`: their tables may be inconsistent."""
     finished = _last_runs(engine, AUDIT_RUNS.name)

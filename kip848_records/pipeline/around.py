@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kip848_records.log.table import LogTable, unfinished_clusters
+from kip848_records.log.table import LogTable, clusters_to_rebuild, unfinished_clusters
 from kip848_records.pipeline.rebuild import rebuild
 
 if TYPE_CHECKING:
@@ -25,13 +25,12 @@ def alone(engine: Engine, options: AuditOptions, progress: Progress) -> Iterator
     the last value says whether its last run was interrupted.
     """
     with engine.alone(options.work_folder):
-        outdated, unfinished = engine.prepare(), unfinished_clusters(engine)
-        for cluster in sorted({*outdated, *unfinished} - {options.cluster}):
+        for cluster in clusters_to_rebuild(engine, options.cluster, migrate=True):
             log = LogTable(engine, cluster)
             if (knowledge := log.knowledge()).runs:
                 progress.phase("rebuilding", f"cluster {cluster!r}")
                 rebuild(log, knowledge, progress)
-        yield LogTable(engine, options.cluster), options.cluster in unfinished
+        yield LogTable(engine, options.cluster), options.cluster in unfinished_clusters(engine)
 
 
 def quarantined(log: LogTable, reads: Sequence[PartitionRead] = ()) -> int:

@@ -6,8 +6,10 @@ import shutil
 from html import unescape
 
 import pytest
+from deltalake import DeltaTable
 
 from kip848_records.cli import audited, main
+from kip848_records.engines import choice
 from kip848_records.machine import paths
 from kip848_records.machine.cache import Cache
 from kip848_records.machine.paths import SPARK_VARIABLES
@@ -157,6 +159,31 @@ class TestGroups:
             code, _, (error, hint) = kip848(*command, "--offset-commits")
             assert (code, hint) == (2, "hint: omit --offset-commits")
             assert error == f"error: --offset-commits is for a log, but {tmp_path}/out holds the tables of an audit"
+
+
+class TestOtherClustersOfTheLocation:
+    @pytest.fixture
+    def out(self, kip848, copy, tmp_path):
+        """Tables of two clusters, of which the run of `live` did not finish."""
+        out = tmp_path / "out"
+        for cluster in ("live", "other"):
+            assert kip848("audit", copy, "--out", out, "--cluster", cluster, "--quiet")[0] == 0
+        DeltaTable(out / "audit_runs").delete("cluster = 'live'")
+        return out
+
+    def test_what_has_to_be_rebuilt_counts(self, capsys, copy, out):
+        assert main(["audit", str(copy), "--out", str(out), "--cluster", "other"]) == 0
+        first = capsys.readouterr().err.splitlines()[0]
+        assert first.endswith("on this machine, with the log of cluster 'live', whose tables are rebuilt")
+
+    def test_too_much_is_refused_before_anything_changes(self, kip848, copy, out, monkeypatch):
+        monkeypatch.setattr(choice, "MOST_BYTES", 1)
+        versions = {path.name: DeltaTable(path).version() for path in out.iterdir()}
+        code, _, (error, hint) = kip848("audit", copy, "--out", out, "--cluster", "other", "--engine", "embedded")
+        assert (code, hint[:43]) == (2, "hint: run the same command with --engine sp")
+        assert error.startswith("error: the tables of cluster 'live' have to be rebuilt, and ")
+        assert versions == {path.name: DeltaTable(path).version() for path in out.iterdir()}
+        assert kip848("audit", copy, "--out", out, "--cluster", "live", "--engine", "embedded", "--quiet")[0] == 0
 
 
 class TestCache:

@@ -35,6 +35,25 @@ def test_more_than_the_limit(has_spark, engine):
     assert "17.2 GB on this machine, more than 8.6 GB" in (choice.note or choice.reason)
 
 
+def with_rebuilt(size):
+    return Work(["copy"], "out", lambda: 500_000, rebuilt=lambda: {"live": size, "old": 0})
+
+
+def test_tables_that_are_rebuilt_count():
+    text = "501.0 kB on this machine, with the log of cluster 'live', 'old', whose tables are rebuilt"
+    assert chosen(None, with_rebuilt(1000)) == Choice("embedded", text)
+    choice = chosen(None, with_rebuilt(MOST_BYTES))
+    assert (choice.engine, choice.note) == ("spark", None)
+    assert "cluster 'live', 'old', whose tables are rebuilt, more than 8.6 GB" in choice.reason
+
+
+@pytest.mark.parametrize(("named", "has_spark"), [("embedded", True), (None, False)])
+def test_what_takes_hours_is_not_rebuilt_unasked(named, has_spark):
+    chosen(named, with_rebuilt(MOST_BYTES), has_spark=has_spark)
+    with pytest.raises(InputError, match=r"tables of cluster 'live', 'old' have to be rebuilt.* with --engine spark"):
+        chosen(named, with_rebuilt(MOST_BYTES + 1), has_spark=has_spark)
+
+
 @pytest.mark.parametrize(
     ("of", "environment", "reason"),
     [

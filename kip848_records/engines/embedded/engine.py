@@ -191,6 +191,10 @@ class EmbeddedEngine:
         """Return a table's present Delta version."""
         return self._tables.version(table)
 
+    def size(self, table: str, cluster: str) -> int:
+        """Return how many bytes a cluster's rows in a table have, in its files."""
+        return self._tables.size(table, cluster)
+
     def create(self, spec: TableSpec) -> None:
         """Create a table without rows if it does not exist."""
         self._tables.create(spec)

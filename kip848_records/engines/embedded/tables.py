@@ -59,6 +59,12 @@ class LocalTables:
         """Open a table. Raises InputError if it does not exist, or has a feature that delta-rs does not know."""
         return opened(self._path(table), lambda: TablesError.not_audited(self.out, table))
 
+    def size(self, table: str, cluster: str) -> int:
+        """Return how many bytes the files of a cluster have."""
+        files = pa.table(self.opened(table).get_add_actions(flatten=True))
+        sizes = zip(files[f"partition.{CLUSTER.name}"].to_pylist(), files["size_bytes"].to_pylist(), strict=True)
+        return sum(size for of, size in sizes if of == cluster)
+
     def create(self, spec: TableSpec) -> None:
         """Create a table if it does not exist."""
         if not self.is_there(spec.name):
