@@ -14,7 +14,7 @@ from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.coverage import LogCoverage, read_coverage
 from kip848_records.protocol.keys import key_columns
 from kip848_records.queries.tables import named_rows
-from kip848_records.sources.log_rows import FILE_SCHEMA, LOG_SCHEMA, is_file
+from kip848_records.sources.topic.log_rows import LOG_SCHEMA
 
 _WITH_MS = StructType([StructField(f.name, LongType()) if f.name == "timestamp" else f for f in LOG_SCHEMA])
 
@@ -31,7 +31,7 @@ def in_log_order(log: DataFrame) -> list[dict[str, Any]]:
 
     Not of which copy they are, nor what files cover.
     """
-    rows = (log.filter(~is_file()) if "file" in log.columns else log).drop("copies", "file")
+    rows = (log.filter(F.col("file").isNull()) if "file" in log.columns else log).drop("copies", "file")
     rows = rows.withColumn("timestamp", F.unix_micros("timestamp"))
     return sorted(
         rows.toArrow().to_pylist(), key=lambda row: (row["partition"] is None, row["partition"], row["offset"] or -1)
@@ -58,15 +58,15 @@ def coverage_of(log: DataFrame) -> LogCoverage:
 
 def assert_same_rows(found: DataFrame, expected: DataFrame) -> None:
     """Fail, with both shown side by side, unless two logs have equal rows: not of which copy, nor what files cover."""
-    logs = [log.filter(~is_file()).drop("copies", "file") for log in (found, expected)]
+    logs = [log.filter(F.col("file").isNull()).drop("copies", "file") for log in (found, expected)]
     in_order = [log.orderBy("partition", "offset", "error") for log in logs]
     assert_df_equality(*in_order, ignore_nullable=True)
 
 
 def files_of(log: DataFrame) -> list[dict[str, Any]]:
     """What files cover, by partition and copy, with partition and copy, and the newest skipped in ms."""
-    files = log.filter(is_file()).withColumn("newest_skipped", F.unix_millis("file.newest_skipped"))
-    fields = (F.col(f"file.{name}") for name in FILE_SCHEMA.names if name != "newest_skipped")
+    files = log.filter(F.col("file").isNotNull()).withColumn("newest_skipped", F.unix_millis("file.newest_skipped"))
+    fields = (F.col(f"file.{name}") for name in LOG_SCHEMA["file"].dataType.names if name != "newest_skipped")
     rows = files.select("partition", F.col("copies")[0].alias("copy"), *fields, "newest_skipped")
     told = [row.asDict(recursive=True) for row in rows.collect()]
     return sorted(told, key=lambda row: (row["partition"], row["copy"], row["base_offset"] or 0))
@@ -83,7 +83,7 @@ def log_of(spark: SparkSession, rows: Iterable[dict[str, Any]]) -> DataFrame:
 def _completed(row: dict[str, Any]) -> dict[str, Any]:
     if row.get("file") is not None:
         nothing = dict.fromkeys(("timestamp", "timestamp_type", "transaction"))
-        return row | nothing | {"file": tuple(row["file"].get(name) for name in FILE_SCHEMA.names)}
+        return row | nothing | {"file": tuple(row["file"].get(name) for name in LOG_SCHEMA["file"].dataType.names)}
     return {"error_code": "bad_crc" if row.get("error") else None} | row | keyed(row.get("key"))
 
 

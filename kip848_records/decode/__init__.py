@@ -47,7 +47,7 @@ def decode(
     offset_commits: bool = False,
     tables: Collection[str] | None = None,
 ) -> DecodedLog:
-    """Decode log rows (`sources.log.LOG_SCHEMA`).
+    """Decode log rows (`specs.log_columns.LOG_COLUMNS`).
 
     `dialect`: the writer of the log, a name in `protocol.messages.DIALECTS`. `offset_commits`: decode these too.
     `tables`: the names of the tables to decode, because Spark needs time for each DataFrame; None for all.

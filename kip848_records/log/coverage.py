@@ -93,9 +93,9 @@ def read_coverage(engine: Engine, ask: Ask, log: Relation) -> LogCoverage:
     Args:
         engine: reads `log`.
         ask: answers SQL over the table `log` (`LogTable.ask`).
-        log: the same rows (`sources.log.LOG_SCHEMA`), each (partition, offset) once (`sources.merged_rows`). It may
-            lack offset commits. A dump does not show whether rows were filtered out, or whether it was saved at several
-            times. The reader takes it for one whole copy.
+        log: the same rows (`specs.log_columns.LOG_COLUMNS`), each (partition, offset) once
+            (`sources.read.merged_rows`). It may lack offset commits. A dump does not show whether rows were filtered
+            out, or whether it was saved at several times. The reader takes it for one whole copy.
     """
     extents, lost = _extents(ask)
     found: dict[int, list[Extent]] = defaultdict(list)

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.kinds import ROLES, Role
 from kip848_records.log.state import last_of_keys
-from kip848_records.sources.log_rows import key_of_types
+from kip848_records.sources.topic.log_rows import key_of_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -56,7 +56,7 @@ class Gap(NamedTuple):
 
 
 class FileRow(NamedTuple):
-    """The columns of `sources.log.FILE_SCHEMA` that determine completeness."""
+    """The columns of `specs.log_columns.FILE` that determine completeness."""
 
     base_offset: int | None
     first_offset: int

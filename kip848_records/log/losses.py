@@ -46,7 +46,7 @@ class LostRecord(NamedTuple):
 def records_of_other_copies(engine: Engine, log: Relation) -> Relation:
     """Return ``partition, offset`` of each record that a copy could not read, and that another copy holds.
 
-    `log`: log rows (`sources.log.LOG_SCHEMA`). Rows of unknown groups are skipped: `losses` handles them.
+    `log`: log rows (`specs.log_columns.LOG_COLUMNS`). Rows of unknown groups are skipped: `losses` handles them.
     """
     return engine.sql(rendered("log/sql/held_elsewhere.sql", is_readable=IS_READABLE), log=log)
 

@@ -99,7 +99,7 @@ class LogTable:
         return int(self.ask(text, table)[0].rows)
 
     def records(self) -> Relation:
-        """Return the rows of the log (`sources.log.LOG_SCHEMA`) with ``run, is_inferred``, without those of files."""
+        """Return the rows of the log (`LOG_COLUMNS`) with ``run, is_inferred``, without those of files."""
         return self._rows(f"content <> '{KNOWLEDGE}'")
 
     def group_records(self) -> Relation:
@@ -120,7 +120,7 @@ class LogTable:
         return max([finished, *(run.run for run in knowledge.runs)]) + 1
 
     def replace_by_copy(self, rows: Relation, info: RunInfo) -> None:
-        """Replace the cluster's log by the rows of a copy (`LOG_SCHEMA`)."""
+        """Replace the cluster's log by the rows of a copy (`specs.log_columns.LOG_COLUMNS`)."""
         self.replace(LOG, self._with_knowledge(rows, _knowledge([info])))
 
     def append_run(

@@ -142,7 +142,7 @@ def _table_rows(
 
 
 def _replayed(engine: Engine, records: Relation, inputs: ReplayInputs, *, has_commits: bool) -> dict[str, Rows]:
-    """Replay the records of groups (`sources.log.LOG_SCHEMA`), and return the rows of the replay by table."""
+    """Replay the records of groups (`specs.log_columns.LOG_COLUMNS`), and return the rows of the replay by table."""
     columns = ", ".join(f"log.{name}" for name in (*LOG_SCHEMA.names, *([COMMIT_BEFORE] if has_commits else [])))
     rows = engine.sql(f"SELECT {columns} FROM {{records}} AS log", records=records)  # noqa: S608 - constants
     return engine.replay(partial(replay_batches, inputs), rows, key=GROUP, order=("offset",))

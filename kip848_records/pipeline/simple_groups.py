@@ -26,7 +26,7 @@ def with_commit_before(engine: Engine, records: Relation, commits: Relation) -> 
     """Return the records with `COMMIT_BEFORE`: the offset of the last commit with a value in their group before them.
 
     It is null for groups without records of `REFUSED_BY_SIMPLE_GROUPS`. Commits of aborted transactions count, as for a
-    coordinator that loads the log. Both have the schema `sources.log.LOG_SCHEMA`.
+    coordinator that loads the log. Both have the schema `specs.log_columns.LOG_COLUMNS`.
     """
     text = rendered(
         "pipeline/sql/commit_before.sql",

@@ -24,7 +24,7 @@ from kip848_records.pipeline.topic_rows import TopicRows, stage_rows
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.sources.known_keys import check_rows_are_log
-from kip848_records.sources.log_rows import key_of_types, newest_ms
+from kip848_records.sources.topic.log_rows import key_of_types, newest_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

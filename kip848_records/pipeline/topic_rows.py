@@ -13,7 +13,7 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
-from kip848_records.sources.log_rows import group_id, key_of_types, newest_ms, without_offset_commits
+from kip848_records.sources.topic.log_rows import group_id, key_of_types, newest_ms, without_offset_commits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +30,8 @@ _SPARK_READERS: Final = ("spark-kafka-source-", "spark-kafka-relation-")
 class TopicRows:
     """The rows of a topic that were staged, and the counts of that pass.
 
-    `rows`: those to keep (`sources.log.LOG_SCHEMA`), None if there was nothing to read. `seen`: the number of rows of
-    each partition. `last_ms`: the time of the record at the last offset, for partitions that have one there.
+    `rows`: those to keep (`specs.log_columns.LOG_COLUMNS`), None if there was nothing to read. `seen`: the number of
+    rows of each partition. `last_ms`: the time of the record at the last offset, for partitions that have one there.
     `newest_ms`: the highest timestamp. `offset_commits`: those that are not among the rows, by type. `skipped`: records
     of groups of Spark's readers.
     """

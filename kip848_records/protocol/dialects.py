@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
-from kip848_records.protocol.decoded_rows import decoded_counts
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    import pyarrow as pa
+    from collections.abc import Mapping
 
 DISPUTED_TYPES: Final = [
     key_type
@@ -43,12 +40,3 @@ class DialectChoice:
         """Return the choice and its reason as text for the user."""
         types = f"types {DISPUTED_TYPES[0]} to {DISPUTED_TYPES[-1]}"
         return f"dialect {self.name}: leaves {self.undecoded:,} of {self.records:,} records of {types} undecoded"
-
-
-def dialect_of(records: Iterable[pa.RecordBatch]) -> DialectChoice:
-    """Return the dialect that consumes most records of `DISPUTED_TYPES` to the last byte; columns `key` and `value`."""
-    counts = dict.fromkeys(("records", *DIALECTS), 0)
-    for batch in decoded_counts(records):
-        for name in counts:
-            counts[name] += batch[name][0].as_py()
-    return DialectChoice.of(counts)

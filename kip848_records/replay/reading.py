@@ -72,7 +72,7 @@ class RecordReader:
         self.numbers = numbers
 
     def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[DecodedRows]:
-        """Yield log rows (`log_rows.LOG_SCHEMA`) decoded, some megabytes at a time.
+        """Yield log rows (`specs.log_columns.LOG_COLUMNS`) decoded, some megabytes at a time.
 
         Raises ValueError if a key decodes, but its row has no `group_id`.
         """

@@ -57,7 +57,7 @@ def replay_batches(
     batches: Iterable[pa.RecordBatch],
     new_replay: Callable[[ReplayInputs, PartitionNumbers, int, str], Replay] = GroupReplay,
 ) -> Iterator[Output]:
-    """Yield the rows of all tables for log rows (`log_rows.LOG_SCHEMA`), in batches of one class of rows each.
+    """Yield the rows of all tables for log rows (`specs.log_columns.LOG_COLUMNS`), each batch of one class of rows.
 
     Memory holds the state of one group and the rows that wait for their batch.
     """

@@ -1,4 +1,4 @@
-"""The coverage of one segment file: the part of its partition's log that it holds (`sources.log.FILE_SCHEMA`)."""
+"""The coverage of one segment file: the part of its partition's log that it holds (`specs.log_columns.FILE`)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class FileCoverage:
         self.last_offset = last_offset
 
     def row(self) -> dict[str, object]:
-        """Return the fields of `FILE_SCHEMA` that follow from the file's batches."""
+        """Return the fields of `specs.log_columns.FILE` that follow from the file's batches."""
         return {
             "base_offset": self.file.base_offset,
             "first_offset": self.file.first_offset,

@@ -1,4 +1,4 @@
-"""What a log row is, in SQL that both engines understand: over the columns of `sources.log_rows.LOG_SCHEMA`."""
+"""What a log row is, in SQL that both engines understand: over the columns of `specs.log_columns.LOG_COLUMNS`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ IS_RECORD: Final = f"({IS_READABLE} AND transaction IS NOT NULL AND transaction 
 
 IS_ABORTED: Final = "(transaction IS NOT DISTINCT FROM 'aborted' AND control IS NULL AND error_code IS NULL)"
 """A record of an aborted transaction."""
-
-IS_MARKER: Final = "(control IS NOT NULL)"
-"""A marker of a transaction."""
 
 IS_OF_LOG: Final = f"(error_code IS DISTINCT FROM '{ErrorCode.OTHER_TOPIC.value}')"
 """A row of this log, not of another topic in the same dump."""

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 class LogBatch:
     """The rows of all sources; each source is read once, when an action runs.
 
-    `rows`: log rows (`sources.log.LOG_SCHEMA`), including the coverage rows of files. `copies`: the names of the
+    `rows`: log rows (`specs.log_columns.LOG_COLUMNS`), including the coverage rows of files. `copies`: the names of the
     copies. `needs_merge`: the rows may hold an offset more than once, see `merged_rows`. `offset_commits`: whether the
     rows include offset commits; otherwise the files' rows count them.
     """
 
-    rows: DataFrame
+    rows: Relation
     copies: tuple[str, ...]
     needs_merge: bool
     offset_commits: bool
@@ -72,7 +72,7 @@ def merged_rows(engine: Engine, batch: LogBatch) -> tuple[Relation, Callable[[],
 
 
 def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str | None = None) -> DataFrame:
-    """Return the log rows (`sources.log.LOG_SCHEMA`) of the dumps and segment files at one path or several.
+    """Return the log rows (`specs.log_columns.LOG_COLUMNS`) of the dumps and segment files at one path or several.
 
     `paths`: files or folders of one format, a broker's data folder, or a folder of several brokers' data folders.
     `source_format`: `segments`, `parquet`, `delta` or `json`; by default the file names decide.

@@ -51,7 +51,7 @@ class RecordFilter:
         return np.asarray(~is_skipped)
 
     def row(self) -> dict[str, Any]:
-        """Return the fields of `sources.log.FILE_SCHEMA` about skipped records; the time is in ms."""
+        """Return the fields of `specs.log_columns.FILE` about skipped records; the time is in ms."""
         return {
             "skipped": [
                 {"key_type": _signed(key_type), "transaction": transaction, "count": count}

@@ -1,4 +1,4 @@
-"""The columns of log rows as Arrow has them. `sources.log` has the same for Spark, and explains them."""
+"""The columns of log rows, the output of every source."""
 
 from __future__ import annotations
 
@@ -34,6 +34,26 @@ FILE: Final = pa.struct(
         ("newest_skipped", TIMES),
     ]
 )
+"""The coverage of one segment file in its partition; for a dump, the coverage of the copy in one partition.
+
+`name`: the file's path; null for a dump. `format`: the source's, such as `segments` or `parquet`.
+`base_offset`: the offset in the file's name; null for a dump.
+`first_offset`: the start of the partition in this copy: the base offset of its first file, or a dump's lowest offset.
+`last_offset`: the last covered offset; null for a file in which nothing could be read.
+`has_gap`: compaction may have removed offsets between `base_offset` (a dump's `first_offset`) and `last_offset`. A dump
+does not show transaction markers, whose offsets look like gaps too.
+`first_missing_offset`, `last_gap_end`: the first offset of the first such gap, and the offset after the last one; null
+without a gap, and for a dump.
+`first_repeated_offset`: the offset of the second of the first two records of one key, both in this file and outside
+transactions; null if there are none, and for a dump. Offset commits count too.
+`unread`: the unreadable batches, adjacent ones merged: the lowest offset that the first can have, the offset of the
+next readable record (null if there was none), and the error code of the first. The code `missing_offsets` stands for
+offsets that are missing after `first_repeated_offset`: the cleaner was never there, so they were lost. Empty for a
+dump: each of its rows in error has its own offset.
+`skipped`: how many records did not become rows, by key type and outcome of their transaction: offset commits that were
+not requested, and records of aborted transactions. `newest_skipped`: their highest timestamp.
+"""
+
 LOG_COLUMNS: Final = pa.schema(
     [
         ("partition", pa.int32()),
@@ -54,5 +74,27 @@ LOG_COLUMNS: Final = pa.schema(
         ("file", FILE),
     ]
 )
+"""A row of the log. There are four kinds:
+
+- a record: `control`, `error_code` and `file` are null;
+- a transaction marker: `control` is not null;
+- unreadable bytes, or something that is not a record: `error_code` is not null, and `value` has the bytes;
+- the coverage of a file: `file` is not null, `partition` and `copies` name the partition and the copy, `offset` is
+  `file.last_offset` (`file.base_offset` if that is null), and all other columns are null.
+
+The columns that need an explanation:
+
+`timestamp_type`: 0 if `timestamp` is the creation time of the record, 1 if it is the append time; null if unknown.
+`key_type`: the first two bytes of the key, signed; null without a key, or with a shorter one.
+`group_id`: only for key types that this version knows; null if the key does not hold a complete one in UTF-8.
+`transaction`: `none`, `committed`, `aborted`, `pending` (no marker up to the end of the file), or `unknown` if the
+source does not show it. Kafka writes only offset commits in transactions.
+`producer_id`: the transactional or idempotent producer, -1 for none; null if unknown.
+`control`: a marker's `commit` or `abort`; `unknown` for a control record of another kind.
+`error_code`: a value of `sources.error_codes.ErrorCode`; `error`: the same as text, with location and value.
+`leader_epoch`: the partition leader's epoch when the batch was appended; null if unknown.
+`copies`: the names of the copies of the partition that hold the row.
+"""
+
 COPY_COLUMNS: Final = pa.schema([field for field in LOG_COLUMNS if field.name != "copies"])
 """A log row of one copy, as its reader returns it."""

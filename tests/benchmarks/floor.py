@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, TimestampType
 
-from kip848_records.sources.log_rows import without_offset_commits
 from kip848_records.sources.read import read_log
+from kip848_records.sources.topic.log_rows import without_offset_commits
 from kip848_records.spark.session import get_session
 from kip848_records.spark.threads import both, several
 from kip848_records.tables.places import create, read, save

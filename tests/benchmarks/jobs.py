@@ -15,8 +15,9 @@ from kip848_records.decode import decode_record
 from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.sources.listing import find_copies
-from kip848_records.sources.log_rows import is_record, key_of_types, without_offset_commits
+from kip848_records.sources.predicates import IS_RECORD
 from kip848_records.sources.read import read_sources
+from kip848_records.sources.topic.log_rows import key_of_types, without_offset_commits
 from kip848_records.spark.session import get_session
 from tests.benchmarks.logs import Log, log_of
 from tests.benchmarks.results import Measure
@@ -59,7 +60,9 @@ def _decoded(rows: DataFrame, scan: float, log: Log, turns: int) -> Iterator[Mea
 
 
 def _against_identity(what: str, decoded: DataFrame, rows: DataFrame, types: list[int], turns: int) -> Measure:
-    wanted = rows.filter(is_record() & key_of_types(types)).select("partition", "offset", "timestamp", "key", "value")
+    wanted = (
+        rows.filter(IS_RECORD).filter(key_of_types(types)).select("partition", "offset", "timestamp", "key", "value")
+    )
     same = wanted.mapInArrow(identity, wanted.schema)
     sizes = wanted.agg(F.count("*").alias("rows"), F.sum(F.length("key") + F.coalesce(F.length("value"), F.lit(0))))
     count, size = sizes.collect()[0]

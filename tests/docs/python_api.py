@@ -14,6 +14,8 @@ from importlib import import_module
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from tests.docs.markdown import table, type_text
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 _SECTIONS: Final = {
     "Logs": (
         *("spark.session.get_session", "sources.read.read_log", "sources.transactions.resolve_transactions"),
-        "sources.log_rows.LOG_SCHEMA",
+        "specs.log_columns.LOG_COLUMNS",
     ),
     "Decoded records": (
         *("decode.decode", "decode.DecodedLog", "decode.decode_record", "decode.to_json"),
@@ -164,6 +166,8 @@ def _text_below(nodes: Sequence[ast.stmt], index: int) -> str | None:
 def _columns(module: str, name: str) -> Iterator[str]:
     """Yield the columns of a schema, as a table."""
     value = getattr(import_module(module), name)
+    if isinstance(value, pa.Schema):
+        value = from_arrow_schema(value)
     if isinstance(value, StructType):
         yield table(["column", "type"], ([f"`{each.name}`", f"`{type_text(each.dataType)}`"] for each in value))
 

@@ -12,8 +12,8 @@ from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.pipeline.live import audit_topic
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.simulate.spec import START_MS
-from kip848_records.sources.log_rows import LOG_SCHEMA
 from kip848_records.sources.topic.ends import Ends
+from kip848_records.sources.topic.log_rows import LOG_SCHEMA
 from kip848_records.tables.registry import TABLES
 from tests.audits import table_rows
 from tests.equal_rows import Rows
@@ -24,7 +24,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 
 @dataclass
 class Topic:
-    """`rows` is all that is ever written to it (`LOG_SCHEMA`); `until` how much of it is there yet, by partition.
+    """`rows` is all that is ever written to it (`LOG_COLUMNS`); `until` how much of it is there yet, by partition.
 
     `open_after`: how many offsets a partition has behind that, which an open transaction hides. `now_ms`: when a run
     asks for the ends, by default 10 s behind the log of `two_days`.

@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from kip848_records.sources.file_coverage import SegmentFile
-from kip848_records.sources.log_rows import FILE_SCHEMA, LOG_SCHEMA
 from kip848_records.sources.segment_rows import read_file
+from kip848_records.sources.topic.log_rows import LOG_SCHEMA
 from tests.log.cleaner import Batch, Log, marker
 from tests.log.random_walk import data_records
 from tests.log_rows import keyed
@@ -66,7 +66,7 @@ def dump_row(partition: int, offsets: list[int]) -> dict[str, Any]:
     first, last = min(offsets), max(offsets)
     file = {"format": "parquet", "first_offset": first, "last_offset": last, "unread": [], "skipped": []}
     file["has_gap"] = len(set(offsets)) < last - first + 1
-    row = {"partition": partition, "offset": last, "file": dict.fromkeys(FILE_SCHEMA.names) | file}
+    row = {"partition": partition, "offset": last, "file": dict.fromkeys(LOG_SCHEMA["file"].dataType.names) | file}
     return dict.fromkeys(LOG_SCHEMA.names) | row
 
 

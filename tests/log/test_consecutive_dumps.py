@@ -7,7 +7,7 @@ import pytest
 from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.state import replay
 from kip848_records.sources.copies import merge_copies
-from kip848_records.sources.log_rows import without_offset_commits
+from kip848_records.sources.topic.log_rows import without_offset_commits
 from tests.log.copies import LogCopy, dump_row, is_commit, log_rows
 from tests.log.test_captures import capture_logs
 from tests.log_rows import coverage_of

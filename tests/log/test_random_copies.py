@@ -12,7 +12,7 @@ import pytest
 from kip848_records.engines.frames import engine_of
 from kip848_records.log.state import replay
 from kip848_records.sources.copies import merge_copies
-from kip848_records.sources.log_rows import is_readable
+from kip848_records.sources.predicates import IS_READABLE
 from kip848_records.sources.transactions import with_outcomes, without_aborted
 from tests.log.cleaner import Log
 from tests.log.copies import LogCopy, is_commit, log_rows
@@ -236,7 +236,7 @@ def test_the_state_is_not_known_behind_the_last_gap(scenarios, known):
 
 def test_no_record_is_missing_where_all_copies_are_complete(scenarios, coverage, merged):
     held = defaultdict(set)
-    for row in merged.filter(is_readable()).select("partition", "offset").collect():
+    for row in merged.filter(IS_READABLE).select("partition", "offset").collect():
         held[row.partition].add(row.offset)
     compared = 0
     for made in scenarios:

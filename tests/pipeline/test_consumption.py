@@ -13,7 +13,7 @@ from kip848_records.replay.rows import StoppedPartition, row_type
 from kip848_records.simulate.broker.operation import Record
 from kip848_records.simulate.broker.releases import KAFKA_4_3
 from kip848_records.simulate.encoding import encode
-from kip848_records.sources.log_rows import LOG_SCHEMA
+from kip848_records.sources.topic.log_rows import LOG_SCHEMA
 from kip848_records.sources.transactions import resolve_transactions
 from kip848_records.times import utc
 

@@ -11,7 +11,7 @@ from kip848_records.pipeline.options import AuditOptions
 from kip848_records.pipeline.simple_groups import with_commit_before
 from kip848_records.queries.duck import DuckTables
 from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE
-from kip848_records.sources.log_rows import LOG_SCHEMA
+from kip848_records.sources.topic.log_rows import LOG_SCHEMA
 from tests.audits import table_rows
 from tests.expectations.evaluated import evaluated
 from tests.expectations.logs import UNKNOWN

@@ -11,8 +11,8 @@ from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
-from kip848_records.sources.log_rows import LOG_SCHEMA, newest_ms
 from kip848_records.sources.read import LogBatch, merged_rows, read_log
+from kip848_records.sources.topic.log_rows import LOG_SCHEMA, newest_ms
 from tests.log_rows import Unstaged, files_of, in_log_order, log_of
 from tests.progress import Watcher
 from tests.protocol.segment_writer import Record, write_batch, write_marker

@@ -10,8 +10,8 @@ from chispa.schema_comparer import assert_schema_equality
 from pyspark.sql import functions as F
 
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.log_rows import LOG_SCHEMA
 from kip848_records.sources.read import read_log
+from kip848_records.sources.topic.log_rows import LOG_SCHEMA
 from tests.log_rows import assert_same_rows, files_of, in_log_order
 from tests.sources.batches import read_batch
 

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 
 from kip848_records.protocol.keys import GROUP_TYPES, key_columns, lacks_group
 from kip848_records.protocol.messages import RECORDS
-from kip848_records.sources.log_rows import group_id, key_of_types, key_type
+from kip848_records.sources.topic.log_rows import group_id, key_of_types, key_type
 
 KEYS = {
     "no key": (None, None, None),

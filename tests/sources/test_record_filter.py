@@ -8,9 +8,10 @@ import pytest
 
 from kip848_records.protocol.segments import window
 from kip848_records.sources.file_coverage import SegmentFile
-from kip848_records.sources.log_rows import is_file, is_readable, newest_ms
+from kip848_records.sources.predicates import IS_READABLE
 from kip848_records.sources.record_filter import RecordFilter
 from kip848_records.sources.segment_rows import read_file
+from kip848_records.sources.topic.log_rows import newest_ms
 from tests.log_rows import assert_same_rows, files_of, in_log_order
 from tests.protocol.segment_writer import Record, write_batch, write_marker
 from tests.sources.batches import read_batch
@@ -45,7 +46,7 @@ def both(spark, path):
 
 def counted(log):
     """How many records of each type and outcome there are, those included that were skipped."""
-    rows = log.filter(is_readable()).groupBy("key_type", "transaction").count().collect()
+    rows = log.filter(IS_READABLE).groupBy("key_type", "transaction").count().collect()
     counts = Counter({(row.key_type, row.transaction): row["count"] for row in rows})
     for file in files_of(log):
         counts.update({(each["key_type"], each["transaction"]): each["count"] for each in file["skipped"]})
@@ -80,7 +81,7 @@ def test_records_of_aborted_transactions_are_skipped_and_counted(spark, written)
     assert file["skipped"] == [{"key_type": 1, "transaction": "aborted", "count": 1}]
     assert file["newest_skipped"] == 1_006
     assert {row["offset"] for row in in_log_order(whole)} == set(range(12)) - {6}
-    assert whole.filter(is_file()).count() == 1
+    assert whole.filter("file IS NOT NULL").count() == 1
 
 
 UNREADABLE = write_batch([offset_commit(14), offset_commit(15)])[:-1] + b"\xff"

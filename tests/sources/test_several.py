@@ -12,7 +12,7 @@ from kip848_records.errors import InputError
 from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.listing import find_copies
-from kip848_records.sources.log_rows import is_readable
+from kip848_records.sources.predicates import IS_READABLE
 from kip848_records.sources.read import read_log
 from tests.dump_log import read_dump_logs
 from tests.log_rows import log_of
@@ -46,7 +46,7 @@ class TestPaths:
             (str(dump), "parquet", 4),
             (str(paths[2]), "segments", 1),
         ]
-        rows = read_log(spark, map(str, paths)).groupBy("copies").agg(F.count_if(is_readable()).alias("n"))
+        rows = read_log(spark, map(str, paths)).groupBy("copies").agg(F.count_if(F.expr(IS_READABLE)).alias("n"))
         assert {row.copies[0] for row in rows.collect() if row.n} == set(map(str, paths))
 
     def test_a_path_that_is_given_twice_is_read_once(self, spark, dump):

@@ -8,11 +8,11 @@ from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 from kip848_records.errors import InputError
-from kip848_records.sources.log_rows import LOG_SCHEMA
 from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED
 from kip848_records.sources.topic.ends import look_up
 from kip848_records.sources.topic.failures import failures_of
 from kip848_records.sources.topic.jvm import open_topic
+from kip848_records.sources.topic.log_rows import LOG_SCHEMA
 from kip848_records.sources.topic.rows import read_range, stream
 from tests.broker.clients import commit, commit_in_transaction, make_topic, wait_until
 from tests.broker.running import OFFSETS, done

@@ -37,7 +37,7 @@ class LiveTopic:
         return look_up(self.spark, self.topic, isolation=self.isolation)
 
     def read(self, ranges: Mapping[int, tuple[int, int]]) -> DataFrame:
-        """Return the rows of each partition from one offset to before another (`sources.log.LOG_SCHEMA`)."""
+        """Return the rows of each partition from one offset to before another (`specs.log_columns.LOG_COLUMNS`)."""
         return read_range(self.spark, self.topic, ranges, isolation=self.isolation)
 
     def stream(self, starting: Mapping[int, int]) -> DataFrame:

@@ -24,7 +24,7 @@ class LiveLog(Protocol):
         """Return the present starts and ends of its partitions, and other facts of the cluster about it."""
 
     def read(self, ranges: Mapping[int, tuple[int, int]]) -> DataFrame:
-        """Return the rows of each partition from one offset to before another (`sources.log.COPY_SCHEMA`)."""
+        """Return the rows of each partition from one offset to before another (`specs.log_columns.COPY_COLUMNS`)."""
 
     def reading(self) -> AbstractContextManager[None]:
         """Return a context in which rows can be read: failures within it become errors for the user."""

@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 from kip848_records.protocol.keys import GROUP_TYPES
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.log_rows import LOG_SCHEMA, group_id, is_offset_commit, key_of_types, key_type
 from kip848_records.sources.rows import OUT_OF_RANGE, WITHOUT_GROUP, WITHOUT_TYPE
 from kip848_records.sources.topic.failures import GROUP_PREFIX
+from kip848_records.sources.topic.log_rows import LOG_SCHEMA, group_id, is_offset_commit, key_of_types, key_type
 from kip848_records.sources.topic.timeouts import patience_ms, with_timeouts
 from kip848_records.times import NO_TIMESTAMP_MS
 
@@ -34,7 +34,7 @@ _SECRETS = r"kafka\.(sasl|ssl)\..*(\n(?![ :]*[:+]- |==|\n).*)*"
 def read_range(
     spark: SparkSession, topic: Topic, ranges: Mapping[int, tuple[int, int]], *, isolation: str
 ) -> DataFrame:
-    """Return the rows (`sources.log.LOG_SCHEMA`) of each partition from its first offset to before its second.
+    """Return the rows (`specs.log_columns.LOG_COLUMNS`) of each partition from its first offset to before its second.
 
     Records are read when an action runs, and again by each further action: stage them first. `failures_of(topic,
     "read")` converts failures to errors. The read fails for records that the topic no longer has, but not for records
