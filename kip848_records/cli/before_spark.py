@@ -110,9 +110,9 @@ def known_copies(paths: Sequence[str], source_format: str | None) -> list[Copy]:
 
     Raises InputError for the first path that does not exist, or has nothing of that format.
     """
-    from kip848_records.sources.listing import find_copies_in
+    from kip848_records.sources.listing import find_copies
 
-    return find_copies_in(_KnownFiles(), [path for path in paths if known_path(path) is not None], source_format)
+    return find_copies(_KnownFiles(), [path for path in paths if known_path(path) is not None], source_format)
 
 
 def _check_captured_at(captured_at: datetime) -> None:

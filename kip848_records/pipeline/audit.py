@@ -87,7 +87,7 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, grou
     Raises InputError where there is nothing to read, the source is not `__consumer_offsets`, or it was not copied at
     `captured_at`; the log and the tables are as they were then.
     """
-    copies = find_copies(engine, options.sources, options.source_format)
+    copies = find_copies(engine.listing(), options.sources, options.source_format)
     check_apart(engine, copies, options.work_folder)
     with engine.reading():
         check_is_log(engine, copies)

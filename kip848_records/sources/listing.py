@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from pathlib import Path
 
-    from kip848_records.engines.engine import Engine
-
 _PARTITION_FOLDER = re.compile(r"__consumer_offsets-\d+/[^/]+$")
 # A colon in a name, not in a scheme such as file: or s3a:
 _COLON = re.compile(r"/.*:")
@@ -33,7 +31,7 @@ class Copy:
 
 
 class Listing(Protocol):
-    """The questions that `find_copies_in` and `files.check_apart` ask about a file system."""
+    """The questions that `find_copies` and `files.check_apart` ask about a file system."""
 
     def local(self, path: str) -> Path | None:
         """Return a path on this machine; None if it is elsewhere."""
@@ -45,12 +43,7 @@ class Listing(Protocol):
         """Return whether there are files in the folder `below` a path."""
 
 
-def find_copies(engine: Engine, paths: str | Iterable[str], source_format: str | None = None) -> list[Copy]:
-    """Return the copies of the log that an engine finds at one path or several: `find_copies_in`."""
-    return find_copies_in(engine.listing(), paths, source_format)
-
-
-def find_copies_in(listing: Listing, paths: str | Iterable[str], source_format: str | None = None) -> list[Copy]:
+def find_copies(listing: Listing, paths: str | Iterable[str], source_format: str | None = None) -> list[Copy]:
     """Return the copies of the log at one path or several, with their formats recognised if not given.
 
     Raises InputError for the first path that does not exist, or has nothing of that format.

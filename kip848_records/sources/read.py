@@ -90,7 +90,7 @@ def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str
 
 def read_copies(engine: Engine, paths: str | Iterable[str], source_format: str | None = None) -> Relation:
     """Return the log rows (`specs.log_columns.LOG_COLUMNS`) that an engine reads at paths, as `read_log` does."""
-    copies = find_copies(engine, paths, source_format)
+    copies = find_copies(engine.listing(), paths, source_format)
     with engine.reading():
         return _read(engine, copies, ReadOptions())
 

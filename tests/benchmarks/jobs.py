@@ -18,6 +18,7 @@ from kip848_records.sources.listing import find_copies
 from kip848_records.sources.predicates import IS_RECORD
 from kip848_records.sources.read import read_sources
 from kip848_records.sources.topic.log_rows import key_of_types, without_offset_commits
+from kip848_records.spark.files import SparkListing
 from kip848_records.spark.session import get_session
 from tests.benchmarks.logs import Log, log_of
 from tests.benchmarks.results import Measure
@@ -87,7 +88,7 @@ def _of_segments(spark: SparkSession, log: Log, codecs: Iterable[str], turns: in
 
 
 def _copies(spark: SparkSession, folder: Path) -> DataFrame:
-    return read_sources(SparkEngine(spark), find_copies(SparkEngine(spark), (str(folder),)), offset_commits=True).rows
+    return read_sources(SparkEngine(spark), find_copies(SparkListing(spark), (str(folder),)), offset_commits=True).rows
 
 
 def best(turns: int, *frames: DataFrame) -> list[float]:

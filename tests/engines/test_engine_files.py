@@ -15,7 +15,7 @@ import pytest
 from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.errors import InputError
-from kip848_records.sources.listing import Copy, find_copies_in
+from kip848_records.sources.listing import Copy, find_copies
 from tests.engines import engines
 from tests.equal_rows import Rows
 
@@ -41,7 +41,7 @@ def write(file, table, **options):
 
 
 def copy_of(engine, path, source_format=None):
-    (copy,) = find_copies_in(engine.listing(), str(path), source_format)
+    (copy,) = find_copies(engine.listing(), str(path), source_format)
     return copy
 
 

@@ -14,6 +14,7 @@ from kip848_records.errors import InputError
 from kip848_records.sources import known_keys
 from kip848_records.sources.known_keys import check_is_log, check_rows_are_log, known_key
 from kip848_records.sources.listing import find_copies
+from kip848_records.spark.files import SparkListing
 from tests.log_rows import log_of
 from tests.protocol.segment_writer import Record, write_batch
 from tests.sources.test_segments import segment
@@ -67,7 +68,7 @@ FORMATS = ("segments", "parquet", "json")
 
 
 def check(spark, path):
-    check_is_log(SparkEngine(spark), find_copies(SparkEngine(spark), str(path)))
+    check_is_log(SparkEngine(spark), find_copies(SparkListing(spark), str(path)))
 
 
 @pytest.mark.parametrize("source_format", FORMATS)
@@ -81,14 +82,14 @@ def test_another_topic_is_refused(spark, tmp_path, source_format):
 
 @pytest.mark.parametrize("source_format", FORMATS)
 def test_a_log_needs_no_spark(spark, tmp_path, source_format, monkeypatch):
-    copies = find_copies(SparkEngine(spark), str(write(tmp_path, source_format, [*BUSINESS, EPOCH])))
+    copies = find_copies(SparkListing(spark), str(write(tmp_path, source_format, [*BUSINESS, EPOCH])))
     monkeypatch.setattr(known_keys, "check_rows_are_log", lambda *_: pytest.fail("asked Spark"))
     check_is_log(SparkEngine(spark), copies)
 
 
 @pytest.mark.parametrize("source_format", FORMATS)
 def test_nor_does_spark_read_more_than_a_row(spark, tmp_path, source_format, monkeypatch):
-    copies = find_copies(SparkEngine(spark), str(write(tmp_path, source_format, [*BUSINESS, EPOCH])))
+    copies = find_copies(SparkListing(spark), str(write(tmp_path, source_format, [*BUSINESS, EPOCH])))
     monkeypatch.setattr(known_keys, "_has_local_known_key", lambda _: False)
     monkeypatch.setattr(DataFrame, "collect", lambda *_: pytest.fail("collected"))
     check_is_log(SparkEngine(spark), copies)
@@ -98,7 +99,7 @@ def test_each_copy_is_asked(spark, tmp_path):
     for name, keys in (("good", [EPOCH]), ("bad", BUSINESS)):
         (tmp_path / name).mkdir()
         write(tmp_path / name, "parquet", keys)
-    copies = find_copies(SparkEngine(spark), [str(tmp_path / "good"), str(tmp_path / "bad")])
+    copies = find_copies(SparkListing(spark), [str(tmp_path / "good"), str(tmp_path / "bad")])
     with pytest.raises(InputError, match="/bad has no record"):
         check_is_log(SparkEngine(spark), copies)
 

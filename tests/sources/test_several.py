@@ -14,6 +14,7 @@ from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.listing import find_copies
 from kip848_records.sources.predicates import IS_READABLE
 from kip848_records.sources.read import read_log
+from kip848_records.spark.files import SparkListing
 from tests.dump_log import read_dump_logs
 from tests.log_rows import log_of
 
@@ -34,7 +35,7 @@ def dump(captures):
 def found(spark, *paths, source_format=None):
     return [
         (copy.name, copy.format, len(copy.files))
-        for copy in find_copies(SparkEngine(spark), map(str, paths), source_format)
+        for copy in find_copies(SparkListing(spark), map(str, paths), source_format)
     ]
 
 
@@ -79,7 +80,7 @@ class TestPaths:
     def test_folders_without_any_log(self, spark, tmp_path, source_format):
         (tmp_path / "broker" / "orders-0").mkdir(parents=True)
         with pytest.raises(InputError, match=f"^{tmp_path} holds no files to read"):
-            find_copies(SparkEngine(spark), str(tmp_path), source_format)
+            find_copies(SparkListing(spark), str(tmp_path), source_format)
 
     def test_one_that_is_missing_is_named(self, spark, capture, dump, tmp_path):
         with pytest.raises(InputError, match=f"^there is nothing at {tmp_path}/nowhere; expected"):
