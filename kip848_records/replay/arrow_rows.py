@@ -26,7 +26,7 @@ _US_PER_MS: Final = 1000
 def to_batch(row_class: type[Any], rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
     """Return rows as a batch with the fields of `row_type` as columns.
 
-    Times are ms since 1970 in rows; one outside the years 1 to 9999 becomes null.
+    Times are ms since 1970 in rows; one outside the years 1 to 9999 becomes null, as a number that does not fit.
     """
     kind = row_type(row_class)
     return pa.RecordBatch.from_arrays(_columns(kind, rows), schema=pa.schema(list(kind)))
@@ -53,7 +53,18 @@ def _column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
         return timestamps(values)
     if pa.types.is_list(kind):
         return _lists(kind, values)
+    if pa.types.is_integer(kind):
+        return _integers(kind, values)
     return pa.array(values, kind)
+
+
+def _integers(kind: pa.DataType, values: Sequence[int | None]) -> pa.Array:
+    """Return numbers; those that do not fit, as a difference of times of a damaged record, become null."""
+    try:
+        return pa.array(values, kind)
+    except (OverflowError, pa.ArrowInvalid):
+        most = 1 << (kind.bit_width - 1)
+        return pa.array([None if n is None or not -most <= n < most else n for n in values], kind)
 
 
 def _lists(kind: pa.ListType, values: Sequence[Sequence[Any] | None]) -> pa.ListArray:
@@ -63,7 +74,7 @@ def _lists(kind: pa.ListType, values: Sequence[Sequence[Any] | None]) -> pa.List
     if pa.types.is_struct(kind.value_type):
         elements = pa.StructArray.from_arrays(_columns(kind.value_type, items), fields=list(kind.value_type))
     else:
-        elements = pa.array(items, kind.value_type)
+        elements = _column(kind.value_type, items)
     is_null = [items is None for items in values]
     mask = pa.array(is_null) if any(is_null) else None
     return pa.ListArray.from_arrays(offsets, elements, type=kind, mask=mask)

@@ -169,3 +169,9 @@ def shown(kind, value):
     if pa.types.is_struct(kind):
         return {field.name: shown(field.type, item) for field, item in zip(kind, value, strict=True)}
     return value
+
+
+def test_numbers_that_do_not_fit_are_null():
+    others = (0, (), (), None, False)
+    batch = to_batch(Kinds, [(1 << 63, *others), (-(1 << 63), *others)])
+    assert batch["number"].to_pylist() == [None, -(1 << 63)]
