@@ -73,8 +73,9 @@ def ran(clone, kinds):
     texts += [block(mark) for mark in COMMANDS]
     _, *after_make = block("test: first result").splitlines()
     texts += ["\n".join(after_make), "kip848 check out --expectations DIR", EMBEDDED_AUDIT]
-    found = run_examples(clone, [("bash", text) for text in texts] + [("python", block("test: sql"))])
-    return dict(zip([*texts, block("test: sql")], found, strict=True))
+    programs = [block("test: sql"), block("test: run-audit")]
+    found = run_examples(clone, [("bash", text) for text in texts] + [("python", text) for text in programs])
+    return dict(zip([*texts, *programs], found, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +153,13 @@ SLOWEST = re.compile(r"slow-revoke\W+\d+.*?\b(\d+)\W+converged")
 def test_sql_reads_what_the_audit_wrote(ran):
     ((_, printed),) = ran[block("test: sql")]
     assert SLOWEST.findall(printed)[:2] == ["7008", "6006"]
+
+
+def test_python_audits_without_a_session(clone, ran):
+    ((code, printed),) = ran[block("test: run-audit")]
+    assert (code, printed) == (0, "2026-11-21 08:19:14.385000+00:00 5238 records\n")
+    tables = {path.name: DeltaTable(path).to_pyarrow_table().num_rows for path in (clone / "by-python").iterdir()}
+    assert tables["group_state"] == len(table_rows(clone / "out", "group_state", "demo"))
 
 
 def test_sql_measures_only_what_was_observed(clone, tmp_path):
