@@ -101,6 +101,8 @@ def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
     from kip848_records.engines.choice import new_engine
 
     choice = engine_for_sources(arguments, None)
+    if choice.engine != EMBEDDED or choice.note is not None:  # otherwise the first record comes at once
+        _note(choice.note or str(choice))
     spark = None if choice.engine == EMBEDDED else new_session(arguments.sources)
     engine = new_engine(spark, "")
     with _log(engine, arguments) as log:

@@ -80,7 +80,8 @@ def test_a_failure_while_spark_reads_is_two_lines(broker, capsys):
     config = broker.properties(settings.READER, "SASL_PLAINTEXT")
     code, _, err = run(capsys, "inspect", f"kafka://{broker.scram}/{OFFSETS}", "--kafka-config", str(config))
     assert code == 2
-    assert err.startswith("error: the user may not describe the group id with which Spark reads\nhint: let an admin")
+    assert err.startswith("note: reading with Spark: it reads live topics\n")
+    assert "\nerror: the user may not describe the group id with which Spark reads\nhint: let an admin" in err
 
 
 @pytest.mark.parametrize("command", [["inspect"], ["audit", "--out", "o"], ["check"]])

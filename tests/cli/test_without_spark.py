@@ -88,6 +88,8 @@ def test_every_command(kip848, captures, tmp_path):
         ["audit", "kafka://127.0.0.1:1/__consumer_offsets", "--out", "out"],
         ["explain", "kafka://127.0.0.1:1/__consumer_offsets", "--group", "g"],
         ["audit", "COPY", "--out", "out", "--engine", "spark"],
+        ["inspect", "COPY", "--engine", "spark"],
+        ["inspect", "kafka://127.0.0.1:1/__consumer_offsets"],
         ["audit", "COPY", "--out", "s3a://bucket/out"],
         ["check", "--catalog", "main", "--schema", "kafka"],
     ],
@@ -96,6 +98,8 @@ def test_what_only_spark_can_do(kip848, captures, line):
     copy = str(captures / "kafka-4.3.1" / "segments")
     ((code, printed),), said = kip848([copy if word == "COPY" else word for word in line])
     assert (code, printed) == (2, "")
+    if line[0] == "inspect":
+        assert said.startswith("note: reading with Spark: ")
     assert said.splitlines()[-2:] == [
         "error: Spark is not installed: there is no module pyspark",
         "hint: pip install 'kip848-records[spark]'",
