@@ -176,5 +176,6 @@ def check_tables(engine, out, cluster):
 
 def collected(engine, name, cluster):
     names = TABLES[name].schema.names
-    rows = pa.Table.from_batches(engine.stage(engine.table(name, cluster), uuid4().hex).batches())
-    return Rows(rows.select(names).cast(TABLES[name].schema).to_pylist())
+    batches = list(engine.stage(engine.table(name, cluster), uuid4().hex).batches())
+    rows = pa.Table.from_batches(batches).select(names).cast(TABLES[name].schema) if batches else None
+    return Rows(rows.to_pylist() if rows else [])
