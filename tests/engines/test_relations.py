@@ -50,7 +50,6 @@ QUERIES = {
     "blobs": "SELECT n, data < unhex('61') AS less, octet_length(data) AS bytes FROM {rows}",
     "times": "SELECT unix_millis(time) AS ms, timestamp_millis(1) AS first FROM {rows}",
     "a table of its own": "WITH big AS (SELECT n FROM {rows} WHERE n > 2) SELECT a.n FROM big AS a JOIN big USING (n)",
-    "words of DuckDB": "SELECT offset, offset + 1 AS more, 'offset' AS name FROM (SELECT n AS offset FROM {rows})",
     "no rows": "SELECT n, k FROM {rows} WHERE n > 99",
 }
 

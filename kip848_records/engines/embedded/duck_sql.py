@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import pyarrow as pa
-
-_OFFSET: Final = re.compile(r"""('(?:[^']|'')*'|"[^"]*")|(?<![\w.])offset\b(?!\s+\d)""", re.IGNORECASE)
-"""The name of a column, which is a word of DuckDB's own; literals and quoted names stay."""
 
 _TYPE_NAMES: Final = {
     pa.int8(): "tinyint",
@@ -19,11 +15,6 @@ _TYPE_NAMES: Final = {
     pa.date32(): "date",
 }
 _HUGEINT: Final = pa.decimal128(38, 0)
-
-
-def with_quoted_words(text: str) -> str:
-    """Return a query with the columns quoted whose names are words of DuckDB's own."""
-    return _OFFSET.sub(lambda found: found[1] or '"offset"', text)
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from kip848_records.engines.embedded.duck_sql import escape_glob, literal, plain_type, with_quoted_words
+from kip848_records.engines.embedded.duck_sql import escape_glob, literal, plain_type
 from kip848_records.engines.embedded.tagged_rows import FileRows, TaggedRows, conformed
 from kip848_records.engines.rows import ArrowRows
 
@@ -230,8 +230,7 @@ class Sql(Relation):
 
     def text(self, query: Query) -> str:
         """Return the text, in which relations have the names of a query."""
-        text = self._text.format(**{name: query.name(each) for name, each in self._relations.items()})
-        return with_quoted_words(text)
+        return self._text.format(**{name: query.name(each) for name, each in self._relations.items()})
 
     def _answer(self, limit: str = "") -> Generator[pa.RecordBatch]:
         """Yield a batch without rows, which shows the columns, and then the rows."""
