@@ -146,6 +146,12 @@ class TestOneTable:
         assert rows(engine, "a") == [("a", "1", "1", "cluster")]
 
 
+def test_only_this_user_reads_what_is_computed_once(engine, tmp_path):
+    engine.materialize(engine.relation(topics("1")), "rows")
+    (scratch,) = (tmp_path / "out" / "_staging").iterdir()
+    assert {folder.stat().st_mode & 0o777 for folder in (scratch, scratch.parent)} == {0o700}
+
+
 class TestBothEngines:
     def test_a_conflict_without_a_lock(self, new, kind, tmp_path):
         """As on a volume that cannot be locked: the rows of one of two first runs are refused."""

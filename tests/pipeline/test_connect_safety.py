@@ -26,6 +26,7 @@ _ALLOWED = {
         **dict.fromkeys(["_gateway", "_jvm"], "a JVM that it started, and that ended, is forgotten"),
     },
     "spark/process.py": {"java_gateway": "starts the JVM, so that an interrupt can end it"},
+    "cli/engine.py": {"checkpoint": "a stream's folder, an option"},
     "cli/audit.py": {"checkpoint": "a stream's folder, an option"},
     "machine/paths.py": {
         "_jsc": "asks a session that has it where files lie; one of Connect has none, and is not asked"

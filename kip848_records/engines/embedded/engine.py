@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import pyarrow as pa
 
@@ -37,6 +35,7 @@ from kip848_records.engines.embedded.tables import LocalTables
 from kip848_records.engines.embedded.tagged_rows import tagged_by_class
 from kip848_records.engines.existing import prepare_tables
 from kip848_records.engines.rows import ArrowRows
+from kip848_records.engines.scratch import scratch_folder
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.queries.duck import DuckTables, without_statistics
 from kip848_records.queries.tables import named_rows
@@ -158,7 +157,7 @@ class EmbeddedEngine:
         with (
             locked(folder, work_folder),
             _naming_full_disks(work_folder, folder),
-            _scratch_folder(folder, work_folder) as scratch,
+            scratch_folder(folder, work_folder) as scratch,
         ):
             self._space.use(scratch)
             try:
@@ -236,25 +235,6 @@ class EmbeddedEngine:
     def _sorted(self, rows: Relation, key: Sequence[str], order: Sequence[str]) -> Relation:
         columns = ", ".join(map(quoted, [*key, *order]))
         return Sql(self._space, f"SELECT * FROM {{rows}} ORDER BY {columns}", {"rows": self.relation(rows)})  # noqa: S608
-
-
-@contextmanager
-def _scratch_folder(folder: Path, out: str) -> Iterator[Path]:
-    """Yield a folder that is removed when the block ends; files of a killed run are removed first."""
-    staging = folder / "_staging"
-    shutil.rmtree(staging, ignore_errors=True)
-    scratch = staging / str(uuid4())
-    try:
-        staging.mkdir(mode=0o700)
-        scratch.mkdir(mode=0o700)
-    except OSError as error:
-        raise DiskError.of_folder(out, error) from None
-    try:
-        yield scratch
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        with suppress(OSError):
-            staging.rmdir()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
@@ -16,10 +16,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from kip848_records.engines.existing import prepare_tables
+from kip848_records.engines.scratch import STAGING, scratch_folder
 from kip848_records.engines.spark.existing import SparkExistingTables
 from kip848_records.engines.spark.rows import StagedRows, frame_of
 from kip848_records.errors import InputError
-from kip848_records.machine.disks import DiskError
 from kip848_records.machine.paths import is_file_uri, local_path
 from kip848_records.queries.engines import newest_rows
 from kip848_records.queries.tables import named_rows
@@ -234,25 +234,19 @@ class SparkEngine:
 
     @contextmanager
     def _scratch_folder(self, work_folder: str) -> Iterator[str]:
-        """Yield a folder that is removed when the block ends; files of a killed run are removed first."""
-        path = f"{work_folder.rstrip('/')}/_staging/{uuid4()}"
-        if (folder := local_path(self.spark, path)) is not None:
-            shutil.rmtree(folder.parent, ignore_errors=True)
-            try:
-                folder.mkdir(parents=True)
-            except OSError as error:
-                raise DiskError.of_folder(work_folder, error) from None
+        """Yield a folder that is removed when the block ends."""
+        staging = f"{work_folder.rstrip('/')}/{STAGING}"
+        if (folder := local_path(self.spark, work_folder)) is not None:
+            # After an interrupt the JVM may not answer, so it is not asked for the folder.
+            with scratch_folder(folder, work_folder) as scratch:
+                yield f"{staging}/{scratch.name}"
+            return
+        path = f"{staging}/{uuid4()}"
         try:
             yield path
         finally:
-            # After an interrupt the JVM may not answer, so it is not asked again for the folder.
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-                with suppress(OSError):
-                    folder.parent.rmdir()
-            else:
-                # Files on an object store cannot be deleted from here: an empty table remains.
-                self.spark.createDataFrame([], "removed string").write.mode("overwrite").parquet(path)
+            # Files on an object store cannot be deleted from here: an empty table remains.
+            self.spark.createDataFrame([], "removed string").write.mode("overwrite").parquet(path)
 
 
 def _sorted(rows: DataFrame, key: Sequence[str], order: Sequence[str]) -> DataFrame:
