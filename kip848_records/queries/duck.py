@@ -21,6 +21,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from kip848_records.machine.paths import path_on_this_machine
 from kip848_records.queries.tables import Tables, words
+from kip848_records.tables.arrow import literal
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import table_path
 
@@ -60,7 +61,9 @@ _SETTINGS: Final = {
     "default_null_order": "nulls_first_on_asc_last_on_desc",
     "TimeZone": "UTC",
 }
-_SUM: Final = pa.decimal128(38, 0)
+HUGEINT: Final = pa.decimal128(38, 0)
+"""The type of DuckDB's sums and counts in Arrow."""
+
 _MISSING: Final = re.compile(r"Table with name (\w+) does not exist")
 _NAMED: Final = re.compile(r"'(?:[^']|'')*'|(?<![:\w]):([a-z_][a-z_0-9]*)\b")
 
@@ -164,7 +167,7 @@ class DuckTables(Tables):
         self._register(connection, "log", self._parts("log", cluster)["log"])
         dialects = {run.cluster: run.dialect for run in self.runs() if cluster in {None, run.cluster}}
         write_records(connection, record, dialects, file)
-        view = f'CREATE TEMP VIEW "{record}" AS SELECT * FROM read_parquet({_literals([str(file)])})'  # noqa: S608
+        view = f'CREATE TEMP VIEW "{record}" AS SELECT * FROM read_parquet({literal(str(file))})'  # noqa: S608
         connection.execute(view)
 
     def _register(self, connection: duckdb.DuckDBPyConnection, name: str, parts: Sequence[Part]) -> None:
@@ -182,7 +185,7 @@ class DuckTables(Tables):
         for number, part in enumerate(parts):
             source = f"{name}__{number}"
             connection.register(source, self._dataset(name, part.version))
-            condition = "" if part.clusters is None else f" WHERE cluster IN ({_literals(part.clusters)})"
+            condition = "" if part.clusters is None else f" WHERE cluster IN ({', '.join(map(literal, part.clusters))})"
             selects.append(f'SELECT * FROM "{source}"{condition}')  # noqa: S608 - quoted above
         connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {" UNION ALL ".join(selects)}')
         self._views[name] = tuple(parts)
@@ -280,12 +283,8 @@ def _with_bigints(answer: pa.Table) -> pa.Table:
 
     A sum that a bigint cannot hold stays as it is.
     """
-    fields = [field.with_type(pa.int64()) if field.type == _SUM else field for field in answer.schema]
+    fields = [field.with_type(pa.int64()) if field.type == HUGEINT else field for field in answer.schema]
     try:
         return answer.cast(pa.schema(fields))
     except pa.ArrowInvalid:
         return answer
-
-
-def _literals(texts: Collection[str]) -> str:
-    return ", ".join("'{}'".format(text.replace("'", "''")) for text in texts)

@@ -45,8 +45,12 @@ def is_conflict(error: Exception) -> bool:
 
 def of_cluster(cluster: str) -> str:
     """Return the condition on the rows of a cluster, in the SQL of delta-rs and DuckDB."""
-    name = cluster.replace("'", "''")
-    return f"cluster = '{name}'"
+    return f"cluster = {literal(cluster)}"
+
+
+def literal(text: str) -> str:
+    """Return a text as a literal of the SQL of delta-rs and DuckDB; Spark's differs (`tables.location.sql_string`)."""
+    return "'{}'".format(text.replace("'", "''"))
 
 
 def mistaken(folder: Path) -> set[str]:

@@ -6,6 +6,8 @@ from typing import Final
 
 import pyarrow as pa
 
+from kip848_records.queries.duck import HUGEINT
+
 _TYPE_NAMES: Final = {
     pa.int8(): "tinyint",
     pa.int16(): "smallint",
@@ -14,12 +16,11 @@ _TYPE_NAMES: Final = {
     pa.bool_(): "boolean",
     pa.date32(): "date",
 }
-_HUGEINT: Final = pa.decimal128(38, 0)
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """Return the type that Spark's answer would have: sums are bigint, times have microseconds in UTC."""
-    if kind == _HUGEINT:
+    if kind == HUGEINT:
         return pa.int64()
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz and "UTC")
@@ -42,11 +43,6 @@ def type_name(kind: pa.DataType) -> str:
 def escape_glob(path: str) -> str:
     """Return a path in which DuckDB sees no pattern."""
     return "".join(f"[{each}]" if each in "[*?" else each for each in path)
-
-
-def literal(text: str) -> str:
-    """Return a text as a literal of SQL."""
-    return "'{}'".format(text.replace("'", "''"))
 
 
 def quoted(name: str) -> str:

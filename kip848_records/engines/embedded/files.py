@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kip848_records.engines.embedded.duck_sql import escape_glob, literal, quoted
+from kip848_records.engines.embedded.duck_sql import escape_glob, quoted
 from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.engines.embedded.folders import folder_values
 from kip848_records.engines.embedded.processes import BYTES_OF_ONE_PROCESS, file_batch, run_on_files
@@ -31,7 +31,7 @@ from kip848_records.errors import InputError
 from kip848_records.machine.files import list_files
 from kip848_records.machine.paths import path_on_this_machine
 from kip848_records.queries.duck import without_statistics
-from kip848_records.tables.arrow import mistaken
+from kip848_records.tables.arrow import literal, mistaken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

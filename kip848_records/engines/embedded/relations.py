@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from kip848_records.engines.embedded.duck_sql import escape_glob, literal, plain_type
+from kip848_records.engines.embedded.duck_sql import escape_glob, plain_type
 from kip848_records.engines.embedded.tagged_rows import FileRows, TaggedRows, conformed
 from kip848_records.engines.rows import ArrowRows
+from kip848_records.tables.arrow import literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
