@@ -19,6 +19,7 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from kip848_records.machine.budget import Budget
 from kip848_records.machine.paths import path_on_this_machine
 from kip848_records.queries.tables import Tables, words
 from kip848_records.tables.arrow import literal
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
     from kip848_records.queries.tables import Parameter, Part
 
-MEMORY_LIMIT: Final = "2GB"
-"""The memory that a query may use before it spills to a temporary folder."""
+_QUERY_BYTES: Final = 2 << 30
+"""The memory that a query may use at most before it spills to a temporary folder."""
 
 _SMALL: Final = 4 << 20
 """The size of a table's files, in bytes, up to which a copy in memory pays: each query then takes half the time."""
@@ -242,10 +243,10 @@ def filtered(table: str, batch: pa.RecordBatch, condition: str) -> Iterator[pa.R
     yield from connection.sql(f"SELECT * FROM {table} WHERE {condition}").to_arrow_table().to_batches()  # noqa: S608 - ours
 
 
-def new_database(folder: str, memory_limit: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
+def new_database(folder: str, memory: int) -> duckdb.DuckDBPyConnection:
     """Return a database in memory, with Spark's names for functions; what does not fit is spilled to a folder."""
     connection = duckdb.connect(config={"temp_directory": folder})
-    for name, value in (_SETTINGS | {"memory_limit": memory_limit}).items():
+    for name, value in (_SETTINGS | {"memory_limit": f"{memory}B"}).items():
         connection.execute(f"SET GLOBAL {name} = '{value}'")
     for macro in _MACROS:
         connection.execute(f"CREATE MACRO {macro}")
@@ -255,7 +256,7 @@ def new_database(folder: str, memory_limit: str = MEMORY_LIMIT) -> duckdb.DuckDB
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     """Return this process's database for queries."""
-    return new_database(_spilled())
+    return new_database(_spilled(), min(_QUERY_BYTES, Budget.of_machine().database))
 
 
 @cache

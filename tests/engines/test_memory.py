@@ -12,7 +12,7 @@ from tests.engines.test_processes import children
 MUCH = """
 import sys
 import pyarrow as pa
-from kip848_records.engines.embedded.budget import Budget
+from kip848_records.machine.budget import Budget
 from kip848_records.engines.embedded.engine import EmbeddedEngine
 from tests.engines import engines
 BUDGET = 900 << 20

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from kip848_records.engines.embedded import files, processes
-from kip848_records.engines.embedded.budget import Budget
 from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.engines.embedded.tagged_rows import tagged_by_class
 from kip848_records.errors import InputError
+from kip848_records.machine.budget import Budget
 from kip848_records.sources.listing import Copy
 from tests.engines import engines
 from tests.equal_rows import Rows
@@ -133,7 +133,7 @@ def children(pid):
 PARENT = """
 import sys
 from kip848_records.engines.embedded import files, processes
-from kip848_records.engines.embedded.budget import Budget
+from kip848_records.machine.budget import Budget
 from kip848_records.engines.embedded.engine import EmbeddedEngine
 from tests.engines import engines, test_processes
 processes.ROWS_OF_ONE_PROCESS = 100

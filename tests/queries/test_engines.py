@@ -11,7 +11,8 @@ import pytest
 from deltalake import DeltaTable
 
 from kip848_records.errors import InputError
-from kip848_records.queries.duck import DuckTables
+from kip848_records.machine.budget import Budget
+from kip848_records.queries.duck import DuckTables, _database
 from kip848_records.queries.engines import open_tables
 from kip848_records.queries.spark import SparkTables
 from kip848_records.queries.tables import words
@@ -141,3 +142,11 @@ def test_a_column_of_which_the_log_has_no_minimum_keeps_its_rows(tmp_path):
     for condition, count in (("clock_skew = false", 2), ("history = 'observed'", 3), ("history >= 'p'", 0)):
         (row,) = tables.arrow(f"SELECT count(*) AS n FROM rebalance WHERE {condition}").to_pylist()  # noqa: S608
         assert row["n"] == count, condition
+
+
+@pytest.mark.parametrize(("free", "limit"), [(1 << 30, "256.0 MiB"), (64 << 30, "2.0 GiB")])
+def test_queries_use_no_more_memory_than_this_machine_has(monkeypatch, free, limit):
+    monkeypatch.setattr(Budget, "of_machine", lambda: Budget(free // 2, 1))
+    database = _database.__wrapped__()
+    ((found,),) = database.execute("SELECT current_setting('memory_limit')").fetchall()
+    assert found == limit

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from kip848_records.engines.embedded.budget import Budget
     from kip848_records.engines.engine import Rows, TableWork, Work
+    from kip848_records.machine.budget import Budget
     from kip848_records.queries.tables import Parameter, Row
     from kip848_records.sources.listing import Copy, Listing
     from kip848_records.specs.columns import TableSpec

@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 from weakref import finalize
 
-from kip848_records.engines.embedded.budget import Budget
+from kip848_records.machine.budget import Budget
 from kip848_records.queries.duck import new_database
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Space:
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of its own, so that several answers can be read at a time."""
         if self._database is None:
-            database = new_database(str(self.path("spilled")), f"{self.budget.database}B")
+            database = new_database(str(self.path("spilled")), self.budget.database)
             database.execute(f"SET GLOBAL threads = {self.budget.cores}")
             self._database = database
         return self._database.cursor()

@@ -1,4 +1,4 @@
-"""The memory and the cores that the embedded engine may use: those of the machine, or of its control group (cgroup)."""
+"""The memory and the cores that DuckDB and the embedded engine may use, of the machine or of its control group."""
 
 from __future__ import annotations
 
