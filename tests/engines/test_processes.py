@@ -140,7 +140,7 @@ processes.ROWS_OF_ONE_PROCESS = 100
 engine = EmbeddedEngine(sys.argv[1], Budget(test_processes.MUCH, 2))
 with engine.alone(sys.argv[1]):
     print("begun", flush=True)
-    rows = engine.relation(test_processes.sorted_rows("abcdefgh"))
+    rows = engine.relation(test_processes.sorted_rows("abcdefgh", 5_000))  # several batches: one for each worker
     engine.replay(getattr(engines, sys.argv[2]), rows, key=["k"], order=["n"])
 """
 
@@ -165,6 +165,11 @@ def _wait(found, count, seconds=30):
     return now
 
 
+def _ignores_interrupts(pid):
+    (line,) = (each for each in Path(f"/proc/{pid}/status").read_text().splitlines() if each.startswith("SigIgn:"))
+    return int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1
+
+
 def _alive(pids):
     return [pid for pid in pids if pid in running()]
 
@@ -182,7 +187,8 @@ class TestEnds:
         assert not staged.parent.exists()
 
     def test_workers_end_with_ctrl_c(self, parent, tmp_path):
-        os.kill(parent.workers[0], signal.SIGINT)  # it ignores that
+        _wait(lambda: [pid for pid in parent.workers if _ignores_interrupts(pid)], len(parent.workers))
+        os.kill(parent.workers[0], signal.SIGINT)
         sleep(0.2)
         assert _alive(parent.workers) == parent.workers
         os.kill(parent.pid, signal.SIGINT)

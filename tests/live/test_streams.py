@@ -32,7 +32,7 @@ def test_a_batch_that_comes_again_is_no_run_of_its_own(spark, broker, tmp_path, 
     )
     append = LogTable.append_run
 
-    def killed(*arguments):
+    def killed(*arguments, **_):
         if is_appended:
             append(*arguments)
         raise KilledError

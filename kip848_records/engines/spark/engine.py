@@ -215,7 +215,8 @@ class SparkEngine:
     def _staged(self, rows: DataFrame, name: str) -> StagedRows:
         path = self._path(name)
         rows.write.parquet(path)
-        return StagedRows(rows.sparkSession, path, rows.schema)
+        # Its own session reads them: a stream has another one, and a text names relations of one session.
+        return StagedRows(self.spark, path, rows.schema)
 
     def _path(self, name: str) -> str:
         if self._scratch is None:
