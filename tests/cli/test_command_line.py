@@ -245,20 +245,21 @@ class TestErrors:
 class TestInspect:
     def test_outcomes_that_the_source_does_not_show_are_said_to_be_unknown(self, kip848, captures):
         source = captures / "kafka-4.3.1-all-types" / "kafka-source.parquet"
-        code, out, err = kip848("inspect", source, "--type", "1", "--limit", "5", "--json")
+        code, out, err = kip848("inspect", source, "--type", "1", "--limit", "5", "--json", "--engine", "embedded")
         assert (code, len(out)) == (0, 5)
         (note,) = err
         assert note.startswith(f"note: {source} does not show transaction outcomes: ")
 
     def test_there_is_no_such_note_for_segments(self, kip848, captures):
         source = captures / _SMALL / "segments" / "__consumer_offsets-2"
-        code, out, err = kip848("inspect", source, "--type", "1", "--type", "3", "--json")
+        code, out, err = kip848("inspect", source, "--type", "1", "--type", "3", "--json", "--engine", "embedded")
         assert (code, err) == (0, [])
         assert {json.loads(line)["type"] for line in out} == {1, 3}
 
     def test_a_group_that_is_not_there_is_no_error(self, kip848, captures):
         source = captures / _SMALL / "segments" / "__consumer_offsets-0"
-        assert kip848("inspect", source, "--group", "no\nbody") == (0, [], [r"note: no record of group 'no\nbody'"])
+        answer = kip848("inspect", source, "--group", "no\nbody", "--engine", "embedded")
+        assert answer == (0, [], [r"note: no record of group 'no\nbody'"])
 
     @pytest.mark.parametrize(
         ("selected", "says"),

@@ -147,7 +147,7 @@ def test_an_audit_of_a_draft_log(tmp_path):
 
 
 def test_inspect_reads_a_dialect(spark):
-    rows = inspect_log(log_of(spark, draft_rows()), dialect="kip-848-draft").collect()
+    rows = inspect_log(SparkEngine(spark), log_of(spark, draft_rows()), dialect="kip-848-draft").collect()
     lines = [json.loads(json_line(row)) for row in rows]
     assert [(line["type"], line["record"]) for line in lines] == [(key_type, name) for key_type, name, _, _ in DRAFT]
     assert lines[0]["value"] == {"configurations": [{"name": "n", "value": "v"}]}

@@ -22,7 +22,7 @@ from kip848_records.log.runs import PartitionRead
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
 from kip848_records.queries.spark import SparkTables
-from kip848_records.queries.texts import _relations, relations_of
+from kip848_records.queries.texts import folder, relations_of
 from kip848_records.report.changes import changes_of_clusters
 from kip848_records.report.check_json import check_json, check_line
 from kip848_records.report.check_terminal import check_terminal
@@ -155,7 +155,7 @@ def test_a_question_has_an_answer_in_every_cluster(tables, clusters, name):
             }
 
 
-@pytest.mark.parametrize("name", sorted(_relations()))
+@pytest.mark.parametrize("name", sorted(folder("queries/relations")))
 def test_a_relation_has_rows_of_every_cluster(tables, clusters, name):
     relations = ",\n".join(f"{each} AS (\n{text}\n)" for each, text in relations_of(f"FROM {name}").items())
     for cluster in clusters:

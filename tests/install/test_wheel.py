@@ -187,7 +187,7 @@ def test_what_needs_spark_says_how_to_get_it(without_spark, captures, kinds, tmp
     named = {"SEGMENTS": captures / "kafka-4.3.1" / "segments", "KINDS": kinds}
     before = {*tmp_path.iterdir()}
     done = without_spark.run("kip848", *(named.get(each, each) for each in line.split()), cwd=tmp_path)
-    progress = re.compile(r"\[ *[0-9.]+ s\] .*\n")  # a command that finds out while it reads the tables
+    progress = re.compile(r"(\[ *[0-9.]+ s\]|note:) .*\n")  # a command says which engine it chose, and why
     assert (done.returncode, done.stdout, progress.sub("", done.stderr).splitlines()) == (2, "", NO_SPARK)
     assert {*tmp_path.iterdir()} == before
 

@@ -46,6 +46,7 @@ _REFUSED = [
 ]
 _LINES = {
     "audit": "audit tests/captures --out out",
+    "cache": "cache",
     "check": "check out",
     "demo": "demo",
     "explain": "explain out --group stuck",

@@ -229,7 +229,7 @@ class TestCommits:
         def names_of_few(engine, log):
             return names(engine, naming_commits(engine, log))
 
-        assert on_both(names_of_few, typed) == on_both(names, typed)
+        assert Rows(on_both(names_of_few, typed)) == Rows(on_both(names, typed))
 
     def test_commits_before(self, on_both, typed):
         is_commit = pc.less(pc.fill_null(typed["key_type"], 0), 2)

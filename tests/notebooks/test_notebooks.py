@@ -103,7 +103,7 @@ class TestExploreRebalances:
         cells = to_jupyter((NOTEBOOKS / "explore_rebalances.py").read_text()).cells
         text, code = next(pair for pair in pairwise(cells) if pair[0].source.startswith("## Who has what now?"))
         assert f"{KAFKA.by_type[8][0].name} (type 8): `assignedPartitions`" in " ".join(text.source.split())
-        assert "key_type = 8" in code.source
+        assert f'record = "{KAFKA.by_type[8][0].name}"' in code.source
 
     def test_another_group_is_looked_at_by_its_name(self, run, audits):
         _, (_, rebalances, _, _), (figure, members_figure, unowned_figure) = run(
