@@ -67,12 +67,17 @@ def maintain(engine: Engine, plans: list[Retention], progress: Progress, scratch
     audit was interrupted after the plan was made: then nothing has changed.
     """
     with engine.alone(work_folder(engine.out, scratch)):
-        engine.prepare()
+        outdated = {*engine.prepare()}
         _check_finished(engine)
         for each in plans:
             if any(each.rows.values()):
                 progress.phase("removing", f"old rows of cluster {each.cluster!r}")
                 _remove(LogTable(engine, each.cluster), each, progress)
+                outdated.discard(each.cluster)
+        # The tables of an older version were emptied: each is made anew of its log.
+        for log in (LogTable(engine, cluster) for cluster in sorted(outdated)):
+            progress.phase("rebuilding", f"cluster {log.cluster!r}")
+            rebuild(log, log.knowledge(), progress)
         progress.phase("optimizing", "files of all tables")
         engine.several(lambda name: engine.optimize(name, DAYS_OF_FILES), filter(engine.is_there, TABLES))
 

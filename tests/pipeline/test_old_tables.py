@@ -1,0 +1,36 @@
+"""Tables of an older version, without Spark: what changes them makes them anew of their log."""
+
+from datetime import timedelta
+
+import pytest
+from deltalake import DeltaTable
+
+from kip848_records import __version__
+from kip848_records.engines.embedded.engine import EmbeddedEngine
+from kip848_records.pipeline import maintain
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.options import AuditOptions
+from tests.audits import table_rows
+from tests.equal_rows import Rows
+from tests.progress import Watcher
+
+TABLES = ("group_state", "epoch_timeline", "rebalance", "latest_state")
+
+
+@pytest.fixture
+def old(captures, tmp_path):
+    """The folder of tables that an older version wrote, and their rows."""
+    source = str(captures / "kafka-4.3.1" / "segments")
+    run_audit(None, AuditOptions(sources=(source,), out=str(tmp_path), cluster="old"), Watcher())
+    DeltaTable(tmp_path / "audit_runs").update({"version": "'0.0.9'"})
+    return tmp_path, {table: table_rows(tmp_path, table, "old") for table in TABLES}
+
+
+def test_maintain_makes_them_anew(old):
+    out, before = old
+    engine = EmbeddedEngine(str(out))
+    maintain.maintain(engine, maintain.plan(engine, timedelta(days=1)), Watcher())
+    for table, rows in before.items():
+        assert rows
+        assert Rows(table_rows(out, table, "old")) == Rows(rows)
+    assert {row["version"] for row in table_rows(out, "audit_runs", "old")} == {__version__}
