@@ -133,7 +133,7 @@ def _interrupt(*_: object) -> NoReturn:
     not KeyboardInterrupt. So another thread cancels, on another connection.
     """
     _interrupted.set()
-    Thread(target=_cancel_jobs, daemon=True).start()
+    Thread(target=_cancel_jobs, name=_cancel_jobs.__name__, daemon=True).start()
     raise KeyboardInterrupt
 
 

@@ -26,6 +26,9 @@ def handler():
     before = signal.signal(signal.SIGINT, interrupts._interrupt)
     yield
     signal.signal(signal.SIGINT, before)
+    for thread in threading.enumerate():  # it would go on to cancel the jobs of the tests that follow
+        if thread.name == interrupts._cancel_jobs.__name__:
+            thread.join(30)
 
 
 @pytest.fixture
