@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from kip848_records.engines.embedded.folders import FolderValues
 
 _VALUE: Final = pa.schema([("value", pa.binary())])
@@ -72,7 +74,7 @@ def _lines_of(file: Path) -> Iterator[pa.RecordBatch]:
             yield _split(np.frombuffer(rest, np.uint8), is_ended=rest.endswith(b"\r"))
 
 
-def _split(data: np.ndarray, *, is_ended: bool = True) -> pa.RecordBatch:
+def _split(data: NDArray[np.uint8], *, is_ended: bool = True) -> pa.RecordBatch:
     """Return the lines in some bytes; not `is_ended`: the last line lacks its end."""
     is_feed, is_return = data == _FEED, data == _RETURN
     is_end = is_feed | is_return
