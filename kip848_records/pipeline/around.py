@@ -9,7 +9,7 @@ from kip848_records.log.table import LogTable, clusters_to_rebuild, unfinished_c
 from kip848_records.pipeline.rebuild import rebuild
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kip848_records.engines.engine import Engine
     from kip848_records.log.runs import PartitionRead
@@ -25,12 +25,17 @@ def alone(engine: Engine, options: AuditOptions, progress: Progress) -> Iterator
     the last value says whether its last run was interrupted.
     """
     with engine.alone(options.work_folder):
-        for cluster in clusters_to_rebuild(engine, options.cluster, migrate=True):
-            log = LogTable(engine, cluster)
-            if (knowledge := log.knowledge()).runs:
-                progress.phase("rebuilding", f"cluster {cluster!r}")
-                rebuild(log, knowledge, progress)
+        rebuild_clusters(engine, clusters_to_rebuild(engine, options.cluster, migrate=True), progress)
         yield LogTable(engine, options.cluster), options.cluster in unfinished_clusters(engine)
+
+
+def rebuild_clusters(engine: Engine, clusters: Iterable[str], progress: Progress) -> None:
+    """Make the tables of some clusters anew from their logs; a cluster without a log has none to make."""
+    for cluster in clusters:
+        log = LogTable(engine, cluster)
+        if (knowledge := log.knowledge()).runs:
+            progress.phase("rebuilding", f"cluster {cluster!r}")
+            rebuild(log, knowledge, progress)
 
 
 def quarantined(log: LogTable, reads: Sequence[PartitionRead] = ()) -> int:

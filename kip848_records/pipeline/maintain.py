@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records.log.retention import ended_before, prunable, prune
 from kip848_records.log.table import LogTable, unfinished_clusters
+from kip848_records.pipeline.around import rebuild_clusters
 from kip848_records.pipeline.rebuild import rebuild
 from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.specs.registry import DERIVED
@@ -75,9 +76,7 @@ def maintain(engine: Engine, plans: list[Retention], progress: Progress, scratch
                 _remove(LogTable(engine, each.cluster), each, progress)
                 outdated.discard(each.cluster)
         # The tables of an older version were emptied: each is made anew of its log.
-        for log in (LogTable(engine, cluster) for cluster in sorted(outdated)):
-            progress.phase("rebuilding", f"cluster {log.cluster!r}")
-            rebuild(log, log.knowledge(), progress)
+        rebuild_clusters(engine, sorted(outdated), progress)
         progress.phase("optimizing", "files of all tables")
         engine.several(lambda name: engine.optimize(name, DAYS_OF_FILES), filter(engine.is_there, TABLES))
 
