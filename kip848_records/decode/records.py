@@ -38,14 +38,14 @@ SELECT * FROM {{failed}} AS failed
 
 def records_of_table(engine: Engine, log: Relation, table: str, dialect: str) -> Relation:
     """Return the records of a table from log rows (`record_columns`); rows that do not decode are skipped."""
-    transaction = []
     if table == OFFSET_COMMIT_TABLE:
-        log, transaction = with_outcomes(engine, log), ["transaction"]
-    condition = f"{IS_RECORD} AND {key_of_types(record.key_type for record in DIALECTS[dialect].of_table(table))}"
-    if table == GROUP_CONFIGURATION.table:  # workers need not read the other records of its type
-        condition += f" AND {KEY_ENDS_AFTER_GROUP}"
-    rows = _selected(engine, log, (*PLACE, *transaction, "key", "value"), condition)
-    return engine.map(partial(typed_records, table, dialect), rows, record_columns(table))
+        return offset_commits(engine, with_outcomes(engine, log), dialect)
+    return _typed(engine, log, table, dialect, (*PLACE, "key", "value"))
+
+
+def offset_commits(engine: Engine, resolved: Relation, dialect: str) -> Relation:
+    """Return the offset commits among log rows whose transactions are resolved, as `records_of_table` does."""
+    return _typed(engine, resolved, OFFSET_COMMIT_TABLE, dialect, (*PLACE, "transaction", "key", "value"))
 
 
 def records_as_json(engine: Engine, log: Relation, dialect: str) -> Relation:
@@ -64,6 +64,14 @@ def undecoded(engine: Engine, log: Relation, dialect: str) -> Relation:
 def records_of_unknown_types(engine: Engine, log: Relation) -> Relation:
     """Return the records whose key has a type that this version does not know (`UNKNOWN_COLUMNS`)."""
     return _selected(engine, log, (*PLACE, "key_type", "key", "value"), f"{IS_RECORD} AND {IS_OF_UNKNOWN_TYPE}")
+
+
+def _typed(engine: Engine, log: Relation, table: str, dialect: str, columns: Iterable[str]) -> Relation:
+    condition = f"{IS_RECORD} AND {key_of_types(record.key_type for record in DIALECTS[dialect].of_table(table))}"
+    if table == GROUP_CONFIGURATION.table:  # workers need not read the other records of its type
+        condition += f" AND {KEY_ENDS_AFTER_GROUP}"
+    rows = _selected(engine, log, columns, condition)
+    return engine.map(partial(typed_records, table, dialect), rows, record_columns(table))
 
 
 def _selected(engine: Engine, log: Relation, columns: Iterable[str], condition: str) -> Relation:

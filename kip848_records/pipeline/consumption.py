@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from kip848_records.decode.records import records_of_table
-from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
+from kip848_records.decode.records import offset_commits
 from kip848_records.queries.texts import rendered
 from kip848_records.replay.commits.consumption import (
     COMMIT,
@@ -51,7 +50,7 @@ def stops_of_consumption(engine: Engine, commits: Relation, stopped: Relation, i
         usual_until=USUAL_UNTIL,
         stop=STOP,
     )
-    decoded = records_of_table(engine, commits, OFFSET_COMMIT_TABLE, inputs.dialect)
+    decoded = offset_commits(engine, commits, inputs.dialect)
     rows = engine.sql(text, commits=commits, decoded=decoded, stopped=stopped)
     work = partial(consumption_stops, inputs.partitions)
     schema = pa.schema(list(row_type(ConsumptionStop)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from kip848_records import __version__
-from kip848_records.decode.records import records_of_table, undecoded
+from kip848_records.decode.records import offset_commits, records_of_table, undecoded
 from kip848_records.engines.rows import ArrowRows, CompletedRows, TableRows
 from kip848_records.log.facts import LogFacts, log_facts
 from kip848_records.log.retention import ended_before
@@ -175,7 +175,7 @@ def _of_commits(engine: Engine, commits: Relation, facts: LogFacts) -> dict[str,
     dialect = facts.inputs.dialect
     # The replay quarantines what could not be read.
     readable = engine.sql("SELECT * FROM {commits} AS commits WHERE commits.error_code IS NULL", commits=commits)
-    decoded = records_of_table(engine, naming_commits(engine, commits), OFFSET_COMMIT_TABLE, dialect)
+    decoded = offset_commits(engine, naming_commits(engine, commits), dialect)
     rows = {
         "latest_state": state_as_json(engine, commits, dialect),
         "quarantine": undecoded(engine, readable, dialect),
