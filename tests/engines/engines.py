@@ -1,5 +1,6 @@
 """Both engines, and functions over batches that other processes can load."""
 
+import json
 import os
 import signal
 import time
@@ -131,3 +132,16 @@ def passed(batches):
         last = numbers[-1]
         columns = [pa.nulls(batch.num_rows, field.type) for field in NAMES]
         yield TopicName, pa.RecordBatch.from_arrays(columns, schema=NAMES)
+
+
+def described_by_log(table):
+    """What the Delta log says of a table."""
+    about, protocol = table.metadata(), table.protocol()
+    return {
+        "schema": json.loads(table.schema().to_json()),
+        "partitions": about.partition_columns,
+        "description": about.description,
+        "properties": about.configuration,
+        "protocol": (protocol.min_reader_version, protocol.min_writer_version),
+        "features": (protocol.reader_features, protocol.writer_features),
+    }

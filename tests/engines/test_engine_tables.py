@@ -181,7 +181,7 @@ class TestBothEngines:
         for kind in (engines.EMBEDDED, engines.SPARK):
             out = tmp_path / kind
             engines.new_engine(kind, spark, out).create(TABLES[name])
-            logs.append(_described(DeltaTable(out / name)))
+            logs.append(engines.described_by_log(DeltaTable(out / name)))
         assert logs[0] == logs[1]
 
     def test_one_engine_goes_on_where_the_other_ended(self, new, tmp_path):
@@ -210,22 +210,12 @@ class TestBothEngines:
         made.addColumns(spark_schema(SPEC)).partitionedBy("cluster").execute()
         engine = new(engines.EMBEDDED)
         engines.new_engine(engines.EMBEDDED, None, tmp_path / "other").create(SPEC)
-        found, expected = (_described(DeltaTable(tmp_path / folder / SPEC.name)) for folder in ("out", "other"))
+        found, expected = (
+            engines.described_by_log(DeltaTable(tmp_path / folder / SPEC.name)) for folder in ("out", "other")
+        )
         assert found == expected
         replaced(engine, "a", "1")
         assert rows(new(engines.SPARK), "a") == rows(engine, "a") == [("a", "1", "1", "cluster")]
-
-
-def _described(table):
-    about, protocol = table.metadata(), table.protocol()
-    return {
-        "schema": json.loads(table.schema().to_json()),
-        "partitions": about.partition_columns,
-        "description": about.description,
-        "properties": about.configuration,
-        "protocol": (protocol.min_reader_version, protocol.min_writer_version),
-        "features": (protocol.reader_features, protocol.writer_features),
-    }
 
 
 RUN = {

@@ -3,7 +3,6 @@
 The product is its own oracle: one engine for the other.
 """
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -16,7 +15,7 @@ from kip848_records.errors import InputError, Kip848Error
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.tables.registry import TABLES
-from tests.engines.engines import EMBEDDED, SPARK, new_engine
+from tests.engines.engines import EMBEDDED, SPARK, described_by_log, new_engine
 from tests.engines.equal_cases import AUDITS, ERRORS, QUICK, capture, of_every_kind
 from tests.equal_rows import Rows
 from tests.progress import Watcher
@@ -66,19 +65,7 @@ def timeless(row):
 
 def described(out):
     """Table -> what its Delta log says of it."""
-    return {name: of_table(table) for name, table in tables_of(out).items()}
-
-
-def of_table(table):
-    about, protocol = table.metadata(), table.protocol()
-    return {
-        "schema": json.loads(table.schema().to_json()),
-        "partitions": about.partition_columns,
-        "description": about.description,
-        "properties": about.configuration,
-        "protocol": (protocol.min_reader_version, protocol.min_writer_version),
-        "features": (protocol.reader_features, protocol.writer_features),
-    }
+    return {name: described_by_log(table) for name, table in tables_of(out).items()}
 
 
 def entries(out):
@@ -171,7 +158,7 @@ def check_tables(engine, out, cluster):
         assert len(collected(engine, name, cluster)) == len(written) + bool(len(written))
         engine.restore(name, table.version())
         assert collected(engine, name, cluster) == written
-        assert of_table(DeltaTable(out / name)) == of_table(table)
+        assert described_by_log(DeltaTable(out / name)) == described_by_log(table)
 
 
 def collected(engine, name, cluster):

@@ -21,8 +21,8 @@ from kip848_records.engines.embedded.relations import (
     Dataset,
     Mapped,
     Relation,
+    Scanned,
     Stored,
-    every_row,
 )
 from kip848_records.engines.embedded.tables import opened
 from kip848_records.engines.embedded.tagged_rows import conformed, tagged
@@ -109,7 +109,7 @@ class MappedFiles(Mapped):
         return self.stored.batches() if self._processes > 1 else super().batches()
 
 
-class ParquetFiles(Relation):
+class ParquetFiles(Scanned):
     """Rows of Parquet files: the columns are those of the first file, then those that folders name."""
 
     def __init__(self, space: Space, copy: Copy) -> None:
@@ -124,15 +124,6 @@ class ParquetFiles(Relation):
         self._first = files[0]
         space.sources += files
         self._columns = _columns(self._first)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns."""
-        return every_row(self).schema
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows."""
-        return every_row(self).batches()
 
     def text(self, query: Query) -> str:
         """Return SQL that reads the rows."""

@@ -105,13 +105,8 @@ class Stored(Relation):
         return f"SELECT * FROM {query.data_name(self.rows.table)}"  # noqa: S608 - ours
 
 
-class Dataset(Relation):
-    """Rows of an Arrow dataset, which reads only what a query needs."""
-
-    def __init__(self, space: Space, dataset: Any, condition: str | None = None) -> None:  # noqa: ANN401 - see above
-        super().__init__(space)
-        self._dataset = dataset
-        self._condition = condition
+class Scanned(Relation):
+    """Rows that DuckDB reads where they are: their columns are those of its answer."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -121,6 +116,15 @@ class Dataset(Relation):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows."""
         return every_row(self).batches()
+
+
+class Dataset(Scanned):
+    """Rows of an Arrow dataset, which reads only what a query needs."""
+
+    def __init__(self, space: Space, dataset: Any, condition: str | None = None) -> None:  # noqa: ANN401 - see above
+        super().__init__(space)
+        self._dataset = dataset
+        self._condition = condition
 
     def text(self, query: Query) -> str:
         """Return SQL that reads the rows."""
