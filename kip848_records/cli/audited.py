@@ -96,7 +96,7 @@ def is_of_tables(arguments: Namespace) -> bool:
 
 
 def is_certainly_of_log(arguments: Namespace) -> bool:
-    """Return whether the arguments certainly name a log; only an engine can tell that of other file systems."""
+    """Return whether the arguments certainly name a log; of paths on other file systems only an engine knows it."""
     first, *others = arguments.sources or [None]
     return not is_of_tables(arguments) and (bool(others) or is_topic(first) or known_path(first) is not None)
 

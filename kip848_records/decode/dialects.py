@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kip848_records.engines.engine import Engine, Relation
 
-# SQL cannot name the columns of `decoded_counts` as they are: each engine quotes names in its own way.
+# Names of dialects contain a minus, and each engine quotes such names in its own way. So SQL gets other names.
 _COLUMNS: Final = {name: f"n{place}" for place, name in enumerate(("records", *DIALECTS))}
 _DISPUTED: Final = f"""
 SELECT log.key, log.value FROM {{log}} AS log WHERE {IS_RECORD} AND {key_of_types(DISPUTED_TYPES)}

@@ -69,7 +69,7 @@ class ChoiceError(InputError):
 
 @dataclass(frozen=True)
 class Work:
-    """What is known of a command's work before an engine starts.
+    """The facts about a command's work that decide which engine does it.
 
     `copies`: the paths of copies. `live`: the URL of a live topic. `out`: the location of the tables; None: there are
     none, or in a temporary folder. `checkpoint`: the folder of a stream. `size`: returns the bytes of the files to

@@ -176,7 +176,7 @@ class Mapped(Relation):
 
 
 class Once(Relation):
-    """Rows that are computed once, when somebody reads them first, and with them an aggregate in SQL."""
+    """Rows that the first reader computes, for all readers, together with an aggregate in SQL."""
 
     def __init__(self, space: Space, rows: Relation, aggregate: str) -> None:
         super().__init__(space)
@@ -185,7 +185,7 @@ class Once(Relation):
 
     @cached_property
     def _computed(self) -> tuple[Stored, int]:
-        # Both at once: when somebody asks for the aggregate, the scratch folder may be gone.
+        # Both at once: when the caller asks for the aggregate, the scratch folder may be gone.
         rows = stored(self.space, self._rows.batches(), self._rows.schema, "once")
         found = Sql(self.space, f"SELECT {self._aggregate} FROM {{rows}}", {"rows": rows})  # noqa: S608 - ours
         return rows, int(next(found.batches())[0][0].as_py() or 0)
