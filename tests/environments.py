@@ -3,7 +3,6 @@
 They are made without pip and a network: of the packages of this environment, those are linked that the wheel asks for.
 """
 
-import os
 import subprocess
 import sys
 import venv
@@ -14,6 +13,8 @@ from zipfile import ZipFile
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests import users
 
 EXTRAS = ("spark", "notify", "docs")
 
@@ -42,7 +43,7 @@ class Environment:
 
     def run(self, *words: object, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a program of the environment, in its own folder: Python would take modules from where it is started."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "SPARK_", "PYSPARK_"))}
+        kept = users.environment()
         command = [str(self.programs / str(words[0])), *map(str, words[1:])]
         where = cwd or self.programs
         return subprocess.run(command, env=kept | variables, cwd=where, capture_output=True, text=True, check=False)

@@ -1,6 +1,5 @@
 """Commands as a user runs them: how long they take and how much memory their processes have in use."""
 
-import os
 import subprocess
 import threading
 import time
@@ -9,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from tests import users
 
 ROOT = Path(__file__).parents[2]
 EVERY = 0.1  # s
@@ -45,7 +46,7 @@ def run(command: list[str], **settings: str) -> Used:
 
 def environment() -> dict[str, str]:
     """Return that of whoever has set nothing about Spark."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    return users.environment()
 
 
 class Peaks:

@@ -18,6 +18,7 @@ from kip848_records.cli import inspect, main
 from kip848_records.cli.arguments import int32, zoned_time
 from kip848_records.errors import UnexpectedError
 from kip848_records.machine.paths import SPARK_VARIABLES
+from tests import users
 from tests.audits import dumped, table_rows
 from tests.protocol.segment_writer import Record, write_batch
 
@@ -51,7 +52,7 @@ def in_tokyo(tmp_path):
     """
 
     def run(command):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+        kept = users.environment()
         path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
         env = kept | {"PATH": path, "TZ": "Asia/Tokyo", "TMPDIR": str(tmp_path)}
         return subprocess.run(

@@ -1,6 +1,5 @@
 """One group's story in the terminal, from the audits of the captures."""
 
-import os
 import re
 import shlex
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kip848_records import cli
-from tests import made_tables
+from tests import made_tables, users
 from tests.audits import CLUSTERS
 
 STUCK = "kafka-4.3.1"
@@ -70,7 +69,7 @@ def test_a_folder_is_read_without_spark(audits):
     program = f"import sys; from kip848_records import cli; cli.main({arguments!r}); print('pyspark' in sys.modules)"
     told = [
         subprocess.run(
-            [sys.executable, "-c", program], env=os.environ | {"TZ": zone}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", program], env=users.environment(TZ=zone), capture_output=True, text=True, check=True
         ).stdout
         for zone in ("UTC", "Asia/Tokyo")
     ]

@@ -1,7 +1,6 @@
 """`kip848 inspect --json` against what Kafka's own tool printed, line by line; and its other forms."""
 
 import json
-import os
 import subprocess
 import sys
 from base64 import b64encode
@@ -18,6 +17,7 @@ from kip848_records.engines.frames import engine_of
 from kip848_records.machine.paths import SPARK_VARIABLES
 from kip848_records.report.inspection import is_unread, json_line, text_line
 from kip848_records.sources.read import read_log
+from tests import users
 from tests.audits import dumped
 from tests.log.test_log_state import assert_json_equal
 from tests.log_rows import log_of
@@ -187,8 +187,7 @@ def test_text_is_one_line_a_record(rows):
 
 
 def test_the_command_needs_no_java(captures, tmp_path):
-    environment = {name: value for name, value in os.environ.items() if name not in SPARK_VARIABLES}
-    environment |= {"JAVA_HOME": str(tmp_path), "PATH": str(tmp_path)}
+    environment = users.environment(JAVA_HOME=str(tmp_path), PATH=str(tmp_path))
     command = [Path(sys.executable).parent / "kip848", "inspect", str(captures / "kafka-4.3.1" / "segments"), "--json"]
     done = subprocess.run([*command, "--limit", "3"], env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr, len(done.stdout.splitlines())) == (0, "", 3)

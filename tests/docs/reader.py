@@ -5,7 +5,6 @@ As a program, it runs examples one after the other in one process, because Spark
 """
 
 import json
-import os
 import shlex
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
+from tests import users
 from tests.docs.pages import ROOT, commands
 
 # What a clone has at first; all else is what somebody's runs left behind.
@@ -39,7 +39,7 @@ def make_clone(folder: Path) -> Path:
 
 def environment(**variables: str) -> dict[str, str]:
     """Return the environment of a terminal in which .venv is active, without what the tests set for Spark."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
+    kept = users.environment()
     return kept | {"PATH": f"{sys.prefix}/bin:{kept['PATH']}"} | variables
 
 

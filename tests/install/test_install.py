@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kip848_records.cli import _COMMANDS
+from tests import users
 from tests.docs.pages import ROOT, block
 
 pytestmark = pytest.mark.slow
@@ -75,7 +76,7 @@ def shell(text, folder, environment, code=0):
 @pytest.fixture(scope="module")
 def reader(clone, container):
     """Run lines in a terminal of a reader who followed docs/install.md; pip takes the newest versions."""
-    shell(block("test: install"), clone, os.environ | {"PATH": f"{PYTHON}:{os.environ['PATH']}"})
+    shell(block("test: install"), clone, users.environment(PATH=f"{PYTHON}:{os.environ['PATH']}"))
 
     def run(text):
         activate, *_ = [line for line in block("test: install").splitlines() if line.startswith("source ")]
@@ -116,7 +117,7 @@ def test_two_commands_give_a_first_result(tmp_path):
     """From nothing, as README.md says: make sets up .venv."""
     folder = copy_of_the_clone(tmp_path / "kip848-records")
     make, explain = block("test: first result").splitlines()
-    system = os.environ | {"PATH": f"{PYTHON}:{os.environ['PATH']}"}
+    system = users.environment(PATH=f"{PYTHON}:{os.environ['PATH']}")
     assert "CRITICAL  1 of 9 groups stuck" in shell(make, folder, system)
     assert (folder / "out" / "report.html").is_file()
     assert "stuck-app @ 127.0.0.1 has been asked to give up partitions" in shell(explain, folder, system)
@@ -140,7 +141,7 @@ def install(uv, folder, *packages):
 
 
 def test_the_lowest_versions_run_all_commands(lowest):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "SPARK_", "PYSPARK_"))}
+    kept = users.environment()
 
     def run(command):
         return shell(f"venv/bin/kip848 {command}", lowest, kept)

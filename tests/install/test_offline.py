@@ -1,6 +1,5 @@
 """A machine without a network, as docs/install.md describes it: an audit runs with the jars that somebody brought."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -8,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests import users
 
 pytestmark = pytest.mark.slow
 
@@ -37,9 +38,7 @@ def kip848(tmp_path):
         pytest.skip(LACKS)
     home = tmp_path / "home"
     home.mkdir()
-    kept = {
-        k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_")) and "proxy" not in k.lower()
-    }
+    kept = {name: value for name, value in users.environment().items() if "proxy" not in name.lower()}
     kept |= {"HOME": str(home), "JAVA_TOOL_OPTIONS": f"-Duser.home={home}", "PYTHONPATH": str(ROOT)}
 
     def run(*arguments, **variables):

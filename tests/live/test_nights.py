@@ -1,6 +1,5 @@
 """A real broker's topic, night after night: each test is the next night, on what the one before has left."""
 
-import os
 import shlex
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from deltalake import DeltaTable
 
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
+from tests import users
 from tests.audits import table_rows
 from tests.broker import offsets_topic
 from tests.broker.clients import commit_in_transaction, consumer, make_topic, produce
@@ -138,7 +138,7 @@ def test_first_night_with_spark_submit_and_a_password_that_nobody_sees(nights, t
     for name, ours in named.items():
         arguments = arguments.replace(name, ours)
     command += ["jobs/nightly_audit.py", *shlex.split(arguments)]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
+    environment = users.environment()
     environment |= {"PYSPARK_PYTHON": sys.executable, "KAFKA_PASSWORD": password, "TMPDIR": str(tmp_path)}
     environment |= {"JDK_JAVA_OPTIONS": QUICK_JAVA}
     described = nights.described()

@@ -1,6 +1,5 @@
 """The notebooks run from start to end, on the captures' tables, and show what their text promises."""
 
-import os
 import re
 import runpy
 import shlex
@@ -19,6 +18,7 @@ from pandas.testing import assert_frame_equal
 from kip848_records.cli import _parser
 from kip848_records.errors import InputError
 from kip848_records.protocol.messages import KAFKA
+from tests import users
 from tests.audits import CLUSTERS
 from tests.conftest import QUICK_JAVA
 from tests.docs.pages import block
@@ -249,7 +249,7 @@ def test_the_page_says_how_to_get_the_later_night():
 def test_jupyter_runs_one_from_start_to_end(audits, tmp_path):
     notebook = tmp_path / "explore_rebalances.ipynb"
     nbformat.write(to_jupyter((NOTEBOOKS / notebook.name).with_suffix(".py").read_text()), notebook)
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
+    environment = users.environment()
     environment |= {"KIP848_TABLES": str(audits.out), "KIP848_CLUSTER": CLUSTERS["kafka-4.3.1"]}
     environment |= {"TZ": "Asia/Tokyo", "JDK_JAVA_OPTIONS": QUICK_JAVA, "TMPDIR": str(tmp_path)}
     command = [Path(sys.executable).with_name("jupyter-execute"), "--inplace", "--timeout=300", notebook]

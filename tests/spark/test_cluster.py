@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kip848_records.tables.registry import TABLES
+from tests import users
 from tests.audits import WITH_RECORD_TABLES, table_rows
 from tests.conftest import QUICK_JAVA
 
@@ -57,7 +58,7 @@ def submit(captures, tmp_path):
             "--out",
             out,
         ]
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_", "PYTHON"))}
+        environment = users.environment()
         environment |= {"JDK_JAVA_OPTIONS": QUICK_JAVA, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
         # The script looks for its Spark with the `python3` that is first on the path.
         environment["PATH"] = f"{binaries}{os.pathsep}{os.environ['PATH']}"

@@ -1,6 +1,5 @@
 """`kip848 doctor`: what lacks is named, with the way to get it; Spark is not started."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from kip848_records.cli import main
 from kip848_records.spark import doctor
 from kip848_records.spark.conf import default_settings
 from kip848_records.spark.jars import missing_jars
+from tests import users
 from tests.small_disks import fill, small_disk
 
 ROOT = Path(__file__).parents[2]
@@ -258,7 +258,7 @@ def test_it_takes_a_moment():
     before = getrusage(RUSAGE_CHILDREN)
     program = "import sys; from kip848_records.command import main; sys.exit(main())"
     done = subprocess.run(
-        [sys.executable, "-c", program, "doctor"], cwd=ROOT, env=os.environ, capture_output=True, check=False
+        [sys.executable, "-c", program, "doctor"], cwd=ROOT, env=users.environment(), capture_output=True, check=False
     )
     after = getrusage(RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from kip848_records.cli import INTERRUPTED, inspect, main
 from kip848_records.spark import interrupts, threads
+from tests import users
 
 ON_SPARK = ("--engine", "spark")
 
@@ -277,7 +278,7 @@ class TestStart:
 @contextmanager
 def starting_command(*arguments, **variables):
     """A command in a session of processes of its own."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    kept = users.environment()
     program = "import sys; from kip848_records.command import main; sys.exit(main())"
     started = subprocess.Popen(
         [sys.executable, "-c", program, *map(str, arguments)],

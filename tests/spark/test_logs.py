@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from kip848_records.spark import logs as spark_logs
+from tests import users
 
 # A run whose JVM, here a shell, goes on when the run is killed.
 _RUN = """
@@ -38,7 +39,7 @@ def test_a_log_stays_while_its_run_lives_and_then_goes(folder):
 def test_a_run_that_was_killed_has_ended_with_its_jvm(folder):
     run = subprocess.Popen(
         [sys.executable, "-c", _RUN],
-        env=os.environ | {"TMPDIR": str(folder)},
+        env=users.environment(TMPDIR=str(folder)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -16,6 +16,7 @@ from kip848_records.spark import conf as spark_conf
 from kip848_records.spark import process as spark_process
 from kip848_records.spark import session
 from kip848_records.spark.setup_errors import SetupError
+from tests import users
 
 _ROOT = Path(__file__).parents[2]
 _DEFAULTS = _ROOT / "conf" / "spark-defaults.conf"
@@ -38,7 +39,7 @@ def run(tmp_path):
     """Run a program in a folder of its own, without the Spark that these tests may have started."""
 
     def start(*command, **variables):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+        kept = users.environment()
         path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
         env = kept | {"PATH": path, "TMPDIR": str(tmp_path)} | variables
         return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
