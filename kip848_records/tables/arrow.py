@@ -14,28 +14,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from deltalake import DeltaTable
+
     from kip848_records.specs.columns import TableSpec
 
 _OF_STORAGE: Final = "Log storage error"
 """The beginning of delta-rs's message when a commit was not refused because of another one, but by the file system."""
 
 
-def replace_rows(folder: Path, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch]) -> None:
+def replace_rows(table: DeltaTable | Path, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch]) -> None:
     """Replace a cluster's rows in a table by others, in one commit; missing columns become null.
 
     Raises OSError or DeltaError; delta-rs cannot commit on some volumes, such as those over an object store.
     """
     rows = _reader(batches, spec, cluster)
-    deltalake.write_deltalake(str(folder), rows, mode="overwrite", predicate=of_cluster(cluster))
+    deltalake.write_deltalake(table, rows, mode="overwrite", predicate=of_cluster(cluster))
 
 
 def append_rows(
-    folder: Path, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch], done: deltalake.Transaction
+    table: DeltaTable, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch], done: deltalake.Transaction
 ) -> None:
     """Append rows in one commit, which names a transaction of an application. Raises as `replace_rows`."""
     rows = _reader(batches, spec, cluster)
     properties = deltalake.CommitProperties(app_transactions=[done])
-    deltalake.write_deltalake(str(folder), rows, mode="append", commit_properties=properties)
+    deltalake.write_deltalake(table, rows, mode="append", commit_properties=properties)
 
 
 def is_conflict(error: Exception) -> bool:

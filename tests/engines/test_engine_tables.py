@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime
+from pathlib import Path
 from threading import Thread
 from zoneinfo import ZoneInfo
 
@@ -120,6 +121,17 @@ class TestOneTable:
         assert [topic for _, topic, *_ in rows(engine, "a")] == ["3", "4"]
         engine.append(SPEC, "a", engine.relation(topics("5")), application="another", number=1)
         assert [topic for _, topic, *_ in rows(engine, "a")] == ["3", "4", "5"]
+
+    def test_what_many_runs_wrote_is_one_checkpoint(self, engine):
+        """Without it, the next run reads the commits of all that were before."""
+        for number in range(11):
+            replaced(engine, "a", str(number))
+        log = Path(engine.out) / SPEC.name / "_delta_log"
+        assert json.loads((log / "_last_checkpoint").read_text())["version"] == 10
+        for commit in log.glob("*[0-9].json"):
+            if int(commit.stem) < 10:
+                commit.unlink()
+        assert rows(engine, "a") == [("a", "10", "10", "cluster")]
 
     def test_restored(self, engine):
         replaced(engine, "a", "1")
