@@ -164,8 +164,8 @@ def _integers(column: pa.Array, wanted: pa.DataType) -> pa.Array:
     """Return whole numbers of another width; null for those that do not fit."""
     if column.type == wanted or column.type.bit_width < wanted.bit_width:
         return column.cast(wanted)
-    limits = np.iinfo(wanted.to_pandas_dtype())
-    fits = pc.and_(pc.greater_equal(column, int(limits.min)), pc.less_equal(column, int(limits.max)))
+    beyond = 1 << (wanted.bit_width - 1)
+    fits = pc.and_(pc.greater_equal(column, -beyond), pc.less(column, beyond))
     return pc.if_else(fits, column, None).cast(wanted)
 
 

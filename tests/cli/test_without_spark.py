@@ -1,4 +1,4 @@
-"""All commands on a machine without Java, in a process that cannot import PySpark, Py4J or Delta."""
+"""All commands on a machine without Java, in a process that cannot import PySpark, Py4J, Delta or pandas."""
 
 import json
 import os
@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.engines import equal_cases
+
 # Refuses the modules, runs the command lines on stdin, and prints the exit code and stdout of each.
 PROGRAM = """
 import io, json, sys
@@ -14,7 +16,7 @@ from contextlib import redirect_stdout
 
 class Refused:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"pyspark", "py4j", "delta"}:
+        if name.partition(".")[0] in {"pyspark", "py4j", "delta", "pandas"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Refused())
@@ -80,6 +82,16 @@ def test_every_command(kip848, captures, tmp_path):
         assert printed, line
     assert (tmp_path / "page.html").stat().st_size > 10_000
     assert "reading with the embedded engine: 466.4 kB on this machine\n" in said
+
+
+def test_every_kind_of_source(kip848, captures, tmp_path):
+    """What it imports depends on the columns and types that a source has."""
+    (tmp_path / "kinds").mkdir()
+    sources = equal_cases.of_every_kind(tmp_path / "kinds", captures)["sources"]
+    lines = [["audit", source, "--out", "out", "--cluster", number] for number, source in enumerate(sources)]
+    everything = ["--offset-commits", "--record-tables"]
+    answers, said = kip848(*lines, ["audit", *sources, "--out", "out", *everything], ["inspect", *sources])
+    assert [code for code, _ in answers] == [0] * len(answers), said
 
 
 @pytest.mark.parametrize(
