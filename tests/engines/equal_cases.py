@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 import shutil
 from base64 import b64encode
 from dataclasses import replace
@@ -17,6 +18,7 @@ from kip848_records.pipeline.names import read_topics_file
 from kip848_records.simulate import Simulation, simulate
 from kip848_records.specs.log_columns import TOPIC
 from tests.audits import WITH_RECORD_TABLES
+from tests.fuzz_cases import CASES
 from tests.log.damaged_segments import damaged_segments
 from tests.protocol.samples import vector_records
 from tests.protocol.segment_writer import Record, write_batch, write_marker
@@ -175,6 +177,27 @@ def vectors(release, dialect):
     return made
 
 
+def random_segments(folder, _):
+    """Whole, odd and damaged batches, a file for each: the inputs of `make fuzz`."""
+    for partition in range(60):
+        case = CASES["segments"](random.Random(f"audits/{partition}"))  # noqa: S311 - not for secrets
+        segment_file(folder / "log", partition, *case.items)
+    return {"sources": (str(folder / "log"),), **EVERYTHING}
+
+
+def random_records(folder, _):
+    """Keys and values that are right, of other versions, or damaged; those of a case are one partition."""
+    rows = [
+        {"key": key, "value": value, "partition": partition, "offset": offset, "timestamp": 1_700_000_000_000 + offset}
+        for partition in range(40)
+        for offset, (key, value) in enumerate(
+            CASES["records"](random.Random(f"audits/{partition}")).items  # noqa: S311 - not for secrets
+        )
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "log.parquet")
+    return {"sources": (str(folder / "log.parquet"),), **EVERYTHING}
+
+
 def empty(folder, _):
     segment_file(folder / "log", 0)
     return {"sources": (str(folder / "log"),)}
@@ -267,6 +290,8 @@ AUDITS = {
     "3.7.2, auto": vectors("3.7.2", "auto"),
     "4.4.0, auto": vectors("4.4.0", "auto"),
     "3.5.2 as Kafka's": vectors("3.5.2", "kafka"),
+    "random segments": random_segments,
+    "random records": random_records,
     "nothing, which is allowed": lambda folder, _: empty(folder, _) | {"allow_empty": True},
 }
 

@@ -83,7 +83,7 @@ class LastOwners:
             return [] if was_known and units is not None else None
         owner_of = {
             member.member_id: Owner(member.owner, member.member_id, generation.last_offset)
-            for member in generation.members.values()
+            for member in generation.value.members  # two may have one identity in a record that no coordinator wrote
         }
         before, gaps, moves = self._owners, self._gaps, []
         owners = self._owners = {unit: owner_of[member.member_id] for unit, member in units.items()}

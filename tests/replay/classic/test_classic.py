@@ -71,6 +71,17 @@ def test_a_static_member_that_comes_back_is_replaced_within_the_generation() -> 
     assert (2, replacement["to_member"], replacement["instance_id"]) in members
 
 
+def test_two_members_of_one_instance_id_own_what_the_record_says() -> None:
+    """No coordinator writes that; a damaged record may say it."""
+    batch = batch_of("group-kinds")
+    rows = [row for row in batch.to_pylist() if row["group_id"] == "static"]
+    for row in rows:
+        row["value"] = row["value"].replace(b"\0\6inst-1", b"\0\6inst-0")
+    found = tables_of(pa.RecordBatch.from_pylist(rows, batch.schema))
+    assert chosen(found["classic_generation"], "static", "generation", "units", "ended_by")[-1] == (2, 3, None)
+    assert len(chosen(found["classic_member"], "static", "member_id")) == 5
+
+
 def test_a_leader_whose_assignor_sleeps() -> None:
     rows = rows_of("streams-not-ready", "classic_generation", "slow", "generation", "join_ms", "sync_ms", "mode")
     assert rows == [(0, None, None, None), (1, 1045, 888, "unknown"), (2, None, 443, "eager"), (3, None, 3, "eager")]
