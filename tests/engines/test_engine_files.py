@@ -137,6 +137,17 @@ class TestDelta:
         spark.createDataFrame([ROW]).write.format("delta").save(str(tmp_path / "d"))
         assert scanned(engine, tmp_path / "d") == [ROW]
 
+    @pytest.mark.parametrize("damage", ["gone", "truncated"])
+    def test_damaged_files_are_named(self, engine, tmp_path, damage):
+        deltalake.write_deltalake(tmp_path / "d 1", dump(partition=[3]), partition_by=["partition"])
+        (file,) = (tmp_path / "d 1").glob("*/*.parquet")
+        content = file.read_bytes()
+        file.unlink()
+        if damage == "truncated":
+            file.write_bytes(content[:-20])
+        with pytest.raises(InputError, match=f"{file} cannot be read: it is damaged"), engine.reading():
+            scanned(engine, tmp_path / "d 1")
+
 
 TEXT = b'{"a": 1}\n\n{"b": "\xc3\xa4"}\r\n{"c": 3}'
 LINES = [b'{"a": 1}', b"", b'{"b": "\xc3\xa4"}', b'{"c": 3}']

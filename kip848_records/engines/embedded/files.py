@@ -146,8 +146,9 @@ def delta_rows(space: Space, copy: Copy) -> Relation:
     path = here(copy.name).absolute()
     if characters := mistaken(path):
         raise EngineError.path_for_tables(copy.name, characters)
-    table = opened(path, lambda: InputError.not_delta(copy.name))
-    return Dataset(space, without_statistics(table.to_pyarrow_dataset()))
+    rows = without_statistics(opened(path, lambda: InputError.not_delta(copy.name)).to_pyarrow_dataset())
+    space.sources += [path / file for file in rows.files]
+    return Dataset(space, rows)
 
 
 @contextmanager
@@ -155,7 +156,7 @@ def reading_files(space: Space) -> Iterator[None]:
     """Turn failures to read a source within the block into InputErrors, which name the file if it is known."""
     try:
         yield
-    except PermissionError as error:
+    except (FileNotFoundError, PermissionError) as error:
         raise InputError.not_opened(str(error.filename), error.strerror) from error
     except (pa.ArrowInvalid, duckdb.Error) as error:
         if refused := _REFUSED.search(str(error)):
