@@ -89,6 +89,14 @@ def pytest_runtest_protocol(item):
         return (yield)
 
 
+@pytest.fixture
+def engine():
+    """The engine in this process: rules are the same on both, which `tests/log/test_both_engines.py` shows."""
+    from kip848_records.engines.embedded.engine import EmbeddedEngine  # noqa: PLC0415 - many tests need no engine
+
+    return EmbeddedEngine()
+
+
 @pytest.fixture(scope="session")
 def spark(request, classic):
     """A session; in the modules of `tests.sessions.ON_BOTH` one of each kind, one after the other."""

@@ -1,90 +1,102 @@
-"""Log rows as plain Python values, in log order; and log rows made of them."""
+"""Log rows as plain Python values, in log order; and log rows made of them. All of it runs on either engine."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
-from chispa import assert_df_equality
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql import DataFrame
 
-from kip848_records.engines.frames import engine_of
-from kip848_records.engines.spark.engine import SparkEngine
+from kip848_records.engines.embedded.relations import Relation
+from kip848_records.engines.engine import Engine
 from kip848_records.log.coverage import LogCoverage, read_coverage
 from kip848_records.protocol.keys import key_columns
-from kip848_records.queries.tables import named_rows
-from kip848_records.sources.topic.log_rows import LOG_SCHEMA
+from kip848_records.queries.texts import literal
+from kip848_records.sources.predicates import NEWEST_MS
+from kip848_records.specs.log_columns import LOG_COLUMNS
+from kip848_records.times import utc
+from tests.equal_rows import Rows
 
-_WITH_MS = StructType([StructField(f.name, LongType()) if f.name == "timestamp" else f for f in LOG_SCHEMA])
+AnyRows = pa.Table | Relation | DataFrame
 
 
-class Unstaged(SparkEngine):
-    """Computes rows again for each reader, so that it needs no folder."""
-
-    def materialize(self, rows: DataFrame, name: str) -> DataFrame:  # noqa: ARG002 - of no file
+def table_of(rows: AnyRows) -> pa.Table:
+    """Rows of either engine, computed."""
+    if isinstance(rows, pa.Table):
         return rows
+    return pa.Table.from_batches(rows.batches(), rows.schema) if isinstance(rows, Relation) else rows.toArrow()
 
 
-def in_log_order(log: DataFrame) -> list[dict[str, Any]]:
-    """The rows of a log, by partition and offset, with bytes as `bytes` and the timestamp in µs.
+def in_log_order(log: AnyRows) -> list[dict[str, Any]]:
+    """The rows of a log, by partition and offset, with the timestamp in µs.
 
     Not of which copy they are, nor what files cover.
     """
-    rows = (log.filter(F.col("file").isNull()) if "file" in log.columns else log).drop("copies", "file")
-    rows = rows.withColumn("timestamp", F.unix_micros("timestamp"))
-    return sorted(
-        rows.toArrow().to_pylist(), key=lambda row: (row["partition"] is None, row["partition"], row["offset"] or -1)
-    )
+    rows = [row for row in table_of(log).to_pylist() if row.pop("file", None) is None]
+    for row in rows:
+        row.pop("copies", None)
+        row["timestamp"] = row["timestamp"] and round(row["timestamp"].timestamp() * 1_000_000)
+    return sorted(rows, key=lambda row: (row["partition"] is None, row["partition"], row["offset"] or -1))
 
 
-def asked_by_spark(log: DataFrame) -> Callable[..., list[Any]]:
-    """What answers SQL over these rows, as `LogTable.ask` does over those of a cluster."""
-    added = {name: F.lit(None).cast("string") for name in ("run_info", "read") if name not in log.columns}
-    view = f"log_{id(log)}"
-    log.withColumns({"cluster": F.lit("c"), **added}).createOrReplaceTempView(view)
-
-    def ask(text: str, **parameters: object) -> list[Any]:
-        named = f"WITH log AS (SELECT * FROM {view}) {text}"  # noqa: S608 - a view of ours
-        return named_rows(log.sparkSession.sql(named, args={"cluster": "c", **parameters}).toArrow())
-
-    return ask
-
-
-def coverage_of(log: DataFrame) -> LogCoverage:
+def coverage_of(engine: Engine, log: AnyRows) -> LogCoverage:
     """What these rows of a log hold of each partition."""
-    return read_coverage(engine_of(log), asked_by_spark(log), log)
+    rows = engine.relation(log) if isinstance(log, pa.Table) else log
+    of_cluster = engine.sql("SELECT 'c' AS cluster, rows.* FROM {rows} AS rows", rows=rows)
+
+    def ask(text: str, **parameters: str) -> list[Any]:
+        """Answer SQL over these rows, as `LogTable.ask` does over those of a cluster."""
+        for name, value in {"cluster": "c", **parameters}.items():
+            text = re.sub(rf":{name}\b", literal(value).replace("\\", r"\\"), text)
+        return engine.collect(engine.sql(f"WITH log AS (SELECT * FROM {{log}}) {text}", log=of_cluster))  # noqa: S608
+
+    return read_coverage(engine, ask, rows)
 
 
-def assert_same_rows(found: DataFrame, expected: DataFrame) -> None:
-    """Fail, with both shown side by side, unless two logs have equal rows: not of which copy, nor what files cover."""
-    logs = [log.filter(F.col("file").isNull()).drop("copies", "file") for log in (found, expected)]
-    in_order = [log.orderBy("partition", "offset", "error") for log in logs]
-    assert_df_equality(*in_order, ignore_nullable=True)
+def assert_same_rows(found: AnyRows, expected: AnyRows) -> None:
+    """Fail, and show what differs, unless two logs have equal rows: not of which copy, nor what files cover."""
+    types, rows = [], []
+    for log in map(table_of, (found, expected)):
+        types.append({field.name: field.type for field in log.schema if field.name not in {"copies", "file"}})
+        rows.append(Rows(in_log_order(log)))
+    assert types[0] == types[1]
+    assert rows[0] == rows[1]
 
 
-def files_of(log: DataFrame) -> list[dict[str, Any]]:
+def files_of(log: AnyRows) -> list[dict[str, Any]]:
     """What files cover, by partition and copy, with partition and copy, and the newest skipped in ms."""
-    files = log.filter(F.col("file").isNotNull()).withColumn("newest_skipped", F.unix_millis("file.newest_skipped"))
-    fields = (F.col(f"file.{name}") for name in LOG_SCHEMA["file"].dataType.names if name != "newest_skipped")
-    rows = files.select("partition", F.col("copies")[0].alias("copy"), *fields, "newest_skipped")
-    told = [row.asDict(recursive=True) for row in rows.collect()]
+    told = [
+        {"partition": row["partition"], "copy": (row["copies"] or [None])[0], **row["file"]}
+        | {"newest_skipped": _ms(row["file"]["newest_skipped"])}
+        for row in table_of(log).to_pylist()
+        if row["file"] is not None
+    ]
     return sorted(told, key=lambda row: (row["partition"], row["copy"], row["base_offset"] or 0))
 
 
-def log_of(spark: SparkSession, rows: Iterable[dict[str, Any]]) -> DataFrame:
+def newest_ms(engine: Engine, log: pa.Table) -> int | None:
+    """The newest time of a log, in ms."""
+    (row,) = engine.collect(engine.sql(f"SELECT {NEWEST_MS} AS ms FROM {{log}}", log=engine.relation(log)))  # noqa: S608
+    return row.ms
+
+
+def _ms(at: datetime | None) -> int | None:
+    return at and round(at.timestamp() * 1000)
+
+
+def log_of(rows: Iterable[dict[str, Any]]) -> pa.Table:
     """A log of rows that name only what matters; offsets count up unless given, timestamps are in ms."""
     defaults = {"partition": 0, "transaction": "none", "timestamp_type": 0, "copies": ["a"]}
     full = [{"offset": offset, "timestamp": 1_000_000 + offset, **defaults, **row} for offset, row in enumerate(rows)]
-    tuples = [tuple(_completed(row).get(name) for name in LOG_SCHEMA.names) for row in full]
-    return spark.createDataFrame(tuples, _WITH_MS).withColumn("timestamp", F.timestamp_millis("timestamp"))
+    return pa.Table.from_pylist([_completed(row) for row in full], LOG_COLUMNS)
 
 
 def _completed(row: dict[str, Any]) -> dict[str, Any]:
     if row.get("file") is not None:
-        nothing = dict.fromkeys(("timestamp", "timestamp_type", "transaction"))
-        return row | nothing | {"file": tuple(row["file"].get(name) for name in LOG_SCHEMA["file"].dataType.names)}
-    return {"error_code": "bad_crc" if row.get("error") else None} | row | keyed(row.get("key"))
+        return row | dict.fromkeys(("timestamp", "timestamp_type", "transaction"))
+    at = {"timestamp": row["timestamp"] if row["timestamp"] is None else utc(row["timestamp"])}
+    return {"error_code": "bad_crc" if row.get("error") else None} | row | at | keyed(row.get("key"))
 
 
 def keyed(key: bytes | None) -> dict[str, Any]:

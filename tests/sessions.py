@@ -9,14 +9,9 @@ from pyspark.sql import SparkSession
 CLASSIC, CONNECT = "classic", "connect"
 # Whatever of the package only reads and transforms. What writes Delta tables needs a server that is set up for it.
 ON_BOTH = {
-    *("tests.decode.test_dialects", "tests.decode.test_hostile_rows", "tests.log.test_consecutive_dumps"),
+    *("tests.decode.test_dialects", "tests.decode.test_hostile_rows", "tests.log.test_both_engines"),
     *("tests.notebooks.test_notebooks", "tests.queries.test_engines"),
-    *(
-        "tests.cli.test_inspect",
-        "tests.queries.test_questions",
-        "tests.log.test_log_state",
-        "tests.pipeline.test_topics",
-    ),
+    "tests.queries.test_questions",
 }
 """The modules of which each test that asks for `spark` runs on both kinds."""
 QUICK_ON_BOTH = {"tests.queries.test_engines"}

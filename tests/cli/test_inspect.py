@@ -13,7 +13,8 @@ from deltalake import write_deltalake
 
 from kip848_records.cli import main
 from kip848_records.decode.inspect import inspect_log
-from kip848_records.engines.frames import engine_of
+from kip848_records.engines.embedded.engine import EmbeddedEngine
+from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.machine.paths import SPARK_VARIABLES
 from kip848_records.report.inspection import is_unread, json_line, text_line
 from kip848_records.sources.read import read_log
@@ -21,6 +22,7 @@ from tests import users
 from tests.audits import dumped
 from tests.log.test_log_state import assert_json_equal
 from tests.log_rows import log_of
+from tests.sources.batches import read_rows
 
 GROUP = b"\x00\x01g"
 EPOCH = b"\x00\x03" + GROUP
@@ -44,23 +46,24 @@ ROWS = [
 
 
 def inspected_rows(log, **selected):
-    return inspect_log(engine_of(log), log, **selected)
+    engine = EmbeddedEngine()
+    return engine.collect(inspect_log(engine, engine.relation(log), **selected))
 
 
 def inspected(log, **selected):
-    return [json.loads(json_line(row)) for row in inspected_rows(log, **selected).collect()]
+    return [json.loads(json_line(row)) for row in inspected_rows(log, **selected)]
 
 
 def selected(log, **selected):
     """The offsets of the records that are selected, when what could not be read is there as well."""
-    rows = inspected_rows(log, **selected).collect()
+    rows = inspected_rows(log, **selected)
     assert [row.offset for row in rows if is_unread(row)] == [9]
     return [row.offset for row in rows if not is_unread(row)]
 
 
 @pytest.fixture(scope="module")
-def rows(spark):
-    return log_of(spark, ROWS).repartition(3)
+def rows():
+    return log_of(ROWS)
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +71,8 @@ def lines(rows):
     return {line["offset"]: line for line in inspected(rows)}
 
 
-def test_every_line_equals_what_kafka_printed(spark, capture):
-    ours = inspected(read_log(spark, str(capture / "segments")))
+def test_every_line_equals_what_kafka_printed(engine, capture):
+    ours = inspected(read_rows(engine, str(capture / "segments")))
     kafka = dumped(capture)
     assert len(ours) == len(kafka)
     for line, record in zip(ours, kafka, strict=True):
@@ -129,7 +132,7 @@ def test_a_group_id_may_hold_anything(lines):
 
 def test_control_characters_reach_no_terminal(rows, lines):
     assert lines[11]["key"] == {"groupId": "\x1b\x7f\x9b"}
-    *_, row = inspected_rows(rows).collect()
+    *_, row = inspected_rows(rows)
     assert r'"\u001B\u007F\u009B"' in json_line(row)
     assert r'"\u001B\x7f\x9b"' in text_line(row)
 
@@ -155,13 +158,12 @@ def test_the_first_records_of_a_selection(rows):
 
 def test_the_log_is_read_once_for_its_records_and_for_what_could_not_be_read(classic, captures):
     log = read_log(classic, str(captures / "kafka-4.3.1-all-types" / "kafka-source.parquet"))
-    found = inspected_rows(log, types=[3], limit=4)
+    found = inspect_log(SparkEngine(classic), log, types=[3], limit=4)
     assert len(found.collect()) == 4
     plan, _ = found._jdf.queryExecution().executedPlan().toString().split("== Initial Plan ==")
     assert plan.count("FileScan ") == 1
 
 
-@pytest.mark.usefixtures("classic")
 @pytest.mark.parametrize("given", [(), ("--format", "delta")])
 def test_rows_that_delta_deleted_are_not_printed(tmp_path, monkeypatch, capsys, given):
     """The files of an older version stay in the table's folder, and look like a small dump."""
@@ -177,7 +179,7 @@ def test_rows_that_delta_deleted_are_not_printed(tmp_path, monkeypatch, capsys, 
 
 
 def test_text_is_one_line_a_record(rows):
-    texts = [text_line(row) for row in inspected_rows(rows).collect()]
+    texts = [text_line(row) for row in inspected_rows(rows)]
     assert not any("\n" in text for text in texts)
     assert texts[0] == '0:0 1970-01-01 00:16:40.000 UTC 3 ConsumerGroupMetadata {"groupId":"g"} {"epoch":1}'
     assert texts[1].endswith('{"groupId":"g"} <tombstone>')

@@ -75,8 +75,9 @@ def as_rows(records):
 @pytest.mark.parametrize(("release", "dialect"), VECTOR_RELEASES.items())
 def test_the_dialect_of_a_release_is_told_from_its_records(spark, release, dialect):
     records = vector_records(release)
-    log = log_of(spark, as_rows(records)).repartition(2)
-    choice = choose_dialect(SparkEngine(spark), log)
+    engine = SparkEngine(spark)
+    log = engine.relation(log_of(as_rows(records))).repartition(2)
+    choice = choose_dialect(engine, log)
     disputed = sum(4 <= int.from_bytes(key[:2], "big") <= 8 for key, _ in records)
     assert (choice.name, choice.records, choice.undecoded) == (dialect, disputed, 0)
     decoded = decode(log, dialect=dialect, offset_commits=True)
@@ -87,26 +88,27 @@ def test_the_dialect_of_a_release_is_told_from_its_records(spark, release, diale
     assert dict(map(tuple, counts)) == Counter(usual_record(key, dialect).table for key, _ in records)
 
 
-def test_the_draft_is_told_from_its_records(spark):
-    choice = choose_dialect(SparkEngine(spark), log_of(spark, draft_rows()))
-    assert str(choice) == "dialect kip-848-draft: leaves 0 of 5 records of types 4 to 8 undecoded"
+def chosen(engine, rows):
+    return choose_dialect(engine, engine.relation(log_of(rows)))
 
 
-def test_what_the_best_dialect_leaves_is_counted(spark):
+def test_the_draft_is_told_from_its_records(engine):
+    said = "dialect kip-848-draft: leaves 0 of 5 records of types 4 to 8 undecoded"
+    assert str(chosen(engine, draft_rows())) == said
+
+
+def test_what_the_best_dialect_leaves_is_counted(engine):
     broken = {"key": b"\x00\x05\x00\x01g\x00\x01m", "value": b"\x00\x00\xff"}
-    choice = choose_dialect(SparkEngine(spark), log_of(spark, [*as_rows(vector_records("3.7.2")), broken, broken]))
+    choice = chosen(engine, [*as_rows(vector_records("3.7.2")), broken, broken])
     assert (choice.name, choice.undecoded) == ("kafka-3.7", 2)
 
 
-def test_a_log_that_does_not_tell_is_kafka_s(spark):
-    assert (
-        choose_dialect(SparkEngine(spark), log_of(spark, [{"key": b"\x00\x03\x00\x01g", "value": None}])).name
-        == "kafka"
-    )
+def test_a_log_that_does_not_tell_is_kafka_s(engine):
+    assert chosen(engine, [{"key": b"\x00\x03\x00\x01g", "value": None}]).name == "kafka"
 
 
 def test_records_of_another_dialect_are_quarantined_with_the_reason(spark):
-    decoded = decode(log_of(spark, draft_rows()))
+    decoded = decode(SparkEngine(spark).relation(log_of(draft_rows())))
     assert {row.reason.partition(":")[0] for row in decoded.quarantine.collect()} == {"value"}
     assert decoded.quarantine.count() == 4
     assert decoded.records["group_configuration"].count() == 1
@@ -146,9 +148,9 @@ def test_an_audit_of_a_draft_log(tmp_path):
     assert {row["record"] for row in rows("latest_state")} == {name for _, name, _, _ in DRAFT}
 
 
-def test_inspect_reads_a_dialect(spark):
-    rows = inspect_log(SparkEngine(spark), log_of(spark, draft_rows()), dialect="kip-848-draft").collect()
-    lines = [json.loads(json_line(row)) for row in rows]
+def test_inspect_reads_a_dialect(engine):
+    rows = inspect_log(engine, engine.relation(log_of(draft_rows())), dialect="kip-848-draft")
+    lines = [json.loads(json_line(row)) for row in engine.collect(rows)]
     assert [(line["type"], line["record"]) for line in lines] == [(key_type, name) for key_type, name, _, _ in DRAFT]
     assert lines[0]["value"] == {"configurations": [{"name": "n", "value": "v"}]}
     assert lines[-1]["value"]["metadataBytes"] == "AQ=="

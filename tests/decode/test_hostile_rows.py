@@ -73,7 +73,11 @@ CODES |= dict.fromkeys(("unread", "nowhere"), "bad_crc")
 
 @pytest.fixture(scope="module")
 def decoded(spark):
-    return decode(log_of(spark, ROWS.values()), offset_commits=True)
+    return decode(frame_of(spark, ROWS.values()), offset_commits=True)
+
+
+def frame_of(spark, rows):
+    return spark.createDataFrame(log_of(rows))
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +133,9 @@ def test_unknown_types_are_numbered_as_kafka_numbers_them(unknown):
 
 
 def test_offset_commits_come_only_if_asked_for(spark):
-    log = log_of(spark, [{"key": COMMIT, "value": COMMITTED}, {"key": COMMIT, "value": b"bad"}, {"key": EPOCH + b"!"}])
+    log = frame_of(
+        spark, [{"key": COMMIT, "value": COMMITTED}, {"key": COMMIT, "value": b"bad"}, {"key": EPOCH + b"!"}]
+    )
     decoded = decode(log)
     assert "offset_commit" not in decoded.records
     assert [row.offset for row in decoded.quarantine.collect()] == [2]
@@ -148,7 +154,7 @@ def test_dataframes_have_the_schemas_they_promise(decoded):
 @pytest.fixture(scope="module")
 def saved(spark, tmp_path_factory):
     path = str(tmp_path_factory.mktemp("log") / "log")
-    log_of(spark, ROWS.values()).write.parquet(path)
+    frame_of(spark, ROWS.values()).write.parquet(path)
     return spark.read.parquet(path)
 
 

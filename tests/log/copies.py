@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from kip848_records.sources.file_coverage import SegmentFile
 from kip848_records.sources.segment_rows import read_file
-from kip848_records.sources.topic.log_rows import LOG_SCHEMA
+from kip848_records.specs.log_columns import FILE, LOG_COLUMNS
 from tests.log.cleaner import Batch, Log, marker
 from tests.log.random_walk import data_records
 from tests.log_rows import keyed
@@ -47,7 +45,7 @@ class LogCopy:
     def _kafka_rows(self) -> Iterator[dict[str, Any]]:
         records = list(data_records(self.log))
         for record in records:
-            yield dict.fromkeys(LOG_SCHEMA.names) | {
+            yield dict.fromkeys(LOG_COLUMNS.names) | {
                 "key": record.key,
                 "value": record.value,
                 "partition": self.partition,
@@ -66,8 +64,8 @@ def dump_row(partition: int, offsets: list[int]) -> dict[str, Any]:
     first, last = min(offsets), max(offsets)
     file = {"format": "parquet", "first_offset": first, "last_offset": last, "unread": [], "skipped": []}
     file["has_gap"] = len(set(offsets)) < last - first + 1
-    row = {"partition": partition, "offset": last, "file": dict.fromkeys(LOG_SCHEMA["file"].dataType.names) | file}
-    return dict.fromkeys(LOG_SCHEMA.names) | row
+    row = {"partition": partition, "offset": last, "file": dict.fromkeys(field.name for field in FILE) | file}
+    return dict.fromkeys(LOG_COLUMNS.names) | row
 
 
 def is_commit(key: bytes | None) -> bool:
@@ -83,5 +81,5 @@ def batch_of(row: dict[str, Any]) -> Batch:
     return Batch(row["offset"], row["offset"], (record,), row["producer_id"])
 
 
-def log_rows(spark: SparkSession, rows: Iterable[dict[str, Any]]) -> DataFrame:
-    return spark.createDataFrame(pa.Table.from_pylist(list(rows), to_arrow_schema(LOG_SCHEMA)))
+def log_rows(rows: Iterable[dict[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), LOG_COLUMNS)

@@ -1,6 +1,7 @@
 """Each rule about a log gives the same rows on both engines: random copies of random logs, with damaged rows."""
 
 import random
+from functools import partial
 from itertools import chain, permutations
 from types import SimpleNamespace
 
@@ -9,9 +10,11 @@ import pyarrow.compute as pc
 import pytest
 
 from kip848_records.decode.dialects import choose_dialect
+from kip848_records.decode.inspect import inspect_log
 from kip848_records.decode.records import records_as_json, records_of_table, records_of_unknown_types, undecoded
 from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.engines.spark.engine import SparkEngine
+from kip848_records.errors import InputError
 from kip848_records.log.coverage import _missing_in_bases
 from kip848_records.log.facts import LogFacts
 from kip848_records.log.losses import records_of_other_copies
@@ -28,13 +31,16 @@ from kip848_records.protocol.messages import KAFKA
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import StoppedPartition, row_type
 from kip848_records.sources.copies import drop_copies, merge_copies
+from kip848_records.sources.known_keys import check_rows_are_log
 from kip848_records.sources.transactions import with_outcomes, without_aborted
 from kip848_records.specs.log_columns import LOG_COLUMNS
 from kip848_records.times import utc
+from tests.engines.equal_cases import of_every_kind
 from tests.equal_rows import Rows
 from tests.log.test_random_copies import scenario
-from tests.log_rows import keyed
+from tests.log_rows import coverage_of, keyed
 from tests.protocol.samples import vector_records
+from tests.sources.batches import read_batch
 
 SCENARIOS = 60
 INPUTS = ReplayInputs("kafka", None, {0: PartitionCoverage(((0, 1000),), last_offset=999)}, offset_commits=True)
@@ -88,17 +94,17 @@ def typed():
 @pytest.fixture
 def on_both(spark):
     """Compare the rows of a rule on both engines, over relations of the same rows; return them."""
+    return partial(compared, spark)
 
-    def compare(rule, *rows):
-        found = []
-        for engine in (SparkEngine(spark), EmbeddedEngine()):
-            answer = rule(engine, *map(engine.relation, rows))
-            found.append([row._asdict() for row in engine.collect(answer)])
-        by_spark, embedded = found
-        assert Rows(embedded) == Rows(by_spark)
-        return embedded
 
-    return compare
+def compared(spark, rule, *rows):
+    found = []
+    for engine in (SparkEngine(spark), EmbeddedEngine()):
+        answer = rule(engine, *map(engine.relation, rows))
+        found.append([row._asdict() for row in engine.collect(answer)])
+    by_spark, embedded = found
+    assert Rows(embedded) == Rows(by_spark)
+    return embedded
 
 
 def engine_rows(commits):
@@ -151,7 +157,7 @@ class TestCopies:
         assert outcomes >= {"pending", "committed", "aborted", "unknown"}
         assert len(on_both(with_outcomes, typed)) == len(typed)
 
-    def test_aborted_records(self, on_both, log):
+    def test_aborted_records(self, classic, log):
         counts = []
 
         def kept(engine, log):
@@ -160,11 +166,46 @@ class TestCopies:
             counts.append(dropped())
             return answer
 
-        rows = on_both(kept, log)
+        rows = compared(classic, kept, log)  # only this session observes what a query hides
         assert counts[0] == counts[1] == len(log) - len(rows) > 0
 
 
+class TestSources:
+    def test_what_a_run_reads(self, on_both, captures, tmp_path):
+        """Without offset commits, which files count instead; `test_equal_audits` reads them with all."""
+        paths = of_every_kind(tmp_path, captures)["sources"]
+        rows = on_both(lambda engine: read_batch(engine, paths, offset_commits=False).rows)
+        skipped = {row["file"]["format"] for row in rows if row["file"] and row["file"]["skipped"]}
+        assert skipped == {"segments", "parquet", "delta", "json"}
+
+    def test_whether_they_are_the_log(self, on_both, typed):
+        business = typed.set_column(
+            typed.schema.get_field_index("key_type"), "key_type", pa.nulls(len(typed), pa.int32())
+        )
+
+        def said(engine, *logs):
+            for log in logs:
+                try:
+                    check_rows_are_log(engine, log, "x")
+                    yield "log"
+                except InputError as error:
+                    yield error.message
+
+        rows = on_both(
+            lambda engine, *logs: engine.relation(pa.table({"said": list(said(engine, *logs))})), typed, business
+        )
+        assert [row["said"] for row in rows] == ["log", "x has no record with a key that a group coordinator writes"]
+
+
 class TestCoverage:
+    def test_coverage(self, on_both, log):
+        def known(engine, log):
+            found = coverage_of(engine, merged(engine, log))
+            said = [str(each) for each in (*found.copies, *sorted(found.partitions.items()))]
+            return engine.relation(pa.table({"said": said}))
+
+        assert len(on_both(known, log)) > SCENARIOS
+
     @staticmethod
     def missing(engine, log):
         asked = [(partition, "copy 0", 3, LAST_OFFSET) for partition in range(0, SCENARIOS, 2)]
@@ -209,6 +250,12 @@ class TestDecoded:
             True,
             False,
         }
+
+    @pytest.mark.parametrize(
+        "selected", [{}, {"group": "group"}, {"types": [3, 99, -1]}, {"types": [3], "group": "group", "limit": 2}]
+    )
+    def test_inspected(self, on_both, typed, selected):
+        assert on_both(lambda engine, log: inspect_log(engine, log, **selected), typed)
 
     def test_undecoded(self, on_both, typed):
         rows = on_both(lambda engine, log: undecoded(engine, log, "kafka"), typed)

@@ -4,7 +4,8 @@ from itertools import groupby
 
 import pytest
 
-from kip848_records.log.state import replay
+from kip848_records.engines.embedded.engine import EmbeddedEngine
+from kip848_records.log.state import state_of
 from kip848_records.sources.file_coverage import SegmentFile
 from kip848_records.sources.segment_rows import read_file
 from tests.log.cleaner import Log
@@ -53,10 +54,13 @@ def copies(logs):
 
 
 @pytest.fixture(scope="module")
-def log(spark, copies, tmp_path_factory):
-    path = str(tmp_path_factory.mktemp("captures") / "log")
-    log_rows(spark, (row for copy in copies for row in copy.rows() if not is_commit(row["key"]))).write.parquet(path)
-    return spark.read.parquet(path)
+def log(copies):
+    return log_rows(row for copy in copies for row in copy.rows() if not is_commit(row["key"]))
+
+
+@pytest.fixture(scope="module")
+def known(log):
+    return {copy.partition: copy for copy in coverage_of(EmbeddedEngine(), log).copies}
 
 
 def repeated(records):
@@ -69,8 +73,7 @@ def repeated(records):
     return None
 
 
-def test_complete_from(log, copies):
-    known = {copy.partition: copy for copy in coverage_of(log).copies}
+def test_complete_from(known, copies):
     compacted = 0
     for copy in copies:
         ours = known[copy.partition]
@@ -92,9 +95,8 @@ def test_complete_from(log, copies):
     assert compacted > len(copies) / 4
 
 
-def test_the_last_gap_proves_nothing(log, copies):
+def test_the_last_gap_proves_nothing(known, copies):
     """Where it ends lies before where the cleaner has been in all of these."""
-    known = {copy.partition: copy for copy in coverage_of(log).copies}
     wrong = 0
     for copy in copies:
         if copy.shows_gaps and copy.log.clean_to:
@@ -105,9 +107,9 @@ def test_the_last_gap_proves_nothing(log, copies):
     assert wrong
 
 
-def test_present_state(log, logs, copies):
+def test_present_state(engine, log, logs, copies):
     live = {}
-    for row in replay(log).select("partition", "offset").collect():
+    for row in engine.collect(state_of(engine, engine.relation(log))):
         live.setdefault(row.partition, []).append(row.offset)
     for number, whole in enumerate(logs):
         records = sorted((r.key, r.offset, r.value) for r in data_records(whole) if not is_commit(r.key))

@@ -4,13 +4,13 @@ from collections import defaultdict
 
 import pytest
 
-from kip848_records.engines.spark.engine import SparkEngine
-from kip848_records.log.state import replay
+from kip848_records.engines.embedded.engine import EmbeddedEngine
+from kip848_records.log.state import state_of
+from kip848_records.queries.texts import rendered
 from kip848_records.sources.copies import merge_copies
-from kip848_records.sources.topic.log_rows import without_offset_commits
 from tests.log.copies import LogCopy, dump_row, is_commit, log_rows
 from tests.log.test_captures import capture_logs
-from tests.log_rows import coverage_of
+from tests.log_rows import coverage_of, table_of
 
 CASES = ("touching", "overlapping", "gap", "cleaned", "three")
 
@@ -37,7 +37,7 @@ def logs(captures):
 
 
 @pytest.fixture(scope="module")
-def told(spark, logs, tmp_path_factory):
+def told(logs):
     """The base of every partition, and the live keys and where they are, for each case."""
     rows = []
     for number, log in enumerate(logs):
@@ -47,23 +47,31 @@ def told(spark, logs, tmp_path_factory):
             for name, part in zip("abc", dumps_of(whole, case), strict=False):
                 covered = dump_row(partition, [row["offset"] for row in part])
                 rows += [row | {"copies": [name]} for row in (*part, covered)]
-    path = str(tmp_path_factory.mktemp("dumps") / "log")
-    merge_copies(SparkEngine(spark), without_offset_commits(log_rows(spark, rows))).write.parquet(path)
-    merged = spark.read.parquet(path)
-    coverage = coverage_of(merged)
-    live = defaultdict(set)
-    for row in replay(merged.join(coverage.stale, ["partition", "offset"], "left_anti")).collect():
-        live[row.partition].add((bytes(row.key), row.offset))
+    engine = EmbeddedEngine()
+    merged = table_of(merge_copies(engine, engine.relation(log_rows(without_commits(rows)))))
+    coverage = coverage_of(engine, merged)
+    counted = rendered("log/sql/without_places.sql")
+    live = live_of(engine, engine.sql(counted, log=engine.relation(merged), places=coverage.stale))
     return {copy.partition: copy for copy in coverage.copies if copy.is_base}, live
 
 
-@pytest.fixture(scope="module")
-def live_of_whole(spark, logs):
-    rows = [row for n, log in enumerate(logs) for row in LogCopy(n, "a", log, shows_gaps=False).rows()]
+def without_commits(rows):
+    return (row for row in rows if not is_commit(row["key"]))
+
+
+def live_of(engine, log):
+    """Partition -> its live keys, and where they are."""
     live = defaultdict(set)
-    for row in replay(without_offset_commits(log_rows(spark, rows))).collect():
-        live[row.partition].add((bytes(row.key), row.offset))
+    for row in engine.collect(state_of(engine, log)):
+        live[row.partition].add((row.key, row.offset))
     return live
+
+
+@pytest.fixture(scope="module")
+def live_of_whole(logs):
+    engine = EmbeddedEngine()
+    rows = [row for n, log in enumerate(logs) for row in LogCopy(n, "a", log, shows_gaps=False).rows()]
+    return live_of(engine, engine.relation(log_rows(without_commits(rows))))
 
 
 @pytest.mark.parametrize("case", ["touching", "overlapping", "three"])

@@ -2,7 +2,6 @@
 
 import pytest
 
-from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.bases import choose_base
 from kip848_records.log.extents import FileRow, Unread, extent
 from kip848_records.log.losses import LostRecord, losses, records_of_other_copies
@@ -75,20 +74,20 @@ def covers(last, copy="a", file_format="parquet", **fields):
     return {"offset": last, "file": file | fields, "copies": [copy]}
 
 
-def first_and_last(spark, rows):
-    known = coverage_of(log_of(spark, rows)).partitions[0]
+def first_and_last(engine, rows):
+    known = coverage_of(engine, log_of(rows)).partitions[0]
     return known.first_loss, known.last_loss
 
 
-def test_by_the_rows_of_a_log(spark):
+def test_by_the_rows_of_a_log(engine):
     rows = [row(0), row(9), covers(9)]
-    assert first_and_last(spark, rows) == (None, None)
+    assert first_and_last(engine, rows) == (None, None)
     bad = {"value": b"x", "error": "why"}
     of_any_group = [
         row(at, key, error_code=code, **bad)
         for at, key, code in ((4, None, "not_base64"), (6, GROUP[:3], "key_without_group"))
     ]
-    assert first_and_last(spark, [*rows, *of_any_group]) == (4, 6)
+    assert first_and_last(engine, [*rows, *of_any_group]) == (4, 6)
     others = [
         row(2, error_code="conflict", **bad),  # of a group that is known
         row(3, COMMIT[:3], error_code="conflict", **bad),
@@ -96,24 +95,24 @@ def test_by_the_rows_of_a_log(spark):
         row(None, None, error_code="incomplete_row", **bad),
         row(7, b"\x00\x18", error_code="conflict", **bad),  # of a type that is not known
     ]
-    assert first_and_last(spark, [*rows, *others]) == (None, None)
-    complete = coverage_of(log_of(spark, [*rows, *of_any_group])).partitions[0].complete_ranges
+    assert first_and_last(engine, [*rows, *others]) == (None, None)
+    complete = coverage_of(engine, log_of([*rows, *of_any_group])).partitions[0].complete_ranges
     assert complete == ((7, 10),)
 
 
-def test_by_the_rows_of_several_copies(spark):
+def test_by_the_rows_of_several_copies(engine):
     rows = [row(0, copies=["a", "b"]), row(9, copies=["a", "b"]), covers(9), covers(9, "b")]
     bad = {"key": None, "value": b"x", "error": "why", "error_code": "not_base64"}
     in_b = {"offset": 4, "copies": ["b"], **bad}
-    assert first_and_last(spark, [*rows, row(4, copies=["a"]), in_b]) == (None, None)
-    assert first_and_last(spark, [*rows, {"offset": 4, "copies": ["a"], **bad}, in_b]) == (4, 4)
+    assert first_and_last(engine, [*rows, row(4, copies=["a"]), in_b]) == (None, None)
+    assert first_and_last(engine, [*rows, {"offset": 4, "copies": ["a"], **bad}, in_b]) == (4, 4)
 
 
-def places(rows):
-    return sorted(tuple(row) for row in rows.select("partition", "offset").collect())
+def places(engine, rows):
+    return sorted((row.partition, row.offset) for row in engine.collect(rows))
 
 
-def test_records_that_another_copy_holds(spark):
+def test_records_that_another_copy_holds(engine):
     bad = {"value": b"x", "error": "why", "error_code": "not_base64"}
     rows = [
         *(row(3, copies=["a"]), row(3, copies=["b"], **bad), row(3, copies=["c"], **bad)),
@@ -122,11 +121,11 @@ def test_records_that_another_copy_holds(spark):
         # Another partition's losses tell of a group that is not known: `losses` looks at those.
         *(row(6, copies=["a"]), row(6, None, copies=["b"], **bad)),
     ]
-    assert places(records_of_other_copies(SparkEngine(spark), log_of(spark, rows))) == [(0, 3)]
+    assert places(engine, records_of_other_copies(engine, engine.relation(log_of(rows)))) == [(0, 3)]
 
 
 @pytest.mark.parametrize("key", [GROUP, None])
-def test_a_base_does_not_lack_what_it_could_not_read(spark, key):
+def test_a_base_does_not_lack_what_it_could_not_read(engine, key):
     """The record is not stale: compaction had left it in the base."""
     bad = {"value": b"x", "error": "why", "error_code": "not_base64"}
     compacted = {"has_gap": True}
@@ -135,6 +134,6 @@ def test_a_base_does_not_lack_what_it_could_not_read(spark, key):
         *(row(2, b"\x00\x03\x00\x01i", copies=["b"]), row(3, copies=["b"]), row(3, key, copies=["a"], **bad)),
         *(row(5, None, copies=["b"], **bad), *base, covers(8, "a", **compacted), covers(8, "b", **compacted)),
     ]
-    coverage = coverage_of(log_of(spark, rows))
+    coverage = coverage_of(engine, log_of(rows))
     assert [copy.copy for copy in coverage.copies if copy.is_base] == ["a"]
-    assert places(coverage.stale) == [(0, 2)]
+    assert places(engine, coverage.stale) == [(0, 2)]

@@ -1,6 +1,6 @@
 """Hundreds of random logs, compacted and copied at random: what is known of the copies, against the whole logs.
 
-Every log is a partition of its own, so that all of them go through Spark in one job.
+Every log is a partition of its own, so that one query takes all of them.
 """
 
 import random
@@ -9,15 +9,16 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from kip848_records.engines.frames import engine_of
-from kip848_records.log.state import replay
+from kip848_records.engines.embedded.engine import EmbeddedEngine
+from kip848_records.log.state import state_of
+from kip848_records.queries.texts import rendered
 from kip848_records.sources.copies import merge_copies
 from kip848_records.sources.predicates import IS_READABLE
 from kip848_records.sources.transactions import with_outcomes, without_aborted
 from tests.log.cleaner import Log
 from tests.log.copies import LogCopy, is_commit, log_rows
 from tests.log.random_walk import Walk, data_records
-from tests.log_rows import coverage_of
+from tests.log_rows import coverage_of, table_of
 
 SCENARIOS = 200
 
@@ -73,18 +74,16 @@ def scenarios():
 
 
 @pytest.fixture(scope="module")
-def merged(spark, scenarios, tmp_path_factory):
-    path = str(tmp_path_factory.mktemp("merged") / "log")
-    each = log_rows(spark, (row for made in scenarios for row in made.rows()))
-    engine = engine_of(each)
+def merged(scenarios):
+    engine = EmbeddedEngine()
+    each = engine.relation(log_rows(row for made in scenarios for row in made.rows()))
     kept, _ = without_aborted(engine, merge_copies(engine, with_outcomes(engine, each)))
-    kept.write.parquet(path)
-    return spark.read.parquet(path)
+    return table_of(kept)
 
 
 @pytest.fixture(scope="module")
 def coverage(merged):
-    return coverage_of(merged)
+    return coverage_of(EmbeddedEngine(), merged)
 
 
 @pytest.fixture(scope="module")
@@ -234,9 +233,10 @@ def test_the_state_is_not_known_behind_the_last_gap(scenarios, known):
     assert wrong_states(scenarios, known, gap_end) > 10
 
 
-def test_no_record_is_missing_where_all_copies_are_complete(scenarios, coverage, merged):
+def test_no_record_is_missing_where_all_copies_are_complete(engine, scenarios, coverage, merged):
     held = defaultdict(set)
-    for row in merged.filter(IS_READABLE).select("partition", "offset").collect():
+    readable = f"SELECT rows.* FROM {{rows}} AS rows WHERE {IS_READABLE}"  # noqa: S608 - ours
+    for row in engine.collect(engine.sql(readable, rows=engine.relation(merged))):
         held[row.partition].add(row.offset)
     compared = 0
     for made in scenarios:
@@ -279,10 +279,11 @@ def gapless_range(copy):
     return range(plain[0], plain[1] + 1) if len(offsets) == plain[1] - plain[0] + 1 else range(0)
 
 
-def test_the_present_state_is_that_of_the_whole_log(scenarios, known, coverage, merged):
+def test_the_present_state_is_that_of_the_whole_log(engine, scenarios, known, coverage, merged):
     live = defaultdict(dict)
-    for row in replay(merged.join(coverage.stale, ["partition", "offset"], "left_anti")).collect():
-        live[row.partition][bytes(row.key)] = row.offset
+    rows = {"log": engine.relation(merged), "places": engine.relation(table_of(coverage.stale))}
+    for row in engine.collect(state_of(engine, engine.sql(rendered("log/sql/without_places.sql"), **rows))):
+        live[row.partition][row.key] = row.offset
     compared = 0
     for made in scenarios:
         rows = [known[made.partition, copy.name] for copy in made.copies if (made.partition, copy.name) in known]

@@ -4,51 +4,48 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.pandas.types import from_arrow_schema
 
-from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import StoppedPartition, row_type
 from kip848_records.simulate.broker.operation import Record
 from kip848_records.simulate.broker.releases import KAFKA_4_3
 from kip848_records.simulate.encoding import encode
-from kip848_records.sources.topic.log_rows import LOG_SCHEMA
-from kip848_records.sources.transactions import resolve_transactions
+from kip848_records.sources.transactions import with_outcomes
+from kip848_records.specs.log_columns import LOG_COLUMNS
 from kip848_records.times import utc
+from tests.log_rows import table_of
 
 INPUTS = ReplayInputs("kafka", None, {0: PartitionCoverage(((0, 100),), last_offset=99)}, offset_commits=True)
 PRODUCER = 7
 
 
-def row(offset: int, seconds: int, **columns: Any) -> tuple[Any, ...]:
-    columns = {"partition": 0, "offset": offset, "timestamp": utc(seconds * 1000), "copies": [], **columns}
-    return tuple(columns.get(name) for name in LOG_SCHEMA.names)
+def row(offset: int, seconds: int, **columns: Any) -> dict[str, Any]:
+    return {"partition": 0, "offset": offset, "timestamp": utc(seconds * 1000), "copies": [], **columns}
 
 
-def commit(offset: int, seconds: int, committed: int, transaction: str = "none") -> tuple[Any, ...]:
+def commit(offset: int, seconds: int, committed: int, transaction: str = "none") -> dict[str, Any]:
     value = {"offset": committed, "leaderEpoch": 0, "metadata": "", "commitTimestamp": 0}
     key, encoded = encode(Record(1, {"group": "g", "topic": "t", "partition": 3}, value), KAFKA_4_3)
     producer = -1 if transaction == "none" else PRODUCER
     return row(offset, seconds, key=key, value=encoded, key_type=1, transaction=transaction, producer_id=producer)
 
 
-def marker(offset: int, seconds: int, control: str) -> tuple[Any, ...]:
+def marker(offset: int, seconds: int, control: str) -> dict[str, Any]:
     return row(offset, seconds, control=control, producer_id=PRODUCER)
 
 
 @pytest.fixture
-def stops(spark):
+def stops(engine):
     """The stop of one partition by these commits: the rebalance is at offset 40, the generation before from 10 on."""
     columns = {"offsets_partition": 0, "group_id": "g", "incarnation": 0, "group_type": "classic", "epoch": 2}
     columns |= {"topic": "t", "partition": 3, "kind": "moved", "offset": 40, "rebalance_offset": 40}
     columns |= {"round_before": 10, "is_one_round": True, "history": "observed"}
-    stopped_schema = from_arrow_schema(pa.schema(list(row_type(StoppedPartition))))
-    stopped = spark.createDataFrame([tuple(columns.get(name) for name in stopped_schema.names)], stopped_schema)
+    stopped = engine.relation(pa.Table.from_pylist([columns], pa.schema(list(row_type(StoppedPartition)))))
 
     def run(*rows):
-        log = resolve_transactions(spark.createDataFrame(rows, LOG_SCHEMA))
-        return stops_of_consumption(SparkEngine(spark), log, stopped, INPUTS).toArrow().to_pylist()
+        log = with_outcomes(engine, engine.relation(pa.Table.from_pylist(rows, LOG_COLUMNS)))
+        return table_of(stops_of_consumption(engine, log, stopped, INPUTS)).to_pylist()
 
     return run
 

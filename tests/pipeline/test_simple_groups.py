@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from kip848_records.engines.spark.engine import SparkEngine
+import pyarrow as pa
+
+from kip848_records.engines.engine import Engine
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.files import Setting
 from kip848_records.pipeline.audit import run_audit
@@ -11,11 +13,11 @@ from kip848_records.pipeline.options import AuditOptions
 from kip848_records.pipeline.simple_groups import with_commit_before
 from kip848_records.queries.duck import DuckTables
 from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE
-from kip848_records.sources.topic.log_rows import LOG_SCHEMA
+from kip848_records.specs.log_columns import LOG_COLUMNS
 from tests.audits import table_rows
 from tests.expectations.evaluated import evaluated
 from tests.expectations.logs import UNKNOWN
-from tests.log_rows import keyed
+from tests.log_rows import keyed, table_of
 from tests.progress import Watcher
 from tests.protocol.segment_writer import Record, write_batch
 from tests.replay.loadable_logs import loadable_log
@@ -23,37 +25,36 @@ from tests.replay.loadable_logs import loadable_log
 CONTROL = {"offset": 3, "control": "commit", "key": b"\0\0\0\1"}
 
 
-def row(**columns: Any) -> tuple[Any, ...]:
-    columns = {"partition": 0, "copies": [], **keyed(columns.get("key")), **columns}
-    return tuple(columns.get(name) for name in LOG_SCHEMA.names)
+def row(**columns: Any) -> dict[str, Any]:
+    return {"partition": 0, "copies": [], **keyed(columns.get("key")), **columns}
 
 
-def rows_of(name: str, shift: int = 0, group_id: str = "g") -> list[tuple[Any, ...]]:
+def rows_of(name: str, shift: int = 0, group_id: str = "g") -> list[dict[str, Any]]:
     rows = loadable_log(name).rows
     return [row(**{**each, "group_id": group_id, "offset": each["offset"] + shift, "timestamp": None}) for each in rows]
 
 
-def test_the_commit_before_a_record(spark):
+def with_commits_before(engine: Engine, records: list[dict[str, Any]], commits: list[dict[str, Any]]) -> pa.Table:
+    relations = (engine.relation(pa.Table.from_pylist(rows, LOG_COLUMNS)) for rows in (records, commits))
+    return table_of(with_commit_before(engine, *relations))
+
+
+def test_the_commit_before_a_record(engine):
     of_share = rows_of("share-behind-commits")
     of_consumer = rows_of("kafka-17306-behind-commits", 20, "h")
     commits = [of_share[0], of_consumer[0], row(**CONTROL)]
-    records = [*of_share[1:], *of_consumer[1:]]
-    found = with_commit_before(
-        SparkEngine(spark), spark.createDataFrame(records, LOG_SCHEMA), spark.createDataFrame(commits, LOG_SCHEMA)
-    )
-    assert found.columns == [*LOG_SCHEMA.names, COMMIT_BEFORE]
-    assert {(each.group_id, each.offset, each.commit_before) for each in found.collect()} == {
+    found = with_commits_before(engine, [*of_share[1:], *of_consumer[1:]], commits)
+    assert found.column_names == [*LOG_COLUMNS.names, COMMIT_BEFORE]
+    assert {(each["group_id"], each["offset"], each["commit_before"]) for each in found.to_pylist()} == {
         *(("g", offset, 0) for offset in range(1, len(of_share))),
         *(("h", 20 + offset, None) for offset in range(1, len(of_consumer))),
     }
 
 
-def test_a_tombstone_of_a_commit_makes_no_group(spark):
+def test_a_tombstone_of_a_commit_makes_no_group(engine):
     (first, *others) = rows_of("share-behind-commits")
-    tombstone = row(**{**dict(zip(LOG_SCHEMA.names, first, strict=True)), "value": None})
-    records = spark.createDataFrame(others, LOG_SCHEMA)
-    found = with_commit_before(SparkEngine(spark), records, spark.createDataFrame([tombstone], LOG_SCHEMA))
-    assert {each.commit_before for each in found.collect()} == {None}
+    found = with_commits_before(engine, others, [first | {"value": None}])
+    assert set(found["commit_before"].to_pylist()) == {None}
 
 
 def write_segment(folder: Path, name: str) -> None:

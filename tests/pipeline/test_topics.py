@@ -2,17 +2,23 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
-from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.pipeline.names import LIVE, TOPICS_FILE, names_of_commits, read_topics_file, topic_names
+from tests.log_rows import table_of
 
-FOUND = "topic_id string, topic string, source string, partition int, offset bigint"
+PLACED = [("topic_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())]
+FOUND = pa.schema([*PLACED[:2], ("source", pa.string()), *PLACED[2:]])
 TYPE_4, TYPE_15 = "consumer_group_partition_metadata", "share_group_state_partition_metadata"
 
 
-def test_the_surest_source_wins_and_of_its_records_the_last(spark):
+def rows_of(schema, rows):
+    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+
+
+def test_the_surest_source_wins_and_of_its_records_the_last(engine):
     of_records = [
         ("by-record", "old name", TYPE_4, 0, 1),
         ("by-record", "new name", TYPE_4, 0, 9),
@@ -22,13 +28,10 @@ def test_the_surest_source_wins_and_of_its_records_the_last(spark):
         ("unnamed", None, TYPE_15, 0, 5),
     ]
     commits = [("by-file", "file", 1), ("by-commit", "commit", 2), ("A" * 22, "nothing", 3), (None, "none", 4)]
-    decoded = spark.createDataFrame(
-        [(*commit[:2], 0, commit[2]) for commit in commits],
-        "topic_id string, topic string, partition int, offset bigint",
-    )
-    found = [spark.createDataFrame(of_records, FOUND), names_of_commits(SparkEngine(spark), decoded)]
+    decoded = rows_of(pa.schema(PLACED), [(*commit[:2], 0, commit[2]) for commit in commits])
+    found = [rows_of(FOUND, of_records), table_of(names_of_commits(engine, engine.relation(decoded)))]
     given = [("by-file", "first", TOPICS_FILE), ("by-file", "given", TOPICS_FILE), ("by-file", "live", LIVE)]
-    names = topic_names(given, (batch for rows in found for batch in rows.toArrow().to_batches()))
+    names = topic_names(given, (batch for rows in found for batch in rows.to_batches()))
     assert sorted(zip(*names.to_pydict().values(), strict=True)) == [
         ("being-made", "i", TYPE_15),
         ("by-commit", "commit", "offset_commit"),

@@ -1,11 +1,24 @@
 """Sources read as a run reads them."""
 
-from kip848_records.engines.spark.engine import SparkEngine
+import pyarrow as pa
+
+from kip848_records.engines.engine import Engine
 from kip848_records.sources.listing import find_copies
-from kip848_records.sources.read import read_sources
+from kip848_records.sources.read import LogBatch, merged_rows, read_copies, read_sources
+from tests.log_rows import table_of
 
 
-def read_batch(spark, paths, *, offset_commits):
+def read_rows(engine: Engine, paths, source_format=None) -> pa.Table:
+    """The log rows at some paths, one or several, with offset commits."""
+    with engine.reading():
+        return table_of(read_copies(engine, paths, source_format))
+
+
+def read_batch(engine: Engine, paths, *, offset_commits) -> LogBatch:
     """The batch of the copies at some paths, one or several."""
-    engine = SparkEngine(spark)
     return read_sources(engine, find_copies(engine.listing(), paths), offset_commits=offset_commits)
+
+
+def merged(engine: Engine, batch: LogBatch) -> pa.Table:
+    """The rows of a batch, each record once."""
+    return table_of(merged_rows(engine, batch)[0])

@@ -5,28 +5,25 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from chispa.schema_comparer import assert_schema_equality
 
-from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
-from kip848_records.sources.read import LogBatch, merged_rows, read_log
-from kip848_records.sources.topic.log_rows import LOG_SCHEMA, newest_ms
-from tests.log_rows import Unstaged, files_of, in_log_order, log_of
+from kip848_records.sources.read import LogBatch, merged_rows
+from kip848_records.specs.log_columns import LOG_COLUMNS
+from tests.log_rows import files_of, in_log_order, log_of, newest_ms, table_of
 from tests.progress import Watcher
 from tests.protocol.segment_writer import Record, write_batch, write_marker
-from tests.sources.batches import read_batch
+from tests.sources.batches import merged, read_batch, read_rows
 from tests.sources.test_segments import offset_commit, segment
 
 EPOCH, COMMIT = b"\x00\x03\x00\x01g", b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00"
 
 
-def merged(spark, rows, *, copies=("a", "b", "c"), offset_commits=True):
+def of_copies(engine, rows, *, copies=("a", "b", "c"), offset_commits=True):
     """Offset and outcome of each record of several copies."""
-    batch = LogBatch(log_of(spark, rows), copies, needs_merge=True, offset_commits=offset_commits)
-    told = in_log_order(merged_rows(Unstaged(spark), batch)[0])
-    return [(row["offset"], row["transaction"]) for row in told if row["key"]]
+    batch = LogBatch(engine.relation(log_of(rows)), copies, needs_merge=True, offset_commits=offset_commits)
+    return [(row["offset"], row["transaction"]) for row in in_log_order(merged(engine, batch)) if row["key"]]
 
 
 def commit(offset, transaction, *copies):
@@ -34,7 +31,7 @@ def commit(offset, transaction, *copies):
     return [row | {"offset": offset, "transaction": transaction, "copies": [copy]} for copy in copies]
 
 
-def test_a_transaction_ends_as_a_copy_of_it_tells(spark):
+def test_a_transaction_ends_as_a_copy_of_it_tells(engine):
     rows = [
         *commit(0, "pending", "a"),
         *commit(0, "aborted", "b"),
@@ -46,34 +43,32 @@ def test_a_transaction_ends_as_a_copy_of_it_tells(spark):
         *commit(4, "pending", "a"),
         {"offset": 5, "control": "commit", "transaction": "committed", "producer_id": 7, "copies": ["b"]},
     ]
-    assert merged(spark, rows) == [(1, "committed"), (4, "pending")]
+    assert of_copies(engine, rows) == [(1, "committed"), (4, "pending")]
 
 
-def test_rows_that_need_no_merge_are_left_as_they_are(spark):
-    rows = log_of(spark, [{"key": EPOCH}])
+def test_rows_that_need_no_merge_are_left_as_they_are(engine):
+    rows = engine.relation(log_of([{"key": EPOCH}]))
     batch = LogBatch(rows, ("a",), needs_merge=False, offset_commits=False)
-    kept, dropped = merged_rows(SparkEngine(spark), batch)
+    kept, dropped = merged_rows(engine, batch)
     assert (kept is rows, dropped()) == (True, 0)
 
 
-def test_one_copy_is_written_once(spark):
+def test_one_copy_is_written_once(engine):
     rows = [{"key": EPOCH, "offset": 4}, {"key": EPOCH, "offset": 4}, *commit(5, "aborted", "a")]
-    batch = LogBatch(log_of(spark, rows), ("a",), needs_merge=True, offset_commits=True)
-    told = in_log_order(merged_rows(SparkEngine(spark), batch)[0])
-    assert [row["offset"] for row in told] == [4]
+    assert of_copies(engine, rows, copies=("a",)) == [(4, "none")]
 
 
 class TestSeveralSources:
-    def test_aborted_records_stay_until_copies_are_merged(self, spark, tmp_path):
+    def test_aborted_records_stay_until_copies_are_merged(self, engine, tmp_path):
         """One copy ends within a transaction that the other shows as aborted."""
         within = write_batch([offset_commit(0)], producer_id=5, transactional=True)
         segment(tmp_path / "short" / "__consumer_offsets-0", 0, within)
         segment(tmp_path / "long" / "__consumer_offsets-0", 0, within, write_marker(1, 5, "abort"))
         paths = [str(tmp_path / name) for name in ("short", "long")]
-        batch = read_batch(spark, paths, offset_commits=True)
+        batch = read_batch(engine, paths, offset_commits=True)
         assert (batch.needs_merge, set(batch.copies)) == (True, set(paths))
         assert [row["transaction"] for row in in_log_order(batch.rows)] == ["pending", "aborted", "aborted"]
-        assert [row["control"] for row in in_log_order(merged_rows(Unstaged(spark), batch)[0])] == ["abort"]
+        assert [row["control"] for row in in_log_order(merged(engine, batch))] == ["abort"]
 
     @pytest.mark.parametrize("offset_commits", [True, False])
     def test_aborted_records_are_counted_in_each_copy(self, tmp_path, offset_commits):
@@ -89,36 +84,36 @@ class TestSeveralSources:
         segment(tmp_path / "in" / "one" / "__consumer_offsets-0", 0, aborted)
         assert run_audit(None, options, Watcher()).aborted == (4 if offset_commits else 2)
 
-    def test_rows_have_the_schema_of_a_log(self, spark, captures):
+    def test_rows_have_the_schema_of_a_log(self, engine, captures):
         folder = captures / "kafka-4.3.1-all-types"
         paths = [str(folder / name) for name in ("segments", "kafka-source.parquet")]
         for offset_commits in (False, True):
-            batch = read_batch(spark, paths, offset_commits=offset_commits)
-            assert_schema_equality(batch.rows.schema, LOG_SCHEMA, ignore_nullable=True)
+            batch = read_batch(engine, paths, offset_commits=offset_commits)
+            assert table_of(batch.rows).schema == LOG_COLUMNS
 
-    def test_a_dump_and_segments_of_one_log_agree(self, spark, captures):
+    def test_a_dump_and_segments_of_one_log_agree(self, engine, captures):
         folder = captures / "kafka-4.3.1-all-types"
         paths = [str(folder / name) for name in ("segments", "kafka-source.parquet")]
-        batch = read_batch(spark, paths, offset_commits=False)
-        rows = merged_rows(Unstaged(spark), batch)[0].filter("file IS NULL").collect()
+        batch = read_batch(engine, paths, offset_commits=False)
+        rows = [row for row in merged(engine, batch).to_pylist() if row["file"] is None]
         # The dump was taken a moment before the copy of the files, which have one record more.
-        assert sorted(len(row.copies) for row in rows) == [1] + [2] * 751
-        assert {row.error_code for row in rows} == {None}
-        assert {row.leader_epoch for row in rows} == {0}
+        assert sorted(len(row["copies"]) for row in rows) == [1] + [2] * 751
+        assert {row["error_code"] for row in rows} == {None}
+        assert {row["leader_epoch"] for row in rows} == {0}
 
 
 class TestDumps:
     """What a dump covers of each partition, and what it skips."""
 
     @pytest.fixture
-    def read(self, spark, tmp_path):
+    def read(self, engine, tmp_path):
         def read(rows, *, offset_commits=False):
             names = ["key", "value", "partition", "offset", "timestamp"]
             table = {name: [row.get(name) for row in rows] for name in names}
             types = {"key": pa.binary(), "value": pa.binary(), "timestamp": pa.timestamp("ms", "UTC")}
             arrays = {name: pa.array(values, types.get(name)) for name, values in table.items()}
             pq.write_table(pa.table(arrays), tmp_path / "dump.parquet")
-            return read_batch(spark, str(tmp_path), offset_commits=offset_commits).rows
+            return table_of(read_batch(engine, str(tmp_path), offset_commits=offset_commits).rows)
 
         return read
 
@@ -142,7 +137,7 @@ class TestDumps:
         assert (file["first_offset"], file["last_offset"], file["has_gap"]) == expected
         assert (file["base_offset"], file["format"], file["unread"]) == (None, "parquet", [])
 
-    def test_offset_commits_are_counted(self, read):
+    def test_offset_commits_are_counted(self, read, engine):
         rows = [
             self.row(0, COMMIT),
             self.row(1, COMMIT, timestamp=5_000),
@@ -155,7 +150,7 @@ class TestDumps:
             0: ([{"key_type": 1, "transaction": "unknown", "count": 2}], 5_001),
             1: ([{"key_type": 0, "transaction": "unknown", "count": 1}], 1_002),
         }
-        assert log.agg(newest_ms().alias("ms")).first().ms == 5_001
+        assert newest_ms(engine, log) == 5_001
         assert [row["offset"] for row in in_log_order(log)] == [3]
         whole = read(rows, offset_commits=True)
         assert [file["skipped"] for file in files_of(whole)] == [[], []]
@@ -182,12 +177,12 @@ class TestDumps:
         }
 
 
-def test_segments_say_the_same_of_keys(spark, tmp_path):
+def test_segments_say_the_same_of_keys(engine, tmp_path):
     records = [
         Record(n, 5, key, b"") for n, key in enumerate((None, b"\x00", b"\x00\x03\x00\x05g", b"\x00\x18", EPOCH))
     ]
     segment(tmp_path / "__consumer_offsets-0", 0, write_batch(records))
-    rows = in_log_order(read_log(spark, str(tmp_path)))
+    rows = in_log_order(read_rows(engine, str(tmp_path)))
     codes = ["key_without_type", "key_without_type", "key_without_group", None, None]
     assert [row["error_code"] for row in rows] == codes
     assert rows[2]["error"].endswith("log: key: no group id")
@@ -201,17 +196,17 @@ class TestColumnsOfNulls:
         for n in range(3)
     )
 
-    def test_json(self, spark, tmp_path):
+    def test_json(self, engine, tmp_path):
         (tmp_path / "dump.json").write_text("\n".join(map(json.dumps, self.ROWS)))
-        assert [row["value"] for row in in_log_order(read_log(spark, str(tmp_path)))] == [None] * 3
+        assert [row["value"] for row in in_log_order(read_rows(engine, str(tmp_path)))] == [None] * 3
 
-    def test_json_that_does_not_name_it(self, spark, tmp_path):
+    def test_json_that_does_not_name_it(self, engine, tmp_path):
         rows = [{name: value for name, value in row.items() if value is not None} for row in self.ROWS]
         (tmp_path / "dump.json").write_text("\n".join(map(json.dumps, rows)))
         with pytest.raises(InputError, match="has no column value;"):
-            read_log(spark, str(tmp_path))
+            read_rows(engine, str(tmp_path))
 
-    def test_parquet_without_a_type(self, spark, tmp_path):
+    def test_parquet_without_a_type(self, engine, tmp_path):
         table = {name: [row[name] for row in self.ROWS] for name in self.ROWS[0]} | {"key": [EPOCH] * 3}
         pq.write_table(pa.table(table), tmp_path / "dump.parquet")
-        assert [row["value"] for row in in_log_order(read_log(spark, str(tmp_path)))] == [None] * 3
+        assert [row["value"] for row in in_log_order(read_rows(engine, str(tmp_path)))] == [None] * 3

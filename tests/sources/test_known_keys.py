@@ -7,14 +7,11 @@ from base64 import b64encode
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame
 
-from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.sources import known_keys
 from kip848_records.sources.known_keys import check_is_log, check_rows_are_log, known_key
 from kip848_records.sources.listing import find_copies
-from kip848_records.spark.files import SparkListing
 from tests.log_rows import log_of
 from tests.protocol.segment_writer import Record, write_batch
 from tests.sources.test_segments import segment
@@ -67,64 +64,67 @@ def write(path, source_format, keys, **columns):
 FORMATS = ("segments", "parquet", "json")
 
 
-def check(spark, path):
-    check_is_log(SparkEngine(spark), find_copies(SparkListing(spark), str(path)))
+def check(engine, path):
+    check_is_log(engine, find_copies(engine.listing(), str(path)))
 
 
 @pytest.mark.parametrize("source_format", FORMATS)
-def test_another_topic_is_refused(spark, tmp_path, source_format):
+def test_another_topic_is_refused(engine, tmp_path, source_format):
     write(tmp_path, source_format, BUSINESS)
     with pytest.raises(InputError, match=r"no record with a key .*; check that it is `__consumer_offsets`") as caught:
-        check(spark, tmp_path)
+        check(engine, tmp_path)
     assert caught.value.message.startswith(str(tmp_path))
     assert caught.value.exit_code == 2
 
 
 @pytest.mark.parametrize("source_format", FORMATS)
-def test_a_log_needs_no_spark(spark, tmp_path, source_format, monkeypatch):
-    copies = find_copies(SparkListing(spark), str(write(tmp_path, source_format, [*BUSINESS, EPOCH])))
-    monkeypatch.setattr(known_keys, "check_rows_are_log", lambda *_: pytest.fail("asked Spark"))
-    check_is_log(SparkEngine(spark), copies)
+def test_a_log_needs_no_engine(engine, tmp_path, source_format, monkeypatch):
+    copies = find_copies(engine.listing(), str(write(tmp_path, source_format, [*BUSINESS, EPOCH])))
+    monkeypatch.setattr(known_keys, "check_rows_are_log", lambda *_: pytest.fail("asked the engine"))
+    check_is_log(engine, copies)
 
 
 @pytest.mark.parametrize("source_format", FORMATS)
-def test_nor_does_spark_read_more_than_a_row(spark, tmp_path, source_format, monkeypatch):
-    copies = find_copies(SparkListing(spark), str(write(tmp_path, source_format, [*BUSINESS, EPOCH])))
+def test_nor_does_an_engine_return_more_than_a_row(engine, tmp_path, source_format, monkeypatch):
+    copies = find_copies(engine.listing(), str(write(tmp_path, source_format, [*BUSINESS, EPOCH])))
     monkeypatch.setattr(known_keys, "_has_local_known_key", lambda _: False)
-    monkeypatch.setattr(DataFrame, "collect", lambda *_: pytest.fail("collected"))
-    check_is_log(SparkEngine(spark), copies)
+    collect, returned = engine.collect, []
+    monkeypatch.setattr(engine, "collect", lambda rows: returned.append(collect(rows)) or returned[-1])
+    check_is_log(engine, copies)
+    assert {len(rows) for rows in returned} == {1}
 
 
-def test_each_copy_is_asked(spark, tmp_path):
+def test_each_copy_is_asked(engine, tmp_path):
     for name, keys in (("good", [EPOCH]), ("bad", BUSINESS)):
         (tmp_path / name).mkdir()
         write(tmp_path / name, "parquet", keys)
-    copies = find_copies(SparkListing(spark), [str(tmp_path / "good"), str(tmp_path / "bad")])
+    copies = find_copies(engine.listing(), [str(tmp_path / "good"), str(tmp_path / "bad")])
     with pytest.raises(InputError, match="/bad has no record"):
-        check_is_log(SparkEngine(spark), copies)
+        check_is_log(engine, copies)
 
 
-def test_rows_of_another_topic_alone_are_refused(spark, tmp_path):
+def test_rows_of_another_topic_alone_are_refused(engine, tmp_path):
     """Their keys may look like anything."""
     write(tmp_path, "parquet", [b"x"], topic="orders")
     with pytest.raises(InputError, match="check that it is"):
-        check(spark, tmp_path)
+        check(engine, tmp_path)
 
 
-def test_a_damaged_source_is_for_quarantine(spark, tmp_path):
+def test_a_damaged_source_is_for_quarantine(engine, tmp_path):
     damaged = bytearray(write_batch([Record(0, 5, b"order", b"v")]))
     damaged[-1] ^= 1
     segment(tmp_path / "__consumer_offsets-0", 0, bytes(damaged))
-    check(spark, tmp_path)
+    check(engine, tmp_path)
 
 
-def test_no_rows_are_another_matter(spark, tmp_path):
+def test_no_rows_are_another_matter(engine, tmp_path):
     segment(tmp_path / "__consumer_offsets-0", 0)
-    check(spark, tmp_path)
-    check_rows_are_log(SparkEngine(spark), log_of(spark, []), "a topic")
+    check(engine, tmp_path)
+    check_rows_are_log(engine, engine.relation(log_of([])), "a topic")
 
 
-def test_rows_of_a_topic(spark):
-    check_rows_are_log(SparkEngine(spark), log_of(spark, [{"key": b"order"}, {"key": COMMIT}]), "kafka://b/t")
+def test_rows_of_a_topic(engine):
+    both, other = (engine.relation(log_of({"key": key} for key in keys)) for keys in ((b"order", COMMIT), (b"order",)))
+    check_rows_are_log(engine, both, "kafka://b/t")
     with pytest.raises(InputError, match=r"^kafka://b/t has no record"):
-        check_rows_are_log(SparkEngine(spark), log_of(spark, [{"key": b"order"}]), "kafka://b/t")
+        check_rows_are_log(engine, other, "kafka://b/t")

@@ -37,6 +37,6 @@ def test_a_source(spark):
         check_apart(SparkEngine(spark), [Copy("s3a://b/log", "segments", [])], "s3a://b/log/out")
 
 
-def test_on_this_machine(spark, tmp_path):
+def test_on_this_machine(engine, tmp_path):
     with pytest.raises(InputError, match=f"^--out {tmp_path} is the source {tmp_path}; pass"):
-        check_apart(SparkEngine(spark), [Copy(str(tmp_path), "segments", [])], str(tmp_path))
+        check_apart(engine, [Copy(str(tmp_path), "segments", [])], str(tmp_path))

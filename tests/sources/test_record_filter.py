@@ -4,15 +4,14 @@ from collections import Counter
 from dataclasses import replace
 from unittest import mock
 
+import pyarrow as pa
 import pytest
 
 from kip848_records.protocol.segments import window
 from kip848_records.sources.file_coverage import SegmentFile
-from kip848_records.sources.predicates import IS_READABLE
 from kip848_records.sources.record_filter import RecordFilter
 from kip848_records.sources.segment_rows import read_file
-from kip848_records.sources.topic.log_rows import newest_ms
-from tests.log_rows import assert_same_rows, files_of, in_log_order
+from tests.log_rows import assert_same_rows, files_of, in_log_order, newest_ms, table_of
 from tests.protocol.segment_writer import Record, write_batch, write_marker
 from tests.sources.batches import read_batch
 from tests.sources.test_segments import offset_commit, segment
@@ -39,22 +38,18 @@ def written(tmp_path):
     return str(tmp_path)
 
 
-def both(spark, path):
+def both(engine, path):
     """The rows with offset commits, and without."""
-    return [read_batch(spark, path, offset_commits=wanted).rows for wanted in (True, False)]
+    return [table_of(read_batch(engine, path, offset_commits=wanted).rows) for wanted in (True, False)]
 
 
 def counted(log):
     """How many records of each type and outcome there are, those included that were skipped."""
-    rows = log.filter(IS_READABLE).groupBy("key_type", "transaction").count().collect()
-    counts = Counter({(row.key_type, row.transaction): row["count"] for row in rows})
+    readable = (row for row in in_log_order(log) if row["error_code"] is None and row["control"] is None)
+    counts = Counter((row["key_type"], row["transaction"]) for row in readable)
     for file in files_of(log):
         counts.update({(each["key_type"], each["transaction"]): each["count"] for each in file["skipped"]})
     return counts
-
-
-KEPT = "error_code IS NOT NULL OR NOT (coalesce(key_type IN (0, 1), false) OR coalesce(control != 'unknown', false))"
-"""The rows that are there with and without offset commits: `is_kept` in SQL."""
 
 
 def is_kept(row):
@@ -62,26 +57,26 @@ def is_kept(row):
     return row["error_code"] is not None or not (row["key_type"] in {0, 1} or row["control"] in {"commit", "abort"})
 
 
-def newest(log):
-    return log.agg(newest_ms().alias("ms")).first().ms
+def kept(log):
+    """The rows that are there with and without offset commits, without what files cover."""
+    return log.filter(pa.array([row["file"] is None and is_kept(row) for row in log.to_pylist()]))
 
 
-def test_every_outcome_is_counted_and_all_else_stays(spark, written):
-    whole, less = both(spark, written)
+def test_every_outcome_is_counted_and_all_else_stays(engine, written):
+    whole, less = both(engine, written)
     outcomes = {(1, "none"): 2, (1, "committed"): 2, (1, "aborted"): 1, (1, "pending"): 1, (0, "none"): 1}
     assert counted(less) == counted(whole) == Counter(outcomes | {(3, "none"): 1})
-    assert_same_rows(less, whole.filter(KEPT))
+    assert_same_rows(less, kept(whole))
     (file,) = files_of(less)
-    assert file["newest_skipped"] == newest(less) == newest(whole) == 9_000
+    assert file["newest_skipped"] == newest_ms(engine, less) == newest_ms(engine, whole) == 9_000
 
 
-def test_records_of_aborted_transactions_are_skipped_and_counted(spark, written):
-    whole, _ = both(spark, written)
+def test_records_of_aborted_transactions_are_skipped_and_counted(engine, written):
+    whole, _ = both(engine, written)
     (file,) = files_of(whole)
     assert file["skipped"] == [{"key_type": 1, "transaction": "aborted", "count": 1}]
     assert file["newest_skipped"] == 1_006
     assert {row["offset"] for row in in_log_order(whole)} == set(range(12)) - {6}
-    assert whole.filter("file IS NOT NULL").count() == 1
 
 
 UNREADABLE = write_batch([offset_commit(14), offset_commit(15)])[:-1] + b"\xff"
@@ -127,11 +122,11 @@ def test_what_stays_keeps_its_place(batches, group_bytes, offset_commits, aborte
     assert file["newest_skipped"] == max((row["timestamp"] for row in gone), default=None)
 
 
-def test_captures_are_the_same_without(spark, capture):
-    whole, less = both(spark, str(capture / "segments"))
+def test_captures_are_the_same_without(engine, capture):
+    whole, less = both(engine, str(capture / "segments"))
     assert counted(less) == counted(whole)
-    assert_same_rows(less, whole.filter(KEPT))
-    assert newest(less) == newest(whole)
+    assert_same_rows(less, kept(whole))
+    assert newest_ms(engine, less) == newest_ms(engine, whole)
 
 
 def test_skipped_records_without_a_timestamp_have_no_newest_time(tmp_path):
