@@ -12,7 +12,7 @@ from rich.text import Text
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_expectations, add_quiet, given_path
 from kip848_records.cli.audited import add_tables, check_tables, is_certainly_of_log, is_of_tables, opened_tables
-from kip848_records.cli.output import print_error, print_parts
+from kip848_records.cli.output import print_error, print_parts, width
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.result_files import FORMATS, METRICS, add_forms, add_metrics, checked_files, write_files
 from kip848_records.errors import Kip848Error, UnexpectedError
@@ -67,6 +67,7 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--json-line", action="store_true", help="print the counts as one line of JSON instead, for log shippers"
     )
+    command.add_argument("--verbose", action="store_true", help="also list the expectations that passed")
     add_metrics(command)
     command.add_argument(
         "--webhook",
@@ -113,7 +114,8 @@ def _run(arguments: Namespace) -> int:
             errors.append(UnexpectedError.of(error, "the comparison with the run before"))
         errors += write_files(files, tables, verdict, changes)  # before the verdict is printed with the exit code
     code = _code(verdict, errors, is_too_unknown=_has_too_many_unknown(verdict, arguments.max_unknown))
-    print_parts([Text(check_line(verdict, code))] if arguments.json_line else check_terminal(verdict))
+    told = check_terminal(verdict, width(), is_verbose=arguments.verbose)
+    print_parts([Text(check_line(verdict, code))] if arguments.json_line else told)
     for each in errors:
         print_error(each, is_traced=arguments.debug)
     if message is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
 from contextlib import contextmanager, redirect_stdout
 from traceback import print_exception
@@ -34,6 +35,11 @@ def print_parts(parts: Iterable[RenderableType]) -> None:
             with console.capture() as printed:
                 console.print(part)
             print("\n".join(line.rstrip() for line in printed.get().splitlines()))
+
+
+def width() -> int:
+    """Return for how many columns an answer is wrapped: those of the terminal, 80 in a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
 
 
 def print_note(text: str) -> None:

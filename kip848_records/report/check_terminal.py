@@ -1,64 +1,87 @@
-"""A verdict as text for a terminal."""
+"""A verdict as text for a terminal: what is violated first, the worst first; what passed is one line."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from textwrap import TextWrapper
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from kip848_records.report.terminal import count_text, text_table
-from kip848_records.report.words import captures, checked, faults, more, sentence, violated
+from kip848_records.expectations.results import ERROR, FAIL, PASS, UNKNOWN, WARN
+from kip848_records.report.terminal import count_text
+from kip848_records.report.words import SAID, captures, checked, faults, more, place, sentence, violated
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import RenderableType
+    from kip848_records.expectations.results import Finding, Result, Verdict
 
-    from kip848_records.expectations.results import Result, Verdict
+_SHOWN: Final = 10
+_WORST_FIRST: Final = tuple(SAID)
+_INDENT: Final = "  "
 
-_SHOWN = 10
+_TOGETHER: Final = re.compile(r"(?<=≥) (?=\d)|(?<=\d) (?=(?:ms|s|min|h|d)\b)| (?=@ )|(?<= @) ")
+"""A space at which no line ends: before a unit, and around what stands between a client and its host."""
+_JOINT: Final = "\0"
+"""No printable text has it."""
 
 
-def check_terminal(verdict: Verdict) -> Iterator[RenderableType]:
-    """Yield the parts, in order: all expectations, the violations of each, and the verdict as the last line."""
+def check_terminal(verdict: Verdict, width: int = 80, *, is_verbose: bool = False) -> Iterator[Text]:
+    """Yield the lines, at most `width` characters long unless an id alone is longer; the last one is the verdict.
+
+    `is_verbose`: each expectation that passed has a line, with how much it checked.
+    """
+    several = len(verdict.captured_at) > 1
     for capture in captures(verdict):
-        yield Text(printable(capture))
+        yield from _wrapped(capture, width)
+    passed = [result for result in verdict.results if result.status == PASS]
+    worse = [result for result in verdict.results if result.status != PASS]
+    for result in sorted(worse, key=lambda each: (_WORST_FIRST.index(each.status), -each.errors, -each.warnings)):
+        yield Text()
+        for text, depth in _of(result, several_clusters=several):
+            yield from _wrapped(text, width, depth)
+    if passed:
+        yield Text()
+        rest = "" if is_verbose else "  (--verbose lists them)"
+        yield from _wrapped(f"PASS  {count_text(len(passed), 'expectation')}{rest}", width)
+        for result in passed if is_verbose else ():
+            yield from _wrapped(f"{result.name}: {checked(result):,} checked", width, 1)
     yield Text()
-    rows = [
-        (result.name, result.status, f"{checked(result):,}", f"{violated(result):,}", f"{result.unknowns:,}")
-        for result in verdict.results
-    ]
-    numbers = ("checked", "violations", "unknown")
-    yield text_table("expectation", "status", *numbers, rows=rows, right=numbers)
-    for result in verdict.results:
-        if violated(result):
-            yield from _violations(result, several_clusters=len(verdict.captured_at) > 1)
-    for result in verdict.results:
-        yield from (Text(f"\n{each.message}") for each in faults(result).values())
-    yield Text(f"\n{sentence(verdict)}")
+    yield from _wrapped(sentence(verdict), width)
 
 
-def _violations(result: Result, *, several_clusters: bool) -> Iterator[RenderableType]:
-    count = count_text(violated(result), "violation")
-    yield Text(f"\n{printable(result.name)}, {count}: {printable(result.description)}")
+def _of(result: Result, *, several_clusters: bool) -> Iterator[tuple[str, int]]:
+    """Yield the lines about an expectation that did not pass, each with how far it is indented."""
+    count = result.unknowns if result.status == UNKNOWN else violated(result)
+    found = f"{count:,} of {checked(result):,}"
+    yield f"{result.status.upper()}  {result.name}, {found}: {result.description}", 0
     shown = result.violations[:_SHOWN]
-    rows = [
-        (
-            *((found.cluster,) if several_clusters else ()),
-            found.severity,
-            found.group_id,
-            found.group_epoch,
-            found.member_id,
-            found.partition,
-            found.offset,
-            found.message,
-        )
-        for found in shown
-    ]
-    clusters = ("cluster",) if several_clusters else ()
-    numbers = ("epoch", "partition", "offset")
-    titles = (*clusters, "severity", "group", "epoch", "member", "partition", "offset", "violation")
-    yield text_table(*titles, rows=rows, right=numbers)
+    for each in shown:
+        # A limit of some groups may be an error, and the same limit of others a warning.
+        other = {FAIL: WARN, WARN: ERROR}.get(result.status) == each.severity
+        yield from _finding(each, each.severity if other else None, several_clusters=several_clusters)
     if rest := more(violated(result), shown):
-        yield Text(rest)
+        yield rest, 1
+    if result.status == UNKNOWN and result.unknown:
+        yield f"Not known: {result.unknown[0].message}", 1
+    yield from ((each.message, 1) for each in faults(result).values())
+
+
+def _finding(found: Finding, severity: str | None, *, several_clusters: bool) -> Iterator[tuple[str, int]]:
+    names = [*([found.cluster] if several_clusters else []), *([] if found.group_id is None else [found.group_id])]
+    parts = [*([severity] if severity else []), *([", ".join(names)] if names else []), found.message]
+    yield ": ".join(parts), 1
+    if where := ", ".join(place(found)):
+        yield where, 2
+
+
+def _wrapped(text: str, width: int, depth: int = 0) -> Iterator[Text]:
+    """Yield the lines of a text; an id is never cut."""
+    first, others = _INDENT * depth, _INDENT * (depth + 1)
+    wrapper = TextWrapper(
+        width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )
+    for line in wrapper.wrap(_TOGETHER.sub(_JOINT, printable(text))) or [""]:
+        yield Text(line.replace(_JOINT, " "))

@@ -108,11 +108,18 @@ def line(finding: Finding, *, evaluated: bool = True) -> str:
     where = [
         f"cluster {finding.cluster}",
         *([] if finding.group_id is None else [f"group {finding.group_id}"]),
+        *place(finding),
+    ]
+    return printable(f"{finding.severity if evaluated else UNKNOWN}: {', '.join(where)}: {finding.message}")
+
+
+def place(finding: Finding) -> list[str]:
+    """Return where a finding is within its group: its epoch, member and position in the log, as far as they apply."""
+    return [
         *([] if finding.group_epoch is None else [f"epoch {finding.group_epoch}"]),
         *([] if finding.member_id is None else [f"member {finding.member_id}"]),
         *([] if finding.partition is None else [position(finding)]),
     ]
-    return printable(f"{finding.severity if evaluated else UNKNOWN}: {', '.join(where)}: {finding.message}")
 
 
 def faults(result: Result) -> dict[str, UnexpectedError]:
