@@ -20,6 +20,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from kip848_records.machine.budget import Budget
+from kip848_records.machine.interrupts import interruptible
 from kip848_records.machine.paths import path_on_this_machine
 from kip848_records.queries.tables import Tables, words
 from kip848_records.tables.arrow import literal
@@ -138,9 +139,14 @@ class DuckTables(Tables):
         self, query: str, named: Mapping[str, Parameter], cluster: str | None, decoded: dict[str, Path]
     ) -> pa.Table:
         """Run a query; add to `decoded` the record types that it names, of which this makes views, with their files."""
+        connection = self._connection
         while True:
             try:
-                return _with_bigints(self._connection.execute(query, named or None).to_arrow_table())
+                return _with_bigints(
+                    interruptible(
+                        lambda: connection.execute(query, named or None).to_arrow_table(), connection.interrupt
+                    )
+                )
             except duckdb.CatalogException as error:
                 missing = _MISSING.search(str(error))
                 if missing is None or missing[1] in decoded or not self._can_decode(missing[1], cluster):

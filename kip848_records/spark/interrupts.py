@@ -28,17 +28,31 @@ def raise_interrupts() -> Iterator[None]:
 
     After an interrupt Py4J closes its connections (`GatewayClient.send_command`), and the JVM may close the next one
     too. Then clean-up that calls the JVM fails, and its exception would replace KeyboardInterrupt. Python also drops an
-    interrupt that is raised in a finalizer, such as those of Py4J's objects: this function raises it again.
+    interrupt that is raised in a finalizer, such as those of Py4J's objects: this function raises it again. And DuckDB
+    raises an error of its own for an interrupt of which it learns first.
     """
     _interrupted.clear()
     try:
-        with _dropped_ones_anew():
+        with _noted(), _dropped_ones_anew():
             yield
     except Exception:
         if not _interrupted.is_set():
             raise
     if _interrupted.is_set():
         raise KeyboardInterrupt
+
+
+@contextmanager
+def _noted() -> Iterator[None]:
+    """Take the place of Python's default handler within the block, which does not note that there was an interrupt."""
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager

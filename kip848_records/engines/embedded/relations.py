@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pyarrow as pa
 from kip848_records.engines.embedded.duck_sql import escape_glob, plain_type
 from kip848_records.engines.embedded.tagged_rows import FileRows, TaggedRows, conformed
 from kip848_records.engines.rows import ArrowRows
+from kip848_records.machine.interrupts import interruptible
 from kip848_records.tables.arrow import literal
 
 if TYPE_CHECKING:
@@ -244,11 +245,17 @@ class Sql(Relation):
         with closing(self.space.cursor()) as cursor:
             for name, data in query.data.items():
                 cursor.register(name, data)
-            # `execute` would hold the whole answer in memory.
-            reader = cursor.sql(text).to_arrow_reader(BATCH_ROWS)
+
+            def begin() -> tuple[pa.RecordBatchReader, list[pa.RecordBatch]]:
+                # `execute` would hold the whole answer in memory.
+                reader = cursor.sql(text).to_arrow_reader(BATCH_ROWS)
+                return reader, [*islice(reader, 1)]
+
+            # A sort, for example, is done when the first rows are there.
+            reader, first = interruptible(begin, cursor.interrupt)
             schema = pa.schema([each.with_type(plain_type(each.type)) for each in reader.schema])
             nothing = pa.RecordBatch.from_pylist([], reader.schema)
-            yield from conformed(chain([nothing], reader), schema)
+            yield from conformed(chain([nothing], first, reader), schema)
 
 
 def every_row(rows: Relation) -> Sql:

@@ -16,8 +16,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from kip848_records.engines.embedded.errors import EngineError
-from kip848_records.engines.embedded.interrupts import interruptible
 from kip848_records.machine.disks import FULL, DiskError
+from kip848_records.machine.interrupts import interruptible
 from kip848_records.specs.columns import CLUSTER
 from kip848_records.tables import arrow
 from kip848_records.tables.errors import TablesError

@@ -1,0 +1,64 @@
+"""Long calls into native code, which Python's own interrupts do not end, or only after a while."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from threading import Event, Thread, current_thread, main_thread
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Result = TypeVar("Result")
+
+_LOOK_SECONDS: Final = 0.1
+
+_stops: Final[list[Callable[[], object]]] = []
+"""What ends the calls that are running now, in any thread."""
+
+
+def interruptible(call: Callable[[], Result], stop: Callable[[], object] | None = None) -> Result:
+    """Return what a function returns, or raise its error; Ctrl-C raises KeyboardInterrupt here at once.
+
+    Another thread calls the function, because only the main thread is interrupted. Then `stop`, and that of each call
+    within this one, makes the function end, which is awaited. Without `stop` it goes on.
+    """
+    with _known(stop):
+        if current_thread() is not main_thread():
+            return call()
+        # Not `Thread.join`: when that is interrupted, Python 3.11 takes the thread for one that has ended.
+        results, failures, has_ended = list[Result](), list[BaseException](), Event()
+
+        def run() -> None:
+            try:
+                results.append(call())
+            except BaseException as error:  # noqa: BLE001 - raised by the caller
+                failures.append(error)
+            finally:
+                has_ended.set()
+
+        Thread(target=run, daemon=True).start()
+        try:
+            while not has_ended.wait(_LOOK_SECONDS):
+                pass
+        except BaseException:
+            while stop is not None and not has_ended.is_set():
+                for each in [*_stops]:
+                    each()
+                has_ended.wait(_LOOK_SECONDS)
+            raise
+        if failures:
+            raise failures[0]
+        return results[0]
+
+
+@contextmanager
+def _known(stop: Callable[[], object] | None) -> Iterator[None]:
+    if stop is None:
+        yield
+        return
+    _stops.append(stop)
+    try:
+        yield
+    finally:
+        _stops.remove(stop)
