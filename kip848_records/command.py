@@ -5,17 +5,27 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 from kip848_records.machine.imports import skip_pandas
 from kip848_records.spark.setup_errors import SetupError
 from kip848_records.spark.threads import threads_at_work
 
+if TYPE_CHECKING:
+    from types import FrameType
+
 _INTERRUPTED = 130
+_TERMINATED = 143
 
 
 def main() -> int:
-    """Run the command line; return its exit code, 2 if PySpark or Delta is missing, 130 after Ctrl-C."""
+    """Run the command line; return its exit code.
+
+    It is 2 if PySpark or Delta is missing, 130 after Ctrl-C, and 143 after SIGTERM: both remove what is temporary.
+    """
     skip_pandas()
+    before = signal.getsignal(signal.SIGTERM)
+    terminated = _terminations()
     try:
         code = _run()
     except KeyboardInterrupt:  # while modules are imported, or arguments are parsed
@@ -24,10 +34,29 @@ def main() -> int:
     finally:
         # The command has ended and its exit code is final, although Python needs a moment to exit.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, before)
+    if terminated:
+        code = _TERMINATED
     if threads_at_work():  # Python would wait for them, and Spark may never answer
         sys.stdout.flush()
         os._exit(code)
     return code
+
+
+def _terminations() -> list[int]:
+    """Interrupt the command when it is terminated, unless its parent ignores that; return what is then filled."""
+    terminated = list[int]()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        terminated.append(number)
+        handler = signal.getsignal(signal.SIGINT)
+        if not callable(handler):  # it is ignored, as in the background
+            raise KeyboardInterrupt
+        handler(number, frame)
+
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, interrupt)
+    return terminated
 
 
 def _run() -> int:
