@@ -44,8 +44,11 @@ def main() -> int:
     try:
         _work(sys.stdin.buffer, folder)
     except Exception as error:  # noqa: BLE001 - the parent raises it again
-        answer.write(_pickled(error))
-        answer.flush()
+        try:
+            answer.write(_pickled(error))
+            answer.flush()
+        except BrokenPipeError:  # the parent has ended, and Python would report what it cannot write
+            os._exit(1)
         return 1
     return 0
 
