@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from kip848_records.machine.parquet import Writer
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE, TIMES, record_columns
 from kip848_records.protocol.decoded_rows import typed_records
 from kip848_records.protocol.messages import DIALECTS
@@ -31,7 +31,7 @@ DECODED: Final = frozenset(
 def write_records(connection: duckdb.DuckDBPyConnection, table: str, dialects: dict[str, str], file: Path) -> None:
     """Write the records of a type as Parquet. `dialects`: by cluster; `log`, a view of the log, must exist."""
     schema = record_columns(table)
-    with pq.ParquetWriter(file, schema.insert(0, pa.field("cluster", pa.string()))) as writer:
+    with Writer(file, schema.insert(0, pa.field("cluster", pa.string()))) as writer:
         for cluster, dialect in dialects.items():
             key_types = [record.key_type for record in DIALECTS[dialect].of_table(table)]
             if not key_types:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kip848_records.simulate.parquet import Writer
+from kip848_records.machine.parquet import Writer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 import pyarrow as pa
 
+from kip848_records.machine.parquet import Writer
 from kip848_records.simulate.commits import HIDDEN, Commits, commit_keys, commit_values, topic_ids
 from kip848_records.simulate.encoding import TOPIC, encode
-from kip848_records.simulate.parquet import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

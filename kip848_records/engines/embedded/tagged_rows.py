@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kip848_records.engines.rows import ArrowRows
+from kip848_records.machine.parquet import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,7 +51,7 @@ class TaggedRows:
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._bytes = 0
         self._bytes_of: dict[str, int] = {}
-        self._writers: dict[str, tuple[Path, pq.ParquetWriter]] = {}
+        self._writers: dict[str, tuple[Path, Writer]] = {}
 
     def add(self, table: str, batch: pa.RecordBatch) -> None:
         """Add rows of a table."""
@@ -79,7 +80,7 @@ class TaggedRows:
         self._bytes -= self._bytes_of.pop(table)
         if table not in self._writers:
             path = self._folder() / f"{table}{_ENDING}"
-            self._writers[table] = path, pq.ParquetWriter(path, batches[0].schema, compression="lz4")
+            self._writers[table] = path, Writer(path, batches[0].schema, compression="lz4")
         self._writers[table][1].write_table(pa.Table.from_batches(batches))
 
 

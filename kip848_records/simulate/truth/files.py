@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kip848_records.simulate.parquet import Writer
+from kip848_records.machine.parquet import Writer
 from kip848_records.simulate.truth.schemas import SCHEMAS, TIME
 
 if TYPE_CHECKING:
