@@ -16,11 +16,16 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
+from kip848_records.machine.disks import free_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MOST_BYTES: Final = 2_000_000_000
 """The size of all entries above which the oldest are removed."""
+
+_LEAST_FREE: Final = 100_000_000
+"""The free space, in bytes, that a disk must have for a new entry: nobody gains from a home without space."""
 
 _NAME: Final = "kip848-records/audits"
 """A folder of its own: tests and benchmarks keep downloads beside it."""
@@ -92,13 +97,8 @@ class Cache:
         At the end of the block it is removed, unless it was kept.
         """
         folder = self.folder / f"{_UNFINISHED}{uuid4()}"
-        try:
-            folder.mkdir(mode=0o700)
-        except OSError:
-            yield None
-            return
-        lock = _locked(folder, fcntl.LOCK_EX)
-        if lock is None:  # the disk has no locks
+        lock = _locked(folder, fcntl.LOCK_EX) if _is_made(folder) else None
+        if lock is None:  # the disk takes no folder, or has no locks
             rmtree(folder, ignore_errors=True)
             yield None
             return
@@ -185,6 +185,18 @@ def _folder(environment: Mapping[str, str]) -> Path | None:
         if Path(given).is_absolute():  # the specification ignores other ones
             return Path(given, below, _NAME)
     return None
+
+
+def _is_made(folder: Path) -> bool:
+    """Make a folder; return False if its disk does not allow that, or has little space."""
+    free = free_bytes(folder.parent)
+    if free is not None and free < _LEAST_FREE:
+        return False
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError:
+        return False
+    return True
 
 
 def _locked(folder: Path, how: int) -> int | None:
