@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from kip848_records.machine.disks import DiskError
+from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,8 @@ STAGING = "_staging"
 def scratch_folder(work: Path, named: str) -> Iterator[Path]:
     """Yield a folder that is removed when the block ends; files of a killed run are removed first.
 
-    `named`: the work folder as the user names it. Raises InputError if no folder can be made in it.
+    `named`: the work folder as the user names it. Raises InputError if no folder can be made in it, or if the block
+    fails because another run removed it: on a volume without locks that takes this run for a killed one.
     """
     staging = work / STAGING
     shutil.rmtree(staging, ignore_errors=True)
@@ -33,6 +35,10 @@ def scratch_folder(work: Path, named: str) -> Iterator[Path]:
         raise DiskError.of_folder(named, error) from None
     try:
         yield scratch
+    except Exception as error:
+        if scratch.exists():
+            raise
+        raise TablesError.other_writer(named) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
         with suppress(OSError):
