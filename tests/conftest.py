@@ -127,6 +127,14 @@ def captures():
 
 
 @pytest.fixture(scope="session")
+def large_copies(tmp_path_factory):
+    """Two copies of a log that worker processes replay."""
+    from tests import large_copies  # noqa: PLC0415 - only slow tests simulate
+
+    return large_copies.make(tmp_path_factory.mktemp("copies"))
+
+
+@pytest.fixture(scope="session")
 def audits(tmp_path_factory):
     """All captures, audited without Spark and with everything on: clusters beside each other, with odd names.
 

@@ -20,12 +20,14 @@ from kip848_records.simulate import Simulation, simulate
 from kip848_records.spark.java import check_java
 from kip848_records.spark.scratch import check_scratch_disks
 from kip848_records.spark.setup_errors import SetupError
+from kip848_records.tables.local import has_commits
 from kip848_records.tables.registry import DEFAULT
 from tests import made_tables
+from tests.commands import PROGRAM, WITH_WORKERS, ended
+from tests.engines.engines import EMBEDDED, SPARK
 from tests.small_disks import fill, small_disk
 
 ROOM = str(Path(__file__).parent)
-PROGRAM = "import sys; from kip848_records.command import main; sys.exit(main())"
 OPTIONS = {"json": "json", "junit": "xml", "sarif": "sarif", "markdown": "md", "openmetrics": "prom"}
 _SETTINGS = ("SPARK_", "PYSPARK_", "JAVA_TOOL", "JDK_JAVA", "_JAVA")
 
@@ -214,19 +216,77 @@ class TestBeforeSparkStarts:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", ["300k", "600k", "900k"])
-def test_an_audit_that_fills_the_disk_of_its_tables(classic, captures, tmp_path, size):
+@pytest.mark.parametrize(
+    ("engine", "size"),
+    [(EMBEDDED, "4k"), (EMBEDDED, "100k"), (EMBEDDED, "600k"), (SPARK, "300k"), (SPARK, "600k"), (SPARK, "900k")],
+)
+def test_an_audit_that_fills_the_disk_of_its_tables(request, captures, tmp_path, engine, size):
     """At several steps: the log, the staged rows, the tables. What is there can be read, and the next run succeeds."""
+    spark = request.getfixturevalue("classic") if engine == SPARK else None
     options = AuditOptions(sources=(str(captures / "kafka-4.0.0-zstd" / "segments"),), out="", cluster="c")
     with small_disk(tmp_path / "disk", size) as disk:
         options = replace(options, out=str(disk / "out"))
         with pytest.raises(DiskError) as caught:
-            run_audit(classic, options, Progress())
+            run_audit(spark, options, Progress())
         assert caught.value.message.startswith("there is no space left on a disk (")
         assert f"is free on the disk of {options.out}" in caught.value.message
         assert not (disk / "out" / "_staging").exists()
         for log in (disk / "out").glob("*/_delta_log"):
-            deltalake.DeltaTable(str(log.parent)).to_pyarrow_table()
+            if has_commits(log):
+                deltalake.DeltaTable(str(log.parent)).to_pyarrow_table()
         assert not (disk / "out" / "audit_runs" / "_delta_log").exists()
         subprocess.run(["mount", "-o", "remount,size=100m", disk], check=True)
-        assert run_audit(classic, options, Progress()).quarantined == 0
+        assert run_audit(spark, options, Progress()).quarantined == 0
+
+
+@pytest.mark.slow
+class TestWithoutSpark:
+    """Each place that the embedded engine writes to, as users of commands meet it."""
+
+    @pytest.mark.parametrize("size", ["100k", "1m", "3m"])
+    def test_worker_processes(self, large_copies, tmp_path, size):
+        """While they read, while they replay, and while the rows of the log are written."""
+        with small_disk(tmp_path / "disk", size) as disk:
+            out = disk / "out"
+            code, printed, said = ended("audit", large_copies[0], "--out", out, program=WITH_WORKERS)
+            assert (code, printed) == (2, [])
+            error, hint = without_panic(said)
+            assert error.startswith("error: there is no space left on a disk (")
+            assert f"is free on the disk of {out}" in error
+            assert hint.startswith("hint: free some space and run the command again")
+            assert not (out / "_staging").exists()
+            assert not (out / "audit_runs").exists()
+
+    @pytest.mark.parametrize("leave", [0, 100_000])
+    def test_the_user_s_cache(self, captures, tmp_path, disk, leave):
+        """The question is answered, and its tables are not kept."""
+        fill(disk, leave)
+        source = captures / "kafka-4.0.0-zstd" / "segments"
+        code, printed, said = ended("check", source, TMPDIR=tmp_path, XDG_CACHE_HOME=disk)
+        assert (code, printed[-1], said) == (0, "35 expectations passed", [])
+        assert not [*disk.glob("kip848-records/audits/*"), *disk.glob("kip848-records/audits/.*")]
+        assert not [*tmp_path.glob("kip848-*")]
+
+    def test_the_folder_for_temporary_files(self, captures, disk):
+        source = captures / "kafka-4.0.0-zstd" / "segments"
+        code, printed, said = ended("check", source, "--no-cache", TMPDIR=disk)
+        assert (code, printed) == (2, [])
+        error, _ = without_panic(said)
+        assert error.startswith("error: there is no space left on a disk (")
+        assert f"is free on the disk of {disk}/kip848-" in error
+        assert not [*disk.iterdir()]
+
+    @pytest.mark.parametrize("place", ["--out", "--scratch"])
+    def test_a_disk_that_is_read_only(self, captures, tmp_path, disk, place):
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        options = {"--out": tmp_path / "out"} | {place: disk / "new"}
+        code, printed, said = ended("audit", captures / "kafka-4.0.0-zstd" / "segments", *sum(options.items(), ()))
+        told = f"error: nothing can be written to {disk / 'new'}: no permission to write to {disk}"
+        hint = f"hint: pass a folder that you can write to with {place}; it need not exist"
+        assert (code, printed, said) == (2, [], [told, hint])
+        assert not (tmp_path / "out").exists()
+
+
+def without_panic(said):
+    """The lines on stderr but those that delta-rs prints when it could not write."""
+    return [line for line in said if line.startswith(("error: ", "hint: ")) or "Traceback" in line or "File" in line]

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from kip848_records.cli import INTERRUPTED, inspect, main
 from kip848_records.spark import interrupts, threads
-from tests import users
+from tests import commands
 
 ON_SPARK = ("--engine", "spark")
 
@@ -59,13 +58,6 @@ def jobs(monkeypatch):
 
 def interrupt():
     signal.raise_signal(signal.SIGINT)
-
-
-def eventually(condition, within_s=10):
-    end = time.monotonic() + within_s
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return condition()
 
 
 @pytest.mark.usefixtures("jobs")
@@ -143,7 +135,7 @@ class TestCommand:
 class TestJobs:
     def test_they_are_cancelled_once(self, command, jobs):
         command(interrupt)
-        assert eventually(lambda: jobs)
+        assert commands.eventually(lambda: jobs)
         assert not threads.threads_at_work()
 
     def test_those_that_threads_begin_later_are_cancelled_too(self, command, jobs, monkeypatch):
@@ -152,9 +144,9 @@ class TestJobs:
         ended = []
 
         def begins_another_when_all_were_cancelled():
-            eventually(lambda: jobs)
+            commands.eventually(lambda: jobs)
             before = len(jobs)
-            ended.append(eventually(lambda: len(jobs) > before))
+            ended.append(commands.eventually(lambda: len(jobs) > before))
 
         assert command(lambda: threads.both(interrupt, begins_another_when_all_were_cancelled)) == (
             130,
@@ -169,7 +161,7 @@ class TestJobs:
         assert command(lambda: threads.both(interrupt, lambda: answer.wait(60))) == (130, "interrupted\n")
         assert threads.threads_at_work()
         answer.set()
-        assert eventually(lambda: not threads.threads_at_work())
+        assert commands.eventually(lambda: not threads.threads_at_work())
         assert len(jobs) > 1
 
     def test_a_program_does_not_wait_for_such_a_one(self):
@@ -275,32 +267,6 @@ class TestStart:
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@contextmanager
-def starting_command(*arguments, **variables):
-    """A command in a session of processes of its own."""
-    kept = users.environment()
-    program = "import sys; from kip848_records.command import main; sys.exit(main())"
-    started = subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        env=kept | variables,
-        stdout=-1,
-        stderr=-1,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        yield started
-    finally:
-        for process in processes_of(started.pid):
-            os.kill(process, signal.SIGKILL)
-        started.communicate()
-
-
-def processes_of(session):
-    listed = subprocess.run(["ps", "-s", str(session), "-o", "pid="], capture_output=True, text=True, check=False)
-    return [int(line) for line in listed.stdout.split()]
-
-
 def end_by_ctrl_c(started):
     """Interrupt all processes, as a terminal does; the command ends soon, and its JVM with it."""
     os.killpg(started.pid, signal.SIGINT)
@@ -310,7 +276,7 @@ def end_by_ctrl_c(started):
     assert time.monotonic() - since < 10
     assert (started.returncode, said.splitlines()[-1]) == (130, "interrupted")
     assert "Traceback" not in said
-    assert eventually(lambda: not processes_of(started.pid))
+    assert commands.eventually(lambda: not commands.processes_of(started.pid))
 
 
 def test_while_jars_are_fetched(captures, tmp_path):
@@ -320,7 +286,7 @@ def test_while_jars_are_fetched(captures, tmp_path):
         options = f"--conf spark.jars.ivy={tmp_path / 'ivy'} --packages a:b:1 pyspark-shell"
         options = f"--repositories http://127.0.0.1:{silent.getsockname()[1]}/ {options}"
         arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out", *ON_SPARK)
-        with starting_command(*arguments, PYSPARK_SUBMIT_ARGS=options, TMPDIR=str(tmp_path)) as started:
+        with commands.started(*arguments, PYSPARK_SUBMIT_ARGS=options, TMPDIR=str(tmp_path)) as started:
             connection, _ = silent.accept()
             with connection:
                 end_by_ctrl_c(started)
@@ -333,7 +299,7 @@ def test_while_a_server_does_not_answer(captures, tmp_path):
         silent.settimeout(120)
         arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out", *ON_SPARK)
         remote = f"sc://127.0.0.1:{silent.getsockname()[1]}"
-        with starting_command(*arguments, SPARK_REMOTE=remote, TMPDIR=str(tmp_path)) as started:
+        with commands.started(*arguments, SPARK_REMOTE=remote, TMPDIR=str(tmp_path)) as started:
             connection, _ = silent.accept()
             with connection:
                 end_by_ctrl_c(started)
@@ -351,8 +317,8 @@ def test_while_the_context_is_made(captures, tmp_path):
     )
     path = f"{tmp_path}{os.pathsep}{Path(__file__).parents[2]}"
     arguments = ("audit", captures / "kafka-4.0.0-zstd" / "segments", "--out", tmp_path / "out", *ON_SPARK)
-    with starting_command(*arguments, TMPDIR=str(tmp_path), PYTHONPATH=path) as started:
-        assert eventually((tmp_path / "begun").exists, 120)
+    with commands.started(*arguments, TMPDIR=str(tmp_path), PYTHONPATH=path) as started:
+        assert commands.eventually((tmp_path / "begun").exists, 120)
         end_by_ctrl_c(started)
     assert not [*tmp_path.glob("kip848-*")]
 
@@ -366,7 +332,7 @@ def test_jobs_of_other_threads_end(command, classic, tmp_path):
         yield from batches
 
     def interrupt_it():
-        assert eventually(started.exists, 60)
+        assert commands.eventually(started.exists, 60)
         interrupt()
 
     start = time.monotonic()

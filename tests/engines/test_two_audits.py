@@ -1,0 +1,122 @@
+"""Two audits at once into one folder: one of them writes its tables, and the other says so in one line."""
+
+import errno
+import fcntl
+import os
+import signal
+
+import pytest
+
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.options import AuditOptions
+from kip848_records.tables import arrow
+from kip848_records.tables.errors import TablesError
+from tests.audits import table_rows
+from tests.commands import WITH_WORKERS, await_line, ended, started
+from tests.engines.engines import EMBEDDED, SPARK
+from tests.progress import Watcher
+
+pytestmark = pytest.mark.slow
+
+NO_LOCKS = f"import fcntl; fcntl.flock = lambda *_: open('/dev/null/none'); {WITH_WORKERS}"
+"""A command on a volume without locks: to open a file below a device is an OSError too."""
+
+
+def refusal(out):
+    return (
+        f"another run writes to the tables in {out}",
+        "wait until it ends, or pass another folder with --out",
+    )
+
+
+class Meanwhile(Watcher):
+    """Does something else when a run begins a phase."""
+
+    def __init__(self, name, work):
+        super().__init__()
+        self._name, self._work = name, work
+
+    def phase(self, name, detail=""):
+        super().phase(name, detail)
+        if name == self._name:
+            self._work()
+
+
+def is_one_run(out):
+    (run,) = table_rows(out, "audit_runs", "default")
+    return run["run"] == 1 and len(table_rows(out, "group_state", "default")) > 0
+
+
+@pytest.mark.parametrize("second", [EMBEDDED, SPARK])
+def test_a_second_run_is_refused(request, large_copies, tmp_path, second):
+    out = tmp_path / "out"
+    with started("audit", large_copies[0], "--out", out, program=WITH_WORKERS) as first:
+        await_line(first, "replaying")
+        os.kill(first.pid, signal.SIGSTOP)
+        said = refused_by(second, request, large_copies[1], out)
+        os.kill(first.pid, signal.SIGCONT)
+        first.communicate()
+    assert said == refusal(out)
+    assert first.returncode == 0
+    assert is_one_run(out)
+
+
+def refused_by(engine, request, copy, out):
+    if engine == SPARK:
+        with pytest.raises(TablesError) as refused:
+            run_audit(request.getfixturevalue("classic"), AuditOptions((str(copy),), str(out)), Watcher())
+        return refused.value.message, refused.value.hint
+    code, printed, (error, hint) = ended("audit", copy, "--out", out)
+    assert (code, printed) == (2, [])
+    return error.removeprefix("error: "), hint.removeprefix("hint: ")
+
+
+def test_spark_s_run_is_alone_too(classic, captures, tmp_path):
+    copy, out, said = captures / "kafka-4.0.0-zstd" / "segments", tmp_path / "out", []
+    other = Meanwhile("replaying", lambda: said.append(refused_by(EMBEDDED, None, copy, out)))
+    run_audit(classic, AuditOptions((str(copy),), str(out)), other)
+    assert said == [refusal(out)]
+    assert is_one_run(out)
+
+
+class TestWithoutLocks:
+    """As on some network volumes: both go on, until one of them notices."""
+
+    @pytest.fixture(autouse=True)
+    def no_locks(self, monkeypatch):
+        def refuse(*_):
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+        monkeypatch.setattr(fcntl, "flock", refuse)
+
+    def test_a_run_whose_staged_rows_another_one_removes(self, large_copies, tmp_path):
+        out = tmp_path / "out"
+        with started("audit", large_copies[0], "--out", out, program=NO_LOCKS) as first:
+            await_line(first, "replaying")
+            os.kill(first.pid, signal.SIGSTOP)
+            assert ended("audit", large_copies[1], "--out", out, program=NO_LOCKS)[0] == 0
+            os.kill(first.pid, signal.SIGCONT)
+            _, said = first.communicate()
+        error, hint = refusal(out)
+        assert (first.returncode, said.splitlines()[-2:]) == (2, [f"error: {error}", f"hint: {hint}"])
+        assert is_one_run(out)
+
+    @pytest.mark.parametrize("table", ["log", "group_state"])
+    def test_commits_that_conflict(self, captures, tmp_path, monkeypatch, table):
+        copy, out = captures / "kafka-4.0.0-zstd" / "segments", tmp_path / "out"
+        replace_rows, others = arrow.replace_rows, []
+
+        def replace(folder, spec, cluster, batches):
+            def meanwhile():
+                yield from batches
+                if spec.name == table and not others:
+                    others.append(ended("audit", copy, "--out", out, program=NO_LOCKS)[0])
+
+            replace_rows(folder, spec, cluster, meanwhile())
+
+        monkeypatch.setattr(arrow, "replace_rows", replace)
+        with pytest.raises(TablesError) as refused:
+            run_audit(None, AuditOptions((str(copy),), str(out)), Watcher())
+        assert (refused.value.message, refused.value.hint) == refusal(out)
+        assert others == [0]
+        assert is_one_run(out)
