@@ -98,15 +98,18 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, grou
         progress.phase("reading", ", ".join(options.sources))
         info = _copy_info(log, before, options)
         version = engine.version(LOG.name)
+        ours: int | None = 0 if version is None else version
         try:
             with engine.reading():
                 batch = read_sources(engine, copies, offset_commits=options.offset_commits)
                 rows, dropped = merged_rows(engine, batch)
                 log.replace_by_copy(rows, info)
+            ours = engine.version(LOG.name)
             facts = log_facts(log, Knowledge([info]))
             _check_copy(facts.counts, options)
         except Exception:
-            if engine.version(LOG.name) != version:
+            # Without a lock, a later version than this run's is that of another run, which goes on.
+            if version != engine.version(LOG.name) == ours:
                 engine.restore(LOG.name, version)
             raise
         progress.advance(facts.counts.records)

@@ -6,12 +6,13 @@ import os
 import signal
 
 import pytest
+from deltalake import DeltaTable
 
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
+from kip848_records.queries.duck import DuckTables
 from kip848_records.tables import arrow
 from kip848_records.tables.errors import TablesError
-from tests.audits import table_rows
 from tests.commands import WITH_WORKERS, await_line, ended, started
 from tests.engines.engines import EMBEDDED, SPARK
 from tests.progress import Watcher
@@ -43,8 +44,10 @@ class Meanwhile(Watcher):
 
 
 def is_one_run(out):
-    (run,) = table_rows(out, "audit_runs", "default")
-    return run["run"] == 1 and len(table_rows(out, "group_state", "default")) > 0
+    """Whether the tables are those of one run, which finished, and no other run changed them later."""
+    (run,) = DuckTables(str(out)).chosen_runs("default")
+    present = {name: DeltaTable(out / name).version() for name in run.table_versions}
+    return present == run.table_versions and DeltaTable(out / "group_state").to_pyarrow_table().num_rows > 0
 
 
 @pytest.mark.parametrize("second", [EMBEDDED, SPARK])
