@@ -1,6 +1,8 @@
 """Worker processes: which rows they get, how their errors come back, and that none outlives its parent."""
 
+import io
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -10,7 +12,7 @@ from time import monotonic, sleep
 import pyarrow as pa
 import pytest
 
-from kip848_records.engines.embedded import files, processes
+from kip848_records.engines.embedded import files, processes, worker
 from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.engines.embedded.tagged_rows import tagged_by_class
@@ -111,6 +113,19 @@ def test_files_are_read_in_several_processes_if_they_are_large(tmp_path, monkeyp
             assert len({row["process"] for row in found}) == processes_used
             assert (os.getpid() in {row["process"] for row in found}) == (processes_used == 1)
         assert len([*(tmp_path / "out" / "_staging").glob("*/*read*")]) == (processes_used if processes_used > 1 else 0)
+
+
+@pytest.mark.parametrize("end", [worker.END, b""])
+def test_rows_that_end_without_a_word_are_not_all(tmp_path, end):
+    """Their parent was killed: what is not whole is not written."""
+    rows, work = sorted_rows("ab"), pickle.dumps(tagged_by_class(engines.named))
+    given = io.BytesIO()
+    with pa.ipc.new_stream(given, rows.schema) as stream:
+        stream.write_table(rows)
+    command = [sys.executable, "-m", worker.__name__, tmp_path, str(os.getpid())]
+    sent = len(work).to_bytes(worker.LENGTH, "big") + work + given.getvalue() + end
+    ended = subprocess.run(command, input=sent, check=False, capture_output=True)
+    assert (ended.returncode, len([*tmp_path.iterdir()])) == ((0, 1) if end else (1, 0))
 
 
 def running():

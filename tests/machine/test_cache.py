@@ -89,6 +89,13 @@ def test_a_folder_that_cannot_be_written(cache, monkeypatch):
     assert keys(cache) == []
 
 
+def test_a_disk_that_is_almost_full(cache, monkeypatch):
+    monkeypatch.setattr("kip848_records.machine.cache.free_bytes", lambda _: 99_000_000)
+    with cache.new() as new:
+        assert new is None
+    assert keys(cache) == []
+
+
 def _no_locks(*_):
     raise OSError("no locks here")
 
