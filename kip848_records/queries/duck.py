@@ -5,8 +5,7 @@ from __future__ import annotations
 import atexit
 import re
 import warnings
-from functools import cache, cached_property, reduce
-from operator import and_
+from functools import cache, cached_property, partial
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -15,13 +14,13 @@ from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
-import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from kip848_records.machine.budget import Budget
 from kip848_records.machine.interrupts import interruptible
 from kip848_records.machine.paths import path_on_this_machine
+from kip848_records.queries.delta_files import DeltaFiles, quoted
 from kip848_records.queries.tables import Tables, words
 from kip848_records.tables.arrow import literal
 from kip848_records.tables.errors import TablesError
@@ -88,7 +87,7 @@ class DuckTables(Tables):
         super().__init__(location)
         self._new_connection = connection
         self._tables: dict[tuple[str, int | None], DeltaTable] = {}
-        self._datasets: dict[tuple[str, int | None], Any] = {}
+        self._files: dict[tuple[str, int | None], DeltaFiles] = {}
         self._views: dict[str, tuple[Part, ...]] = {}
         self._copies: set[str] = set()
 
@@ -190,10 +189,9 @@ class DuckTables(Tables):
             return
         selects = []
         for number, part in enumerate(parts):
-            source = f"{name}__{number}"
-            connection.register(source, self._dataset(name, part.version))
+            rows = self._files_of(name, part.version).text(partial(_registered, connection, f"{name}__{number}"))
             condition = "" if part.clusters is None else f" WHERE cluster IN ({', '.join(map(literal, part.clusters))})"
-            selects.append(f'SELECT * FROM "{source}"{condition}')  # noqa: S608 - quoted above
+            selects.append(f"SELECT * FROM ({rows}){condition}")  # noqa: S608 - ours
         connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {" UNION ALL ".join(selects)}')
         self._views[name] = tuple(parts)
         self._copies.discard(name)
@@ -203,11 +201,12 @@ class DuckTables(Tables):
         actions = (self._table(name, part.version).get_add_actions() for part in parts)
         return sum(sum(each.column("size_bytes").to_pylist()) for each in map(pa.table, actions))
 
-    def _dataset(self, name: str, version: int | None) -> Any:  # noqa: ANN401 - Arrow has no types
-        """Return a table's files as a dataset. It is opened once, so all queries see the same rows."""
-        if (name, version) not in self._datasets:
-            self._datasets[name, version] = without_statistics(self._table(name, version).to_pyarrow_dataset())
-        return self._datasets[name, version]
+    def _files_of(self, name: str, version: int | None) -> DeltaFiles:
+        """Return a table's files. They are listed once, so all queries see the same rows."""
+        if (name, version) not in self._files:
+            folder = path_on_this_machine(table_path(self.location, name))
+            self._files[name, version] = DeltaFiles(self._table(name, version), folder)
+        return self._files[name, version]
 
     def _table(self, name: str, version: int | None) -> DeltaTable:
         if (name, version) not in self._tables:
@@ -228,18 +227,10 @@ class DuckTables(Tables):
         return table
 
 
-def without_statistics(found: ds.FileSystemDataset) -> ds.FileSystemDataset:
-    """Return a dataset without the statistics of its files, except the values of the partitions.
-
-    Spark writes no minimum of a BOOLEAN, for example. Then delta-rs says `column >= null` of the file, which holds for
-    no row: Arrow would skip the file for a condition on the column, without an error.
-    """
-    fragments = []
-    for file in found.get_fragments():
-        keys = ds.get_partition_keys(file.partition_expression)
-        partition = reduce(and_, (ds.field(key) == value for key, value in keys.items()), ds.scalar(value=True))
-        fragments.append(found.format.make_fragment(file.path, found.filesystem, partition))
-    return ds.FileSystemDataset(fragments, found.schema, found.format, found.filesystem)
+def _registered(connection: duckdb.DuckDBPyConnection, name: str, rows: Any) -> str:  # noqa: ANN401 - Arrow has no types
+    """Give Arrow data a name in a connection."""
+    connection.register(name, rows)
+    return quoted(name)
 
 
 def filtered(table: str, batch: pa.RecordBatch, condition: str) -> Iterator[pa.RecordBatch]:

@@ -38,13 +38,3 @@ def type_name(kind: pa.DataType) -> str:
     if pa.types.is_timestamp(kind):
         return "timestamp" if kind.tz else "timestamp_ntz"
     return _TYPE_NAMES.get(kind, str(kind))
-
-
-def escape_glob(path: str) -> str:
-    """Return a path in which DuckDB sees no pattern."""
-    return "".join(f"[{each}]" if each in "[*?" else each for each in path)
-
-
-def quoted(name: str) -> str:
-    """Return a name of a column in SQL."""
-    return '"{}"'.format(name.replace('"', '""'))

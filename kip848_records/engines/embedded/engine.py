@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kip848_records.engines.embedded.duck_sql import quoted, type_name
+from kip848_records.engines.embedded.duck_sql import type_name
 from kip848_records.engines.embedded.files import (
     LocalListing,
     MappedFiles,
@@ -21,7 +21,7 @@ from kip848_records.engines.embedded.folders import folder_values
 from kip848_records.engines.embedded.lines import lines_of, lines_schema
 from kip848_records.engines.embedded.processes import run_tagged
 from kip848_records.engines.embedded.relations import (
-    Dataset,
+    DeltaRows,
     Mapped,
     Once,
     Relation,
@@ -37,7 +37,8 @@ from kip848_records.engines.existing import prepare_tables
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.engines.scratch import scratch_folder
 from kip848_records.machine.disks import FULL, DiskError
-from kip848_records.queries.duck import DuckTables, without_statistics
+from kip848_records.queries.delta_files import quoted
+from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.tables import named_rows
 from kip848_records.queries.texts import plain
 from kip848_records.tables.arrow import of_cluster
@@ -177,8 +178,7 @@ class EmbeddedEngine:
         """Return the newest rows of one cluster in a table."""
         if not self.is_there(table):
             return self.relation(TABLES[table].schema.empty_table())
-        found = self._tables.opened(table).to_pyarrow_dataset()
-        return Dataset(self._space, without_statistics(found), of_cluster(cluster))
+        return DeltaRows(self._space, self._tables.files(table), of_cluster(cluster))
 
     def ask(self, text: str, *tables: str, **parameters: Parameter) -> list[Row]:
         """Return the answer to a query over the newest rows of some tables."""

@@ -13,12 +13,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kip848_records.engines.embedded.duck_sql import escape_glob, quoted
 from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.engines.embedded.folders import folder_values
 from kip848_records.engines.embedded.processes import BYTES_OF_ONE_PROCESS, file_batch, run_on_files
 from kip848_records.engines.embedded.relations import (
-    Dataset,
+    DeltaRows,
     Mapped,
     Relation,
     Scanned,
@@ -30,11 +29,11 @@ from kip848_records.engines.rows import ArrowRows
 from kip848_records.errors import InputError
 from kip848_records.machine.files import list_files
 from kip848_records.machine.paths import path_on_this_machine
-from kip848_records.queries.duck import without_statistics
+from kip848_records.queries.delta_files import DeltaFiles, parquet, quoted
 from kip848_records.tables.arrow import literal, mistaken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from kip848_records.engines.embedded.relations import Query
@@ -132,12 +131,12 @@ class ParquetFiles(Scanned):
         columns = {name: _column(name, is_int96=is_int96) for name, is_int96 in self._columns.items()}
         columns |= {name: quoted(name) for name in named}
         # The first one gives the columns: other files may lack some of them.
-        parts = [f"SELECT * FROM {_read([self._first])} WHERE false"]  # noqa: S608 - ours
+        parts = [f"SELECT * FROM {parquet([self._first])} WHERE false"]  # noqa: S608 - ours
         for values, files in self._groups.items():
             added = "".join(f", {_value(value)} AS {quoted(name)}" for name, value in values)
             hidden = [quoted(name) for name, _ in values if name in self._columns]
             exclude = f" EXCLUDE ({', '.join(hidden)})" if hidden else ""
-            parts.append(f"SELECT *{exclude}{added} FROM {_read(files)}")  # noqa: S608 - ours
+            parts.append(f"SELECT *{exclude}{added} FROM {parquet(files, by_name=True)}")  # noqa: S608 - ours
         return f"SELECT {', '.join(columns.values())} FROM ({' UNION ALL BY NAME '.join(parts)})"  # noqa: S608 - ours
 
 
@@ -146,9 +145,9 @@ def delta_rows(space: Space, copy: Copy) -> Relation:
     path = here(copy.name).absolute()
     if characters := mistaken(path):
         raise EngineError.path_for_tables(copy.name, characters)
-    rows = without_statistics(opened(path, lambda: InputError.not_delta(copy.name)).to_pyarrow_dataset())
-    space.sources += [path / file for file in rows.files]
-    return Dataset(space, rows)
+    files = DeltaFiles(opened(path, lambda: InputError.not_delta(copy.name)), path)
+    space.sources += [path / name for name in files.names]
+    return DeltaRows(space, files)
 
 
 @contextmanager
@@ -195,11 +194,6 @@ def _columns(file: Path) -> dict[str, bool]:
 def _column(name: str, *, is_int96: bool) -> str:
     # DuckDB reads such a time as one without a zone; Spark wrote it in UTC.
     return f"CAST({quoted(name)} AS TIMESTAMPTZ) AS {quoted(name)}" if is_int96 else quoted(name)
-
-
-def _read(files: Sequence[Path]) -> str:
-    named = ", ".join(literal(escape_glob(str(file))) for file in files)
-    return f"read_parquet([{named}], union_by_name = true, hive_partitioning = false)"
 
 
 def _value(value: int | str | None) -> str:

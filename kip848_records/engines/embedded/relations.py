@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from kip848_records.engines.embedded.duck_sql import escape_glob, plain_type
+from kip848_records.engines.embedded.duck_sql import plain_type
 from kip848_records.engines.embedded.tagged_rows import FileRows, TaggedRows, conformed
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.machine.interrupts import interruptible
-from kip848_records.tables.arrow import literal
+from kip848_records.queries.delta_files import parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
     from kip848_records.engines.embedded.space import Space
     from kip848_records.engines.engine import Rows, Work
+    from kip848_records.queries.delta_files import DeltaFiles
 
 BATCH_ROWS: Final = 10_000
 """The rows of a batch: a good size for the decoder, as Spark's batches have it."""
@@ -100,8 +101,7 @@ class Stored(Relation):
     def text(self, query: Query) -> str:
         """Return SQL that reads the rows."""
         if isinstance(self.rows, FileRows):
-            files = ", ".join(literal(escape_glob(str(file))) for file in self.rows.files)
-            return f"SELECT * FROM read_parquet([{files}], hive_partitioning = false)"  # noqa: S608 - ours
+            return f"SELECT * FROM {parquet(self.rows.files)}"  # noqa: S608 - ours
         assert isinstance(self.rows, ArrowRows)  # noqa: S101 - `stored` returns no other rows
         return f"SELECT * FROM {query.data_name(self.rows.table)}"  # noqa: S608 - ours
 
@@ -119,18 +119,17 @@ class Scanned(Relation):
         return every_row(self).batches()
 
 
-class Dataset(Scanned):
-    """Rows of an Arrow dataset, which reads only what a query needs."""
+class DeltaRows(Scanned):
+    """Rows of a Delta table."""
 
-    def __init__(self, space: Space, dataset: Any, condition: str | None = None) -> None:  # noqa: ANN401 - see above
+    def __init__(self, space: Space, files: DeltaFiles, condition: str = "true") -> None:
         super().__init__(space)
-        self._dataset = dataset
+        self._files = files
         self._condition = condition
 
     def text(self, query: Query) -> str:
         """Return SQL that reads the rows."""
-        condition = "" if self._condition is None else f" WHERE {self._condition}"
-        return f"SELECT * FROM {query.data_name(self._dataset)}{condition}"  # noqa: S608 - ours
+        return f"SELECT * FROM ({self._files.text(query.data_name)}) WHERE {self._condition}"  # noqa: S608 - ours
 
 
 def stored(space: Space, batches: Iterable[pa.RecordBatch], schema: pa.Schema, name: str) -> Stored:

@@ -18,6 +18,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.machine.interrupts import interruptible
+from kip848_records.queries.delta_files import DeltaFiles
 from kip848_records.specs.columns import CLUSTER
 from kip848_records.tables import arrow
 from kip848_records.tables.errors import TablesError
@@ -61,6 +62,10 @@ class LocalTables:
     def opened(self, table: str) -> DeltaTable:
         """Open a table. Raises InputError if it does not exist, or has a feature that delta-rs does not know."""
         return opened(self._path(table), lambda: TablesError.not_audited(self.out, table))
+
+    def files(self, table: str) -> DeltaFiles:
+        """Return the files of a table."""
+        return DeltaFiles(self.opened(table), self._path(table))
 
     def size(self, table: str, cluster: str) -> int:
         """Return how many bytes the files of a cluster have."""
