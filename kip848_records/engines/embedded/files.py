@@ -157,7 +157,10 @@ def reading_files(space: Space) -> Iterator[None]:
         yield
     except (FileNotFoundError, PermissionError) as error:
         raise InputError.not_opened(str(error.filename), error.strerror) from error
-    except (pa.ArrowInvalid, duckdb.Error) as error:
+    except (pa.ArrowInvalid, OSError, duckdb.Error) as error:
+        # An answer that is streamed passes DuckDB's errors on as those of a device, without a number.
+        if getattr(error, "errno", None) is not None:
+            raise
         if refused := _REFUSED.search(str(error)):
             raise InputError.not_opened(refused[1], refused[2]) from error
         if damaged := _DAMAGED.search(str(error)):
