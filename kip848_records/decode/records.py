@@ -8,12 +8,21 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.protocol.columns import FAILURE_COLUMNS, JSON_COLUMNS, OFFSET_COMMIT_TABLE, PLACE, record_columns
+from kip848_records.protocol.columns import (
+    CHECKED_COLUMNS,
+    FAILURE_COLUMNS,
+    JSON_COLUMNS,
+    OFFSET_COMMIT_TABLE,
+    PLACE,
+    record_columns,
+)
+from kip848_records.protocol.decoded_rows import checked_commits as commits_checked
 from kip848_records.protocol.decoded_rows import failures, json_records, typed_records
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.sources.predicates import (
     IS_OF_UNKNOWN_TYPE,
+    IS_OFFSET_COMMIT,
     IS_RECORD,
     IS_UNREAD,
     KEY_ENDS_AFTER_GROUP,
@@ -39,13 +48,17 @@ SELECT * FROM {{failed}} AS failed
 def records_of_table(engine: Engine, log: Relation, table: str, dialect: str) -> Relation:
     """Return the records of a table from log rows (`record_columns`); rows that do not decode are skipped."""
     if table == OFFSET_COMMIT_TABLE:
-        return offset_commits(engine, with_outcomes(engine, log), dialect)
+        return _typed(engine, with_outcomes(engine, log), table, dialect, (*PLACE, "transaction", "key", "value"))
     return _typed(engine, log, table, dialect, (*PLACE, "key", "value"))
 
 
-def offset_commits(engine: Engine, resolved: Relation, dialect: str) -> Relation:
-    """Return the offset commits among log rows whose transactions are resolved, as `records_of_table` does."""
-    return _typed(engine, resolved, OFFSET_COMMIT_TABLE, dialect, (*PLACE, "transaction", "key", "value"))
+def checked_commits(engine: Engine, commits: Relation, dialect: str) -> Relation:
+    """Return the offset commits among log rows that do not decode, and of the others the last of each name of a topic.
+
+    The rows have `CHECKED_COLUMNS`: those that do not decode have an `error_code`. One pass finds both.
+    """
+    rows = _selected(engine, commits, (*PLACE, "key", "value"), f"{IS_RECORD} AND {IS_OFFSET_COMMIT}")
+    return engine.map(partial(commits_checked, dialect), rows, CHECKED_COLUMNS)
 
 
 def records_as_json(engine: Engine, log: Relation, dialect: str) -> Relation:

@@ -15,7 +15,7 @@ from kip848_records.protocol.messages import AUTO, OFFSET_COMMIT_TYPES
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.queries.texts import rendered
 from kip848_records.replay.inputs import ReplayInputs
-from kip848_records.sources.predicates import IS_RECORD, KEY_ENDS_AFTER_GROUP, NEWEST_MS
+from kip848_records.sources.predicates import IS_PENDING, IS_RECORD, KEY_ENDS_AFTER_GROUP, NEWEST_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +31,7 @@ SELECT log.key_type,
         AS configurations,
     flatten(collect_list(log.file.skipped)) AS skipped,
     min(log.error) AS first_error,
+    count_if({IS_PENDING}) AS pending,
     {NEWEST_MS} AS newest_ms
 FROM log
 WHERE log.cluster = :cluster AND {{which}}
@@ -50,13 +51,15 @@ class RecordCounts:
 
     `by_type`: readable records by key type (None: without a key type), including the skipped offset commits of each
     copy. `group_configurations`: records of type 8 that are group configurations. `aborted`: records of aborted
-    transactions, counted in each copy. `first_error`: the reason why one of the unreadable rows could not be read.
+    transactions, counted in each copy. `pending`: those of transactions that are open at the end of their file.
+    `first_error`: the reason why one of the unreadable rows could not be read.
     `newest_ms`: the highest timestamp, in ms since 1970.
     """
 
     by_type: Mapping[int | None, int]
     group_configurations: int
     aborted: int
+    pending: int
     first_error: str | None
     newest_ms: int | None
 
@@ -170,6 +173,7 @@ def count_records(ask: Ask, which: str = "true", **parameters: int) -> RecordCou
         by_type=by_type,
         group_configurations=sum(row.configurations for row in found),
         aborted=aborted,
+        pending=sum(row.pending for row in found),
         first_error=min((row.first_error for row in found if row.first_error is not None), default=None),
         newest_ms=max((row.newest_ms for row in found if row.newest_ms is not None), default=None),
     )

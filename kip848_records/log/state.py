@@ -57,6 +57,16 @@ def state_of(
     engine: Engine, log: Relation, *, offsets: Mapping[int, int] | None = None, until: datetime | None = None
 ) -> Relation:
     """Return the log rows that `replay` returns."""
+    last = last_counted(engine, log, offsets=offsets, until=until)
+    return engine.sql(
+        "SELECT * FROM {last} AS last WHERE last.value IS NOT NULL AND last.error_code IS NULL", last=last
+    )
+
+
+def last_counted(
+    engine: Engine, log: Relation, *, offsets: Mapping[int, int] | None = None, until: datetime | None = None
+) -> Relation:
+    """Return the last row of each key that counts for `replay`, including tombstones and errors: of as much state."""
     limits = {}
     if offsets is not None:
         ends = [{"place": partition, "last_offset": offset} for partition, offset in offsets.items()]
@@ -71,10 +81,7 @@ def state_of(
         is_record=IS_RECORD,
         is_of_log=IS_OF_LOG,
     )
-    last = last_of_keys(engine, engine.sql(text, log=log, **limits))
-    return engine.sql(
-        "SELECT * FROM {last} AS last WHERE last.value IS NOT NULL AND last.error_code IS NULL", last=last
-    )
+    return last_of_keys(engine, engine.sql(text, log=log, **limits))
 
 
 def last_of_keys(engine: Engine, records: Relation) -> Relation:

@@ -33,9 +33,6 @@ _SOURCES: Final = (
 )
 """From the most to the least reliable."""
 
-_MAY_HAVE_ID: Final = "coalesce(commits.value >= unhex('0004'), false)"
-"""A value begins with its version: `OffsetCommitValue` has the topic's id from version 4 on."""
-
 
 def read_topics_file(path: str) -> dict[str, str]:
     """Return topic names by id from a JSON object of them; raises InputError if the file is not one."""
@@ -50,13 +47,11 @@ def read_topics_file(path: str) -> dict[str, str]:
     return topics
 
 
-def naming_commits(engine: Engine, commits: Relation) -> Relation:
-    """Return the offset commits among log rows whose value can hold a topic's id; all others need not be decoded."""
-    return engine.sql(f"SELECT * FROM {{commits}} AS commits WHERE {_MAY_HAVE_ID}", commits=commits)  # noqa: S608 - ours
-
-
 def names_of_commits(engine: Engine, commits: Relation) -> Relation:
-    """Return the last record of each name in decoded offset commits, as rows of `replay.rows.TopicName`."""
+    """Return the last record of each name in offset commits, as rows of `replay.rows.TopicName`.
+
+    `commits`: decoded ones, or those of `decode.records.checked_commits`.
+    """
     text = rendered("pipeline/sql/names_of_commits.sql", source=OFFSET_COMMIT_TABLE, no_uuid=NO_UUID)
     return engine.sql(text, commits=commits)
 

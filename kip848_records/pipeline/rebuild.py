@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from kip848_records import __version__
-from kip848_records.decode.records import offset_commits, records_of_table, undecoded
+from kip848_records.decode.records import checked_commits, records_of_table
 from kip848_records.engines.rows import ArrowRows, CompletedRows, TableRows
 from kip848_records.log.facts import LogFacts, log_facts
 from kip848_records.log.retention import ended_before
-from kip848_records.log.state import state_as_json
+from kip848_records.log.state import last_counted, state_as_json
 from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.consumption import stops_of_consumption
-from kip848_records.pipeline.names import names_of_commits, naming_commits, topic_names
+from kip848_records.pipeline.names import names_of_commits, topic_names
 from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
 from kip848_records.pipeline.simple_groups import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
-from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
+from kip848_records.protocol.columns import FAILURE_COLUMNS, OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE, GROUP, LOG_SCHEMA
 from kip848_records.replay.worker import NAMING_TYPES, names_of_topics, replay_batches
@@ -83,8 +83,10 @@ def rebuild(
     commits = None
     of_commits: dict[str, Rows] = {}
     if last.offset_commits:
-        commits = engine.materialize(with_outcomes(engine, log.offset_commits()), "commits")
-        of_commits = _of_commits(engine, commits, facts)
+        commits = log.offset_commits()
+        if facts.counts.pending:
+            commits = engine.materialize(with_outcomes(engine, commits), "commits")
+        of_commits = _of_commits(engine, commits, facts.inputs.dialect)
     given = (name for run in knowledge.runs for name in run.names)
     named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
     topics = topic_names(given, chain.from_iterable(rows.batches() for rows in named))
@@ -95,7 +97,8 @@ def rebuild(
     tables["consumption_stop"] = None
     if commits is not None and "stopped_partition" in replayed:
         stopped = engine.relation(CompletedRows(replayed["stopped_partition"], partial(with_topics, topics)))
-        found = stops_of_consumption(engine, commits, stopped, facts.inputs)
+        undecoded = engine.relation(of_commits["quarantine"])
+        found = stops_of_consumption(engine, commits, undecoded, stopped, facts.inputs)
         stops = engine.stage(found, "consumption-stops")
         tables["consumption_stop"] = _table_rows("consumption_stop", stops, None, topics, last.kept_since_ms)
     tables["topic_name"] = ArrowRows(topics) if topics.num_rows else None
@@ -170,16 +173,19 @@ def _names_of_topics(engine: Engine, records: Relation, facts: LogFacts) -> dict
     return engine.replay(partial(names_of_topics, facts.inputs), named, key=GROUP, order=("offset",))
 
 
-def _of_commits(engine: Engine, commits: Relation, facts: LogFacts) -> dict[str, Rows]:
-    """Return the rows of offset commits in the tables that hold records of all types, and the topics that they name."""
-    dialect = facts.inputs.dialect
-    # The replay quarantines what could not be read.
-    readable = engine.sql("SELECT * FROM {commits} AS commits WHERE commits.error_code IS NULL", commits=commits)
-    decoded = offset_commits(engine, naming_commits(engine, commits), dialect)
+def _of_commits(engine: Engine, commits: Relation, dialect: str) -> dict[str, Rows]:
+    """Return the rows of offset commits in the tables that hold records of all types, and the topics that they name.
+
+    The replay quarantines those that could not be read.
+    """
+    last = engine.materialize(last_counted(engine, commits), "last-commits")
+    checked = engine.materialize(checked_commits(engine, commits, dialect), "checked-commits")
+    columns = ", ".join(f"checked.{name}" for name in FAILURE_COLUMNS.names)
+    undecoded = f"SELECT {columns} FROM {{checked}} AS checked WHERE checked.error_code IS NOT NULL"  # noqa: S608 - ours
     rows = {
-        "latest_state": state_as_json(engine, commits, dialect),
-        "quarantine": undecoded(engine, readable, dialect),
-        "topic_name": names_of_commits(engine, decoded),
+        "latest_state": state_as_json(engine, last, dialect),
+        "quarantine": engine.sql(undecoded, checked=checked),
+        "topic_name": names_of_commits(engine, checked),
     }
     return {name: engine.stage(frame, f"{name}-of-commits") for name, frame in rows.items()}
 

@@ -37,6 +37,10 @@ FAILURE_COLUMNS: Final = pa.schema(
         pa.field("position", pa.int32()),
     ]
 )
+CHECKED_COLUMNS: Final = pa.schema(
+    [*FAILURE_COLUMNS, pa.field("topic_id", pa.string()), pa.field("topic", pa.string())]
+)
+"""An offset commit that does not decode, or that names a topic."""
 UNKNOWN_COLUMNS: Final = pa.schema(
     [*_PLACE, pa.field("key_type", pa.int32()), pa.field("key", pa.binary()), pa.field("value", pa.binary())]
 )

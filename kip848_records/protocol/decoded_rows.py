@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.columns import (
+    CHECKED_COLUMNS,
     FAILURE_COLUMNS,
     JSON_COLUMNS,
     PLACE,
@@ -45,15 +47,47 @@ def typed_records(table: str, dialect: str, batches: Iterable[pa.RecordBatch]) -
 def failures(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the rows that do not decode, with the reason."""
     for batch in join_batches(batches):
+        yield from _failures(batch, _decode(batch, dialect))
+
+
+def checked_commits(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the offset commits that do not decode, and of the others the last of each name of a topic."""
+    for batch in join_batches(batches):
         decoded = _decode(batch, dialect)
-        failed = np.flatnonzero(decoded.errors != Error.NONE)
-        if len(failed):
-            rows = batch.take(pa.array(failed))
-            sides = zip(decoded.errors[failed].tolist(), decoded.in_key[failed].tolist(), strict=True)
-            codes = pa.array([Error(error).code(in_key=in_key) for error, in_key in sides])
-            reasons = pa.array([reason(decoded, row) for row in failed.tolist()])
-            columns = [*rows.columns, codes, reasons, pa.array(decoded.positions[failed])]
-            yield pa.RecordBatch.from_arrays(columns, FAILURE_COLUMNS.names)
+        for group in decoded.groups:
+            if group.value is not None:
+                yield _with_missing(_last_names(batch, group, group.value.field("topic_id")), CHECKED_COLUMNS)
+        for failed in _failures(batch, decoded):
+            yield _with_missing(failed, CHECKED_COLUMNS)
+
+
+def _failures(batch: pa.RecordBatch, decoded: DecodedBatch) -> Iterator[pa.RecordBatch]:
+    failed = np.flatnonzero(decoded.errors != Error.NONE)
+    if len(failed):
+        rows = batch.take(pa.array(failed))
+        sides = zip(decoded.errors[failed].tolist(), decoded.in_key[failed].tolist(), strict=True)
+        codes = pa.array([Error(error).code(in_key=in_key) for error, in_key in sides])
+        reasons = pa.array([reason(decoded, row) for row in failed.tolist()])
+        columns = [*rows.columns, codes, reasons, pa.array(decoded.positions[failed])]
+        yield pa.RecordBatch.from_arrays(columns, FAILURE_COLUMNS.names)
+
+
+def _last_names(batch: pa.RecordBatch, group: RecordGroup, topic_id: pa.Array) -> pa.RecordBatch:
+    """Return ``partition, topic_id, topic`` with the highest offset, of offset commits that name a topic's id."""
+    places = batch.select(["partition", "offset"]).take(pa.array(group.rows))
+    named = pa.table(
+        [*places.columns, topic_id, group.key.field("topic")], ["partition", "offset", "topic_id", "topic"]
+    )
+    last = named.filter(pc.field("topic_id").is_valid()).group_by(["partition", "topic_id", "topic"])
+    found = last.aggregate([("offset", "max")]).rename_columns({"offset_max": "offset"})
+    return pa.RecordBatch.from_arrays([each.combine_chunks() for each in found.columns], found.column_names)
+
+
+def _with_missing(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows with the columns of a schema; missing ones are null."""
+    known = dict(zip(rows.schema.names, rows.columns, strict=True))
+    columns = [known[f.name] if f.name in known else pa.nulls(rows.num_rows, f.type) for f in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def json_records(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

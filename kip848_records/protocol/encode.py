@@ -1,4 +1,4 @@
-"""The inverse of the decoder, one record at a time, for tests and simulation.
+"""The inverse of the decoder, one record at a time, for simulation, and for keys that are looked up.
 
 Values have the form of Kafka's JSON: mappings by camelCase names, uuids as URL-safe base64, bytes as base64 or bytes.
 """

@@ -54,6 +54,8 @@ _MACROS: Final = (
     "percentile(value, share) AS quantile_cont(value, share)",
     "array_min(items) AS list_min(items)",
     "array_max(items) AS list_max(items)",
+    # Only from digits of base 16 to those of base 10.
+    "conv(digits, from_base, to_base) AS CAST(try_cast('0x' || digits AS bigint) AS varchar)",
 )
 _SETTINGS: Final = {
     "autoinstall_known_extensions": "false",

@@ -19,6 +19,9 @@ IS_RECORD: Final = f"({IS_READABLE} AND transaction IS NOT NULL AND transaction 
 IS_ABORTED: Final = "(transaction IS NOT DISTINCT FROM 'aborted' AND control IS NULL AND error_code IS NULL)"
 """A record of an aborted transaction."""
 
+IS_PENDING: Final = "(transaction IS NOT DISTINCT FROM 'pending' AND error_code IS NULL)"
+"""A record of a transaction without a marker up to the end of its file."""
+
 IS_OF_LOG: Final = f"(error_code IS DISTINCT FROM '{ErrorCode.OTHER_TOPIC.value}')"
 """A row of this log, not of another topic in the same dump."""
 

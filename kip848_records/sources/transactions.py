@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records.engines.frames import engine_of
 from kip848_records.queries.texts import rendered
-from kip848_records.sources.predicates import IS_ABORTED
+from kip848_records.sources.predicates import IS_ABORTED, IS_PENDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ def resolve_transactions(log: DataFrame) -> DataFrame:
 
 def with_outcomes(engine: Engine, log: Relation) -> Relation:
     """Return log rows as `resolve_transactions` does."""
-    return engine.sql(rendered("sources/sql/outcomes.sql", columns=engine.types(log)), log=log)
+    return engine.sql(rendered("sources/sql/outcomes.sql", columns=engine.types(log), is_open=IS_PENDING), log=log)
 
 
 def without_aborted(engine: Engine, log: Relation) -> tuple[Relation, Callable[[], int]]:

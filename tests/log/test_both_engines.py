@@ -11,7 +11,13 @@ import pytest
 
 from kip848_records.decode.dialects import choose_dialect
 from kip848_records.decode.inspect import inspect_log
-from kip848_records.decode.records import records_as_json, records_of_table, records_of_unknown_types, undecoded
+from kip848_records.decode.records import (
+    checked_commits,
+    records_as_json,
+    records_of_table,
+    records_of_unknown_types,
+    undecoded,
+)
 from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
@@ -23,9 +29,9 @@ from kip848_records.log.runs import PartitionRead, RunInfo
 from kip848_records.log.state import state_of
 from kip848_records.log.table import Knowledge
 from kip848_records.pipeline.consumption import stops_of_consumption
-from kip848_records.pipeline.names import names_of_commits, naming_commits
+from kip848_records.pipeline.names import names_of_commits
 from kip848_records.pipeline.simple_groups import with_commit_before
-from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE, PLACE
+from kip848_records.protocol.columns import FAILURE_COLUMNS, OFFSET_COMMIT_TABLE, PLACE
 from kip848_records.protocol.decoded_rows import typed_records
 from kip848_records.protocol.messages import KAFKA
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
@@ -273,10 +279,28 @@ class TestCommits:
         def names(engine, log):
             return names_of_commits(engine, records_of_table(engine, log, OFFSET_COMMIT_TABLE, "kafka"))
 
-        def names_of_few(engine, log):
-            return names(engine, naming_commits(engine, log))
+        def names_of_checked(engine, log):
+            return names_of_commits(engine, checked_commits(engine, with_outcomes(engine, log), "kafka"))
 
-        assert Rows(on_both(names_of_few, typed)) == Rows(on_both(names, typed))
+        assert Rows(on_both(names_of_checked, typed)) == Rows(on_both(names, typed))
+
+    def test_undecoded_ones(self, on_both, typed):
+        commits = typed.filter(pc.less(pc.fill_null(typed["key_type"], 9), 2))
+
+        def checked(engine, log):
+            found = checked_commits(engine, log, "kafka")
+            columns = ", ".join(f"found.{name}" for name in FAILURE_COLUMNS.names)
+            text = f"SELECT {columns} FROM {{found}} AS found WHERE error_code IS NOT NULL"  # noqa: S608 - ours
+            return engine.sql(text, found=found)
+
+        def readable(engine, log):
+            return undecoded(
+                engine, engine.sql("SELECT * FROM {log} AS log WHERE error_code IS NULL", log=log), "kafka"
+            )
+
+        rows = on_both(checked, commits)
+        assert Rows(rows) == Rows(on_both(readable, commits))
+        assert len(rows) > 3
 
     def test_commits_before(self, on_both, typed):
         is_commit = pc.less(pc.fill_null(typed["key_type"], 0), 2)
@@ -288,7 +312,8 @@ class TestCommits:
         places = {}
 
         def stops(engine, log, stopped):
-            return stops_of_consumption(engine, with_outcomes(engine, log), stopped, INPUTS)
+            failed = undecoded(engine, log, "kafka")
+            return stops_of_consumption(engine, with_outcomes(engine, log), failed, stopped, INPUTS)
 
         for row in engine_rows(commits):
             places.setdefault((row["partition"], row["group"], row["topic"], row["key_partition"]), row["offset"])

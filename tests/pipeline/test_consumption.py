@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from kip848_records.decode.records import undecoded
 from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.rows import StoppedPartition, row_type
@@ -45,7 +46,7 @@ def stops(engine):
 
     def run(*rows):
         log = with_outcomes(engine, engine.relation(pa.Table.from_pylist(rows, LOG_COLUMNS)))
-        return table_of(stops_of_consumption(engine, log, stopped, INPUTS)).to_pylist()
+        return table_of(stops_of_consumption(engine, log, undecoded(engine, log, "kafka"), stopped, INPUTS)).to_pylist()
 
     return run
 

@@ -1,8 +1,11 @@
 {# The commits that count of partitions that a rebalance stopped, each at the offset from which on it does, and marks: a row
    for each stop, and two for the generation before its rebalance. A transactional commit counts from its marker on: the
    next commit of its producer. That window runs backwards, because Spark begins a frame up to the last row again at each
-   row. `mark_columns`: the columns of a stopped partition; `key`: those of a partition of a group. #}
-{% set is_committed = "(transaction = 'committed' AND control IS NULL AND error_code IS NULL)" %}
+   row. `mark_columns`: the columns of a stopped partition; `key`: those of a partition of a group. Of a commit that
+   decodes, the key has one form, and in each version of the value the offset is an int64 behind the version: its two
+   halves are unsigned here. #}
+{% set is_record = "control IS NULL AND error_code IS NULL AND timestamp IS NOT NULL" %}
+{% macro half(place) %}CAST(conv(substring(hex(counted.value), {{ place }}, 8), 16, 10) AS bigint){% endmacro %}
 {% macro marks(what, place, condition) %}
 SELECT
 {% for column in mark_columns %}
@@ -23,41 +26,35 @@ UNION ALL
 SELECT
 {% for column in mark_columns %}
 {% if column in key %}
-    counted.{{ column }},
+    wanted.{{ column }},
 {% else %}
     CAST(NULL AS {{ types[column] }}) AS {{ column }},
 {% endif %}
 {% endfor %}
-    counted.what, counted.at_offset, counted.timestamp, counted.committed
+    CASE WHEN counted.value IS NULL THEN {{ tombstone }} ELSE {{ commit }} END AS what, counted.at_offset, counted.timestamp,
+    ({{ half(5) }} - CASE WHEN {{ half(5) }} >= 2147483648 THEN 4294967296 ELSE 0 END) * 4294967296 + {{ half(13) }}
+        AS committed
 FROM (
+    SELECT log.partition, log.offset, log.key, log.value, log.offset AS at_offset, log.timestamp
+    FROM {commits} AS log
+    WHERE log.transaction = 'none' AND {{ is_record }}
+    UNION ALL
     SELECT
-        decoded.partition AS offsets_partition,
-        decoded.group AS group_id,
-        decoded.topic,
-        decoded.key_partition AS partition,
-        coalesce(markers.marker_offset, decoded.offset) AS at_offset,
-        CASE WHEN decoded.is_tombstone THEN {{ tombstone }} ELSE {{ commit }} END AS what,
-        coalesce(markers.marker_timestamp, decoded.timestamp) AS timestamp,
-        decoded.value_offset AS committed
-    FROM {decoded} AS decoded
-    LEFT JOIN (
-        SELECT found.partition, found.offset, found.marker_offset, found.marker_timestamp
-        FROM (
-            SELECT
-                log.*,
-                min(CASE WHEN log.control = 'commit' THEN log.offset END) OVER producer AS marker_offset,
-                min_by(log.timestamp, CASE WHEN log.control = 'commit' THEN log.offset END) OVER producer
-                    AS marker_timestamp
-            FROM {commits} AS log
-            WHERE coalesce(control = 'commit', false) OR {{ is_committed }}
-            WINDOW producer AS (PARTITION BY log.partition, log.producer_id ORDER BY log.offset DESC)
-        ) AS found
-        WHERE {{ is_committed }}
-    ) AS markers
-    ON decoded.partition = markers.partition AND decoded.offset = markers.offset
-    WHERE decoded.transaction IN ('none', 'committed')
-      AND decoded.timestamp IS NOT NULL AND (decoded.is_tombstone OR decoded.value_offset IS NOT NULL)
+        found.partition, found.offset, found.key, found.value,
+        coalesce(found.marker_offset, found.offset), coalesce(found.marker_timestamp, found.timestamp)
+    FROM (
+        SELECT
+            log.*,
+            min(CASE WHEN log.control = 'commit' THEN log.offset END) OVER producer AS marker_offset,
+            min_by(log.timestamp, CASE WHEN log.control = 'commit' THEN log.offset END) OVER producer
+                AS marker_timestamp
+        FROM {commits} AS log
+        WHERE coalesce(control = 'commit', false)
+           OR (transaction = 'committed' AND control IS NULL AND error_code IS NULL)
+        WINDOW producer AS (PARTITION BY log.partition, log.producer_id ORDER BY log.offset DESC)
+    ) AS found
+    WHERE transaction = 'committed' AND {{ is_record }}
 ) AS counted
-SEMI JOIN (SELECT DISTINCT {{ key | join(", ") }} FROM {stopped} AS stopped) AS wanted
-ON {% for column in key %}counted.{{ column }} = wanted.{{ column }}{{ "" if loop.last else " AND " }}{% endfor %}
-
+JOIN {wanted} AS wanted ON counted.partition = wanted.offsets_partition AND counted.key = wanted.key
+ANTI JOIN {undecoded} AS undecoded
+ON counted.partition = undecoded.partition AND counted.offset = undecoded.offset

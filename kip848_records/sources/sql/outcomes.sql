@@ -1,10 +1,9 @@
 {# Give the records of open transactions the outcome of the next marker of their producer. The windows run backwards, so
    that they have seen the rows behind a row: for a frame up to the last row, Spark begins again at each row. #}
-{% set is_open = "(transaction = 'pending' AND error_code IS NULL)" %}
 SELECT {% for column in columns %}log.{{ column }}{{ "" if loop.last else ", " }}{% endfor %}
 
 FROM {log} AS log
-WHERE NOT (coalesce({{ is_open }}, false) OR control IS NOT NULL)
+WHERE NOT ({{ is_open }} OR control IS NOT NULL)
 UNION ALL
 SELECT
 {% for column in columns %}
