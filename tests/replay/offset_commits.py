@@ -1,23 +1,21 @@
 """The rows of `consumption_stop` without Spark: offset commits and the partitions that rebalances stopped, sorted."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
+from kip848_records.pipeline.consumption import marks_of_stop
 from kip848_records.replay.commits.consumption import (
     COMMIT,
-    STOP,
     TOMBSTONE,
-    USUAL_FROM,
-    USUAL_UNTIL,
     consumption_stops,
 )
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
-from kip848_records.replay.rows import StoppedPartition, row_type
+from kip848_records.replay.rows import StoppedPartition
 from kip848_records.replay.worker import replay_batches
 from tests.protocol.plain_decoder import plain_decode
 from tests.protocol.samples import read_capture, usual_record
@@ -32,26 +30,26 @@ SCHEMA = pa.schema(
         ("at_offset", pa.int64()),
         ("committed", pa.int64()),
         ("timestamp", pa.timestamp("us", "UTC")),
-        *(field for field in row_type(StoppedPartition) if field.name not in {"topic_id", "offset"}),
+        ("offsets_partition", pa.int32()),
+        ("number", pa.int64()),
+        ("mark", pa.string()),
     ]
 )
-KEY = ("offsets_partition", "group_id", "topic", "partition", "at_offset", "what")
+PARTITION = ("group_id", "topic", "partition")
+ORDER = ("offsets_partition", "number", "at_offset", "what")
 
 
 def stops(rows: Iterable[Row], coverage: dict[int, PartitionCoverage] | None = None, size: int = 7) -> list[Row]:
     """The rows of `consumption_stop` of commits and marks, in batches of a few rows."""
-    ordered = sorted(rows, key=lambda row: [row[name] for name in KEY])
+    numbers: dict[tuple[Any, ...], int] = {}
+    numbered = [
+        row | {"number": numbers.setdefault(tuple(row[name] for name in PARTITION), len(numbers))} for row in rows
+    ]
+    every = chain.from_iterable(marks_of_stop(row) if "kind" in row else [row] for row in numbered)
+    ordered = sorted(every, key=lambda row: [row[name] for name in ORDER])
     batch = pa.RecordBatch.from_pylist([{name: row.get(name) for name in SCHEMA.names} for row in ordered], SCHEMA)
     found = consumption_stops(COVERAGE if coverage is None else coverage, cut(batch, size))
     return list(chain.from_iterable(each.to_pylist() for each in found))
-
-
-def marks(row: Row) -> Iterator[Row]:
-    """A stop, and the generation before its rebalance."""
-    yield {**row, "what": STOP, "at_offset": row["offset"]}
-    if row["round_before"] >= 0:
-        yield {**row, "what": USUAL_FROM, "at_offset": row["round_before"]}
-        yield {**row, "what": USUAL_UNTIL, "at_offset": row["rebalance_offset"]}
 
 
 @cache
@@ -78,4 +76,4 @@ def of_capture(name: str) -> list[Row]:
             commits.append(commit)
     for row in stopped:
         row["topic"] = row["topic"] or topics[row["topic_id"]]
-    return stops(chain(commits, chain.from_iterable(map(marks, stopped))), size=1000)
+    return stops(chain(commits, stopped), size=1000)

@@ -1,39 +1,20 @@
-{# The commits that count of partitions that a rebalance stopped, each at the offset from which on it does, and marks: a row
-   for each stop, and two for the generation before its rebalance. A transactional commit counts from its marker on: the
-   next commit of its producer. That window runs backwards, because Spark begins a frame up to the last row again at each
-   row. `mark_columns`: the columns of a stopped partition; `key`: those of a partition of a group. Of a commit that
-   decodes, the key has one form, and in each version of the value the offset is an int64 behind the version: its two
-   halves are unsigned here. #}
+{# The marks of partitions that a rebalance stopped, and the commits of these partitions that count, each at the offset from
+   which on it does. A transactional commit counts from its marker on: the next commit of its producer. That window runs
+   backwards, because Spark begins a frame up to the last row again at each row. Of a commit that decodes, the key has
+   one form, and in each version of the value the offset is an int64 behind the version: its two halves are unsigned
+   here. #}
 {% set is_record = "control IS NULL AND error_code IS NULL AND timestamp IS NOT NULL" %}
 {% macro half(place) %}CAST(conv(substring(hex(counted.value), {{ place }}, 8), 16, 10) AS bigint){% endmacro %}
-{% macro marks(what, place, condition) %}
 SELECT
-{% for column in mark_columns %}
-    stopped.{{ column }},
-{% endfor %}
-    {{ what }} AS what, stopped.{{ place }} AS at_offset,
-    CAST(NULL AS timestamp) AS timestamp, CAST(NULL AS bigint) AS committed
-FROM {stopped} AS stopped
-{{ condition }}
-{% endmacro %}
-{% set generation = "WHERE stopped.round_before >= 0 AND stopped.rebalance_offset >= 0" %}
-{{ marks(usual_from, "round_before", generation) }}
-UNION ALL
-{{ marks(usual_until, "rebalance_offset", generation) }}
-UNION ALL
-{{ marks(stop, "offset", "") }}
+    marks.offsets_partition, marks.number, marks.what, marks.at_offset, CAST(NULL AS timestamp) AS timestamp,
+    CAST(NULL AS bigint) AS committed, marks.mark
+FROM {marks} AS marks
 UNION ALL
 SELECT
-{% for column in mark_columns %}
-{% if column in key %}
-    wanted.{{ column }},
-{% else %}
-    CAST(NULL AS {{ types[column] }}) AS {{ column }},
-{% endif %}
-{% endfor %}
-    CASE WHEN counted.value IS NULL THEN {{ tombstone }} ELSE {{ commit }} END AS what, counted.at_offset, counted.timestamp,
-    ({{ half(5) }} - CASE WHEN {{ half(5) }} >= 2147483648 THEN 4294967296 ELSE 0 END) * 4294967296 + {{ half(13) }}
-        AS committed
+    wanted.offsets_partition, wanted.number, CASE WHEN counted.value IS NULL THEN {{ tombstone }} ELSE {{ commit }} END,
+    counted.at_offset, counted.timestamp,
+    ({{ half(5) }} - CASE WHEN {{ half(5) }} >= 2147483648 THEN 4294967296 ELSE 0 END) * 4294967296 + {{ half(13) }},
+    NULL
 FROM (
     SELECT log.partition, log.offset, log.key, log.value, log.offset AS at_offset, log.timestamp
     FROM {commits} AS log

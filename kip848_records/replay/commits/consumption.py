@@ -5,13 +5,14 @@ commit the position that they were given. So the stop lasted at most from the fi
 the rebalance to the first commit of a higher one behind it.
 
 There can be a thousand times as many commits as rebalances, hundreds of gigabytes. So they are neither replayed nor
-turned into Python objects: Spark decodes them in columns, keeps those of partitions that some rebalance stopped, and
-sorts them by partition and offset, with the marks of rebalances among them. Here one pass goes over the sorted columns.
+turned into Python objects: the engine sorts those of partitions that some rebalance stopped by partition and offset,
+with the marks of rebalances among them. Here one pass goes over the sorted columns.
 Its memory is the state of one partition: the highest offset, and how often each step between two commits occurred.
 """
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,10 +44,10 @@ whose steps are the usual ones; and the round that stopped the partition. Rows o
 generation may begin with the record that ends the one before."""
 
 BATCH_SIZE: Final = 10_000
-KEY: Final = ("offsets_partition", "group_id", "topic", "partition")
-"""The columns of a partition of a group."""
+KEY: Final = ("offsets_partition", "number")
+"""The columns that name a partition of a group: the number is one among those of a partition of the log."""
 
-_OF_MARK: Final = (*KEY, "incarnation", "group_type", "epoch", "kind")
+_OF_MARK: Final = ("offsets_partition", "group_id", "topic", "partition", "incarnation", "group_type", "epoch", "kind")
 _US_PER_MS: Final = 1000
 
 
@@ -59,7 +60,7 @@ def consumption_stops(
     """Yield rows of `ConsumptionStop` in batches.
 
     The input is sorted by `KEY`, `at_offset` (in the partition of `__consumer_offsets`) and `what` (see `STOP`). A
-    commit has `committed` and `timestamp`; a stop has the columns of `rows.StoppedPartition`.
+    commit has `committed` and `timestamp`; a stop has `mark`, the columns of `rows.StoppedPartition` as JSON.
     """
     stops = _Stops(coverage)
     for batch in batches:
@@ -159,7 +160,7 @@ class _Stops:
         rebalance_offset = None if mark["rebalance_offset"] < 0 else mark["rebalance_offset"]
         stopped = ConsumptionStop(
             **{name: mark[name] for name in _OF_MARK},
-            offset=mark["at_offset"],
+            offset=mark["offset"],
             rebalance_offset=rebalance_offset,
             last_progress_at=last.at,
             first_progress_at=None if first is None else first.at,
@@ -174,7 +175,7 @@ class _Stops:
 
     def _history(self, mark: Mapping[str, Any], last: Progress, first: Progress | None) -> str:
         """Return the history: both commits, and all between them, must lie where no commit was removed unseen."""
-        end = mark["at_offset"] if first is None else first.offset
+        end = mark["offset"] if first is None else first.offset
         is_seen = mark["history"] == OBSERVED and any(
             begin <= last.offset and end < after for begin, after in self._ranges.get(mark["offsets_partition"], ())
         )
@@ -188,8 +189,8 @@ class _Stops:
 
 
 def _stop(partition: Partition, last: Progress, batch: pa.RecordBatch, row: int) -> Stop:
-    """Return the stop of a rebalance after the last progress; the row has the columns of `rows.StoppedPartition`."""
-    mark = {name: batch[name][row].as_py() for name in batch.schema.names}
+    """Return the stop of a rebalance after the last progress."""
+    mark = json.loads(batch["mark"][row].as_py())
     usual_ms = None if mark["round_before"] < 0 else partition.usual_ms()
     return Stop(mark, last, max(0, partition.last_at - last.at), usual_ms)
 
@@ -212,6 +213,6 @@ def _is_new(batch: pa.RecordBatch) -> NDArray[np.bool_]:
     is_new = np.zeros(batch.num_rows, bool)
     is_new[0] = True
     for name in KEY:
-        codes = batch[name].dictionary_encode().indices.to_numpy(zero_copy_only=False)
-        is_new[1:] |= codes[1:] != codes[:-1]
+        numbers = batch[name].to_numpy()
+        is_new[1:] |= numbers[1:] != numbers[:-1]
     return is_new

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kip848_records.replay.commits.consumption import COMMIT, STOP, TOMBSTONE
+from kip848_records.replay.commits.consumption import COMMIT, TOMBSTONE
 from kip848_records.replay.inputs import PartitionCoverage
-from tests.replay.offset_commits import Row, marks, of_capture, stops
+from tests.replay.offset_commits import Row, of_capture, stops
 
 
 def of_group(name: str, group_id: str) -> list[Row]:
@@ -62,7 +62,7 @@ def commit(at_offset: int, at: int, committed: int | None, **other: Any) -> Row:
 
 def usual(*after: Row, step: int = 5) -> list[Row]:
     """Commits that move on every 5 s from offset 20 on, a stop at offset 40, and what follows."""
-    return [*(commit(20 + nth, nth * step, nth) for nth in range(5)), *marks(STOPPED), *after]
+    return [*(commit(20 + nth, nth * step, nth) for nth in range(5)), STOPPED, *after]
 
 
 FOUND = ("stop_max_ms", "stop_min_ms", "usual_ms", "idle_before_ms", "is_idle", "history")
@@ -76,7 +76,7 @@ def test_a_generation_that_begins_with_the_record_that_ends_another_has_usual_st
     """An eager group of three generations: each boundary stops the partition."""
     later = STOPPED | {"epoch": 3, "offset": 80, "rebalance_offset": 80, "round_before": 40}
     second = [commit(50 + nth, 40 + 5 * nth, 4 + nth) for nth in range(6)]
-    rows = [*usual(), *second, *marks(later), commit(90, 100, 10)]
+    rows = [*usual(), *second, later, commit(90, 100, 10)]
     assert found(rows) == [
         (25_000, 15_000, 5_000, 0, False, "observed"),
         (35_000, 25_000, 5_000, 0, False, "observed"),
@@ -95,7 +95,7 @@ def test_the_stop_lasts_until_a_higher_offset_is_committed(size: int) -> None:
 
 
 def test_fewer_than_three_steps_show_nothing() -> None:
-    rows = [row for row in usual(commit(42, 50, 5)) if row["at_offset"] != 20]
+    rows = [row for row in usual(commit(42, 50, 5)) if row.get("at_offset") != 20]
     assert found(rows) == [(30_000, None, None, 0, True, "observed")]
 
 
@@ -110,7 +110,7 @@ def test_steps_outside_the_generation_before_are_not_usual() -> None:
 
 
 def test_a_rebalance_of_several_rounds_has_no_lower_bound() -> None:
-    rows = [row | {"is_one_round": False} if row["what"] == STOP else row for row in usual(commit(42, 50, 5))]
+    rows = [row | {"is_one_round": False} if "kind" in row else row for row in usual(commit(42, 50, 5))]
     assert found(rows) == [(30_000, None, 5_000, 0, False, "observed")]
 
 
@@ -119,7 +119,7 @@ def test_without_progress_behind_it_the_stop_is_open() -> None:
 
 
 def test_without_a_commit_before_it_there_is_no_row() -> None:
-    assert found([*marks(STOPPED), commit(42, 50, 5)]) == []
+    assert found([STOPPED, commit(42, 50, 5)]) == []
 
 
 def test_a_tombstone_ends_what_is_known() -> None:
@@ -138,7 +138,7 @@ def test_commits_that_compaction_may_have_removed_censor_the_row() -> None:
 
 
 def test_every_partition_has_its_own_commits() -> None:
-    other = [commit(row["at_offset"], 60, 9, partition=4) for row in usual() if row["what"] == COMMIT]
+    other = [commit(row["at_offset"], 60, 9, partition=4) for row in usual() if row.get("what") == COMMIT]
     assert found([*usual(commit(42, 50, 5)), *other]) == [(30_000, 20_000, 5_000, 0, False, "observed")]
 
 
