@@ -8,6 +8,9 @@ SPARK := .venv/spark-$(notdir $(PYTHON))
 READY := .venv/ready-$(notdir $(PYTHON))
 PIP_INSTALL := $(BIN)/pip install -q --disable-pip-version-check --use-pep517 -c conf/constraints.txt
 
+# Where it is set, each program that a test starts, and each task of Spark, would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
