@@ -73,6 +73,9 @@ def pytest_collection_modifyitems(items):
         for mark, fixtures in MARKS.items():
             if not fixtures.isdisjoint(item.fixturenames):
                 item.add_marker(mark)
+        # A test that runs on each engine asks for a session only on the turn of Spark.
+        if hasattr(item, "callspec") and any(str(value) == "spark" for value in item.callspec.params.values()):
+            item.add_marker("spark")
 
 
 def pytest_generate_tests(metafunc):
