@@ -1,6 +1,6 @@
 """A log of two days, and its tables after one run over all of it, for every test that asks."""
 
-from types import SimpleNamespace
+from functools import cached_property
 
 import pytest
 
@@ -8,12 +8,25 @@ from tests.live import two_days
 from tests.live.topics import ends_of, tables
 
 
+class TwoDays:
+    """`folder`: where the log is; `ends`: where its partitions end; `once`, `tables`: what one run makes of it."""
+
+    def __init__(self, spark, folder):
+        self.folder = folder
+        two_days.write(folder)
+        self._topic = two_days.topic(spark, folder, {})
+        self.ends = self._topic.until = ends_of(self._topic.rows)
+
+    @cached_property
+    def once(self):
+        self._topic.audit(self.folder / "once")
+        return self.folder / "once"
+
+    @cached_property
+    def tables(self):
+        return tables(self.once)
+
+
 @pytest.fixture(scope="session")
 def log(spark, tmp_path_factory):
-    """`folder`: where it is; `ends`: where its partitions end; `tables`: what one run makes of it."""
-    folder = tmp_path_factory.mktemp("two-days")
-    two_days.write(folder)
-    topic = two_days.topic(spark, folder, {})
-    topic.until = ends_of(topic.rows)
-    topic.audit(folder / "once")
-    return SimpleNamespace(folder=folder, ends=topic.until, tables=tables(folder / "once"))
+    return TwoDays(spark, tmp_path_factory.mktemp("two-days"))

@@ -1,5 +1,6 @@
 """Ages of open groups on a live topic: they count to the time up to which their partition is known."""
 
+import shutil
 from datetime import UTC, datetime
 
 import pytest
@@ -104,14 +105,28 @@ def test_up_to_when_a_partition_is_known(end, newest, before, expected):
     assert captured(ends, 1000, reads, {} if newest is None else {0: newest}) == {0: expected, 1: 1000}
 
 
-@pytest.fixture(scope="module")
-def quiet(spark, log, tmp_path_factory):
-    """Two runs over a topic in which nothing happens: 10 s behind its last record, and 15 minutes later."""
-    out, topic = tmp_path_factory.mktemp("quiet"), two_days.topic(spark, log.folder, dict(HANGING))
+def hanging(spark, log):
+    """The topic, asked 10 s behind its last record."""
+    topic = two_days.topic(spark, log.folder, dict(HANGING))
     topic.now_ms = max(newest_of(topic).values()) + 10_000
+    return topic
+
+
+@pytest.fixture(scope="module")
+def first(spark, log, tmp_path_factory):
+    """A folder after the first run, for tests to copy, and what the run returned."""
+    out = tmp_path_factory.mktemp("first")
+    return out, hanging(spark, log).audit(out)
+
+
+@pytest.fixture(scope="module")
+def quiet(spark, log, first, tmp_path_factory):
+    """Two runs over a topic in which nothing happens: 10 s behind its last record, and 15 minutes later."""
+    out, topic = tmp_path_factory.mktemp("quiet") / "out", hanging(spark, log)
+    shutil.copytree(first[0], out)
     found = []
-    for _ in range(2):
-        audit = topic.audit(out)
+    for is_first in (True, False):
+        audit = first[1] if is_first else topic.audit(out)
         opened = DuckTables(str(out))
         verdict = verdict_of(out)
         (group,) = (row for row in contents(opened).groups if row["group_id"] == STUCK)
@@ -223,11 +238,10 @@ def test_partitions_without_a_record(spark, log, tmp_path):
 
 
 @pytest.mark.parametrize("tables_written", [0, 7])
-def test_a_run_that_was_interrupted_tells_up_to_when_partitions_are_known(spark, log, tmp_path, tables_written):
+def test_a_run_that_was_interrupted_tells_up_to_when_partitions_are_known(spark, log, first, tmp_path, tables_written):
     """It stored its time with the log, before the tables; the run behind it is stopped by a transaction."""
-    topic, cut, other = two_days.topic(spark, log.folder, dict(HANGING)), 0, 1
-    topic.now_ms = max(newest_of(topic).values()) + 10_000
-    topic.audit(tmp_path)
+    topic, cut, other = hanging(spark, log), 0, 1
+    shutil.copytree(first[0], tmp_path, dirs_exist_ok=True)
     interrupted_ms = topic.now_ms = topic.now_ms + QUARTER
     with pytest.MonkeyPatch.context() as patch:
         kill_after(patch, tables_written)

@@ -40,7 +40,7 @@ def test_they_are_what_they_are_in_a_folder(log, schema):
 def test_explain(capsys, log):
     assert main(["explain", "--group", "stuck", *NAMED]) == 0
     of_schema = capsys.readouterr().out
-    assert main(["explain", "--group", "stuck", str(log.folder / "once")]) == 0
+    assert main(["explain", "--group", "stuck", str(log.once)]) == 0
     assert of_schema == capsys.readouterr().out
 
 
@@ -54,7 +54,7 @@ def test_the_commands_of_the_page(capsys, log, schema, tmp_path):
     assert tables(schema, "copy")["group_state"]
     assert main([*check, "--cluster", "default"]) == 0
     of_schema = capsys.readouterr().out
-    assert main(["check", str(log.folder / "once")]) == 0
+    assert main(["check", str(log.once)]) == 0
     assert of_schema == capsys.readouterr().out
     assert main(maintain) == 0
     assert capsys.readouterr().out.endswith("Done\n")
