@@ -197,18 +197,17 @@ class TestBothEngines:
         assert logs[0] == logs[1]
 
     def test_one_engine_goes_on_where_the_other_ended(self, new, tmp_path):
-        kinds = [engines.SPARK, engines.EMBEDDED, engines.SPARK, engines.EMBEDDED]
-        for number, kind in enumerate(kinds):
-            engine = new(kind)
+        others = {engines.SPARK: engines.EMBEDDED, engines.EMBEDDED: engines.SPARK}
+        for number, kind in enumerate([engines.SPARK, engines.EMBEDDED, engines.SPARK]):
+            engine, other = new(kind), new(others[kind])
             with engine.alone(str(tmp_path / "out")):
                 replaced(engine, "a", f"replaced {number}")
                 engine.append(SPEC, "a", engine.relation(topics("one more")), application="x", number=number)
                 assert [topic for _, topic, *_ in rows(engine, "a")] == ["one more", f"replaced {number}"]
                 version = engine.version(SPEC.name)
                 replaced(engine, "a", "nothing")
-                new(kinds[number - 1]).restore(SPEC.name, version)
-                assert len(rows(new(kinds[number - 1]), "a")) == 2
-                other = new(kinds[number - 1])
+                other.restore(SPEC.name, version)
+                assert len(rows(new(others[kind]), "a")) == 2
                 other.append(SPEC, "a", other.relation(topics("late")), application="x", number=number)
                 assert len(rows(engine, "a")) == 2
 
