@@ -175,6 +175,7 @@ class TestOtherClustersOfTheLocation:
         assert main(["audit", str(copy), "--out", str(out), "--cluster", "other"]) == 0
         first = capsys.readouterr().err.splitlines()[0]
         assert first.endswith("on this machine, with the log of cluster 'live', whose tables are rebuilt")
+        assert DuckTables(str(out)).chosen_runs("live")
 
     def test_too_much_is_refused_before_anything_changes(self, kip848, copy, out, monkeypatch):
         monkeypatch.setattr(choice, "MOST_BYTES", 1)

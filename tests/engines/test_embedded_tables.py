@@ -1,5 +1,6 @@
 """Tables that the embedded engine cannot write, disks that take no more, and other writers: one line each."""
 
+import gc
 import json
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.engines.embedded.errors import EngineError
+from kip848_records.engines.embedded.tagged_rows import TaggedRows
 from kip848_records.machine.disks import DiskError
 from kip848_records.queries.duck import DuckTables
 from kip848_records.tables import locks
@@ -146,6 +148,18 @@ class TestDisks:
                 engine.replace(SPEC, "a", engine.relation(topics(*ids)))
             assert engine.version(SPEC.name) == 0
             assert not (disk / "out" / "_staging").exists()
+
+    def test_a_writer_says_once_that_there_is_no_space(self, tmp_path):
+        """Python would report a failure of its own when it collects a writer that tries again."""
+        with small_disk(tmp_path / "disk") as disk:
+            rows = TaggedRows(lambda: disk, 0)
+            for count in range(1, 20):  # there is space for the ends of some of the files
+                rows.add(f"{count}", topics(*map(str, range(count * 37))).to_batches()[0])
+            fill(disk)
+            with pytest.raises(OSError, match="No space left on device"):
+                rows.end()
+            del rows
+            gc.collect()
 
     def test_no_space_for_scratch_rows(self, tmp_path):
         with small_disk(tmp_path / "disk", size="2m") as disk:

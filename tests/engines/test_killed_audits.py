@@ -12,7 +12,7 @@ from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.pipeline.progress import Progress
 from kip848_records.queries.duck import DuckTables
-from tests.commands import WITH_WORKERS, ended, eventually, processes_of, started
+from tests.commands import WITH_WORKERS, ended, eventually, messages, processes_of, started
 
 KILLS = 20
 SPARK_EVERY = 5
@@ -50,12 +50,14 @@ def test_runs_after_kills_write_what_one_run_would(classic, large_copies, tmp_pa
             had_workers.append(len(processes_of(command.pid)) > 1)
             os.kill(command.pid, signal.SIGKILL)
             assert eventually(lambda: not processes_of(command.pid), 2)
-            said = command.stderr.read().splitlines()
+            said = command.stderr.read()
         had_staged.append((out / "_staging").exists())
         found = seen(out)
         is_whole = found == expected[copy]
-        print(f"kill {number}: behind {said[-1:]}, workers: {had_workers[-1]}, staged: {had_staged[-1]}, {is_whole=}")  # noqa: T201
+        happened = f"workers: {had_workers[-1]}, staged: {had_staged[-1]}, {is_whole=}"
+        print(f"kill {number}: behind {said.splitlines()[-1:]}, {happened}")  # noqa: T201
         assert is_whole or found == expected[before]
+        assert not messages(said)
         if number % SPARK_EVERY:
             code, _, notes = ended("audit", copy, "--out", out)
             assert (code, notes) == (0, [])

@@ -268,18 +268,30 @@ class TestStart:
 
 
 def end_by_ctrl_c(started):
-    """Interrupt all processes, as a terminal does; the command ends soon, and its JVM with it."""
+    """Interrupt all processes, as a terminal does."""
     os.killpg(started.pid, signal.SIGINT)
+    await_end(started, 130)
+
+
+def end_by_termination(started):
+    """Terminate the command alone, as whoever started it does."""
+    os.kill(started.pid, signal.SIGTERM)
+    await_end(started, 143)
+
+
+def await_end(started, code):
+    """The command ends soon, and its JVM with it."""
     since = time.monotonic()
     _, said = started.communicate(timeout=60)
     # 5 s are promised, and it takes 2 s on a machine without other work; tests run on one that has more.
     assert time.monotonic() - since < 10
-    assert (started.returncode, said.splitlines()[-1]) == (130, "interrupted")
+    assert (started.returncode, said.splitlines()[-1]) == (code, "interrupted")
     assert "Traceback" not in said
     assert commands.eventually(lambda: not commands.processes_of(started.pid))
 
 
-def test_while_jars_are_fetched(captures, tmp_path):
+@pytest.mark.parametrize("end", [end_by_ctrl_c, pytest.param(end_by_termination, marks=pytest.mark.slow)])
+def test_while_jars_are_fetched(captures, tmp_path, end):
     """From a repository that does not answer: this would last for minutes."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(120)
@@ -289,7 +301,7 @@ def test_while_jars_are_fetched(captures, tmp_path):
         with commands.started(*arguments, PYSPARK_SUBMIT_ARGS=options, TMPDIR=str(tmp_path)) as started:
             connection, _ = silent.accept()
             with connection:
-                end_by_ctrl_c(started)
+                end(started)
     assert not [*tmp_path.glob("kip848-*")]
 
 
