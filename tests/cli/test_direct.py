@@ -5,8 +5,9 @@ import os
 import shutil
 from html import unescape
 
+import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from kip848_records.cli import audited, main
 from kip848_records.engines import choice
@@ -265,6 +266,19 @@ class TestCache:
         assert not is_cached(kip848("explain", copy, "stuck")[2])
         monkeypatch.setattr(audited, "_code_changed_ns", lambda: 1)
         assert not is_cached(kip848("explain", copy, "stuck")[2])
+
+    def test_a_delta_copy_whose_rows_were_deleted(self, kip848, captures, tmp_path):
+        """Only its log changes: the files with the rows stay."""
+        rows = pq.read_table(captures / "kafka-4.3.1-all-types" / "kafka-source.parquet").replace_schema_metadata(None)
+        for part in (rows.slice(0, 2000), rows.slice(2000)):
+            write_deltalake(tmp_path / "delta", part, mode="append")
+        asked = ["query", tmp_path / "delta", "SELECT count(*) AS n FROM log", "--csv"]
+        _, every, _ = kip848(*asked)
+        assert is_cached(kip848(*asked)[2])
+        DeltaTable(tmp_path / "delta").restore(0)
+        code, some, notes = kip848(*asked)
+        assert (code, is_cached(notes)) == (0, False)
+        assert int(some.split()[1]) < int(every.split()[1])
 
     def test_a_file_that_changes_while_it_is_read(self, kip848, copy, monkeypatch):
         audit_copies = pipeline.audit_copies
