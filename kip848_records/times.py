@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 FIRST_MS: Final = -62_135_596_800_000
 LAST_MS: Final = 253_402_300_799_999
 
+MICROS_PER_MS: Final = 1000
+
 NO_TIMESTAMP_MS: Final = -1
 """The timestamp of a record without one: `RecordBatch.NO_TIMESTAMP` in Kafka."""
 

@@ -40,6 +40,7 @@ _SMALL: Final = 4 << 20
 # Spark's names for functions that DuckDB has under another name, so that one text runs on both.
 _MACROS: Final = (
     "unix_millis(time) AS epoch_ms(time)",
+    "unix_micros(time) AS epoch_us(time)",
     # A time before 1970 is rounded down too.
     "unix_seconds(time) AS (epoch_ms(time) - (epoch_ms(time) % 1000 + 1000) % 1000) // 1000",
     "timestamp_millis(ms) AS make_timestamptz(ms * 1000)",

@@ -13,11 +13,12 @@ from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.queries.texts import rendered
 from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.rows import END_OF_MICROS, END_OF_MILLIS, ROWS_SCHEMA, as_log_rows, log_rows
+from kip848_records.sources.source_kind import CopyRows
 from kip848_records.specs.log_columns import COPY_COLUMNS, TOPIC
-from kip848_records.times import FIRST_MS, LAST_MS, NO_TIMESTAMP_MS, utc
+from kip848_records.times import FIRST_MS, LAST_MS, MICROS_PER_MS, NO_TIMESTAMP_MS, utc
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from kip848_records.engines.engine import Engine, Relation
     from kip848_records.queries.tables import Row
@@ -50,12 +51,20 @@ _KEYS_AT_ONCE: Final = 10_000
 
 @dataclass(frozen=True)
 class Form:
-    """What counts of rows that are named `dump`, in SQL: of this log are also rows in error."""
+    """What counts of rows that are named `dump`, in SQL: of this log are also rows in error.
+
+    `time`: a number, `per_ms` of which are a millisecond.
+    """
 
     partition: str
-    ms: str
+    time: str
+    per_ms: int
     is_of_log: str
     is_readable: str
+
+    def is_at(self, ms: int) -> str:
+        """Return the condition that a column `time` of these numbers is within a millisecond."""
+        return f"(time {_between(ms, ms, self.per_ms)})"
 
     @staticmethod
     def is_commit(*types: int) -> str:
@@ -66,15 +75,16 @@ class Form:
 
 LOG_ROWS: Final = Form(
     "dump.partition",
-    "unix_millis(dump.timestamp)",
+    "unix_micros(dump.timestamp)",
+    MICROS_PER_MS,
     f"dump.error_code IS DISTINCT FROM '{ErrorCode.OTHER_TOPIC.value}'",
     "dump.error_code IS NULL",
 )
 """That of log rows."""
 
 
-def read_columns(engine: Engine, copy: Copy, options: ReadOptions) -> Relation:
-    """Return the rows (`COPY_COLUMNS`) of a Parquet or Delta dump, and its coverage of each partition.
+def read_columns(engine: Engine, copy: Copy, options: ReadOptions) -> CopyRows:
+    """Return the rows of a Parquet or Delta dump, and its coverage of each partition.
 
     The coverage is computed at once, in a separate scan. A dump does not show the outcomes of transactions, so none of
     its records is known to be aborted. Raises InputError for columns that do not match.
@@ -82,15 +92,10 @@ def read_columns(engine: Engine, copy: Copy, options: ReadOptions) -> Relation:
     dump = engine.scan(copy)
     types = engine.types(dump)
     columns, form = _columns(engine, dump, types, copy.name), _form(types)
-    text = rendered(f"{_SQL}/dump_rows.sql", columns=columns, form=form, offset_commits=options.offset_commits)
+    found = spans(engine, dump, form, options)
+    text = rendered(f"{_SQL}/dump_rows.sql", columns=columns, skipped=skipped(form, options, found))
     rows = as_log_rows(engine, engine.map(log_rows, engine.sql(text, dump=dump), ROWS_SCHEMA))
-    return with_coverage(engine, rows, coverage(engine, dump, form, copy.format, options))
-
-
-def may_overlap(copy: Copy) -> bool:
-    """Return whether a dump may hold a row twice: always, because files may have been saved twice."""
-    del copy
-    return True
+    return with_coverage(engine, rows, found, copy.format)
 
 
 def keys_of(file: str) -> Iterator[pa.Array]:
@@ -99,42 +104,57 @@ def keys_of(file: str) -> Iterator[pa.Array]:
         yield batch["key"]
 
 
-def with_coverage(engine: Engine, rows: Relation, covered: pa.Table) -> Relation:
-    """Return log rows and the rows of their coverage."""
-    if not covered.num_rows:
-        return rows
-    return engine.sql("SELECT * FROM {rows} UNION ALL SELECT * FROM {files}", rows=rows, files=engine.relation(covered))
+def spans(engine: Engine, dump: Relation, form: Form, options: ReadOptions) -> list[Row] | None:
+    """Return the offsets of a dump in each partition, with counts of skipped records; None unless asked.
 
-
-def coverage(engine: Engine, dump: Relation, form: Form, source_format: str, options: ReadOptions) -> pa.Table:
-    """Return the coverage (`COPY_COLUMNS`) of a dump's partitions, with counts of skipped records; none unless asked.
-
-    No row leaves the scan for it: it is an aggregate, which is computed at once.
+    No row leaves the scan for it: it is an aggregate, which is computed at once. It reads no values.
     """
     if not options.coverage:
-        return COPY_COLUMNS.empty_table()
+        return None
     text = rendered(
         f"{_SQL}/dump_coverage.sql",
         form=form,
         offset_commits=options.offset_commits,
         no_timestamp=NO_TIMESTAMP_MS,
     )
-    spans = engine.collect(engine.sql(text, dump=dump))
-    return pa.Table.from_pylist(
-        [_coverage_row(span, source_format, offset_commits=options.offset_commits) for span in spans], COPY_COLUMNS
+    return engine.collect(engine.sql(text, dump=dump))
+
+
+def skipped(form: Form, options: ReadOptions, found: Sequence[Row] | None) -> str | None:
+    """Return the condition that no row is made of a row of a dump, in SQL; None: all become rows.
+
+    `found`: what `spans` returned. Offset commits in error become rows. Where there are none, only the key decides:
+    DuckDB then reads the other columns of the remaining rows alone.
+    """
+    if options.offset_commits:
+        return None
+    if found is not None and not any(span.commits_in_error for span in found):
+        return form.is_commit()
+    return f"{form.is_commit()} AND {form.is_readable}"
+
+
+def with_coverage(engine: Engine, rows: Relation, found: Sequence[Row] | None, source_format: str) -> CopyRows:
+    """Return log rows and the coverage of their partitions, which `spans` found."""
+    placed = [span for span in found or () if span.partition is not None and span.first_offset is not None]
+    if not placed:
+        return CopyRows(rows, may_overlap=found is None)
+    covered = pa.Table.from_pylist([_coverage_row(span, source_format) for span in placed], COPY_COLUMNS)
+    text = "SELECT * FROM {rows} UNION ALL SELECT * FROM {files}"
+    return CopyRows(
+        engine.sql(text, rows=rows, files=engine.relation(covered)),
+        may_overlap=any(span.rows_read > span.offsets for span in placed),
     )
 
 
-def _coverage_row(span: Row, source_format: str, *, offset_commits: bool) -> dict[str, object]:
-    newest = None if offset_commits else span.newest_ms
+def _coverage_row(span: Row, source_format: str) -> dict[str, object]:
     file = {
         "format": source_format,
         "first_offset": span.first_offset,
         "last_offset": span.last_offset,
         "has_gap": span.offsets != span.last_offset - span.first_offset + 1,
         "unread": [],
-        "skipped": [] if offset_commits else _skipped(span),
-        "newest_skipped": None if newest is None else utc(newest),
+        "skipped": _skipped(span),
+        "newest_skipped": None if span.newest is None else utc(span.newest // span.per_ms),
     }
     return {"partition": span.partition, "offset": span.last_offset, "file": file}
 
@@ -169,14 +189,24 @@ def _holds_values(engine: Engine, dump: Relation, column: str) -> bool:
 
 def _form(types: Mapping[str, str]) -> Form:
     is_number = types["timestamp"] == _NUMBER
-    ms = _MS_OF_NUMBER if is_number else "unix_millis(CAST(dump.timestamp AS timestamp))"
+    # Spark's times are numbers of µs, so no row pays for a division.
+    time, per_ms = (
+        (_MS_OF_NUMBER, 1) if is_number else ("unix_micros(CAST(dump.timestamp AS timestamp))", MICROS_PER_MS)
+    )
     is_int = "dump.partition BETWEEN -2147483648 AND 2147483647"
     is_placed = f"{is_int} AND dump.offset IS NOT NULL"
-    is_of_log = f"coalesce(right(CAST(dump.topic AS string), {len(TOPIC)}) = '{TOPIC}', true)"
+    topic = "CAST(dump.topic AS string)"
+    # Nearly all rows have this topic, and Spark takes longer for the end of a text than for the rest of a row.
+    is_of_log = f"({topic} = '{TOPIC}' OR coalesce(right({topic}, {len(TOPIC)}) = '{TOPIC}', true))"
     is_of_log = is_of_log if "topic" in types else "true"
     return Form(
         partition=f"CASE WHEN {is_int} THEN CAST(dump.partition AS int) END",
-        ms=ms,
+        time=time,
+        per_ms=per_ms,
         is_of_log=is_of_log,
-        is_readable=f"({is_placed} AND {ms} BETWEEN {FIRST_MS} AND {LAST_MS} AND {is_of_log})",
+        is_readable=f"({is_placed} AND {time} {_between(FIRST_MS, LAST_MS, per_ms)} AND {is_of_log})",
     )
+
+
+def _between(first_ms: int, last_ms: int, per_ms: int) -> str:
+    return f"BETWEEN {first_ms * per_ms} AND {(last_ms + 1) * per_ms - 1}"

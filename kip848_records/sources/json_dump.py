@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from kip848_records.errors import InputError
 from kip848_records.protocol.columns import TIMES
 from kip848_records.queries.texts import rendered
-from kip848_records.sources.dump import COLUMNS, LOG_ROWS, coverage, with_coverage
+from kip848_records.sources.dump import COLUMNS, LOG_ROWS, skipped, spans, with_coverage
 from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.rows import ROWS_SCHEMA, as_log_rows, log_rows, times_of_numbers
 from kip848_records.specs.log_columns import COPY_COLUMNS
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kip848_records.engines.engine import Engine, Relation
     from kip848_records.sources.listing import Copy
-    from kip848_records.sources.source_kind import ReadOptions
+    from kip848_records.sources.source_kind import CopyRows, ReadOptions
 
 FORMAT: Final = "json"
 _LINES_AT_ONCE: Final = 1_000
@@ -51,8 +51,8 @@ _LAST_LONG: Final = (1 << 63) - 1
 _SPACE: Final = str.maketrans("", "", " \t\r\n")
 
 
-def read_lines(engine: Engine, copy: Copy, options: ReadOptions) -> Relation:
-    """Return the rows (`COPY_COLUMNS`) of files of JSON lines, and their coverage of each partition.
+def read_lines(engine: Engine, copy: Copy, options: ReadOptions) -> CopyRows:
+    """Return the rows of files of JSON lines, and their coverage of each partition.
 
     A line that is not such a row becomes a row with an error. Raises InputError for a column that no line has.
     """
@@ -60,8 +60,9 @@ def read_lines(engine: Engine, copy: Copy, options: ReadOptions) -> Relation:
     _check_columns(engine, lines, copy.name)
     read = as_log_rows(engine, engine.map(rows_of_lines, lines, ROWS_SCHEMA))
     columns = {name: f"dump.{name}" for name in COPY_COLUMNS.names}
-    text = rendered("sources/sql/dump_rows.sql", columns=columns, form=LOG_ROWS, offset_commits=options.offset_commits)
-    return with_coverage(engine, engine.sql(text, dump=read), coverage(engine, read, LOG_ROWS, FORMAT, options))
+    found = spans(engine, read, LOG_ROWS, options)
+    text = rendered("sources/sql/dump_rows.sql", columns=columns, skipped=skipped(LOG_ROWS, options, found))
+    return with_coverage(engine, engine.sql(text, dump=read), found, FORMAT)
 
 
 def keys_of(file: str) -> Iterator[pa.Array]:

@@ -37,7 +37,7 @@ def check_is_log(engine: Engine, copies: Sequence[Copy]) -> None:
     """
     for copy in copies:
         if not _has_local_known_key(copy):
-            check_rows_are_log(engine, KINDS[copy.format].read(engine, copy, ReadOptions()), copy.name)
+            check_rows_are_log(engine, KINDS[copy.format].read(engine, copy, ReadOptions()).rows, copy.name)
 
 
 def check_rows_are_log(engine: Engine, rows: Relation, name: str) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from kip848_records.engines.engine import Engine, Relation
     from kip848_records.sources.listing import Copy
+    from kip848_records.sources.source_kind import CopyRows
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ def read_sources(engine: Engine, copies: Sequence[Copy], *, offset_commits: bool
     several = len(copies) > 1
     options = ReadOptions(offset_commits=offset_commits, aborted=several, coverage=True)
     with engine.reading():
-        rows = _read(engine, copies, options)
-        needs_merge = several or any(KINDS[copy.format].may_overlap(copy) for copy in copies)
-    return LogBatch(rows, tuple(copy.name for copy in copies), needs_merge, offset_commits)
+        found = _read(engine, copies, options)
+    needs_merge = several or any(each.may_overlap for each in found)
+    return LogBatch(_union(engine, copies, found), tuple(copy.name for copy in copies), needs_merge, offset_commits)
 
 
 def merged_rows(engine: Engine, batch: LogBatch) -> tuple[Relation, Callable[[], int]]:
@@ -92,12 +93,16 @@ def read_copies(engine: Engine, paths: str | Iterable[str], source_format: str |
     """Return the log rows (`specs.log_columns.LOG_COLUMNS`) that an engine reads at paths, as `read_log` does."""
     copies = find_copies(engine.listing(), paths, source_format)
     with engine.reading():
-        return _read(engine, copies, ReadOptions())
+        return _union(engine, copies, _read(engine, copies, ReadOptions()))
 
 
-def _read(engine: Engine, copies: Sequence[Copy], options: ReadOptions) -> Relation:
+def _read(engine: Engine, copies: Sequence[Copy], options: ReadOptions) -> list[CopyRows]:
+    return [KINDS[copy.format].read(engine, copy, options) for copy in copies]
+
+
+def _union(engine: Engine, copies: Sequence[Copy], found: Sequence[CopyRows]) -> Relation:
     """Return the rows of all copies, with the names of their copies."""
-    rows = {f"copy{number}": KINDS[copy.format].read(engine, copy, options) for number, copy in enumerate(copies)}
+    rows = {f"copy{number}": each.rows for number, each in enumerate(found)}
     selects = (f"SELECT {_columns(copy)} FROM {{{name}}} AS found" for name, copy in zip(rows, copies, strict=True))  # noqa: S608
     return engine.sql(" UNION ALL ".join(selects), **rows)
 

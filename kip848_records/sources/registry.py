@@ -9,9 +9,9 @@ from kip848_records.sources.formats import SEGMENTS
 from kip848_records.sources.source_kind import SourceKind
 
 KINDS: Final = {
-    SEGMENTS: SourceKind(segments.read_segments, segments.may_overlap, segment_rows.keys_of),
-    "parquet": SourceKind(dump.read_columns, dump.may_overlap, dump.keys_of),
-    "delta": SourceKind(dump.read_columns, dump.may_overlap, None),
-    "json": SourceKind(json_dump.read_lines, dump.may_overlap, json_dump.keys_of),
+    SEGMENTS: SourceKind(segments.read_segments, segment_rows.keys_of),
+    "parquet": SourceKind(dump.read_columns, dump.keys_of),
+    "delta": SourceKind(dump.read_columns, None),
+    "json": SourceKind(json_dump.read_lines, json_dump.keys_of),
 }
 """The kinds by the names of `formats.FORMATS`."""

@@ -12,20 +12,21 @@ from kip848_records.protocol.segments.last_offset import last_offset
 from kip848_records.sources.record_filter import RecordFilter
 from kip848_records.sources.rows import ROWS_SCHEMA, as_log_rows
 from kip848_records.sources.segment_rows import FILE_PATH, mapped, read_file, segment_files
+from kip848_records.sources.source_kind import CopyRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
 
-    from kip848_records.engines.engine import Engine, Relation
+    from kip848_records.engines.engine import Engine
     from kip848_records.sources.file_coverage import SegmentFile
     from kip848_records.sources.listing import Copy
     from kip848_records.sources.source_kind import ReadOptions
 
 
-def read_segments(engine: Engine, copy: Copy, options: ReadOptions) -> Relation:
-    """Return the rows (`COPY_COLUMNS`) of a copy's segments, `<...>/__consumer_offsets-<partition>/<base offset>.log`.
+def read_segments(engine: Engine, copy: Copy, options: ReadOptions) -> CopyRows:
+    """Return the rows of a copy's segments, `<...>/__consumer_offsets-<partition>/<base offset>.log`.
 
     A name may end in `.log.swap` (`listing.without_replaced`).
     A transaction that is open at the end of its file is `pending`: `resolve_transactions` looks into the next files.
@@ -38,10 +39,11 @@ def read_segments(engine: Engine, copy: Copy, options: ReadOptions) -> Relation:
         if not FILE_PATH.search(file):
             raise InputError.not_a_segment(file)
     read = partial(_read_files, segment_files(copy.files), options)
-    return as_log_rows(engine, engine.map(read, engine.files(copy), ROWS_SCHEMA))
+    rows = as_log_rows(engine, engine.map(read, engine.files(copy), ROWS_SCHEMA))
+    return CopyRows(rows, may_overlap=not options.coverage or _may_overlap(copy))
 
 
-def may_overlap(copy: Copy) -> bool:
+def _may_overlap(copy: Copy) -> bool:
     """Return whether two files of a partition may hold the same offsets, as after an interrupted cleaning.
 
     The answer is always yes for several files that are not on this machine, because only Spark reads those.

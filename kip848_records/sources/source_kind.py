@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,24 +28,30 @@ class ReadOptions:
     coverage: bool = False
 
 
+class CopyRows(NamedTuple):
+    """The rows of a copy (`specs.log_columns.COPY_COLUMNS`) with the coverage rows of its files.
+
+    `may_overlap`: whether the rows may hold the same offset twice; true without `ReadOptions.coverage`.
+    """
+
+    rows: Relation
+    may_overlap: bool
+
+
 class Read(Protocol):
     """A function that reads copies of one kind."""
 
-    def __call__(self, engine: Engine, copy: Copy, options: ReadOptions) -> Relation:
-        """Return the rows of a copy (`specs.log_columns.COPY_COLUMNS`), and the coverage rows of its files.
-
-        Raises InputError if a copy does not match its kind.
-        """
+    def __call__(self, engine: Engine, copy: Copy, options: ReadOptions) -> CopyRows:
+        """Return the rows of a copy. Raises InputError if the copy does not match its kind."""
 
 
 @dataclass(frozen=True)
 class SourceKind:
     """How to read one kind of copies.
 
-    `read`: see `Read`. `may_overlap`: whether the rows of one copy may hold the same offset twice. `local_keys`: yields
-    the keys of a file on this machine, as columns (binary); None if only an engine reads them.
+    `read`: see `Read`. `local_keys`: yields the keys of a file on this machine, as columns (binary); None if only an
+    engine reads them.
     """
 
     read: Read
-    may_overlap: Callable[[Copy], bool]
     local_keys: Callable[[str], Iterator[pa.Array]] | None
