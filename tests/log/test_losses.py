@@ -1,9 +1,12 @@
 """What was lost to any group of a partition: not what another copy has, and not where a copy just ends."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from kip848_records.log.bases import choose_base
 from kip848_records.log.extents import FileRow, Unread, extent
+from kip848_records.log.facts import LogFacts
 from kip848_records.log.losses import LostRecord, losses, records_of_other_copies
 from tests.log_rows import coverage_of, log_of
 
@@ -121,7 +124,13 @@ def test_records_that_another_copy_holds(engine):
         # Another partition's losses tell of a group that is not known: `losses` looks at those.
         *(row(6, copies=["a"]), row(6, None, copies=["b"], **bad)),
     ]
-    assert places(engine, records_of_other_copies(engine, engine.relation(log_of(rows)))) == [(0, 3)]
+    log = engine.relation(log_of(rows))
+    held = records_of_other_copies(engine, log)
+    assert places(engine, held) == [(0, 3)]
+    # No record of the group is lost: the rows in error lose the group.
+    kept = engine.collect(LogFacts.replayable(SimpleNamespace(stale=None, held_elsewhere=held), engine, log))
+    with_group = {(each.partition, each.offset) for each in kept if each.error_code and each.group_id}
+    assert with_group == {(0, 4), (1, 5)}
 
 
 @pytest.mark.parametrize("key", [GROUP, None])

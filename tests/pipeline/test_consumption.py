@@ -64,3 +64,12 @@ def test_a_transaction_whose_marker_is_behind_the_rebalance_is_no_progress_befor
     rows = [commit(20 + nth, nth * 5, nth) for nth in range(5)]
     (found,) = stops(*rows, commit(39, 21, 5, "committed"), marker(41, 30, "commit"))
     assert (found["last_progress_at"], found["first_progress_at"]) == (utc(20_000), utc(30_000))
+
+
+def test_progress_behind_a_tombstone_begins_anew(stops):
+    rows = [commit(20 + nth, nth * 5, nth) for nth in range(5)]
+    deleted = commit(41, 25, 9) | {"value": None}
+    (found,) = stops(*rows, deleted, commit(43, 30, 5))
+    assert (found["first_progress_at"], found["history"]) == (None, "right_censored")
+    (found,) = stops(*rows, commit(43, 30, 5))
+    assert (found["first_progress_at"], found["history"]) == (utc(30_000), "observed")

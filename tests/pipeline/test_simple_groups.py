@@ -51,6 +51,12 @@ def test_the_commit_before_a_record(engine):
     }
 
 
+def test_a_commit_behind_a_record_is_not_before_it(engine):
+    (first, *others) = rows_of("share-behind-commits")
+    late = with_commits_before(engine, others, [first | {"offset": others[-1]["offset"] + 1}])
+    assert set(late["commit_before"].to_pylist()) == {None}
+
+
 def test_a_tombstone_of_a_commit_makes_no_group(engine):
     (first, *others) = rows_of("share-behind-commits")
     found = with_commits_before(engine, others, [first | {"value": None}])
