@@ -129,6 +129,9 @@ class TestDumps:
             # Saved twice, it has as many rows as offsets.
             ([0, 0, 2, 2], (0, 2, True)),
             ([0, 0, 1, 1], (0, 1, False)),
+            # Offsets are counted in blocks, and a damaged dump may have negative ones.
+            ([*range(-70, 140)], (-70, 139, False)),
+            ([*range(-70, 0), *range(1, 140)], (-70, 139, True)),
         ],
     )
     def test_offsets_that_are_missing(self, read, offsets, expected):
