@@ -1,0 +1,158 @@
+"""What the patterns know of a group: its finished rows, and what several patterns make of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kip848_records.replay.diagnosis.stays import Members, Stay, stays_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kip848_records.replay.diagnosis.limits import Limits
+
+WANTED: Final = frozenset(
+    (
+        *("membership", "rebalance", "member_state_timeline", "group_state_timeline", "partition_handover"),
+        *("regex_resolution", "classic_generation", "classic_member", "connect_assignment", "group_migration"),
+        "group_state",
+    )
+)
+"""The tables whose rows the patterns read."""
+
+
+class Run(NamedTuple):
+    """A time in which a group had members (ms); `ended_at`: None if it lasts. `members`: the most at once."""
+
+    began_at: int
+    ended_at: int | None
+    is_begin_seen: bool
+
+
+class GroupHistory:
+    """The finished rows of one group id of one partition, by table, and what patterns make of them.
+
+    `captured_at`: ms since 1970, up to when the group is known. `known_since`: where history was cut, the time from
+    which on it is known; None: the log has the group's creation.
+    """
+
+    def __init__(
+        self, rows: Mapping[str, Sequence[Any]], captured_at: int, limits: Limits, known_since: int | None = None
+    ) -> None:
+        self._rows = rows
+        self.captured_at = captured_at
+        self.known_since = known_since
+        self.limits = limits
+
+    def rows(self, table: str) -> Sequence[Any]:
+        """Return the rows of a table, in no order."""
+        return self._rows.get(table, ())
+
+    @cached_property
+    def stays(self) -> list[Stay]:
+        """All stays by their begin."""
+        return stays_of(self.rows("membership"), self.limits)
+
+    @cached_property
+    def ends(self) -> list[Stay]:
+        """The stays that members ended and that were seen as a whole, by their ends."""
+        return sorted((stay for stay in self.stays if stay.is_measured), key=lambda stay: (stay.left_at, stay.left_offset))
+
+    @cached_property
+    def by_instance(self) -> dict[str, list[Stay]]:
+        """The stays of each instance id, by their begin."""
+        found: dict[str, list[Stay]] = defaultdict(list)
+        for stay in self.stays:
+            if stay.instance_id is not None:
+                found[stay.instance_id].append(stay)
+        return found
+
+    @cached_property
+    def by_name(self) -> dict[tuple[str | None, str | None], list[Stay]]:
+        """The stays of each client id and host, by their begin."""
+        found: dict[tuple[str | None, str | None], list[Stay]] = defaultdict(list)
+        for stay in self.stays:
+            found[stay.name].append(stay)
+        return found
+
+    @cached_property
+    def members(self) -> Members:
+        """How many members there were."""
+        return Members(self.stays)
+
+    @cached_property
+    def old_members(self) -> Members:
+        """How many members there were that stayed for longer than a leaking process."""
+        return Members(self.stays, age=self.limits.leaking_stay)
+
+    @cached_property
+    def rebalances(self) -> list[Any]:
+        """The rebalances that have a beginning, in their order."""
+        return sorted((row for row in self.rows("rebalance") if row.began_at is not None), key=_began)
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """The times in which the group had members."""
+        bridge = self.limits.bridge
+        runs: list[Run] = []
+        begin = end = None
+        is_seen = False
+        for stay in sorted((stay for stay in self.stays if stay.joined_at is not None), key=_joined):
+            assert stay.joined_at is not None  # noqa: S101 - for mypy
+            left = self.captured_at if stay.left_at is None else stay.left_at
+            if begin is not None and end is not None and stay.joined_at <= end + bridge:
+                end = max(end, left)
+                continue
+            if begin is not None:
+                runs.append(Run(begin, end, is_seen))
+            begin, end, is_seen = stay.joined_at, left, stay.is_begin_seen
+        if begin is not None:
+            is_present = self.members.counts and self.members.counts[-1] > 0
+            runs.append(Run(begin, None if is_present else end, is_seen))
+        return runs
+
+    def empty_ms(self, begin: int, end: int) -> int:
+        """Return for how long the group was Empty between two times."""
+        return end - begin - sum(
+            max(0, min(end, self.captured_at if run.ended_at is None else run.ended_at) - max(begin, run.began_at))
+            for run in self.runs
+        )
+
+    @property
+    def newest_incarnation(self) -> int:
+        """The last incarnation of which there are rows."""
+        return max((stay.incarnation for stay in self.stays), default=0)
+
+    def of_name_at_once(self, stays: Iterable[Stay]) -> int:
+        """Return how many of some stays last at once, without corpses: the usual number."""
+        return usual_at_once(list(stays))
+
+
+def usual_at_once(stays: Sequence[Stay]) -> int:
+    """Return how many members of one name there are at most moments when one of them joins.
+
+    A stay's corpse does not count: it ends that much earlier, but not before a moment behind its begin.
+    """
+    times = []
+    for stay in stays:
+        if stay.joined_at is None:
+            continue
+        times.append((stay.joined_at, 1))
+        if stay.left_at is not None:
+            times.append((max(stay.joined_at + 1, stay.left_at - stay.corpse), -1))
+    count, counts = 0, []
+    for _, step in sorted(times):
+        count += step
+        if step > 0:
+            counts.append(count)
+    return sorted(counts)[len(counts) // 2] if counts else 0
+
+
+def _began(row: Any) -> tuple[int, int]:  # noqa: ANN401
+    return row.began_at, row.began_offset
+
+
+def _joined(stay: Stay) -> int:
+    return stay.joined_at or 0

@@ -1,0 +1,180 @@
+"""Stays: the rows of `membership`, one for each time that a member was in the group, over conversions of the group."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from kip848_records.replay.group.known_history import OBSERVED, RIGHT_CENSORED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kip848_records.replay.diagnosis.limits import Limits
+
+CLASSIC: Final = "classic"
+_CONVERTED: Final = frozenset({"upgraded", "downgraded"})
+_NO_END: Final = frozenset({None, "group_deleted", "upgraded", "downgraded"})
+REPLACED: Final = "replaced"
+_SEEN: Final = frozenset({OBSERVED, RIGHT_CENSORED})
+
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_POD: Final = re.compile(r"-[a-z0-9]{6,10}-[b-df-hj-np-tv-z0-9]{5}$")
+_POD_OF_SET: Final = re.compile(r"-(?=[a-z0-9]*\d)[a-z0-9]{5}$")
+_NUMBER: Final = re.compile(r"(?<=[-_.])\d+$")
+
+
+def normalised(client_id: str | None) -> str | None:
+    """Return a client id with `*` for UUIDs, the hashes of a pod's name, and a trailing number behind `-`, `_` or `.`."""
+    if client_id is None:
+        return None
+    name = _UUID.sub("*", client_id)
+    for pattern, to in ((_POD, "-*"), (_NUMBER, "*"), (_POD_OF_SET, "-*")):
+        found = pattern.sub(to, name)
+        if found != name:
+            return found
+    return name
+
+
+@dataclass(slots=True, eq=False)
+class Stay:
+    """One time of a member in the group, from `joined_at` to `left_at` (ms; None: not seen, or it is a member).
+
+    `is_measured`: both ends were seen, and no record is missing between. `has_ended`: by the member's own end. `corpse`:
+    for how long a killed process stays a member, in ms. `name`: by which the operator knows the process.
+    """
+
+    member_id: str
+    client_id: str | None
+    host: str | None
+    instance_id: str | None
+    normalised: str | None
+    joined_at: int | None
+    joined_offset: int | None
+    joined_how: str | None
+    left_at: int | None
+    left_offset: int | None
+    left_how: str | None
+    is_begin_seen: bool
+    is_measured: bool
+    corpse: int
+    away_ms: int
+    rebalance_timeout: int | None
+    topics: Sequence[str]
+    regex: str | None
+    group_type: str
+    incarnation: int
+    returned: bool
+
+    @property
+    def name(self) -> tuple[str | None, str | None]:
+        """The client id and the host, as logged."""
+        return self.client_id, self.host
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the member left, expired or was replaced."""
+        return self.left_how not in _NO_END and self.left_at is not None
+
+    @property
+    def length(self) -> int:
+        """The time from join to end, in ms; only of measured stays."""
+        assert self.joined_at is not None and self.left_at is not None  # noqa: S101, PT018 - for mypy
+        return self.left_at - self.joined_at
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether it began as the member of a classic group."""
+        return self.group_type == CLASSIC
+
+
+def stays_of(rows: Iterable[Any], limits: Limits) -> list[Stay]:
+    """Return the stays of the rows of `membership`, sorted by their first offsets. A conversion of the group ends none."""
+    stays: list[Stay] = []
+    converted: dict[str, Stay] = {}
+    for row in sorted(rows, key=_begin):
+        before = converted.pop(row.member_id, None) if row.joined_how in _CONVERTED else None
+        if before is None:
+            before = _stay(row, limits)
+            stays.append(before)
+        else:
+            before.left_at, before.left_offset, before.left_how = row.left_at, row.left_offset, row.left_how
+            before.is_measured = before.is_measured and row.history in _SEEN
+            before.incarnation = row.incarnation
+            before.returned = bool(row.returned)
+            before.away_ms = row.away_ms or 0
+        if row.left_how in _CONVERTED:
+            converted[row.member_id] = before
+    for stay in stays:
+        stay.is_measured = stay.is_measured and stay.has_ended and stay.joined_at is not None
+    return stays
+
+
+def _begin(row: Any) -> int:  # noqa: ANN401 - a row of membership
+    begin: int = row.left_offset if row.joined_offset is None else row.joined_offset
+    return begin
+
+
+def _stay(row: Any, limits: Limits) -> Stay:  # noqa: ANN401
+    session = getattr(row, "session_timeout_ms", None)
+    if row.group_type == CLASSIC:
+        corpse = min((45_000 if session is None else session) + limits.classic_corpse, limits.longest_corpse)
+    else:
+        corpse = limits.corpse
+    is_seen = row.history in _SEEN and row.joined_offset is not None
+    return Stay(
+        member_id=row.member_id,
+        client_id=row.client_id,
+        host=row.client_host,
+        instance_id=row.instance_id,
+        normalised=normalised(row.client_id),
+        joined_at=row.joined_at,
+        joined_offset=row.joined_offset,
+        joined_how=row.joined_how,
+        left_at=row.left_at,
+        left_offset=row.left_offset,
+        left_how=row.left_how,
+        is_begin_seen=is_seen,
+        is_measured=is_seen,
+        corpse=corpse,
+        away_ms=row.away_ms or 0,
+        rebalance_timeout=row.rebalance_timeout_ms,
+        topics=row.topics or (),
+        regex=row.regex,
+        group_type=row.group_type,
+        incarnation=row.incarnation,
+        returned=bool(row.returned),
+    )
+
+
+class Members:
+    """How many members a group had at a time: of all stays, or of those that last for some time already."""
+
+    def __init__(self, stays: Iterable[Stay], age: int = 0) -> None:
+        steps: dict[int, int] = {}
+        for stay in stays:
+            if stay.joined_at is None:
+                continue
+            begin = stay.joined_at + age
+            if stay.left_at is None or stay.left_at > begin:
+                steps[begin] = steps.get(begin, 0) + 1
+                if stay.left_at is not None:
+                    steps[stay.left_at] = steps.get(stay.left_at, 0) - 1
+        self.times = sorted(steps)
+        self.counts: list[int] = []
+        count = 0
+        for at in self.times:
+            count += steps[at]
+            self.counts.append(count)
+
+    def at(self, time: int) -> int:
+        """Return the number of members at a time, after what happens then."""
+        place = bisect_right(self.times, time) - 1
+        return 0 if place < 0 else self.counts[place]
+
+    def before(self, time: int) -> int:
+        """Return the number of members just before a time."""
+        place = bisect_left(self.times, time) - 1
+        return 0 if place < 0 else self.counts[place]
