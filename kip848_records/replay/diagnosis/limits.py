@@ -91,6 +91,8 @@ class Limits(NamedTuple):
     job_share: float = 0.8
     job_phase: int = 30 * SECOND
     job_phase_share: float = 0.05
+    job_longest_phase_share: float = 0.1
+    """With 30 s on both sides, any start fits a period of a minute."""
     job_longest_phase: int = 30 * MINUTE
     job_daily: int = 20 * HOUR
     job_run_share: float = 0.95

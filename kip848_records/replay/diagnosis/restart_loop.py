@@ -63,13 +63,13 @@ class Chain:
         self._last = stay
 
 
-def restart_loops(history: GroupHistory, job: Job | None = None) -> list[Episode]:
+def restart_loops(history: GroupHistory, jobs: Sequence[Job] = ()) -> list[Episode]:
     """Return the loops of single names, then those of names that are new each time."""
     limits = history.limits
     loops: list[tuple[Episode, list[Stay]]] = []
     by_name: dict[tuple[str | None, str | None], list[Stay]] = defaultdict(list)
     for stay in history.ends:
-        if stay.instance_id is None and not stay.returned and (job is None or not job.is_run(stay)):
+        if stay.instance_id is None and not stay.returned and not any(job.is_run(stay) for job in jobs):
             by_name[stay.name].append(stay)
     explained: set[Stay] = set()
     for name, ends in by_name.items():

@@ -1,0 +1,36 @@
+"""The diagnosis of one group: all patterns over its rows, with cost, severity, precedence and words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kip848_records.replay.diagnosis.everybody_left import everybody_left
+from kip848_records.replay.diagnosis.job import job_episode, jobs
+from kip848_records.replay.diagnosis.leaves_and_returns import leaves_and_returns
+from kip848_records.replay.diagnosis.restart_loop import restart_loops
+from kip848_records.replay.diagnosis.rolling_restart import rolling_restart, rollouts
+from kip848_records.replay.diagnosis.static_members import static_member_flaps
+from kip848_records.replay.diagnosis.storm import storms
+
+if TYPE_CHECKING:
+    from kip848_records.replay.diagnosis.episodes import Episode
+    from kip848_records.replay.diagnosis.group_history import GroupHistory
+
+
+def episodes_of(history: GroupHistory) -> list[Episode]:
+    """Return the troubles of a group over all of its history."""
+    timetables = jobs(history)
+    exchanges = rollouts(history)
+    exchanged = frozenset(stay for rollout in exchanges for stay in rollout.gone)
+    loops = [
+        *restart_loops(history, timetables),
+        *leaves_and_returns(history),
+        *static_member_flaps(history, exchanged),
+    ]
+    return [
+        *loops,
+        *storms(history, loops, exchanged),
+        *map(rolling_restart, exchanges),
+        *(job_episode(job, history) for job in timetables),
+        *everybody_left(history, timetables),
+    ]
