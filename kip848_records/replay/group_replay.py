@@ -125,7 +125,7 @@ class GroupReplay:
         if modern is None:
             if role is _TOPOLOGY:
                 operation = self._operation
-                self._coverage.add(self._part, record.offset, operation.first, is_timed=operation.at is not None)
+                self._coverage.add(self._part, record.offset, operation.first, at=operation.at)
                 self._part = record.offset + 1
             return role is _TOPOLOGY
         return not modern.is_untouched
@@ -220,7 +220,7 @@ class GroupReplay:
                     self._evaluation.states.restart(*self._before)
                     modern.end.restart(*self._before)
             modern.jump = None
-        if not coverage.add(self._part, operation.last, operation.first, is_timed=operation.at is not None):
+        if not coverage.add(self._part, operation.last, operation.first, at=operation.at):
             is_evaluated = self._is_evaluated = False
         return is_evaluated
 

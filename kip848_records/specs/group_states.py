@@ -132,6 +132,12 @@ GROUP_STATE: Final = TableSpec(
         Column("largest_operation_bytes", BIGINT, "Bytes of keys and values of its largest operation", required=True),
         Column("largest_operation_offset", BIGINT, "Offset of the first record of that operation"),
         Column("complete_from", BIGINT, "From this offset on no record of the group is missing; null: some may be"),
+        Column(
+            "known_since",
+            TIMESTAMP,
+            "The time of the record at complete_from (UTC). Null: the present incarnation was seen from its creation on, "
+            "or it is not known",
+        ),
         Column("has_full_history", BOOLEAN, "Whether no record of its present incarnation is missing", required=True),
         Column(
             "has_lost_prefix",

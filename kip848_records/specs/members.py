@@ -36,6 +36,11 @@ MEMBERSHIP: Final = TableSpec(
         Column("rack_id", STRING, "client.rack"),
         Column("server_assignor", STRING, "The broker's assignor that it requests; null: the broker's default"),
         REBALANCE_TIMEOUT,
+        Column(
+            "session_timeout_ms",
+            BIGINT,
+            "Classic: the member's session timeout in ms; null: its broker or its group sets it",
+        ),
         Column("topics", STRINGS, "Topics that it subscribes to by name, as last written"),
         Column("regex", STRING, "Regular expression that it subscribes to, as last written"),
         Column("process_id", STRING, "Streams: the process of the member, which is a thread; they share its state"),
@@ -98,6 +103,17 @@ MEMBER_STATE_TIMELINE: Final = TableSpec(
         Column("to_at", TIMESTAMP, "End of the interval; null: not ended (UTC)"),
         Column("duration_ms", BIGINT, "From from_at to to_at, or to the capture if it has not ended, in ms"),
         Column("is_classic", BOOLEAN, "Whether the member uses the classic protocol", required=True),
+        Column(
+            "target_units",
+            INT,
+            "Partitions of its target at the end of the interval (streams: tasks in all roles); null: it has no target",
+        ),
+        Column(
+            "owned_units",
+            INT,
+            "Partitions that it had at the end of the interval, those that it was asked to revoke included (streams: "
+            "tasks in all roles)",
+        ),
         HISTORY,
     ),
     ended_at="to_at",

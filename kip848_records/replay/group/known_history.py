@@ -24,12 +24,13 @@ _NO_RUN: Final = (0, -1)
 class _Segment:
     """Consecutive known records of the group, in one complete range, by their first and last offset.
 
-    `continues`: no record of the group is missing between the previous segment and this one.
+    `at`: the time of the first one, in ms since 1970. `continues`: no record of the group is missing between the previous segment and this one.
     """
 
     complete_range: int
     first: int
     last: int
+    at: int | None
     continues: bool
 
 
@@ -102,27 +103,27 @@ class GroupCoverage:
         self._jumps[place] = offset
         self._is_gapless = False
 
-    def add(self, first: int, last: int, operation: int, *, is_timed: bool) -> bool:
-        """Add the records from one offset to another, of an operation that began at `operation`.
+    def add(self, first: int, last: int, operation: int, *, at: int | None) -> bool:
+        """Add the records from one offset to another, of an operation that began at `operation` and has this time.
 
         Without times it is unknown which records are one operation, so that nothing counts as known. Return whether
         the records lie in the complete range in which the operation began.
         """
-        if self._is_gapless and is_timed and not self._partition.tombstone_gaps:
+        if self._is_gapless and at is not None and not self._partition.tombstone_gaps:
             segment = self._segments[-1]
             if last < self._partition.complete_ranges[segment.complete_range][1]:
                 segment.last = self._last = last
                 return True
         place = self._range_of(operation)
         is_in_range = place != _NO_RANGE and last < self._partition.complete_ranges[place][1]
-        is_known = is_timed and is_in_range and not self.has_lost_prefix
+        is_known = at is not None and is_in_range and not self.has_lost_prefix
         is_complete = is_known and operation >= self._jumps.get(place, NEVER)
         if is_complete:
             before = self._segments[-1] if self._goes_on(first) else None
             if before is not None and before.complete_range == place:
                 before.last = last
             else:
-                self._segments.append(_Segment(place, first, last, continues=before is not None))
+                self._segments.append(_Segment(place, first, last, at, continues=before is not None))
         self._is_gapless = is_complete
         self._last = last
         return is_in_range
@@ -130,13 +131,15 @@ class GroupCoverage:
     def known(self) -> KnownHistory:
         """Return what is known at the end of the log."""
         runs: list[tuple[int, int]] = []
+        since = None
         self._ends.append(self._last)
         for segment in self._segments:
             if segment.continues and runs:
                 runs[-1] = runs[-1][0], segment.last
             else:
                 runs.append((segment.first, segment.last))
-        return KnownHistory(runs, self._before_jumps(), self._ends, self._last_loss)
+                since = segment.at
+        return KnownHistory(runs, since, self._before_jumps(), self._ends, self._last_loss)
 
     def _before_jumps(self) -> list[tuple[int, int]]:
         ranges = self._partition.complete_ranges
@@ -158,11 +161,17 @@ class KnownHistory:
 
     `first_run`: the first and last offset of the first records without a gap. `last`: the group's last offset.
     `complete_from`: from there on no record of the group is missing; None if unknown even for its last record.
+    `known_since`: the time of the record at `complete_from`, in ms since 1970.
     `has_losses`: records that may be the group's were lost, other than from the start of the log.
     """
 
     def __init__(
-        self, runs: list[tuple[int, int]], before_jumps: list[tuple[int, int]], ends: list[int], last_loss: int
+        self,
+        runs: list[tuple[int, int]],
+        since: int | None,
+        before_jumps: list[tuple[int, int]],
+        ends: list[int],
+        last_loss: int,
     ) -> None:
         self._runs = runs
         self._last_loss = last_loss
@@ -174,6 +183,7 @@ class KnownHistory:
         self._ends = ends
         self.last = ends[-1]
         self.complete_from = self.complete_before(self.last)
+        self.known_since = None if self.complete_from is None else since
 
     def end_of(self, incarnation: int) -> int:
         """Return the offset of an incarnation's last record."""

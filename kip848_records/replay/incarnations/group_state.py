@@ -68,6 +68,7 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
     members, away, converged = columns["members"], columns["members_away"], columns["converged_members"]
     waits_for_away_only = members is not None and away is not None and converged == members - away
     complete_from, since = history.complete_from, states.since_offset
+    has_full_history = complete_from is not None and context.incarnation_offset >= complete_from
     is_seen = since != NEVER and history.is_seen(since, history.last)
     state_history = RIGHT_CENSORED if is_seen else CENSORED
     rebalancing_since, rebalancing_history = _rebalancing(context, states, state_history)
@@ -88,7 +89,8 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         largest_operation_bytes=work.largest,
         largest_operation_offset=work.largest_offset,
         complete_from=complete_from,
-        has_full_history=complete_from is not None and context.incarnation_offset >= complete_from,
+        has_full_history=has_full_history,
+        known_since=None if has_full_history else history.known_since,
         has_lost_prefix=is_lost,
         captured_at=context.captured_at,
         is_read_to_end=context.is_read_to_end,

@@ -87,7 +87,7 @@ class Member:
 
     # Its open rows in the tables.
     stay: Stay | None = None
-    interval: tuple[str, int, int | None, int, bool] | None = None
+    interval: tuple[str, int, int | None, int, bool, int, int] | None = None
     open_lags: SpillingQueue | None = None
     seen_blockers: dict[str, list[tuple[int, int]]] | None = None
     awaits: frozenset[int] = NOTHING
@@ -215,20 +215,23 @@ class MemberStates:
                 self.end(member)
                 continue
             name = member.state_name(assignment_epoch)
+            target, owned = len(member.target), len(member.held)
             if interval is not None:
-                name_before, epoch_before, *_ = interval
+                name_before, epoch_before, *_, target_before, owned_before = interval
                 if name_before == name and epoch_before == member.epoch:
+                    if target_before != target or owned_before != owned:
+                        member.interval = (*interval[:-2], target, owned)
                     continue
                 self.end(member)
             is_classic = member.value is not None and member.value.is_classic
-            member.interval = (name, member.epoch, operation.at, operation.last, is_classic)
+            member.interval = (name, member.epoch, operation.at, operation.last, is_classic, target, owned)
 
     def restart(self, members: Iterable[Member], at: int | None, offset: int) -> None:
         """Begin all intervals here: their start is unknown, but they have lasted at least since then."""
         for member in members:
             if member.interval is not None:
-                name, epoch, _, _, is_classic = member.interval
-                member.interval = (name, epoch, at, offset, is_classic)
+                name, epoch, _, _, *others = member.interval
+                member.interval = (name, epoch, at, offset, *others)
 
     def end(self, member: Member, *, is_seen: bool = True) -> None:
         """End a member's interval with the operation; without `is_seen`, it lasted at least until then."""
@@ -242,7 +245,7 @@ class MemberStates:
         context = self._context
         if member.interval is None:
             return
-        name, epoch, from_at, from_offset, is_classic = member.interval
+        name, epoch, from_at, from_offset, is_classic, target, owned = member.interval
         member.interval = None
         until = context.captured_at if to_at is None else to_at
         duration_ms = None if until is None or from_at is None else until - from_at
@@ -257,6 +260,8 @@ class MemberStates:
             to_at=to_at,
             duration_ms=duration_ms,
             is_classic=is_classic,
+            target_units=target if member.has_target else None,
+            owned_units=owned,
         )
         # This writes half of all rows; `Context.emit` would take a tenth of the time of the replay.
         context.rows.rows.append((table, fields, from_offset, context.operation.last, has_end, ()))
