@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kip848_records.replay.diagnosis.stays import Members, Stay, stays_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from kip848_records.replay.diagnosis.limits import Limits
 
@@ -35,16 +35,29 @@ class GroupHistory:
     """The finished rows of one group id of one partition, by table, and what patterns make of them.
 
     `captured_at`: ms since 1970, up to when the group is known. `known_since`: where history was cut, the time from
-    which on it is known; None: the log has the group's creation.
+    which on it is known; None: the log has the group's creation. `partition_last_at`, `newest_at`: the time of the newest
+    record of any group in its partition of `__consumer_offsets`, and in all; None: unknown.
     """
 
-    def __init__(
-        self, rows: Mapping[str, Sequence[Any]], captured_at: int, limits: Limits, known_since: int | None = None
+    def __init__(  # noqa: PLR0913 - what is known of the partition
+        self,
+        rows: Mapping[str, Sequence[Any]],
+        captured_at: int,
+        limits: Limits,
+        *,
+        known_since: int | None = None,
+        partition: int = 0,
+        partition_last_at: int | None = None,
+        newest_at: int | None = None,
     ) -> None:
         self._rows = rows
         self.captured_at = captured_at
         self.known_since = known_since
         self.limits = limits
+        self.partition = partition
+        self.partition_last_at = partition_last_at
+        self.newest_at = newest_at
+        self._at_once: dict[Any, int] = {}
 
     def rows(self, table: str) -> Sequence[Any]:
         """Return the rows of a table, in no order."""
@@ -125,9 +138,12 @@ class GroupHistory:
         """The last incarnation of which there are rows."""
         return max((stay.incarnation for stay in self.stays), default=0)
 
-    def of_name_at_once(self, stays: Iterable[Stay]) -> int:
-        """Return how many of some stays last at once, without corpses: the usual number."""
-        return usual_at_once(list(stays))
+    def at_once(self, name: tuple[str | None, str | None]) -> int:
+        """Return how many members have a client id and host at most moments when one of them joins."""
+        found = self._at_once.get(name)
+        if found is None:
+            found = self._at_once[name] = usual_at_once(self.by_name.get(name, ()))
+        return found
 
 
 def usual_at_once(stays: Sequence[Stay]) -> int:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.diagnosis import poll_timeout
 from kip848_records.replay.diagnosis.episodes import Episode, Event, Span, Subject, Test, of_span, recognise
-from kip848_records.replay.diagnosis.group_history import usual_at_once
 from kip848_records.replay.diagnosis.severity import WARNING
 
 if TYPE_CHECKING:
@@ -27,8 +26,7 @@ def leaves_and_returns(history: GroupHistory) -> Iterator[Episode]:
             by_member[stay.member_id].append(stay)
     for stays in by_member.values():
         if len(stays) > history.limits.returns:
-            at_once = usual_at_once(history.by_name[stays[0].name])
-            yield from returning(history, stays, at_once)
+            yield from returning(history, stays, history.at_once(stays[0].name))
 
 
 def returning(history: GroupHistory, stays: Sequence[Stay], at_once: int | None) -> Iterator[Episode]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.diagnosis import poll_timeout
 from kip848_records.replay.diagnosis.episodes import Episode, Event, Span, Subject, Test, of_span, recognise
-from kip848_records.replay.diagnosis.group_history import usual_at_once
 from kip848_records.replay.diagnosis.severity import INFO, WARNING
 
 if TYPE_CHECKING:
@@ -77,8 +76,7 @@ def restart_loops(history: GroupHistory, jobs: Sequence[Job] = ()) -> list[Episo
             for span in _loops(ends, history):
                 stays = [event.item for event in span.events]
                 explained.update(stays)
-                c = usual_at_once(history.by_name[name])
-                subject = Subject(client_id=name[0], client_host=name[1], members_of_that_name=c)
+                subject = Subject(client_id=name[0], client_host=name[1], members_of_that_name=history.at_once(name))
                 loops.append((_episode(span, stays, subject, history), stays))
     for key, ends in _of_new_names(history, explained).items():
         for span in _new_loops(ends, limits, history.captured_at):

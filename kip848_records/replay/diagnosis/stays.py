@@ -64,6 +64,7 @@ class Stay:
     rebalance_timeout: int | None
     topics: Sequence[str]
     regex: str | None
+    server_assignor: str | None
     group_type: str
     incarnation: int
     returned: bool
@@ -118,7 +119,7 @@ def _begin(row: Any) -> int:  # noqa: ANN401 - a row of membership
 
 
 def _stay(row: Any, limits: Limits) -> Stay:  # noqa: ANN401
-    session = getattr(row, "session_timeout_ms", None)
+    session = row.session_timeout_ms
     if row.group_type == CLASSIC:
         corpse = min((45_000 if session is None else session) + limits.classic_corpse, limits.longest_corpse)
     else:
@@ -143,6 +144,7 @@ def _stay(row: Any, limits: Limits) -> Stay:  # noqa: ANN401
         rebalance_timeout=row.rebalance_timeout_ms,
         topics=row.topics or (),
         regex=row.regex,
+        server_assignor=row.server_assignor,
         group_type=row.group_type,
         incarnation=row.incarnation,
         returned=bool(row.returned),

@@ -1,0 +1,70 @@
+"""The pattern `coordinator_silent`: members owe an answer for longer than their sessions last, and nothing happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kip848_records.kinds import CONSUMER, STREAMS
+from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offsets
+from kip848_records.replay.diagnosis.severity import WARNING
+from kip848_records.replay.group.known_history import RIGHT_CENSORED
+from kip848_records.replay.group.vocabulary import UNKNOWN
+from kip848_records.replay.modern.member import BEHIND, REVOKING, WAITING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kip848_records.replay.diagnosis.group_history import GroupHistory
+
+PATTERN: Final = "coordinator_silent"
+
+
+def coordinator_silent(history: GroupHistory) -> Iterator[Episode]:
+    """Yield a row if the group's coordinator did not remove members that do not answer.
+
+    It counts only if the partition has no later record, or if all members that wait for no other owe an answer.
+    """
+    limits, captured_at = history.limits, history.captured_at
+    if any(state.state == "NotReady" for state in history.rows("group_state")):
+        return
+    timeouts = {stay.member_id: stay.rebalance_timeout for stay in history.stays if stay.left_at is None}
+    there = [row for row in history.rows("member_state_timeline") if row.to_at is None and row.history == RIGHT_CENSORED]
+    owing = []
+    for row in there:
+        if row.is_classic or row.group_type not in {CONSUMER, STREAMS} or row.from_at is None:
+            continue
+        allowed = limits.silent_for
+        if row.state == REVOKING:
+            allowed += timeouts.get(row.member_id) or captured_at
+        elif row.state not in {BEHIND, UNKNOWN}:
+            continue
+        if captured_at - row.from_at > allowed:
+            owing.append((row.from_at + allowed, row))
+    if not owing:
+        return
+    recognized_at = min(at for at, _ in owing)
+    ended_at = history.partition_last_at
+    is_quiet = ended_at is not None and ended_at <= recognized_at
+    if not is_quiet and len(owing) < sum(row.state != WAITING for row in there):
+        return
+    rows = [row for _, row in owing]
+    ids = {row.member_id for row in rows}
+    stays = [stay for stay in history.stays if stay.left_at is None and stay.member_id in ids]
+    newest = history.newest_at
+    is_old = is_quiet and newest is not None and ended_at is not None and newest - ended_at > limits.silent_for
+    clients = tuple(sorted({stay.client_id for stay in stays if stay.client_id is not None}))
+    yield Episode(
+        PATTERN,
+        WARNING,
+        Subject(what=f"partition {history.partition}", members=len(rows), clients=clients[:20]),
+        len(rows),
+        min(row.from_at for row in rows),
+        captured_at,
+        recognized_at,
+        None,
+        history.newest_incarnation,
+        evidence=some_offsets(row.from_offset for row in rows),
+        members=frozenset(ids),
+        probable_cause="broker_hangs_or_old_copy" if is_old else "broker_hangs",
+        facts={"ended_at": ended_at},
+    )

@@ -1,0 +1,116 @@
+"""The pattern `two_applications`: members that share no topic, no name and no host have one group id."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any, Final
+
+from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offsets
+from kip848_records.replay.diagnosis.intervals import Interval, bridged, long_ones
+from kip848_records.replay.diagnosis.severity import WARNING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kip848_records.replay.diagnosis.group_history import GroupHistory
+    from kip848_records.replay.diagnosis.stays import Stay
+
+PATTERN: Final = "two_applications"
+
+
+class _Parts:
+    """Disjoint sets of keys."""
+
+    def __init__(self) -> None:
+        self._above: dict[Any, Any] = {}
+
+    def find(self, key: Any) -> Any:  # noqa: ANN401
+        """Return the key that stands for the set of this one."""
+        above = self._above
+        while above.setdefault(key, key) != key:
+            above[key] = key = above[above[key]]
+        return key
+
+    def join(self, keys: Iterable[Any]) -> None:
+        """Unite the sets of some keys."""
+        first, *others = map(self.find, keys)
+        for other in others:
+            self._above[self.find(other)] = self.find(first)
+
+
+def two_applications(history: GroupHistory) -> Iterator[Episode]:
+    """Yield the times in which parts of the members have nothing in common.
+
+    Members belong to one part if any member, at any time, connects them: one deployment may rename an application.
+    """
+    limits = history.limits
+    stays = [stay for stay in history.stays if (stay.topics or stay.regex) and stay.joined_at is not None]
+    resolved: dict[str, set[str]] = defaultdict(set)
+    for row in history.rows("regex_resolution"):
+        resolved[row.regex].update(row.topics or ())
+    parts = _Parts()
+    for stay in stays:
+        parts.join(_keys(stay, resolved))
+    part_of = {stay: parts.find(_keys(stay, resolved)[0]) for stay in stays}
+    if len(set(part_of.values())) < 2:  # noqa: PLR2004 - one application
+        return
+    for each in long_ones(
+        bridged(_together(stays, part_of), limits.spares_bridge), limits.applications_for, history.captured_at
+    ):
+        within = [
+            stay
+            for stay in stays
+            if (each.end is None or (stay.joined_at or 0) < each.end)
+            and (stay.left_at is None or stay.left_at > each.begin)
+        ]
+        names: dict[Any, Counter[str]] = defaultdict(Counter)
+        for stay in within:
+            names[part_of[stay]][stay.normalised or ""] += 1
+        clients = tuple(sorted(counts.most_common(1)[0][0] for counts in names.values()))
+        yield Episode(
+            PATTERN,
+            WARNING,
+            Subject(clients=clients, what=" and ".join(clients)),
+            len(names),
+            each.begin,
+            history.captured_at if each.end is None else each.end,
+            each.begin + limits.applications_for,
+            each.end,
+            within[-1].incarnation,
+            probable_cause="one_group_id",
+            evidence=some_offsets(() if each.offset is None else (each.offset,)),
+            members=frozenset(),
+        )
+
+
+def _keys(stay: Stay, resolved: dict[str, set[str]]) -> list[Any]:
+    """Return what a member may share with others."""
+    keys: list[Any] = [("topic", topic) for topic in stay.topics]
+    if stay.regex is not None:
+        keys += [("regex", stay.regex), *(("topic", topic) for topic in resolved[stay.regex])]
+    if stay.normalised is not None:
+        keys.append(("client", stay.normalised))
+    if stay.host is not None:
+        keys.append(("host", stay.host))
+    return keys
+
+
+def _together(stays: Iterable[Stay], part_of: dict[Stay, Any]) -> Iterator[Interval]:
+    steps = []
+    for stay in stays:
+        steps.append((stay.joined_at or 0, 1, part_of[stay], stay.joined_offset))
+        if stay.left_at is not None:
+            steps.append((stay.left_at, -1, part_of[stay], None))
+    there = Counter[Any]()
+    began: tuple[int, int | None] | None = None
+    for at, by, part, offset in sorted(steps, key=lambda step: step[:2]):
+        there[part] += by
+        if not there[part]:
+            del there[part]
+        if len(there) > 1 and began is None:
+            began = at, offset
+        elif len(there) <= 1 and began is not None:
+            yield Interval(began[0], at, began[1])
+            began = None
+    if began is not None:
+        yield Interval(began[0], None, began[1])

@@ -1,0 +1,82 @@
+"""The patterns `spares` and `no_topic`: members that have nothing, because others have all, or there is nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kip848_records.replay.diagnosis.episodes import Episode, Subject
+from kip848_records.replay.diagnosis.holdings import Sweep, holdings, key_of
+from kip848_records.replay.diagnosis.intervals import Interval, bridged, long_ones
+from kip848_records.replay.diagnosis.severity import INFO, WARNING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kip848_records.replay.diagnosis.group_history import GroupHistory
+
+SPARES: Final = "spares"
+NO_TOPIC: Final = "no_topic"
+
+
+def without_partitions(history: GroupHistory) -> Iterator[Episode]:
+    """Yield a row for the spares of a group, and one for each subscription to nothing."""
+    limits = history.limits
+    found = holdings(history)
+    idle = [holding for holding in found if not holding.owned]
+    if not idle:
+        return
+    keys = {key_of(holding.stay) for holding in idle}
+    spares = Sweep(found, limits.no_topic_for).intervals(
+        lambda sweep, _: any(sweep.idle[key] > 0 and sweep.has_holder(key) for key in keys), [None]
+    )[None]
+    for each in long_ones(bridged(spares, limits.spares_bridge), limits.spares_for, history.captured_at):
+        members = {holding.stay.member_id for holding in idle if _overlaps(holding.begin, holding.end, each)}
+        subject = Subject(members=_most_at_once(idle, each))
+        yield _episode(SPARES, INFO, subject, len(members), each, limits.spares_for, history)
+    nothing = Sweep(found, 0).intervals(lambda sweep, key: sweep.idle[key] > 0 and not sweep.has_holder(key), keys)
+    for key, intervals in nothing.items():
+        for each in long_ones(bridged(intervals, limits.spares_bridge), limits.no_topic_for, history.captured_at):
+            topics, regex = key
+            those = [holding for holding in idle if key_of(holding.stay) == key]
+            subject = Subject(topics=topics or None, regex=regex, members=_most_at_once(those, each))
+            count = len({holding.stay.member_id for holding in those if _overlaps(holding.begin, holding.end, each)})
+            episode = _episode(NO_TOPIC, WARNING, subject, count, each, limits.no_topic_for, history)
+            episode.probable_cause = "expression_matches_nothing" if regex is not None else "topic_not_there"
+            yield episode
+
+
+def _overlaps(begin: int, end: int | None, each: Interval) -> bool:
+    return (end is None or end > each.begin) and (each.end is None or begin < each.end)
+
+
+def _most_at_once(idle: list[Any], each: Interval) -> int:
+    steps = []
+    for holding in idle:
+        if _overlaps(holding.begin, holding.end, each):
+            steps.append((max(holding.begin, each.begin), 1))
+            if holding.end is not None:
+                steps.append((holding.end, -1))
+    count = most = 0
+    for _, by in sorted(steps):
+        count += by
+        most = max(most, count)
+    return most
+
+
+def _episode(  # noqa: PLR0913, PLR0917
+    pattern: str, severity: str, subject: Subject, count: int, each: Interval, needed: int, history: GroupHistory
+) -> Episode:
+    last = history.captured_at if each.end is None else each.end
+    return Episode(
+        pattern,
+        severity,
+        subject,
+        count,
+        each.begin,
+        last,
+        each.begin + needed,
+        each.end,
+        history.newest_incarnation,
+        evidence=() if each.offset is None else (each.offset,),
+        members=frozenset(),
+    )
