@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kip848_records.replay.diagnosis.cost import add_costs
 from kip848_records.replay.diagnosis.everybody_left import everybody_left
 from kip848_records.replay.diagnosis.coordinator_silent import coordinator_silent
 from kip848_records.replay.diagnosis.flips import assignor_flip, flapping_topics
 from kip848_records.replay.diagnosis.job import job_episode, jobs
 from kip848_records.replay.diagnosis.leaves_and_returns import leaves_and_returns
+from kip848_records.replay.diagnosis.precedence import explain
 from kip848_records.replay.diagnosis.restart_loop import restart_loops
 from kip848_records.replay.diagnosis.rolling_restart import rolling_restart, rollouts
+from kip848_records.replay.diagnosis.severity import severity
 from kip848_records.replay.diagnosis.slow_by_habit import slow_by_habit
 from kip848_records.replay.diagnosis.static_members import static_member_flaps
 from kip848_records.replay.diagnosis.storm import storms
@@ -32,7 +35,7 @@ def episodes_of(history: GroupHistory) -> list[Episode]:
         *leaves_and_returns(history),
         *static_member_flaps(history, exchanged),
     ]
-    return [
+    episodes = [
         *loops,
         *storms(history, loops, exchanged),
         *map(rolling_restart, exchanges),
@@ -45,3 +48,10 @@ def episodes_of(history: GroupHistory) -> list[Episode]:
         *assignor_flip(history),
         *two_applications(history),
     ]
+    add_costs(episodes, history)
+    explain(episodes)
+    since = history.known_since
+    for episode in episodes:
+        episode.severity = severity(episode, history.limits)
+        episode.at_least = since is not None and episode.first_seen - since < history.limits.cut_history
+    return episodes

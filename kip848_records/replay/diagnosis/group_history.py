@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 WANTED: Final = frozenset(
     (
         *("membership", "rebalance", "member_state_timeline", "group_state_timeline", "partition_handover"),
-        *("regex_resolution", "classic_generation", "classic_member", "connect_assignment", "group_migration"),
+        *("epoch_timeline", "regex_resolution", "classic_generation", "classic_member", "connect_assignment", "group_migration"),
         "group_state",
     )
 )
@@ -132,6 +133,28 @@ class GroupHistory:
             max(0, min(end, self.captured_at if run.ended_at is None else run.ended_at) - max(begin, run.began_at))
             for run in self.runs
         )
+
+    @cached_property
+    def gaps_of(self) -> dict[str, list[Any]]:
+        """The wanted gaps of partitions without an owner, by the member that had them."""
+        found: dict[str, list[Any]] = defaultdict(list)
+        for row in self.rows("partition_handover"):
+            if row.wanted_ms and row.from_member is not None and row.released_at is not None:
+                found[row.from_member].append(row)
+        return found
+
+    @cached_property
+    def _sizes(self) -> tuple[list[int], list[int]]:
+        """Return times, and how many partitions the assignment of that time has."""
+        sizes = [(row.assigned_at, row.target_partitions) for row in self.rows("epoch_timeline")]
+        sizes += [(row.completed_at, row.units) for row in self.rows("classic_generation")]
+        known = sorted((at, size) for at, size in sizes if at is not None and size)
+        return [at for at, _ in known], [size for _, size in known]
+
+    def partitions_at(self, at: int) -> int | None:
+        """Return how many partitions the group had assigned at a time, or first; None if that is unknown."""
+        times, sizes = self._sizes
+        return sizes[max(0, bisect_right(times, at) - 1)] if sizes else None
 
     @property
     def newest_incarnation(self) -> int:

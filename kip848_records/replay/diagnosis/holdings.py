@@ -31,7 +31,7 @@ class Holding(NamedTuple):
 
 
 def holdings(history: GroupHistory) -> list[Holding]:
-    """Return what members have, between their first and last moments at which they had what they were to have.
+    """Return what members have. That one has nothing counts between its first and last reconciled moments only.
 
     Members that were there before the history begins, and those without topics, are left out.
     """
@@ -49,9 +49,10 @@ def _of_states(history: GroupHistory) -> Iterator[Holding]:
         settled = [number for number, row in enumerate(rows) if row.state == RECONCILED]
         if not settled:
             continue
-        for row in rows[settled[0] : settled[-1] + 1]:
+        for number, row in enumerate(rows):
             stay = _stay_at(stays.get(member_id, ()), row.from_offset)
-            if stay is not None and row.owned_units is not None:
+            is_settled = settled[0] <= number <= settled[-1]
+            if stay is not None and row.owned_units is not None and (is_settled or row.owned_units):
                 yield Holding(row.from_at, row.to_at, stay, row.owned_units)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PATTERN: Final = "storm"
 LOOPS: Final = frozenset({"duplicate_instance_id", "static_member_flaps", "leaves_and_returns", "restart_loop"})
+REJOINED: Final = "rejoined"
 _REJOINED: Final = frozenset({"unknown", "subscription_changed", "assignor_changed"})
 
 
@@ -113,7 +114,7 @@ def _cause(items: Sequence[Stay | None], history: GroupHistory) -> str:
     causes = Counter[str]()
     for stay in items:
         if stay is None:
-            causes["rejoined"] += 1
+            causes[REJOINED] += 1
         elif stay.returned:
             causes["returned"] += 1
         elif stay.instance_id is not None or history.by_name[stay.name][0] is not stay:

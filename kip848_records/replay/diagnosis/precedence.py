@@ -1,0 +1,54 @@
+"""Which episodes another one explains: they are not shown, counted or alerted by themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from kip848_records.replay.diagnosis.storm import LOOPS, PATTERN as STORM, REJOINED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kip848_records.replay.diagnosis.episodes import Episode
+
+_EXPLAINED_BY: Final = {
+    **dict.fromkeys(LOOPS, (STORM,)),
+    "restart_loop": (STORM, "assignor_flip"),
+    "rolling_restart": (STORM,),
+    "task_restarts": (STORM, *sorted(LOOPS)),
+    STORM: ("assignor_flip", "flapping_topics"),
+    "slow_by_habit": tuple(sorted(LOOPS)),
+    "spares": ("two_applications",),
+}
+
+
+def explain(episodes: Sequence[Episode]) -> None:
+    """Set `explained_by` and the number of each episode among those of its pattern and subject."""
+    by_pattern: dict[str, list[Episode]] = {}
+    for episode in episodes:
+        by_pattern.setdefault(episode.pattern, []).append(episode)
+    counts = Counter[Any]()
+    for episode in sorted(episodes, key=lambda each: (each.first_seen, each.recognized_at)):
+        counts[episode.pattern, episode.subject.names] += 1
+        episode.episode = counts[episode.pattern, episode.subject.names]
+        for pattern in _EXPLAINED_BY.get(episode.pattern, ()):
+            if any(_explains(other, episode) for other in by_pattern.get(pattern, ())):
+                episode.explained_by = pattern
+                break
+
+
+def _explains(other: Episode, episode: Episode) -> bool:
+    if other is episode or not _covers_half(other, episode):
+        return False
+    if episode.pattern == STORM and other.pattern == "flapping_topics":
+        return episode.probable_cause == REJOINED
+    if episode.pattern == "slow_by_habit":
+        mine, its = episode.subject, other.subject
+        return (mine.instance_id, mine.client_id, mine.client_host) == (its.instance_id, its.client_id, its.client_host)
+    return True
+
+
+def _covers_half(other: Episode, episode: Episode) -> bool:
+    begin, end = max(other.first_seen, episode.first_seen), min(other.last_seen, episode.last_seen)
+    return end >= begin and (end - begin) * 2 >= episode.last_seen - episode.first_seen
