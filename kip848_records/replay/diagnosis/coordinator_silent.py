@@ -8,6 +8,7 @@ from kip848_records.kinds import CONSUMER, STREAMS
 from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offsets
 from kip848_records.replay.diagnosis.severity import WARNING
 from kip848_records.replay.group.known_history import RIGHT_CENSORED
+from kip848_records.replay.group.states import NOT_READY
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.replay.modern.member import BEHIND, REVOKING, WAITING
 
@@ -25,10 +26,11 @@ def coordinator_silent(history: GroupHistory) -> Iterator[Episode]:
     It counts only if the partition has no later record, or if all members that wait for no other owe an answer.
     """
     limits, captured_at = history.limits, history.captured_at
-    if any(state.state == "NotReady" for state in history.rows("group_state")):
+    state = history.rows.state
+    if state is None or state.state == NOT_READY:
         return
     timeouts = {stay.member_id: stay.rebalance_timeout for stay in history.stays if stay.left_at is None}
-    there = [row for row in history.rows("member_state_timeline") if row.to_at is None and row.history == RIGHT_CENSORED]
+    there = [row for row in history.rows.unsettled if row.history == RIGHT_CENSORED]
     owing = []
     for row in there:
         if row.is_classic or row.group_type not in {CONSUMER, STREAMS} or row.from_at is None:

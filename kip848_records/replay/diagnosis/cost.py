@@ -75,10 +75,10 @@ def _away_ms(episode: Episode, history: GroupHistory) -> int | None:
         return None
     until = episode.last_seen + history.limits.cost_after
     return _total(
-        row.wanted_ms
+        wanted_ms
         for member_id in episode.members
-        for row in history.gaps_of.get(member_id, ())
-        if episode.first_seen <= row.released_at <= until
+        for released_at, wanted_ms in history.gaps_of.get(member_id, ())
+        if episode.first_seen <= released_at <= until
     )
 
 

@@ -17,6 +17,7 @@ from kip848_records.replay.diagnosis.severity import severity
 from kip848_records.replay.diagnosis.slow_by_habit import slow_by_habit
 from kip848_records.replay.diagnosis.static_members import static_member_flaps
 from kip848_records.replay.diagnosis.storm import storms
+from kip848_records.replay.diagnosis.task_restarts import task_restarts
 from kip848_records.replay.diagnosis.two_applications import two_applications
 from kip848_records.replay.diagnosis.without_partitions import without_partitions
 
@@ -47,6 +48,7 @@ def episodes_of(history: GroupHistory) -> list[Episode]:
         *flapping_topics(history),
         *assignor_flip(history),
         *two_applications(history),
+        *task_restarts(history),
     ]
     add_costs(episodes, history)
     explain(episodes)

@@ -8,6 +8,7 @@ from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offs
 from kip848_records.replay.diagnosis.group_history import Run
 from kip848_records.replay.diagnosis.limits import MINUTE
 from kip848_records.replay.diagnosis.severity import INFO, WARNING
+from kip848_records.replay.group.states import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ def everybody_left(history: GroupHistory, jobs: Sequence[Job]) -> Iterator[Episo
     """Yield a row if the group is Empty for long."""
     limits = history.limits
     runs = _bridged(history.runs, limits.left_for)
-    if not runs or not any(state.state == "Empty" for state in history.rows("group_state")):
+    if not runs or history.rows.state is None or history.rows.state.state != EMPTY:
         return
     last = runs[-1]
     empty_at = last.ended_at

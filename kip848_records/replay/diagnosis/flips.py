@@ -26,22 +26,22 @@ class _Value(NamedTuple):
 def flapping_topics(history: GroupHistory) -> Iterator[Episode]:
     """Yield the expressions whose topics come back, and the classic member whose topics do so most."""
     by_regex: dict[str, list[_Value]] = defaultdict(list)
-    for row in sorted(history.rows("regex_resolution"), key=lambda row: row.offset):
-        if row.resolved_at is not None:
-            by_regex[row.regex].append(_Value(row.resolved_at, row.offset, frozenset(row.topics or ())))
+    for regex, row in history.rows.resolutions.items():
+        if row.at is not None:
+            by_regex[regex].append(_Value(row.at, row.offset, row.topics))
     for regex, values in by_regex.items():
-        for span in _topic_spans(values, history):
+        for span in _topic_spans(sorted(values, key=_offset), history):
             yield _topics_episode(span, Subject(regex=regex, topics=_between(span)), history)
     at = {
         (row.incarnation, row.generation): (row.completed_at, row.offset)
-        for row in history.rows("classic_generation")
+        for row in history.generations
         if row.completed_at is not None
     }
     by_member: dict[str, list[_Value]] = defaultdict(list)
-    for row in history.rows("classic_member"):
-        found = at.get((row.incarnation, row.generation))
-        if found is not None and row.topics is not None:
-            by_member[row.member_id].append(_Value(*found, frozenset(row.topics)))
+    for member_id, row in history.rows.subscriptions.items():
+        found = None if row.generation is None else at.get(row.generation)
+        if found is not None:
+            by_member[member_id].append(_Value(*found, row.topics))
     spans = [span for values in by_member.values() for span in _topic_spans(sorted(values, key=_offset), history)]
     while spans:
         most = max(spans, key=lambda span: len(span.events))
@@ -67,11 +67,10 @@ def _between(span: Any) -> tuple[str, ...]:  # noqa: ANN401
 def assignor_flip(history: GroupHistory) -> Iterator[Episode]:
     """Yield the assignors, and the types of the group, that come back."""
     limits = history.limits
-    generations = sorted(history.rows("classic_generation"), key=lambda row: row.offset)
     sources = {
         "classic": [
             _Value(row.completed_at, row.offset, row.protocol)
-            for row in generations
+            for row in history.generations
             if row.protocol is not None and row.completed_at is not None and row.cause != "emptied"
         ],
         "server": list(_votes(history)),
@@ -121,7 +120,7 @@ def _votes(history: GroupHistory) -> Iterator[_Value]:
 
 
 def _types(history: GroupHistory) -> Iterator[_Value]:
-    for row in sorted(history.rows("group_migration"), key=lambda row: row.offset):
+    for row in sorted(history.rows.migrations, key=lambda row: row.offset):
         if row.at is not None and row.direction in {"upgrade", "downgrade"}:
             yield _Value(row.at, row.offset, row.to_type)
 

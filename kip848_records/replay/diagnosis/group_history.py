@@ -5,27 +5,18 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kip848_records.replay.diagnosis.stays import Members, Stay, stays_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from kip848_records.replay.diagnosis.limits import Limits
-
-WANTED: Final = frozenset(
-    (
-        *("membership", "rebalance", "member_state_timeline", "group_state_timeline", "partition_handover"),
-        *("epoch_timeline", "regex_resolution", "classic_generation", "classic_member", "connect_assignment", "group_migration"),
-        "group_state",
-    )
-)
-"""The tables whose rows the patterns read."""
-
+    from kip848_records.replay.diagnosis.observed import Generation, ObservedRows, Rebalance
 
 class Run(NamedTuple):
-    """A time in which a group had members (ms); `ended_at`: None if it lasts. `members`: the most at once."""
+    """A time in which a group had members (ms); `ended_at`: None if it lasts."""
 
     began_at: int
     ended_at: int | None
@@ -33,7 +24,7 @@ class Run(NamedTuple):
 
 
 class GroupHistory:
-    """The finished rows of one group id of one partition, by table, and what patterns make of them.
+    """The finished rows of one group id of one partition, and what several patterns make of them.
 
     `captured_at`: ms since 1970, up to when the group is known. `known_since`: where history was cut, the time from
     which on it is known; None: the log has the group's creation. `partition_last_at`, `newest_at`: the time of the newest
@@ -42,7 +33,7 @@ class GroupHistory:
 
     def __init__(  # noqa: PLR0913 - what is known of the partition
         self,
-        rows: Mapping[str, Sequence[Any]],
+        rows: ObservedRows,
         captured_at: int,
         limits: Limits,
         *,
@@ -51,7 +42,7 @@ class GroupHistory:
         partition_last_at: int | None = None,
         newest_at: int | None = None,
     ) -> None:
-        self._rows = rows
+        self.rows = rows
         self.captured_at = captured_at
         self.known_since = known_since
         self.limits = limits
@@ -60,14 +51,10 @@ class GroupHistory:
         self.newest_at = newest_at
         self._at_once: dict[Any, int] = {}
 
-    def rows(self, table: str) -> Sequence[Any]:
-        """Return the rows of a table, in no order."""
-        return self._rows.get(table, ())
-
     @cached_property
     def stays(self) -> list[Stay]:
         """All stays by their begin."""
-        return stays_of(self.rows("membership"), self.limits)
+        return stays_of(self.rows.stays, self.limits)
 
     @cached_property
     def ends(self) -> list[Stay]:
@@ -102,9 +89,14 @@ class GroupHistory:
         return Members(self.stays, age=self.limits.leaking_stay)
 
     @cached_property
-    def rebalances(self) -> list[Any]:
+    def rebalances(self) -> list[Rebalance]:
         """The rebalances that have a beginning, in their order."""
-        return sorted((row for row in self.rows("rebalance") if row.began_at is not None), key=_began)
+        return sorted(self.rows.rebalances, key=lambda row: row[:2])
+
+    @cached_property
+    def generations(self) -> list[Generation]:
+        """The generations of a classic group, in their order."""
+        return sorted(self.rows.generations)
 
     @cached_property
     def runs(self) -> list[Run]:
@@ -135,20 +127,17 @@ class GroupHistory:
         )
 
     @cached_property
-    def gaps_of(self) -> dict[str, list[Any]]:
-        """The wanted gaps of partitions without an owner, by the member that had them."""
-        found: dict[str, list[Any]] = defaultdict(list)
-        for row in self.rows("partition_handover"):
-            if row.wanted_ms and row.from_member is not None and row.released_at is not None:
-                found[row.from_member].append(row)
+    def gaps_of(self) -> dict[str, list[tuple[int, int]]]:
+        """When partitions began to have no owner, and the wanted ms, by the member that had them."""
+        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for (member_id, released_at), wanted_ms in self.rows.gaps.items():
+            found[member_id].append((released_at, wanted_ms))
         return found
 
     @cached_property
     def _sizes(self) -> tuple[list[int], list[int]]:
         """Return times, and how many partitions the assignment of that time has."""
-        sizes = [(row.assigned_at, row.target_partitions) for row in self.rows("epoch_timeline")]
-        sizes += [(row.completed_at, row.units) for row in self.rows("classic_generation")]
-        known = sorted((at, size) for at, size in sizes if at is not None and size)
+        known = sorted(self.rows.sizes)
         return [at for at, _ in known], [size for _, size in known]
 
     def partitions_at(self, at: int) -> int | None:
@@ -187,10 +176,6 @@ def usual_at_once(stays: Sequence[Stay]) -> int:
         if step > 0:
             counts.append(count)
     return sorted(counts)[len(counts) // 2] if counts else 0
-
-
-def _began(row: Any) -> tuple[int, int]:  # noqa: ANN401
-    return row.began_at, row.began_offset
 
 
 def _joined(stay: Stay) -> int:

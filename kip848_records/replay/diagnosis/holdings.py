@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kip848_records.kinds import CONNECT, STREAMS
 from kip848_records.replay.diagnosis.intervals import Interval
-from kip848_records.replay.group.known_history import OBSERVED, RIGHT_CENSORED
-from kip848_records.replay.group.vocabulary import RECONCILED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
     from kip848_records.replay.diagnosis.stays import Stay
 
     Key = tuple[tuple[str, ...], str | None]
 
-_SEEN: Final = frozenset({OBSERVED, RIGHT_CENSORED})
-
-
 class Holding(NamedTuple):
-    """From `begin` to `end` (ms; None: still) the stay's member has so many partitions."""
+    """From `begin` to `end` (ms; None: still) the stay's member has partitions, or none."""
 
     begin: int
     end: int | None
     stay: Stay
-    owned: int
+    is_idle: bool
 
 
 def holdings(history: GroupHistory) -> list[Holding]:
@@ -35,44 +29,26 @@ def holdings(history: GroupHistory) -> list[Holding]:
 
     Members that were there before the history begins, and those without topics, are left out.
     """
-    return [*_of_states(history), *_of_generations(history)]
-
-
-def _of_states(history: GroupHistory) -> Iterator[Holding]:
-    by_member: dict[str, list[Any]] = defaultdict(list)
-    for row in history.rows("member_state_timeline"):
-        if row.history in _SEEN and row.from_at is not None and row.group_type != STREAMS:
-            by_member[row.member_id].append(row)
     stays = _by_member(history)
-    for member_id, rows in by_member.items():
-        rows.sort(key=lambda row: row.from_offset)
-        settled = [number for number, row in enumerate(rows) if row.state == RECONCILED]
-        if not settled:
-            continue
-        for number, row in enumerate(rows):
-            stay = _stay_at(stays.get(member_id, ()), row.from_offset)
-            is_settled = settled[0] <= number <= settled[-1]
-            if stay is not None and row.owned_units is not None and (is_settled or row.owned_units):
-                yield Holding(row.from_at, row.to_at, stay, row.owned_units)
-
-
-def _of_generations(history: GroupHistory) -> Iterator[Holding]:
-    generations = sorted(
-        (row for row in history.rows("classic_generation") if row.protocol_type != CONNECT and row.completed_at),
-        key=lambda row: row.offset,
-    )
-    begins = {(row.incarnation, row.generation): number for number, row in enumerate(generations)}
-    stays = _by_member(history)
-    for row in history.rows("classic_member"):
-        number = begins.get((row.incarnation, row.generation))
-        if number is None or row.assigned is None:
-            continue
-        generation = generations[number]
-        end = generations[number + 1].completed_at if number + 1 < len(generations) else generation.ended_at
-        stay = _stay_at(stays.get(row.member_id, ()), generation.offset)
-        if stay is not None:
-            owned = sum(len(each["partitions"] if isinstance(each, dict) else each[1]) for each in row.assigned)
-            yield Holding(generation.completed_at, end, stay, owned)
+    generations = history.generations
+    places = {(row.incarnation, row.generation): number for number, row in enumerate(generations)}
+    found = []
+    for member_id, owned in history.rows.owned.items():
+        begin, end, offset = owned.begin, owned.end, owned.offset
+        if isinstance(begin, tuple):
+            first, last = places.get(begin), places.get(end)
+            if first is None or last is None:
+                continue
+            begin, offset = generations[first].completed_at, generations[first].offset
+            end = generations[last].ended_at
+            if last + 1 < len(generations):
+                end = generations[last + 1].completed_at
+        elif owned.is_idle:
+            begin, end = owned.settled_from, owned.settled_to
+        stay = _stay_at(stays.get(member_id, ()), offset)
+        if stay is not None and begin is not None:
+            found.append(Holding(begin, end, stay, is_idle=owned.is_idle))
+    return found
 
 
 def _by_member(history: GroupHistory) -> dict[str, list[Stay]]:
@@ -103,7 +79,7 @@ class Sweep:
     def __init__(self, found: Iterable[Holding], age: int) -> None:
         steps: list[tuple[int, int, Key, bool, int]] = []
         for holding in found:
-            key, is_idle = key_of(holding.stay), not holding.owned
+            key, is_idle = key_of(holding.stay), holding.is_idle
             begin = holding.begin
             if is_idle:
                 begin = max(begin, (holding.stay.joined_at or 0) + age)

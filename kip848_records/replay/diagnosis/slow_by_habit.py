@@ -25,9 +25,8 @@ def slow_by_habit(history: GroupHistory) -> Iterator[Episode]:
     for row in history.rebalances:
         if row.outcome != CONVERGED or row.started_empty is not False or row.ended_at is None:
             continue
-        for blocker in row.blockers or ():
-            if blocker.revoke_ms:
-                revoked[_who(blocker, history)].append(Event(row.ended_at, row.began_offset, blocker))
+        for blocker in row.revoked:
+            revoked[_who(blocker, history)].append(Event(row.ended_at, row.began_offset, blocker))
     for who, events in revoked.items():
         events.sort(key=lambda event: (event.at, event.offset))
         slow = [event for event in events if event.item.revoke_ms >= limits.slow_revocation]

@@ -51,7 +51,7 @@ def _young(history: GroupHistory, exchanged: Container[Stay]) -> Iterator[tuple[
         if place < len(ends_of_runs) and ends_of_runs[place] <= stay.left_at + limits.storm_near_empty:
             continue
         yield stay.left_at, stay.left_offset, stay
-    for row in history.rows("classic_generation"):
+    for row in history.generations:
         if row.cause in _REJOINED and row.joined_at is not None:
             yield row.joined_at, row.offset, None
 

@@ -46,8 +46,8 @@ def two_applications(history: GroupHistory) -> Iterator[Episode]:
     limits = history.limits
     stays = [stay for stay in history.stays if (stay.topics or stay.regex) and stay.joined_at is not None]
     resolved: dict[str, set[str]] = defaultdict(set)
-    for row in history.rows("regex_resolution"):
-        resolved[row.regex].update(row.topics or ())
+    for regex, row in history.rows.resolutions.items():
+        resolved[regex].update(row.topics)
     parts = _Parts()
     for stay in stays:
         parts.join(_keys(stay, resolved))

@@ -22,7 +22,7 @@ def without_partitions(history: GroupHistory) -> Iterator[Episode]:
     """Yield a row for the spares of a group, and one for each subscription to nothing."""
     limits = history.limits
     found = holdings(history)
-    idle = [holding for holding in found if not holding.owned]
+    idle = [holding for holding in found if holding.is_idle]
     if not idle:
         return
     keys = {key_of(holding.stay) for holding in idle}

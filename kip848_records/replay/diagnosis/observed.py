@@ -1,0 +1,239 @@
+"""The finished rows of a group that the patterns read, in little memory."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+
+from kip848_records.kinds import STREAMS
+from kip848_records.replay.group.known_history import OBSERVED, RIGHT_CENSORED
+from kip848_records.replay.group.vocabulary import RECONCILED
+from kip848_records.replay.rows import ROW_CLASSES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kip848_records.replay.rows import Row
+
+REMEMBERED: Final = 100_000
+"""How many rows of a kind are remembered, the newest ones: a process that restarts every ten seconds for eleven days."""
+
+_SEEN: Final = frozenset({OBSERVED, RIGHT_CENSORED})
+
+
+class Rebalance(NamedTuple):
+    """What the patterns read of a row of `rebalance`. `revoked`: members with the ms that they took to revoke."""
+
+    began_at: int
+    began_offset: int
+    ended_at: int | None
+    outcome: str | None
+    started_empty: bool | None
+    causes: tuple[str, ...]
+    trigger_member_ids: tuple[str, ...]
+    epochs: int
+    members: int | None
+    unowned_ms: int | None
+    late_ms: int | None
+    partitions_moved: int | None
+    revoked: tuple[Any, ...]
+
+
+class Resolution(NamedTuple):
+    """The topics of a regular expression, or of a classic member, from a record on."""
+
+    offset: int
+    at: int | None
+    generation: tuple[int, int] | None
+    topics: frozenset[str]
+
+
+class Generation(NamedTuple):
+    """What the patterns read of a row of `classic_generation`."""
+
+    offset: int
+    incarnation: int
+    generation: int
+    protocol_type: str | None
+    protocol: str | None
+    cause: str
+    joined_at: int | None
+    completed_at: int | None
+    ended_at: int | None
+    units: int | None
+
+
+class Owned(NamedTuple):
+    """A time in which a member had partitions, or had none: `begin` and `end` are times (ms; None: it lasts).
+
+    Of classic members they are the first and the last generation, by incarnation and number. `settled_from`,
+    `settled_to`: from when and until when the member was reconciled; `settled_from` None: never.
+    """
+
+    member_id: str
+    offset: int
+    begin: Any
+    end: Any
+    is_idle: bool
+    settled_from: Any
+    settled_to: Any
+
+
+_T = TypeVar("_T")
+
+
+class _Changes(Generic[_T]):
+    """What is remembered by key: the last value of each, and the values before."""
+
+    def __init__(self) -> None:
+        self.last: dict[str, _T] = {}
+        self._done: deque[tuple[str, _T]] = deque(maxlen=REMEMBERED)
+
+    def add(self, key: str, value: _T) -> None:
+        """Add a value behind the last one."""
+        before = self.last.get(key)
+        if before is not None:
+            self._done.append((key, before))
+        self.last[key] = value
+        if len(self.last) > REMEMBERED:
+            first = next(iter(self.last))
+            self._done.append((first, self.last.pop(first)))
+
+    def items(self) -> Iterable[tuple[str, _T]]:
+        """Return all values with their keys; those of a key in their order."""
+        return [*self._done, *self.last.items()]
+
+
+class ObservedRows:
+    """The rows of a group, as far as the patterns read them; each in the order in which the replay emits them."""
+
+    def __init__(self) -> None:
+        self.stays: deque[Any] = deque(maxlen=REMEMBERED)
+        self.rebalances: deque[Rebalance] = deque(maxlen=REMEMBERED)
+        self.generations: deque[Generation] = deque(maxlen=REMEMBERED)
+        self.migrations: deque[Any] = deque(maxlen=REMEMBERED)
+        self.sizes: deque[tuple[int, int]] = deque(maxlen=REMEMBERED)
+        self.task_moves: deque[Any] = deque(maxlen=REMEMBERED)
+        self.owned: _Changes[Owned] = _Changes()
+        self.resolutions: _Changes[Resolution] = _Changes()
+        self.subscriptions: _Changes[Resolution] = _Changes()
+        self.unsettled: list[Any] = []
+        """The open states of members, at the end of the log."""
+        self.gaps: dict[tuple[str, int], int] = {}
+        """The wanted ms of gaps, by the member that had the partitions, and when it released them."""
+        self.state: Any = None
+        """The row of `group_state`."""
+        self.lost_until: int | None = None
+        """The end of the newest stay that is not remembered."""
+
+    def add(self, row: Row) -> None:
+        """Remember what the patterns read of a row."""
+        keep = _KEEP.get(type(row))
+        if keep is not None:
+            keep(self, row)
+
+    def _stay(self, row: Row) -> None:
+        if len(self.stays) == REMEMBERED:
+            self.lost_until = self.stays[0].left_at or self.lost_until
+        self.stays.append(row)
+
+    def _rebalance(self, row: Row) -> None:
+        if row.began_at is None:
+            return
+        revoked = tuple(blocker for blocker in row.blockers or () if blocker.revoke_ms)
+        values = (getattr(row, name) for name in Rebalance._fields[:-1])
+        self.rebalances.append(Rebalance(*values, revoked))  # type: ignore[arg-type]
+
+    def _epoch(self, row: Row) -> None:
+        if row.assigned_at is not None and row.target_partitions:
+            self._size(row.assigned_at, row.target_partitions)
+
+    def _size(self, at: int, size: int) -> None:
+        if not self.sizes or self.sizes[-1][1] != size:
+            self.sizes.append((at, size))
+
+    def _generation(self, row: Row) -> None:
+        self.generations.append(Generation(*(getattr(row, name) for name in Generation._fields)))
+        if row.completed_at is not None and row.units:
+            self._size(row.completed_at, row.units)
+
+    def _classic_member(self, row: Row) -> None:
+        place = row.incarnation, row.generation
+        if row.topics is not None:
+            topics = frozenset(row.topics)
+            before = self.subscriptions.last.get(row.member_id)
+            if before is None or before.topics != topics:
+                self.subscriptions.add(row.member_id, Resolution(0, None, place, topics))
+        if row.assigned is not None and row.topics is not None:
+            is_idle = not any(partitions for _, partitions in map(_fields, row.assigned))
+            self._owned(Owned(row.member_id, 0, place, place, is_idle, place, place))
+
+    def _member_state(self, row: Row) -> None:
+        if row.to_at is None:
+            self.unsettled.append(row)
+        if row.history not in _SEEN or row.from_at is None or row.owned_units is None or row.group_type == STREAMS:
+            return
+        settled = (row.from_at, row.to_at) if row.state == RECONCILED else (None, None)
+        self._owned(Owned(row.member_id, row.from_offset, row.from_at, row.to_at, not row.owned_units, *settled))
+
+    def _owned(self, new: Owned) -> None:
+        """Remember what a member has; what it had goes on if it begins where that ended."""
+        before = self.owned.last.get(new.member_id)
+        if before is None or before.is_idle != new.is_idle or not _goes_on(before, new):
+            self.owned.add(new.member_id, new)
+            return
+        self.owned.last[new.member_id] = before._replace(
+            end=new.end,
+            settled_from=new.settled_from if before.settled_from is None else before.settled_from,
+            settled_to=before.settled_to if new.settled_from is None else new.settled_to,
+        )
+
+    def _gap(self, row: Row) -> None:
+        if row.wanted_ms and row.from_member is not None and row.released_at is not None:
+            key = row.from_member, row.released_at
+            if key in self.gaps or len(self.gaps) < REMEMBERED:
+                self.gaps[key] = self.gaps.get(key, 0) + row.wanted_ms
+
+    def _resolution(self, row: Row) -> None:
+        topics = frozenset(row.topics or ())
+        before = self.resolutions.last.get(row.regex)
+        if before is None or before.topics != topics:
+            self.resolutions.add(row.regex, Resolution(row.offset, row.resolved_at, None, topics))
+
+    def _migration(self, row: Row) -> None:
+        self.migrations.append(row)
+
+    def _task(self, row: Row) -> None:
+        if row.connector is not None and row.from_member is not None and row.acquired_at is not None:
+            self.task_moves.append((row.acquired_at, row.acquired_offset, row.connector, row.task, row.to_member))
+
+    def _group_state(self, row: Row) -> None:
+        self.state = row
+
+
+def _fields(assigned: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    return (assigned["topic"], assigned["partitions"]) if isinstance(assigned, dict) else assigned
+
+
+def _goes_on(before: Owned, new: Owned) -> bool:
+    """Return whether one time begins where another ended, or with the next generation."""
+    if isinstance(new.begin, tuple) and isinstance(before.end, tuple):
+        incarnation, generation = before.end
+        return bool(new.begin == (incarnation, generation + 1))
+    return bool(before.end == new.begin)
+
+
+_METHODS: Final[Mapping[str, Callable[[ObservedRows, Row], None]]] = {
+    "membership": ObservedRows._stay,  # noqa: SLF001 - of this module
+    "rebalance": ObservedRows._rebalance,  # noqa: SLF001
+    "epoch_timeline": ObservedRows._epoch,  # noqa: SLF001
+    "classic_generation": ObservedRows._generation,  # noqa: SLF001
+    "classic_member": ObservedRows._classic_member,  # noqa: SLF001
+    "member_state_timeline": ObservedRows._member_state,  # noqa: SLF001
+    "partition_handover": ObservedRows._gap,  # noqa: SLF001
+    "task_handover": ObservedRows._task,  # noqa: SLF001
+    "regex_resolution": ObservedRows._resolution,  # noqa: SLF001
+    "group_migration": ObservedRows._migration,  # noqa: SLF001
+    "group_state": ObservedRows._group_state,  # noqa: SLF001
+}
+_KEEP: Final = {ROW_CLASSES[table]: method for table, method in _METHODS.items()}
