@@ -1,6 +1,8 @@
-"""Text that is safe to print: values from a log, a path or an option may contain any character."""
+"""Text for people: values from a log, a path or an option may contain any character; times have two units."""
 
 from __future__ import annotations
+
+_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
 
 
 def printable(text: str) -> str:
@@ -12,3 +14,12 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def duration_text(millis: int | None) -> str:
+    """Return a time span in its two largest units; empty if negative, because then two clocks differ."""
+    if millis is None or millis < 0:
+        return ""
+    units = ((millis // _DAY, "d"), (millis // _HOUR % 24, "h"), (millis // _MINUTE % 60, "min"))
+    shown = [f"{count} {unit}" for count, unit in (*units, (millis // _SECOND % 60, "s")) if count][:2]
+    return " ".join(shown) or "0 s"

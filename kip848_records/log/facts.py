@@ -37,6 +37,11 @@ FROM log
 WHERE log.cluster = :cluster AND {{which}}
 GROUP BY log.key_type
 """  # noqa: S608 - constants
+_NEWEST: Final = f"""
+SELECT log.partition, {NEWEST_MS} AS newest_ms FROM log
+WHERE log.cluster = :cluster AND log.partition IS NOT NULL
+GROUP BY log.partition
+"""  # noqa: S608 - constants
 _LOSSES: Final = """
 SELECT log.partition, min(log.offset) AS first, max(log.offset) AS last FROM log
 WHERE log.cluster = :cluster AND log.error_code IS NOT NULL AND log.group_id IS NULL AND log.partition IS NOT NULL
@@ -124,6 +129,7 @@ def log_facts(log: LogTable, knowledge: Knowledge) -> LogFacts:
             _captured_ms(info.captured_ms, counts.newest_ms),
             coverage.partitions,
             offset_commits=info.offset_commits,
+            newest={row.partition: row.newest_ms for row in log.ask(_NEWEST) if row.newest_ms is not None},
         ),
         counts=counts,
         copies=coverage.copies,

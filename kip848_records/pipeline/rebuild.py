@@ -197,9 +197,10 @@ def _partition_history(facts: LogFacts) -> Rows | None:
 
 
 def _known_until(inputs: ReplayInputs, partition: int) -> dict[str, object]:
-    """Return up to when a partition is known, and whether it was read to its end, as columns of tables."""
+    """Return a partition's end, up to when it is known, and whether it was read to its end, as columns of tables."""
     covered = inputs.partitions.get(partition)
     return {
+        "last_at": _time(inputs.newest.get(partition)),
         "captured_at": _time(inputs.captured_at_of(partition)),
         "is_read_to_end": None if covered is None else covered.is_read_to_end,
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import Role
+from kip848_records.replay.diagnosis.diagnose import diagnoses
+from kip848_records.replay.diagnosis.observed import ObservedRows
 from kip848_records.replay.dispatch import loading_rules, modern_group
 from kip848_records.replay.group import spill
 from kip848_records.replay.group.context import Context
@@ -38,6 +40,7 @@ class GroupReplay:
     """
 
     def __init__(self, inputs: ReplayInputs, numbers: PartitionNumbers, partition: int, group_id: str) -> None:
+        self._inputs = inputs
         context = self._context = Context(inputs, numbers, partition, group_id)
         self._operation = context.operation
         self._coverage = GroupCoverage(inputs.partitions.get(partition, PartitionCoverage()))
@@ -89,7 +92,14 @@ class GroupReplay:
             handler(record)
 
     def finish(self) -> Iterator[Any]:
-        """End the group, and yield all its rows, in no order within a table."""
+        """End the group, and yield all its rows, in no order within a table; then what they say together."""
+        observed = ObservedRows()
+        for row in self._finish():
+            observed.add(row)
+            yield row
+        yield from diagnoses(self._context, self._inputs, observed)
+
+    def _finish(self) -> Iterator[Any]:
         context, coverage, migrations, evaluation = self._context, self._coverage, self._migrations, self._evaluation
         if self._operation.last != NEVER:
             self._end_operation()

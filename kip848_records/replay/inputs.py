@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,13 +40,15 @@ class ReplayInputs:
 
     `dialect`: a name in `protocol.messages.DIALECTS`. `captured_at`: ms since 1970; the age of open rows is measured to
     it, if their partition has no time of its own. `partitions`: the coverage of each; the history of a missing one
-    never counts as complete. `offset_commits`: the log has offset commits, which rebalances are compared with.
+    never counts as complete. `newest`: of each partition, the time of its newest record of any group, in ms since 1970.
+    `offset_commits`: the log has offset commits, which rebalances are compared with.
     """
 
     dialect: str
     captured_at: int | None
     partitions: Mapping[int, PartitionCoverage]
     offset_commits: bool = False
+    newest: Mapping[int, int] = field(default_factory=dict)
 
     def captured_at_of(self, partition: int) -> int | None:
         """Return the time to which the age of what is open in a partition is measured, in ms since 1970.

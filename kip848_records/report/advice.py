@@ -11,8 +11,8 @@ from kip848_records.kinds import CONNECT, KINDS
 from kip848_records.queries.wording import causes_text
 from kip848_records.replay.group.vocabulary import RECONCILED, UNKNOWN
 from kip848_records.replay.modern.member import AWAY_STATE, BEHIND, REVOKING, WAITING
-from kip848_records.report.terminal import count_text, duration_text, lasting_text, time_text
-from kip848_records.text import printable
+from kip848_records.report.terminal import count_text, lasting_text, time_text
+from kip848_records.text import duration_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,6 @@ from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.advice import client_text
 from kip848_records.report.terminal import (
     count_text,
-    duration_text,
     lasting_text,
     ms_text,
     ranges_text,
@@ -23,7 +22,7 @@ from kip848_records.report.terminal import (
     time_text,
 )
 from kip848_records.report.units import CONNECTOR, units_text
-from kip848_records.text import printable
+from kip848_records.text import duration_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

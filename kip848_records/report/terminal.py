@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from kip848_records.text import printable
+from kip848_records.text import duration_text, printable
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ CLOCK_WENT_BACK_SHORT: Final = "unknown: clock went back"
 
 _IDS_SHOWN = 3
 _MINIMUM = "≥ "
-_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
 
 
 def text_table(*titles: str, rows: Iterable[tuple[object, ...]], right: tuple[str, ...] = ()) -> Table:
@@ -82,15 +81,6 @@ def span_text(millis: int | None, *, is_minimum: bool = False) -> str:
         return CLOCK_WENT_BACK_SHORT
     lasted = duration_text(millis)
     return f"{_MINIMUM if is_minimum and lasted else ''}{lasted}"
-
-
-def duration_text(millis: int | None) -> str:
-    """Return a time span in its two largest units; empty if negative, because then two clocks differ."""
-    if millis is None or millis < 0:
-        return ""
-    units = ((millis // _DAY, "d"), (millis // _HOUR % 24, "h"), (millis // _MINUTE % 60, "min"))
-    shown = [f"{count} {unit}" for count, unit in (*units, (millis // _SECOND % 60, "s")) if count][:2]
-    return " ".join(shown) or "0 s"
 
 
 def ids_text(ids: Sequence[str | None] | None) -> str:

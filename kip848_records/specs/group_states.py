@@ -135,7 +135,8 @@ GROUP_STATE: Final = TableSpec(
         Column(
             "known_since",
             TIMESTAMP,
-            "The time of the record at complete_from (UTC). Null: the present incarnation was seen from its creation on, "
+            "The time of the record at complete_from (UTC). Null: the present incarnation was seen from its creation "
+            "on, "
             "or it is not known",
         ),
         Column("has_full_history", BOOLEAN, "Whether no record of its present incarnation is missing", required=True),

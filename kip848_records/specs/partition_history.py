@@ -12,6 +12,7 @@ from kip848_records.specs.columns import (
     IS_READ_TO_END,
     PARTITION,
     STRING,
+    TIMESTAMP,
     Column,
     TableSpec,
 )
@@ -51,6 +52,7 @@ PARTITION_HISTORY: Final = TableSpec(
             "nothing is known to be lost",
         ),
         Column("last_lost_offset", BIGINT, "Base copy: the last offset of such records"),
+        Column("last_at", TIMESTAMP, "Time of the partition's newest record, of any group and in any copy (UTC)"),
         CAPTURED_AT,
         IS_READ_TO_END,
     ),

@@ -7,6 +7,7 @@ from typing import Final
 from kip848_records.specs.anomaly import ANOMALY
 from kip848_records.specs.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION
 from kip848_records.specs.consumption_stop import CONSUMPTION_STOP
+from kip848_records.specs.diagnosis import DIAGNOSIS
 from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
 from kip848_records.specs.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
 from kip848_records.specs.latest_state import LATEST_STATE
@@ -29,7 +30,7 @@ REPLAYED: Final = {
         *(TASK_HANDOVER, OWNERSHIP, SHARE_PARTITION_STATE),
         *(MEMBERSHIP, MEMBER_STATE_TIMELINE, REGEX_RESOLUTION, ANOMALY),
         *(CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION),
-        *(LATEST_STATE, QUARANTINE, UNKNOWN_RECORD),
+        *(DIAGNOSIS, LATEST_STATE, QUARANTINE, UNKNOWN_RECORD),
     )
 }
 """The tables whose rows the replay emits."""

@@ -9,7 +9,7 @@ from kip848_records.expectations.files import Setting
 from kip848_records.queries.duck import DuckTables
 from kip848_records.replay.group.known_history import RIGHT_CENSORED
 from kip848_records.report.blockers import blocked_groups
-from kip848_records.report.terminal import duration_text
+from kip848_records.text import duration_text
 from tests.expectations.evaluated import evaluated
 from tests.made_tables import OF_KINDS, write
 

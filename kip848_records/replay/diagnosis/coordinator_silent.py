@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONSUMER, STREAMS
 from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offsets
@@ -66,7 +66,7 @@ def coordinator_silent(history: GroupHistory) -> Iterator[Episode]:
         None,
         history.newest_incarnation,
         evidence=some_offsets(row.from_offset for row in rows),
-        members=frozenset(ids),
+        members=frozenset(),
         probable_cause="broker_hangs_or_old_copy" if is_old else "broker_hangs",
         facts={"ended_at": ended_at},
     )

@@ -19,7 +19,7 @@ def add_costs(episodes: Sequence[Episode], history: GroupHistory) -> None:
     """Fill the costs of episodes.
 
     An episode costs the rebalances that any of its members triggered, those that no member is named for (storms,
-    assignors, topics) all that begin in its time. Null, not 0, where the log does not show it: a classic static member
+    assignors, topics) all that begin in its time, a slow member those that it slowed. Null, not 0, where the log does not show it: a classic static member
     that is replaced begins no generation.
     """
     rebalances = history.rebalances
@@ -35,7 +35,10 @@ def add_costs(episodes: Sequence[Episode], history: GroupHistory) -> None:
             continue
         first = bisect_left(began, episode.first_seen - history.limits.cost_before)
         last = bisect_right(began, episode.last_seen + history.limits.cost_after)
-        if members is None:
+        slowed = episode.facts.get("rebalances")
+        if slowed is not None:
+            numbers = [number for number in range(first, last) if rebalances[number].began_offset in slowed]
+        elif members is None:
             numbers = list(range(first, last))
         else:
             found = {number for each in members for number in by_member.get(each, ()) if first <= number < last}

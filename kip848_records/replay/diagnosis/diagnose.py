@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from kip848_records.replay.diagnosis.coordinator_silent import coordinator_silent
 from kip848_records.replay.diagnosis.cost import add_costs
 from kip848_records.replay.diagnosis.everybody_left import everybody_left
-from kip848_records.replay.diagnosis.coordinator_silent import coordinator_silent
 from kip848_records.replay.diagnosis.flips import assignor_flip, flapping_topics
+from kip848_records.replay.diagnosis.group_history import GroupHistory
 from kip848_records.replay.diagnosis.job import job_episode, jobs
 from kip848_records.replay.diagnosis.leaves_and_returns import leaves_and_returns
+from kip848_records.replay.diagnosis.limits import DEFAULTS
 from kip848_records.replay.diagnosis.precedence import explain
 from kip848_records.replay.diagnosis.restart_loop import restart_loops
 from kip848_records.replay.diagnosis.rolling_restart import rolling_restart, rollouts
+from kip848_records.replay.diagnosis.sentences import words
 from kip848_records.replay.diagnosis.severity import severity
 from kip848_records.replay.diagnosis.slow_by_habit import slow_by_habit
 from kip848_records.replay.diagnosis.static_members import static_member_flaps
@@ -20,10 +23,47 @@ from kip848_records.replay.diagnosis.storm import storms
 from kip848_records.replay.diagnosis.task_restarts import task_restarts
 from kip848_records.replay.diagnosis.two_applications import two_applications
 from kip848_records.replay.diagnosis.without_partitions import without_partitions
+from kip848_records.replay.rows import Diagnosis
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kip848_records.replay.diagnosis.episodes import Episode
-    from kip848_records.replay.diagnosis.group_history import GroupHistory
+    from kip848_records.replay.diagnosis.observed import ObservedRows
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.inputs import ReplayInputs
+    from kip848_records.replay.rows import Row
+
+_MADE: Final = frozenset({"group_id", "partition", "subject", "is_present", "sentence", "next_step"})
+_OF_EPISODE: Final = tuple(name for name in Diagnosis._fields if name not in _MADE)
+
+
+def diagnoses(context: Context, inputs: ReplayInputs, observed: ObservedRows) -> Iterator[Row]:
+    """Yield the rows of `diagnosis` of a group; none if it is not known up to when the group is known."""
+    if context.captured_at is None:
+        return
+    state = observed.state
+    history = GroupHistory(
+        observed,
+        context.captured_at,
+        DEFAULTS,
+        known_since=observed.lost_until or (None if state is None else state.known_since),
+        partition=context.partition,
+        partition_last_at=inputs.newest.get(context.partition),
+        newest_at=max(inputs.newest.values(), default=None),
+    )
+    for episode in episodes_of(history):
+        sentence, next_step = words(episode)
+        values = {name: getattr(episode, name) for name in _OF_EPISODE}
+        yield Diagnosis(
+            **values,
+            group_id=context.group_id,
+            partition=history.partition,
+            subject=tuple(episode.subject),
+            is_present=episode.is_present,
+            sentence=sentence,
+            next_step=next_step,
+        )
 
 
 def episodes_of(history: GroupHistory) -> list[Episode]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -117,10 +118,10 @@ def _ended(spans: list[Span], tests: Sequence[Test], limits: Limits, captured_at
 def _silence(span: Span, tests: Sequence[Test], limits: Limits) -> int:
     """Return for how long nothing comes until the span has ended."""
     last = span.events[-_GAPS - 1 :]
-    gaps = [later.at - event.at for event, later in zip(last, last[1:], strict=False)]
+    gaps = [later.at - event.at for event, later in pairwise(last)]
     usual = median(gaps) if gaps else 0
     window = max(tests[number].window for number in span.held)
-    calm = max((tests[number].calm or limits.calm for number in span.held))
+    calm = max(tests[number].calm or limits.calm for number in span.held)
     return int(min(max(calm, limits.calm_gaps * usual), max(window, calm)))
 
 
@@ -168,7 +169,7 @@ class Episode:
 def of_span(pattern: str, severity: str, subject: Subject, span: Span, incarnation: int, **more: Any) -> Episode:  # noqa: ANN401
     """Return the episode of a span."""
     times = [event.at for event in span.events]
-    gaps = [later - at for at, later in zip(times, times[1:], strict=False)]
+    gaps = [later - at for at, later in pairwise(times)]
     fields = {
         "count": len(span.events),
         "first_seen": span.first_seen,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offsets
@@ -30,7 +31,7 @@ def everybody_left(history: GroupHistory, jobs: Sequence[Job]) -> Iterator[Episo
     empty_at = last.ended_at
     if empty_at is None or empty_at - last.began_at < limits.left_run:
         return
-    pauses = [later.began_at - (run.ended_at or 0) for run, later in zip(runs, runs[1:], strict=False)]
+    pauses = [later.began_at - (run.ended_at or 0) for run, later in pairwise(runs)]
     longest = max([*pauses, *(job.period for job in jobs)], default=0)
     recognized_at = empty_at + max(limits.left_for, limits.left_pauses * longest)
     if recognized_at > history.captured_at:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.diagnosis.limits import Limits
     from kip848_records.replay.diagnosis.observed import Generation, ObservedRows, Rebalance
 
+
 class Run(NamedTuple):
     """A time in which a group had members (ms); `ended_at`: None if it lasts."""
 
@@ -59,7 +60,9 @@ class GroupHistory:
     @cached_property
     def ends(self) -> list[Stay]:
         """The stays that members ended and that were seen as a whole, by their ends."""
-        return sorted((stay for stay in self.stays if stay.is_measured), key=lambda stay: (stay.left_at, stay.left_offset))
+        return sorted(
+            (stay for stay in self.stays if stay.is_measured), key=lambda stay: (stay.left_at, stay.left_offset)
+        )
 
     @cached_property
     def by_instance(self) -> dict[str, list[Stay]]:
@@ -121,9 +124,13 @@ class GroupHistory:
 
     def empty_ms(self, begin: int, end: int) -> int:
         """Return for how long the group was Empty between two times."""
-        return end - begin - sum(
-            max(0, min(end, self.captured_at if run.ended_at is None else run.ended_at) - max(begin, run.began_at))
-            for run in self.runs
+        return (
+            end
+            - begin
+            - sum(
+                max(0, min(end, self.captured_at if run.ended_at is None else run.ended_at) - max(begin, run.began_at))
+                for run in self.runs
+            )
         )
 
     @cached_property

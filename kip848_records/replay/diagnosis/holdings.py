@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Key = tuple[tuple[str, ...], str | None]
 
+
 class Holding(NamedTuple):
     """From `begin` to `end` (ms; None: still) the stay's member has partitions, or none."""
 
@@ -61,8 +62,10 @@ def _by_member(history: GroupHistory) -> dict[str, list[Stay]]:
 
 def _stay_at(stays: Sequence[Stay], offset: int) -> Stay | None:
     for stay in stays:
-        if stay.joined_offset is not None and stay.joined_offset <= offset and (
-            stay.left_offset is None or offset < stay.left_offset
+        if (
+            stay.joined_offset is not None
+            and stay.joined_offset <= offset
+            and (stay.left_offset is None or offset < stay.left_offset)
         ):
             return stay
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -52,7 +53,7 @@ def jobs(history: GroupHistory) -> list[Job]:
     job: Job | None = None
     for number, run in enumerate(runs):
         if job is not None:
-            end = _end(job, runs[number - 1], limits)
+            end = _end(job, runs[number - 1])
             if run.began_at <= end:
                 job = found[-1] = job._replace(runs=runs[first : number + 1])
                 continue
@@ -66,13 +67,13 @@ def jobs(history: GroupHistory) -> list[Job]:
             first = begin
             job = Job(period, runs[begin : number + 1], run.began_at, None)
             found.append(job)
-    if job is not None and runs[-1].ended_at is not None and _end(job, runs[-1], limits) < history.captured_at:
-        found[-1] = job._replace(ended_at=_end(job, runs[-1], limits))
+    if job is not None and runs[-1].ended_at is not None and _end(job, runs[-1]) < history.captured_at:
+        found[-1] = job._replace(ended_at=_end(job, runs[-1]))
     # Four starts at random may look like a timetable; later ones show it.
     return [job for job in found if _period(job.runs, limits) is not None]
 
 
-def _end(job: Job, last: Run, limits: Limits) -> int:
+def _end(job: Job, last: Run) -> int:
     """Return when two periods and a run have passed since a start."""
     lengths = [run.ended_at - run.began_at for run in job.runs if run.ended_at is not None]
     return int(last.began_at + 2 * job.period + (median(lengths) if lengths else 0))
@@ -81,7 +82,7 @@ def _end(job: Job, last: Run, limits: Limits) -> int:
 def _period(runs: Sequence[Run], limits: Limits) -> int | None:
     """Return the period of the starts of some runs, in ms; None if they keep no timetable."""
     starts = [run.began_at for run in runs]
-    gap = median(later - start for start, later in zip(starts, starts[1:], strict=False))
+    gap = median(later - start for start, later in pairwise(starts))
     unit = HOUR if gap > limits.job_daily else MINUTE
     period = round(gap / unit) * unit
     lengths = [run.ended_at - run.began_at for run in runs if run.ended_at is not None]

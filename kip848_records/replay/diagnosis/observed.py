@@ -39,6 +39,9 @@ class Rebalance(NamedTuple):
     revoked: tuple[Any, ...]
 
 
+_REBALANCE: Final = Rebalance._fields[:-1]
+
+
 class Resolution(NamedTuple):
     """The topics of a regular expression, or of a classic member, from a record on."""
 
@@ -141,8 +144,7 @@ class ObservedRows:
         if row.began_at is None:
             return
         revoked = tuple(blocker for blocker in row.blockers or () if blocker.revoke_ms)
-        values = (getattr(row, name) for name in Rebalance._fields[:-1])
-        self.rebalances.append(Rebalance(*values, revoked))  # type: ignore[arg-type]
+        self.rebalances.append(Rebalance._make([*(getattr(row, name) for name in _REBALANCE), revoked]))
 
     def _epoch(self, row: Row) -> None:
         if row.assigned_at is not None and row.target_partitions:
@@ -153,7 +155,7 @@ class ObservedRows:
             self.sizes.append((at, size))
 
     def _generation(self, row: Row) -> None:
-        self.generations.append(Generation(*(getattr(row, name) for name in Generation._fields)))
+        self.generations.append(Generation._make(getattr(row, name) for name in Generation._fields))
         if row.completed_at is not None and row.units:
             self._size(row.completed_at, row.units)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from kip848_records.replay.diagnosis.storm import LOOPS, PATTERN as STORM, REJOINED
+from kip848_records.replay.diagnosis.storm import LOOPS, REJOINED
+from kip848_records.replay.diagnosis.storm import PATTERN as STORM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
+from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.diagnosis import poll_timeout
+from kip848_records.replay.diagnosis.batches import Loop, without_batches
 from kip848_records.replay.diagnosis.episodes import Episode, Event, Span, Subject, Test, of_span, recognise
-from kip848_records.replay.diagnosis.severity import INFO, WARNING
+from kip848_records.replay.diagnosis.severity import WARNING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
     from kip848_records.replay.diagnosis.job import Job
@@ -65,7 +67,7 @@ class Chain:
 def restart_loops(history: GroupHistory, jobs: Sequence[Job] = ()) -> list[Episode]:
     """Return the loops of single names, then those of names that are new each time."""
     limits = history.limits
-    loops: list[tuple[Episode, list[Stay]]] = []
+    loops: list[Loop] = []
     by_name: dict[tuple[str | None, str | None], list[Stay]] = defaultdict(list)
     for stay in history.ends:
         if stay.instance_id is None and not stay.returned and not any(job.is_run(stay) for job in jobs):
@@ -77,16 +79,16 @@ def restart_loops(history: GroupHistory, jobs: Sequence[Job] = ()) -> list[Episo
                 stays = [event.item for event in span.events]
                 explained.update(stays)
                 subject = Subject(client_id=name[0], client_host=name[1], members_of_that_name=history.at_once(name))
-                loops.append((_episode(span, stays, subject, history), stays))
-    for key, ends in _of_new_names(history, explained).items():
-        for span in _new_loops(ends, limits, history.captured_at):
+                loops.append(Loop(_episode(span, stays, subject, history), stays))
+    for key, ended in _of_new_names(history, explained).items():
+        for span in _new_loops(ended, limits, history.captured_at):
             stays = [event.item for event in span.events]
             clients = tuple(sorted({stay.client_id for stay in stays if stay.client_id is not None}))
             subject = Subject(what=key, members=len({stay.name for stay in stays}), clients=clients[:20])
             episode = _episode(span, stays, subject, history)
             episode.facts["is_new_each_time"] = True
-            loops.append((episode, stays))
-    return _without_batches(loops, history)
+            loops.append(Loop(episode, stays))
+    return without_batches(loops, history)
 
 
 def _loops(ends: Sequence[Stay], history: GroupHistory) -> list[Span]:
@@ -97,24 +99,24 @@ def _loops(ends: Sequence[Stay], history: GroupHistory) -> list[Span]:
     timeouts: set[int | None] = set()
     for stay in ends:
         assert stay.left_at is not None and stay.left_offset is not None  # noqa: S101, PT018 - measured
-        tests = []
+        held = []
         if chain.is_next(stay):
             follows = chain.follows(stay)
             if follows and stay.length <= limits.short_stay + stay.corpse:
-                tests.append(_SHORT)
+                held.append(_SHORT)
             if (
                 follows
                 and stay.length <= limits.leaking_stay + stay.corpse
                 and history.old_members.before(stay.left_at) > (stay.length >= limits.leaking_stay)
             ):
-                tests.append(_LEAKING)
+                held.append(_LEAKING)
             if _is_poll_timeout(stay, limits):
-                tests.append(_POLL)
+                held.append(_POLL)
                 timeouts.add(stay.rebalance_timeout)
         chain.end(stay)
-        if tests:
+        if held:
             chain.count(stay)
-            events.append(Event(stay.left_at, stay.left_offset, stay, tuple(tests)))
+            events.append(Event(stay.left_at, stay.left_offset, stay, tuple(held)))
     tests = [
         Test(limits.short_stays, limits.short_stays_within),
         Test(limits.short_stays, limits.leaking_within),
@@ -128,9 +130,7 @@ def _is_poll_timeout(stay: Stay, limits: Limits) -> bool:
     return stay.is_classic and poll_timeout.is_poll_timeout(stay.length, stay.rebalance_timeout, limits)
 
 
-def _of_new_names(
-    history: GroupHistory, explained: set[Stay]
-) -> dict[str, list[tuple[Stay, bool]]]:
+def _of_new_names(history: GroupHistory, explained: set[Stay]) -> dict[str, list[tuple[Stay, bool]]]:
     """Return the ends of stays without an explanation, by normalised client id, and whether their name was new."""
     first: dict[tuple[str | None, str | None], Stay] = {}
     for stay in history.stays:
@@ -173,10 +173,6 @@ def _cause(stays: Sequence[Stay], span: Span, history: GroupHistory) -> str:
     limits = history.limits
     if _POLL in span.held and sum(_is_poll_timeout(stay, limits) for stay in stays) * 2 >= len(stays):
         return poll_timeout.POLL_TIMEOUT
-    pairs = list(zip(stays, stays[1:], strict=False))
+    pairs = list(pairwise(stays))
     overlaps = sum((later.joined_at or 0) < (stay.left_at or 0) for stay, later in pairs)
     return "killed" if pairs and overlaps * 2 >= len(pairs) else "ended"
-
-
-def _without_batches(loops: list[tuple[Episode, list[Stay]]], history: GroupHistory) -> list[Episode]:
-    return [episode for episode, _ in loops]

@@ -59,8 +59,11 @@ def slow_by_habit(history: GroupHistory) -> Iterator[Episode]:
                 history.newest_incarnation,
                 members=frozenset(event.item.member_id for event in span.events),
                 probable_cause="slow_revocation",
-                usual_stay_ms=None,
-                facts={"revoke_ms": int(usual), "others_ms": int(median(others))},
+                facts={
+                    "revoke_ms": int(usual),
+                    "others_ms": int(median(others)),
+                    "rebalances": frozenset(event.offset for event in span.events),
+                },
             )
 
 

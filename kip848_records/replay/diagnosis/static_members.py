@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
@@ -40,9 +41,7 @@ def static_member_flaps(history: GroupHistory, exchanged: Container[Stay] = ()) 
 
 def _keeps_member_id(stays: Sequence[Stay], share: float) -> bool:
     """Return whether a member came back under its member id, most of the times: its process lives."""
-    came_back = [
-        later.member_id == stay.member_id for stay, later in zip(stays, stays[1:], strict=False) if stay.has_ended
-    ]
+    came_back = [later.member_id == stay.member_id for stay, later in pairwise(stays) if stay.has_ended]
     return sum(came_back) >= share * len(came_back) and not stays[0].is_classic
 
 

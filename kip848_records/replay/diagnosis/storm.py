@@ -6,7 +6,15 @@ from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from kip848_records.replay.diagnosis.episodes import Episode, Event, Span, Subject, Test, of_span, recognise, some_offsets
+from kip848_records.replay.diagnosis.episodes import (
+    Episode,
+    Event,
+    Span,
+    Subject,
+    Test,
+    of_span,
+    recognise,
+)
 from kip848_records.replay.diagnosis.severity import WARNING
 
 if TYPE_CHECKING:
@@ -27,9 +35,7 @@ def storms(history: GroupHistory, loops: Sequence[Episode], exchanged: Container
     young = list(_young(history, exchanged))
     found = []
     moments = list(_moments(young, limits.storm_moment))
-    for span in recognise(
-        moments, [Test(limits.storm_moments, limits.storm_within)], limits, history.captured_at
-    ):
+    for span in recognise(moments, [Test(limits.storm_moments, limits.storm_within)], limits, history.captured_at):
         items = [item for event in span.events for item in event.item]
         if not _is_of_one(items, loops, history):
             found.append(_episode(span, items, history))
@@ -124,8 +130,8 @@ def _cause(items: Sequence[Stay | None], history: GroupHistory) -> str:
     return causes.most_common(1)[0][0]
 
 
-def _of_loops(loops: Sequence[Episode], history: GroupHistory) -> Iterator[tuple[int, int | None]]:
-    """Yield the times in which so many subjects have loops, short pauses bridged; the end is None while they last."""
+def _of_loops(loops: Sequence[Episode], history: GroupHistory) -> list[tuple[int, int]]:
+    """Return the times in which so many subjects have loops, short pauses bridged; those that last end after the capture."""
     limits = history.limits
     steps = []
     for loop in loops:
@@ -146,8 +152,7 @@ def _of_loops(loops: Sequence[Episode], history: GroupHistory) -> Iterator[tuple
                 pieces.append([at, history.captured_at + 1])
         elif len(open_ones) < limits.storm_subjects <= before:
             pieces[-1][1] = at
-    for begin, end in pieces:
-        yield begin, end
+    return [(begin, end) for begin, end in pieces]
 
 
 def _by_loops(

@@ -230,8 +230,7 @@ class MemberStates:
         """Begin all intervals here: their start is unknown, but they have lasted at least since then."""
         for member in members:
             if member.interval is not None:
-                name, epoch, _, _, *others = member.interval
-                member.interval = (name, epoch, at, offset, *others)
+                member.interval = (*member.interval[:2], at, offset, *member.interval[4:])
 
     def end(self, member: Member, *, is_seen: bool = True) -> None:
         """End a member's interval with the operation; without `is_seen`, it lasted at least until then."""
