@@ -19,7 +19,8 @@ def add_costs(episodes: Sequence[Episode], history: GroupHistory) -> None:
     """Fill the costs of episodes.
 
     An episode costs the rebalances that any of its members triggered, those that no member is named for (storms,
-    assignors, topics) all that begin in its time, a slow member those that it slowed. Null, not 0, where the log does not show it: a classic static member
+    assignors, topics) all that begin in its time, a slow member those that it slowed. Null, not 0, where the log does
+    not show it: a classic static member
     that is replaced begins no generation.
     """
     rebalances = history.rebalances

@@ -44,7 +44,7 @@ class Subject(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A moment (ms) at which something of a pattern was complete and could be known. `tests`: those that it counts for."""
+    """A moment (ms) at which something of a pattern was complete, and could be known; the tests that it counts for."""
 
     at: int
     offset: int
@@ -53,7 +53,7 @@ class Event(NamedTuple):
 
 
 class Test(NamedTuple):
-    """So many events within a window (ms) make an episode. `calm`: it ends after this time at least without an event."""
+    """So many events within a window (ms) make an episode. `calm`: it lasts for at least this time without an event."""
 
     needed: int
     window: int
@@ -129,8 +129,8 @@ def _silence(span: Span, tests: Sequence[Test], limits: Limits) -> int:
 class Episode:
     """One trouble of a group: a row of `diagnosis` before its words.
 
-    `members`: the ids of the members whose rebalances it costs; None: all that begin in its time. `episode`: n-th of its
-    pattern and subject.
+    `members`: the ids of the members whose rebalances it costs; None: all that begin in its time. `episode`: its number
+    among those of its pattern and subject.
     """
 
     pattern: str

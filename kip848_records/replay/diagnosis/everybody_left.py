@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offsets
-from kip848_records.replay.diagnosis.group_history import Run
 from kip848_records.replay.diagnosis.limits import MINUTE
 from kip848_records.replay.diagnosis.severity import INFO, WARNING
 from kip848_records.replay.group.states import EMPTY
@@ -14,7 +13,7 @@ from kip848_records.replay.group.states import EMPTY
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kip848_records.replay.diagnosis.group_history import GroupHistory
+    from kip848_records.replay.diagnosis.group_history import GroupHistory, Run
     from kip848_records.replay.diagnosis.job import Job
 
 PATTERN: Final = "everybody_left"

@@ -28,8 +28,8 @@ class GroupHistory:
     """The finished rows of one group id of one partition, and what several patterns make of them.
 
     `captured_at`: ms since 1970, up to when the group is known. `known_since`: where history was cut, the time from
-    which on it is known; None: the log has the group's creation. `partition_last_at`, `newest_at`: the time of the newest
-    record of any group in its partition of `__consumer_offsets`, and in all; None: unknown.
+    which on it is known; None: the log has the group's creation. `partition_last_at`, `newest_at`: the time of the
+    newest record of any group in its partition of `__consumer_offsets`, and in all; None: unknown.
     """
 
     def __init__(  # noqa: PLR0913 - what is known of the partition

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.rows import Row
 
 REMEMBERED: Final = 100_000
-"""How many rows of a kind are remembered, the newest ones: a process that restarts every ten seconds for eleven days."""
+"""How many rows of a kind are remembered, the newest: of a process that restarts every ten seconds for eleven days."""
 
 _SEEN: Final = frozenset({OBSERVED, RIGHT_CENSORED})
 

@@ -1,4 +1,4 @@
-"""Whether a missed poll explains the lengths of stays: max.poll.interval.ms is what members send as rebalance timeout."""
+"""Whether a missed poll explains how long members stay: their rebalance timeout is max.poll.interval.ms."""
 
 from __future__ import annotations
 

@@ -85,42 +85,71 @@ class Rollout:
         return at - self.last_at > pause
 
 
+class _Watch:
+    """The members that are there, and the rollout that is open; `found`: those that completed."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._present: dict[Stay, None] = {}
+        self._recent: list[Stay] = []
+        self._empty_since: int | None = None
+        self._rollout: Rollout | None = None
+        self.found: list[Rollout] = []
+
+    def join(self, stay: Stay, at: int) -> None:
+        """Note a join."""
+        self._give_up(at)
+        self._empty_since = None
+        self._present[stay] = None
+        self._recent = [each for each in self._recent if (each.joined_at or 0) >= at - self._limits.rollout_recent]
+        self._recent.append(stay)
+        if self._rollout is not None:
+            self._rollout.join(stay, at, len(self._present))
+            self._check()
+
+    def leave(self, stay: Stay, at: int) -> None:
+        """Note a leave: of an old member, or of a newcomer, which may end the rollout and begin another."""
+        self._give_up(at)
+        if not stay.returned and self._rollout is not None:
+            size = len(self._present) - (stay in self._present)
+            if not self._rollout.leave(stay, at, size):
+                self._rollout = None
+            else:
+                self._present.pop(stay, None)
+        if not stay.returned and self._rollout is None:
+            self._rollout = _opened(stay, at, self._present, self._recent, self._limits)
+            if self._rollout is not None:
+                self._rollout.leave(stay, at, len(self._present) - 1)
+        self._present.pop(stay, None)
+        if not self._present:
+            self._empty_since = at
+        self._check()
+
+    def _give_up(self, at: int) -> None:
+        """Give up a rollout if nothing came for too long, or the group was Empty for too long."""
+        is_left_empty = self._empty_since is not None and at - self._empty_since > self._limits.rollout_empty
+        if self._rollout is not None and (is_left_empty or self._rollout.is_given_up(at)):
+            self._rollout = None
+
+    def _check(self) -> None:
+        rollout = self._rollout
+        if rollout is None:
+            return
+        if rollout.completed_at is not None and (not self.found or self.found[-1] is not rollout):
+            self.found.append(rollout)
+        if rollout.is_over:
+            self._rollout = None
+
+
 def rollouts(history: GroupHistory) -> list[Rollout]:
     """Return the exchanges of members that completed."""
-    limits = history.limits
-    steps = sorted(_steps(history), key=lambda step: step[:3])
-    present: dict[Stay, None] = {}
-    recent: list[Stay] = []
-    found: list[Rollout] = []
-    rollout: Rollout | None = None
-    empty_since: int | None = None
-    for at, _, kind, stay in steps:
-        is_left_empty = empty_since is not None and at - empty_since > limits.rollout_empty
-        if rollout is not None and (is_left_empty or rollout.is_given_up(at)):
-            rollout = None
-        empty_since = None
+    watch = _Watch(history.limits)
+    for at, _, kind, stay in sorted(_steps(history), key=lambda step: step[:3]):
         if kind == _JOIN:
-            present[stay] = None
-            recent = [each for each in recent if (each.joined_at or 0) >= at - limits.rollout_recent]
-            recent.append(stay)
-            if rollout is not None:
-                rollout.join(stay, at, len(present))
+            watch.join(stay, at)
         else:
-            before = list(present) if rollout is None else ()
-            present.pop(stay, None)
-            if rollout is not None and not stay.returned and not rollout.leave(stay, at, len(present)):
-                rollout, before = None, [*present, stay]
-            if rollout is None and not stay.returned:
-                rollout = _opened(stay, at, before, recent, limits)
-                if rollout is not None:
-                    rollout.leave(stay, at, len(present))
-            if not present:
-                empty_since = at
-        if rollout is not None and rollout.completed_at == at and (not found or found[-1] is not rollout):
-            found.append(rollout)
-        if rollout is not None and rollout.is_over:
-            rollout = None
-    return found
+            watch.leave(stay, at)
+    return watch.found
 
 
 def _steps(history: GroupHistory) -> Iterator[tuple[int, int, int, Stay]]:

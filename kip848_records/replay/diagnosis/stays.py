@@ -27,7 +27,7 @@ _NUMBER: Final = re.compile(r"(?<=[-_.])\d+$")
 
 
 def normalised(client_id: str | None) -> str | None:
-    """Return a client id with `*` for UUIDs, the hashes of a pod's name, and a trailing number behind `-`, `_` or `.`."""
+    """Return a client id with `*` for UUIDs, a pod's hashes, and a last number behind `-`, `_` or `.`."""
     if client_id is None:
         return None
     name = _UUID.sub("*", client_id)
@@ -42,8 +42,8 @@ def normalised(client_id: str | None) -> str | None:
 class Stay:
     """One time of a member in the group, from `joined_at` to `left_at` (ms; None: not seen, or it is a member).
 
-    `is_measured`: both ends were seen, and no record is missing between. `has_ended`: by the member's own end. `corpse`:
-    for how long a killed process stays a member, in ms. `name`: by which the operator knows the process.
+    `is_measured`: both ends were seen, and no record is missing between. `corpse`: for how long a killed process stays
+    a member, in ms. `name`: by which the operator knows the process.
     """
 
     member_id: str
@@ -92,7 +92,7 @@ class Stay:
 
 
 def stays_of(rows: Iterable[Any], limits: Limits) -> list[Stay]:
-    """Return the stays of the rows of `membership`, sorted by their first offsets. A conversion of the group ends none."""
+    """Return the stays of the rows of `membership` by their first offsets. A conversion of the group ends none."""
     stays: list[Stay] = []
     converted: dict[str, Stay] = {}
     for row in sorted(rows, key=_begin):

@@ -131,7 +131,7 @@ def _cause(items: Sequence[Stay | None], history: GroupHistory) -> str:
 
 
 def _of_loops(loops: Sequence[Episode], history: GroupHistory) -> list[tuple[int, int]]:
-    """Return the times in which so many subjects have loops, short pauses bridged; those that last end after the capture."""
+    """Return the times in which three subjects have loops, pauses bridged; one that lasts ends after the capture."""
     limits = history.limits
     steps = []
     for loop in loops:

@@ -24,7 +24,8 @@ _NO_RUN: Final = (0, -1)
 class _Segment:
     """Consecutive known records of the group, in one complete range, by their first and last offset.
 
-    `at`: the time of the first one, in ms since 1970. `continues`: no record of the group is missing between the previous segment and this one.
+    `at`: the time of the first one, in ms since 1970. `continues`: no record of the group is missing between the
+    previous segment and this one.
     """
 
     complete_range: int

@@ -1,0 +1,129 @@
+"""What episodes of groups, topics, assignors and single members say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.replay.diagnosis.phrases import interval, last_time, lasted, tense, times, who
+from kip848_records.text import duration_text
+from kip848_records.times import utc, utc_text
+
+if TYPE_CHECKING:
+    from kip848_records.replay.diagnosis.episodes import Episode
+    from kip848_records.replay.diagnosis.phrases import Words
+
+_SPELLING: Final = (
+    "Check the spelling, and the permission DESCRIBE for the topic. An expression is one of RE2: `.*`, not `*`, and no "
+    "lookahead."
+)
+
+
+def rolling_restart(episode: Episode) -> Words:
+    """Return the words of `rolling_restart`."""
+    what = "a deployment, or a restart of all"
+    return f"{episode.count} members were exchanged in {lasted(episode)}: {what}.", "Nothing, if it was meant."
+
+
+def job(episode: Episode) -> Words:
+    """Return the words of `job`."""
+    runs = f"{episode.count} runs of about {duration_text(episode.usual_stay_ms)}, one each {interval(episode)}"
+    return f"The group has members by a timetable: {runs}.", "Nothing: between its runs the group is Empty."
+
+
+def everybody_left(episode: Episode) -> Words:
+    """Return the words of `everybody_left`."""
+    others = f"; {episode.count} members left in the last two minutes" if episode.count > 1 else ""
+    sentence = (
+        f"The group has had no member for {lasted(episode)}, longer than ever before. The last to leave was "
+        f"{who(episode.subject)}{others}."
+    )
+    return sentence, "Is the application scaled to zero, or does it not start? If it is gone, delete the group."
+
+
+def spares(episode: Episode) -> Words:
+    """Return the words of `spares`."""
+    one = episode.subject.members == 1
+    members = "1 member" if one else f"Up to {episode.subject.members} members"
+    does = tense(episode, "has" if one else "have", "had")
+    sentence = f"{members} {does} no partition for {lasted(episode)}: others have all partitions of their topics."
+    return sentence, "Nothing, if they are meant as spares. Else run fewer members, or add partitions."
+
+
+def no_topic(episode: Episode) -> Words:
+    """Return the words of `no_topic`."""
+    subject, one = episode.subject, episode.subject.members == 1
+    members = "1 member" if one else f"{subject.members} members"
+    is_regex = subject.regex is not None
+    what = f"the expression {subject.regex}" if is_regex else ", ".join(subject.topics or ())
+    does = tense(episode, "has had" if one else "have had", "had")
+    why = "it matches no topic" if is_regex else "no such topic exists"
+    sentence = (
+        f"{members} with a subscription to {what} {does} no partition for {lasted(episode)}, and no other member has one "
+        f"of it: {why}, or the client may not see it."
+    )
+    return sentence, _SPELLING
+
+
+def slow_by_habit(episode: Episode) -> Words:
+    """Return the words of `slow_by_habit`."""
+    usual, others = (duration_text(episode.facts[name]) for name in ("revoke_ms", "others_ms"))
+    does = tense(episode, "takes", "took")
+    sentence = (
+        f"{who(episode.subject)} {does} about {usual} to give up partitions, {times(episode)}; the others take {others}. "
+        "Members that are to have these partitions wait for it."
+    )
+    return sentence, "Do less in onPartitionsRevoked, and lower max.poll.records: revocation waits for the batch."
+
+
+def coordinator_silent(episode: Episode) -> Words:
+    """Return the words of `coordinator_silent`."""
+    members = "1 member owes" if episode.count == 1 else f"{episode.count} members owe"
+    since = utc_text(utc(episode.first_seen))
+    sentence = f"Since {since} {members} an answer, for longer than a session lasts, and the coordinator does nothing."
+    if episode.probable_cause == "broker_hangs":
+        return f"{sentence} The broker hangs.", "Look at the broker that leads this partition of __consumer_offsets."
+    return (
+        f"{sentence} The broker hangs, or this copy of the partition is older than the capture.",
+        "Compare the files of this partition on other brokers first: their ends must have the same time.",
+    )
+
+
+def flapping_topics(episode: Episode) -> Words:
+    """Return the words of `flapping_topics`."""
+    subject = episode.subject
+    what = f"the expression {subject.regex}" if subject.regex is not None else "a member's pattern"
+    does = tense(episode, "come and go", "came and went")
+    topics = ", ".join(subject.topics or ())
+    sentence = f"Topics that match {what} {does}, {times(episode)}: {topics}. Each time the group rebalances."
+    return sentence, "Use a narrower pattern, and find out who creates and deletes the topics."
+
+
+def assignor_flip(episode: Episode) -> Words:
+    """Return the words of `assignor_flip`."""
+    what = {
+        "classic": "The assignor of the classic group",
+        "server": "The assignor that most members ask for",
+        "conversion": "The type of the group",
+    }[episode.probable_cause or "classic"]
+    does = tense(episode, "changes to and fro", "changed to and fro")
+    sentence = f"{what} {does}, {times(episode)}, between {episode.subject.what}: the members are configured in different ways."
+    return sentence, "Give all the same partition.assignment.strategy, group.remote.assignor and group.protocol."
+
+
+def two_applications(episode: Episode) -> Words:
+    """Return the words of `two_applications`."""
+    does = tense(episode, "use", "used")
+    sentence = (
+        f"{episode.subject.what} {does} one group id, and share no topic, no name and no host: each rebalance of one is "
+        "one of the other too."
+    )
+    return sentence, "Give each application a group.id of its own."
+
+
+def task_restarts(episode: Episode) -> Words:
+    """Return the words of `task_restarts`."""
+    does = tense(episode, "move", "moved")
+    return (
+        f"Connect tasks {does} from worker to worker, {times(episode)}: {episode.subject.what}.",
+        f"Read the workers' logs at {last_time(episode)}: which worker ends, or which task fails?",
+    )

@@ -1,0 +1,118 @@
+"""What episodes of members that do not stay say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.replay.diagnosis.batches import CAUSE as BATCH
+from kip848_records.replay.diagnosis.phrases import interval, last_time, tense, times, who
+from kip848_records.replay.diagnosis.poll_timeout import NOT, POLL_TIMEOUT, POSSIBLE
+from kip848_records.text import duration_text
+
+if TYPE_CHECKING:
+    from kip848_records.replay.diagnosis.episodes import Episode
+    from kip848_records.replay.diagnosis.phrases import Words
+
+_POLL_STEP: Final = (
+    "Java: lower max.poll.records, raise max.poll.interval.ms, or call pause() and process in another thread. "
+    "librdkafka: raise max.poll.interval.ms."
+)
+_POLL: Final = "max.poll.interval.ms"
+
+
+def restart_loop(episode: Episode) -> Words:
+    """Return the words of `restart_loop`."""
+    subject, cause = episode.subject, episode.probable_cause
+    if cause == BATCH:
+        return _batch(episode)
+    if episode.facts.get("is_new_each_time"):
+        name = f"Processes named {subject.what}, with a new name or address each time,"
+        does = tense(episode, "do not stay", "did not stay")
+    else:
+        name, does = who(subject), tense(episode, "does not stay", "did not stay")
+    why = {
+        POLL_TIMEOUT: f"Its {_POLL} passed, or it restarts at that period: the log cannot tell.",
+        "killed": "It was killed or it crashed: the next one joined while it was still a member.",
+    }.get(cause or "", "It ended and told the broker, or its session expired before the next one joined.")
+    stay = duration_text(episode.usual_stay_ms)
+    came = f"and a new one came about every {interval(episode)}"
+    sentence = f"{name} {does}: {times(episode)} one left after about {stay}, {came}. {why}"
+    step = (
+        f"Read its log at {last_time(episode)} and the exit code of the container: 137 means that it was killed, often "
+        "for lack of memory. A liveness probe that is shorter than a batch kills processes that work well."
+    )
+    return sentence, _POLL_STEP if cause == POLL_TIMEOUT else step
+
+
+def _batch(episode: Episode) -> Words:
+    sentence = (
+        f"{episode.subject.members} clients {tense(episode, 'end', 'ended')} together and leave the group Empty, "
+        f"{times(episode)}: a batch that runs again and again, or all processes crash."
+    )
+    step = f"If it is a batch, nothing. Else read the log of any process at {last_time(episode)}: all fail together."
+    return sentence, step
+
+
+def leaves_and_returns(episode: Episode) -> Words:
+    """Return the words of `leaves_and_returns`."""
+    poll = f"{_POLL} ({duration_text(episode.facts.get('timeout_ms'))})"
+    lost = "heartbeats are lost (garbage collection, CPU, network)"
+    why = {
+        POLL_TIMEOUT: f"It stays for about its {poll}: a batch takes longer than that.",
+        POSSIBLE: f"Each time it stayed for longer than its {poll}: some batches take longer than that, or {lost}.",
+        NOT: f"It stays for less than its {poll}, so no slow batch explains it: {lost}, or it unsubscribes.",
+    }.get(episode.probable_cause or "", f"Its group has no poll timeout: {lost}, or it unsubscribes.")
+    does = tense(episode, "leaves and joins again", "left and joined again")
+    name = who(episode.subject)
+    sentence = f"{name} {does}, {times(episode)}, under the same member id: its process lives. {why}"
+    step = (
+        f"Look at its CPU limits and garbage collection at {last_time(episode)}, and for unsubscribe() in its code. "
+        "The broker's group.consumer.session.timeout.ms says for how long heartbeats may be missing."
+    )
+    return sentence, _POLL_STEP if episode.probable_cause in {POLL_TIMEOUT, POSSIBLE} else step
+
+
+def static_member_flaps(episode: Episode) -> Words:
+    """Return the words of `static_member_flaps`."""
+    why = {
+        POLL_TIMEOUT: f"It goes each time its {_POLL} has passed: a batch takes longer than that.",
+        "restarting_or_duplicate": "It restarts, or two processes use the instance id: the log cannot tell.",
+    }.get(episode.probable_cause or "", "Its process restarts.")
+    does = tense(episode, "goes away and comes back", "went away and came back")
+    sentence = f"{who(episode.subject)} {does}, {times(episode)}, about every {interval(episode)}. {why}"
+    step = (
+        f"Read its log at {last_time(episode)} for why it ends. While it is away its partitions are not read: its "
+        "session.timeout.ms should be just longer than a restart."
+    )
+    return sentence, _POLL_STEP if episode.probable_cause == POLL_TIMEOUT else step
+
+
+def duplicate_instance_id(episode: Episode) -> Words:
+    """Return the words of `duplicate_instance_id`."""
+    does = tense(episode, "has been", "was")
+    sentence = (
+        f"{who(episode.subject)} {does} replaced {times(episode)}, about every {interval(episode)}: two processes use "
+        "this group.instance.id and fence each other, or one restarts that fast (the log cannot tell)."
+    )
+    step = (
+        "Compare group.instance.id of all replicas: each needs its own. FencedInstanceIdException in the logs of two "
+        "processes proves it."
+    )
+    return sentence, step
+
+
+def storm(episode: Episode) -> Words:
+    """Return the words of `storm`."""
+    why = {
+        "returned": "Most came back under their member ids: their processes live, and lose their sessions.",
+        "again": "Most came back under the same names: processes restart.",
+        "new": "Most had new names: an autoscaler or a controller replaces them.",
+        "rejoined": "Members of the classic group joined again and again without leaving.",
+    }[episode.probable_cause or "again"]
+    does = tense(episode, "Many members do not stay", "Many members did not stay")
+    sentence = f"{does}: {times(episode)} one left or joined again, by {episode.subject.members} names. {why}"
+    step = (
+        "Look at what all of them share: memory and CPU limits, a record that none can process, the network. With an "
+        "autoscaler: raise stabilizationWindowSeconds or cooldownPeriod."
+    )
+    return sentence, step
