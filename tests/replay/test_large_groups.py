@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from kip848_records.replay.diagnosis import observed
 from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.numbers import PartitionNumbers
@@ -29,6 +30,7 @@ def test_memory_does_not_grow_with_the_records(
     shape: Callable[[int], Iterator[Record]], coverage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit_rows(monkeypatch, 200)
+    monkeypatch.setattr(observed, "REMEMBERED", 200)
     peak_of(shape(50), COVERAGES[coverage])  # imports what the kind of group needs
     few, rows_of_few = peak_of(shape(250), COVERAGES[coverage])
     # Ids of members that were there take some bytes each, also those that triggered a bump; a row some hundred.

@@ -58,8 +58,8 @@ def no_topic(episode: Episode) -> Words:
     does = tense(episode, "has had" if one else "have had", "had")
     why = "it matches no topic" if is_regex else "no such topic exists"
     sentence = (
-        f"{members} with a subscription to {what} {does} no partition for {lasted(episode)}, and no other member has one "
-        f"of it: {why}, or the client may not see it."
+        f"{members} with a subscription to {what} {does} no partition for {lasted(episode)}, and no other member has "
+        f"one of it: {why}, or the client may not see it."
     )
     return sentence, _SPELLING
 
@@ -69,8 +69,8 @@ def slow_by_habit(episode: Episode) -> Words:
     usual, others = (duration_text(episode.facts[name]) for name in ("revoke_ms", "others_ms"))
     does = tense(episode, "takes", "took")
     sentence = (
-        f"{who(episode.subject)} {does} about {usual} to give up partitions, {times(episode)}; the others take {others}. "
-        "Members that are to have these partitions wait for it."
+        f"{who(episode.subject)} {does} about {usual} to give up partitions, {times(episode)}; the others take "
+        f"{others}. Members that are to have these partitions wait for it."
     )
     return sentence, "Do less in onPartitionsRevoked, and lower max.poll.records: revocation waits for the batch."
 
@@ -106,7 +106,8 @@ def assignor_flip(episode: Episode) -> Words:
         "conversion": "The type of the group",
     }[episode.probable_cause or "classic"]
     does = tense(episode, "changes to and fro", "changed to and fro")
-    sentence = f"{what} {does}, {times(episode)}, between {episode.subject.what}: the members are configured in different ways."
+    names = episode.subject.what
+    sentence = f"{what} {does}, {times(episode)}, between {names}: the members are configured in different ways."
     return sentence, "Give all the same partition.assignment.strategy, group.remote.assignor and group.protocol."
 
 
@@ -114,8 +115,8 @@ def two_applications(episode: Episode) -> Words:
     """Return the words of `two_applications`."""
     does = tense(episode, "use", "used")
     sentence = (
-        f"{episode.subject.what} {does} one group id, and share no topic, no name and no host: each rebalance of one is "
-        "one of the other too."
+        f"{episode.subject.what} {does} one group id, and share no topic, no name and no host: each rebalance of one "
+        "is one of the other too."
     )
     return sentence, "Give each application a group.id of its own."
 
