@@ -19,6 +19,7 @@ from kip848_records.engines.rows import ArrowRows, CompletedRows, TableRows
 from kip848_records.log.facts import LogFacts, log_facts
 from kip848_records.log.retention import ended_before
 from kip848_records.log.state import last_counted, state_as_json
+from kip848_records.pipeline.across import storms_across
 from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.pipeline.names import names_of_commits, topic_names
@@ -90,9 +91,9 @@ def rebuild(
     given = (name for run in knowledge.runs for name in run.names)
     named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
     topics = topic_names(given, chain.from_iterable(rows.batches() for rows in named))
+    more = of_commits | _across_groups(replayed, facts)
     tables: dict[str, Rows | None] = {
-        name: _table_rows(name, replayed.get(name), of_commits.get(name), topics, last.kept_since_ms)
-        for name in REPLAYED
+        name: _table_rows(name, replayed.get(name), more.get(name), topics, last.kept_since_ms) for name in REPLAYED
     }
     tables["consumption_stop"] = None
     if commits is not None and "stopped_partition" in replayed:
@@ -120,6 +121,15 @@ def rebuild(
     return facts
 
 
+def _across_groups(replayed: Mapping[str, Rows], facts: LogFacts) -> dict[str, Rows]:
+    """Return the rows of many groups together, by table."""
+    outlines = replayed.get("group_outline")
+    if outlines is None:
+        return {}
+    found = storms_across(outlines, facts.inputs.captured_at)
+    return {"diagnosis": ArrowRows(found)} if found.num_rows else {}
+
+
 def _advise_retention(log: LogTable, last: RunInfo, facts: LogFacts, seconds: float, progress: Progress) -> None:
     """Name the command that shortens the log of a live topic if its rebuild was slow; not where that just ran."""
     if seconds <= SLOW_REBUILD_S or last.is_copy or last.is_archived or last.is_pruning:
@@ -133,13 +143,13 @@ def _advise_retention(log: LogTable, last: RunInfo, facts: LogFacts, seconds: fl
 
 
 def _table_rows(
-    name: str, replayed: Rows | None, of_commits: Rows | None, topics: pa.Table, kept_since_ms: int | None
+    name: str, replayed: Rows | None, more: Rows | None, topics: pa.Table, kept_since_ms: int | None
 ) -> Rows | None:
     """Return the rows of a table but what had ended before the time from which on the log is kept; None: no rows."""
     complete = TABLES[name].complete
     if replayed is not None and complete is not None:
         replayed = CompletedRows(replayed, partial(complete, topics))
-    parts = [rows for rows in (replayed, of_commits) if rows is not None]
+    parts = [rows for rows in (replayed, more) if rows is not None]
     unless = None if kept_since_ms is None else ended_before(name, kept_since_ms)
     return TableRows(name, parts, unless) if parts else None
 

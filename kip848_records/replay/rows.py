@@ -13,7 +13,7 @@ from kip848_records.specs.anomaly import ANOMALY
 from kip848_records.specs.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION
 from kip848_records.specs.columns import CLUSTER, HISTORY
 from kip848_records.specs.consumption_stop import STOPPED_PARTITION
-from kip848_records.specs.diagnosis import DIAGNOSIS
+from kip848_records.specs.diagnosis import DIAGNOSIS, GROUP_OUTLINE
 from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
 from kip848_records.specs.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
 from kip848_records.specs.latest_state import LATEST_STATE
@@ -118,6 +118,7 @@ ClassicMember: Final = row_class("ClassicMember", CLASSIC_MEMBER)
 ConnectAssignment: Final = row_class("ConnectAssignment", CONNECT_ASSIGNMENT)
 GroupMigration: Final = row_class("GroupMigration", GROUP_MIGRATION)
 Diagnosis: Final = row_class("Diagnosis", DIAGNOSIS)
+GroupOutline: Final = row_class("GroupOutline", GROUP_OUTLINE)
 LatestState: Final = row_class("LatestState", LATEST_STATE)
 Quarantine: Final = row_class("Quarantine", QUARANTINE)
 UnknownRecord: Final = row_class("UnknownRecord", UNKNOWN_RECORD)

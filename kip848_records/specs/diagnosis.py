@@ -37,6 +37,24 @@ SUBJECT: Final = struct_of(
     clients=STRINGS,
 )
 
+BEGINS: Final = list_of(struct_of(at=BIGINT, offset=BIGINT, hosts=STRINGS, by_topics=BOOLEAN))
+
+GROUP_OUTLINE: Final = TableSpec(
+    "group_outline",
+    "Not a table: what a comparison of groups needs of each. `diagnosis` has its result",
+    ("cluster", "group_id", "partition"),
+    (
+        CLUSTER,
+        GROUP_ID,
+        PARTITION,
+        Column("hosts", STRINGS, "Hosts of all its members"),
+        Column("topics", STRINGS, "Topics of all its members"),
+        Column("run_begins", list_of(BIGINT), "When times with members began, in ms since 1970"),
+        Column("run_ends", list_of(BIGINT), "When they ended; null: it has members"),
+        Column("begins", BEGINS, "Rebalances that may have a cause outside of the group, with the hosts that began it"),
+    ),
+)
+
 DIAGNOSIS: Final = TableSpec(
     "diagnosis",
     "What has been wrong with each group over time: one row for each trouble, from all of the history",

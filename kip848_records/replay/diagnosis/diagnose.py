@@ -12,6 +12,7 @@ from kip848_records.replay.diagnosis.group_history import GroupHistory
 from kip848_records.replay.diagnosis.job import job_episode, jobs
 from kip848_records.replay.diagnosis.leaves_and_returns import leaves_and_returns
 from kip848_records.replay.diagnosis.limits import DEFAULTS
+from kip848_records.replay.diagnosis.outline import outline
 from kip848_records.replay.diagnosis.precedence import explain
 from kip848_records.replay.diagnosis.restart_loop import restart_loops
 from kip848_records.replay.diagnosis.rolling_restart import rolling_restart, rollouts
@@ -20,13 +21,14 @@ from kip848_records.replay.diagnosis.severity import severity
 from kip848_records.replay.diagnosis.slow_by_habit import slow_by_habit
 from kip848_records.replay.diagnosis.static_members import static_member_flaps
 from kip848_records.replay.diagnosis.storm import storms
+from kip848_records.replay.diagnosis.storm_across import Begin, Outline, storms_across
 from kip848_records.replay.diagnosis.task_restarts import task_restarts
 from kip848_records.replay.diagnosis.two_applications import two_applications
 from kip848_records.replay.diagnosis.without_partitions import without_partitions
 from kip848_records.replay.rows import Diagnosis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kip848_records.replay.diagnosis.episodes import Episode
     from kip848_records.replay.diagnosis.observed import ObservedRows
@@ -39,7 +41,7 @@ _OF_EPISODE: Final = tuple(name for name in Diagnosis._fields if name not in _MA
 
 
 def diagnoses(context: Context, inputs: ReplayInputs, observed: ObservedRows) -> Iterator[Row]:
-    """Yield the rows of `diagnosis` of a group; none if it is not known up to when the group is known."""
+    """Yield the rows of `diagnosis` of a group, and its outline; none if its time is not known."""
     if context.captured_at is None:
         return
     state = observed.state
@@ -53,17 +55,35 @@ def diagnoses(context: Context, inputs: ReplayInputs, observed: ObservedRows) ->
         newest_at=max(inputs.newest.values(), default=None),
     )
     for episode in episodes_of(history):
-        sentence, next_step = words(episode)
-        values = {name: getattr(episode, name) for name in _OF_EPISODE}
-        yield Diagnosis(
-            **values,
-            group_id=context.group_id,
-            partition=history.partition,
-            subject=tuple(episode.subject),
-            is_present=episode.is_present,
-            sentence=sentence,
-            next_step=next_step,
-        )
+        yield row_of(episode, context.group_id, context.partition)
+    yield outline(history, context.group_id)
+
+
+def row_of(episode: Episode, group_id: str | None, partition: int | None) -> Row:
+    """Return the row of an episode."""
+    sentence, next_step = words(episode)
+    values = {name: getattr(episode, name) for name in _OF_EPISODE}
+    return Diagnosis(
+        **values,
+        group_id=group_id,
+        partition=partition,
+        subject=tuple(episode.subject),
+        is_present=episode.is_present,
+        sentence=sentence,
+        next_step=next_step,
+    )
+
+
+def across_groups(outlines: Iterable[Row], captured_at: int | None) -> Iterator[Row]:
+    """Yield the rows of `diagnosis` of many groups together, from the outlines of all groups."""
+    groups: dict[str, Outline] = {}
+    begins: list[Begin] = []
+    for row in outlines:
+        hosts, topics = frozenset(row.hosts), frozenset(row.topics)
+        groups[row.group_id] = Outline(row.partition, row.run_begins, row.run_ends, hosts, topics)
+        begins += [Begin(at, row.group_id, frozenset(hosts), by_topics) for at, _, hosts, by_topics in row.begins]
+    for episode in storms_across(groups, begins, DEFAULTS, captured_at):
+        yield row_of(episode, None, None)
 
 
 def episodes_of(history: GroupHistory) -> list[Episode]:

@@ -74,6 +74,17 @@ class GroupHistory:
         return found
 
     @cached_property
+    def host_of(self) -> dict[str, str]:
+        """The host of each member id, and of each instance id."""
+        found: dict[str, str] = {}
+        for stay in self.stays:
+            if stay.host is not None:
+                found[stay.member_id] = stay.host
+                if stay.instance_id is not None:
+                    found[stay.instance_id] = stay.host
+        return found
+
+    @cached_property
     def by_name(self) -> dict[tuple[str | None, str | None], list[Stay]]:
         """The stays of each client id and host, by their begin."""
         found: dict[tuple[str | None, str | None], list[Stay]] = defaultdict(list)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.diagnosis.episodes import Episode
     from kip848_records.replay.diagnosis.phrases import Words
 
+_GROUPS_NAMED: Final = 5
 _SPELLING: Final = (
     "Check the spelling, and the permission DESCRIBE for the topic. An expression is one of RE2: `.*`, not `*`, and no "
     "lookahead."
@@ -128,3 +129,31 @@ def task_restarts(episode: Episode) -> Words:
         f"Connect tasks {does} from worker to worker, {times(episode)}: {episode.subject.what}.",
         f"Read the workers' logs at {last_time(episode)}: which worker ends, or which task fails?",
     )
+
+
+def storm_across(episode: Episode) -> Words:
+    """Return the words of `storm_across`."""
+    subject, count = episode.subject, episode.count
+    shared, step = {
+        "shared_host": (
+            f"most have members on the host {(subject.what or '').removeprefix('/')}",
+            "Look at this machine: it died, came back, or was drained.",
+        ),
+        "shared_partition": (
+            f"most are in partition {subject.what} of __consumer_offsets",
+            "Look at the broker that led this partition: the network to it, or the broker itself.",
+        ),
+        "shared_topic": (
+            f"most read the topic {subject.what}",
+            "Nothing, if the topic was meant to change: it got partitions, or was made anew.",
+        ),
+    }.get(
+        episode.probable_cause or "",
+        (
+            f"they are {count} of {episode.facts['all']} groups with members",
+            "Look for what they depend on: the network, a machine, a database, one deployment of all.",
+        ),
+    )
+    named = ", ".join((subject.groups or ())[:_GROUPS_NAMED])
+    more = f" and {count - _GROUPS_NAMED} more" if count > _GROUPS_NAMED else ""
+    return f"{count} groups began a rebalance within {lasted(episode)}, and {shared}: {named}{more}.", step

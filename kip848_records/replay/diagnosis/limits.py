@@ -125,6 +125,24 @@ class Limits(NamedTuple):
     task_moves: int = 5
     task_moves_within: int = HOUR
 
+    # Many groups at once
+    across_run: int = 10 * MINUTE
+    """A group that has just begun to have members rebalances for that."""
+    across_empty: int = 5 * MINUTE
+    """Members that are back so soon had not ended."""
+    across_calm: int = HOUR
+    across_others: int = 6
+    """A group that rebalances so often in an hour has a trouble of its own."""
+    across_within: int = MINUTE
+    across_groups: int = 5
+    across_times: int = 5
+    """So many times the average of a minute."""
+    across_share: float = 0.2
+    across_more: int = 2
+    """So many times the groups of a storm are told as info, though they share nothing."""
+    across_in_common: float = 0.5
+    across_times_in_common: int = 2
+
     # Cost
     cost_before: int = MINUTE
     cost_after: int = 90 * SECOND

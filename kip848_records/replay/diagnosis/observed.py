@@ -102,6 +102,10 @@ class _Changes(Generic[_T]):
             first = next(iter(self.last))
             self._done.append((first, self.last.pop(first)))
 
+    def values(self) -> Iterable[_T]:
+        """Return all values."""
+        return (value for _, value in self.items())
+
     def items(self) -> Iterable[tuple[str, _T]]:
         """Return all values with their keys; those of a key in their order."""
         return [*self._done, *self.last.items()]

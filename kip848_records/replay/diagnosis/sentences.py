@@ -29,6 +29,7 @@ _WORDS: Final[Mapping[str, Callable[[Episode], Words]]] = {
     "flapping_topics": group_sentences.flapping_topics,
     "assignor_flip": group_sentences.assignor_flip,
     "two_applications": group_sentences.two_applications,
+    "storm_across": group_sentences.storm_across,
     "task_restarts": group_sentences.task_restarts,
 }
 

@@ -1,0 +1,168 @@
+"""The pattern `storm_across`: groups that rebalance in the same minute, because of something that they share."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kip848_records.replay.diagnosis.episodes import Episode, Subject
+from kip848_records.replay.diagnosis.severity import INFO, WARNING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from kip848_records.replay.diagnosis.limits import Limits
+
+PATTERN: Final = "storm_across"
+
+
+class Begin(NamedTuple):
+    """A rebalance of a group began at a time (ms). `by_topics`: a change of a topic may be its cause."""
+
+    at: int
+    group_id: str
+    hosts: frozenset[str]
+    by_topics: bool
+
+
+class Outline(NamedTuple):
+    """A group: its partition of `__consumer_offsets`, its runs (begins, and ends or None), its hosts and topics."""
+
+    partition: int
+    run_begins: Sequence[int]
+    run_ends: Sequence[int | None]
+    hosts: frozenset[str]
+    topics: frozenset[str]
+
+    def has_members(self, at: int) -> bool:
+        """Return whether the group has members at a time."""
+        place = bisect_right(self.run_begins, at) - 1
+        if place < 0:
+            return False
+        end = self.run_ends[place]
+        return end is None or end >= at
+
+
+def storms_across(
+    groups: Mapping[str, Outline], begins: Iterable[Begin], limits: Limits, captured_at: int | None
+) -> Iterator[Episode]:
+    """Yield the minutes in which many more groups than usual began a rebalance."""
+    ordered = sorted(begins, key=lambda begin: (begin.at, begin.group_id))
+    if not ordered:
+        return
+    minutes = max(1.0, ((captured_at or ordered[-1].at) - ordered[0].at) / limits.across_within)
+    usual = len(ordered) / minutes
+    needed = max(limits.across_groups, limits.across_times * usual)
+    for storm in _storms(ordered, needed, limits):
+        episode = _episode(storm, groups, limits, needed)
+        if episode is not None:
+            yield episode
+
+
+class _Storm(NamedTuple):
+    """Rebalances of windows close to one another; `densest`: those of the window with the most groups."""
+
+    begins: Sequence[Begin]
+    densest: Sequence[Begin]
+    recognized_at: int
+
+
+def _storms(ordered: Sequence[Begin], needed: float, limits: Limits) -> list[_Storm]:
+    """Return the rebalances of the windows with enough groups, those of windows close to one another together."""
+    found: list[tuple[int, int, int, int, int, int]] = []
+    groups = Counter[str]()
+    first = 0
+    for number, begin in enumerate(ordered):
+        groups[begin.group_id] += 1
+        while ordered[first].at <= begin.at - limits.across_within:
+            groups[ordered[first].group_id] -= 1
+            if not groups[ordered[first].group_id]:
+                del groups[ordered[first].group_id]
+            first += 1
+        if len(groups) < needed:
+            continue
+        if found and ordered[first].at - ordered[found[-1][1]].at < limits.across_within:
+            begun, _, most, *densest, at = found[-1]
+            densest = [first, number] if len(groups) > most else densest
+            found[-1] = begun, number, max(most, len(groups)), densest[0], densest[1], at
+        else:
+            found.append((first, number, len(groups), first, number, begin.at))
+    return [
+        _Storm(ordered[begin : end + 1], ordered[densest : last + 1], at) for begin, end, _, densest, last, at in found
+    ]
+
+
+def _episode(storm: _Storm, groups: Mapping[str, Outline], limits: Limits, needed: float) -> Episode | None:
+    """Return the episode of a storm, judged by its densest minute: windows of chance may follow one another."""
+    within = storm.begins
+    ids = sorted({begin.group_id for begin in within})
+    at = within[0].at
+    there = [outline for outline in groups.values() if outline.has_members(at)]
+    dense = sorted({begin.group_id for begin in storm.densest})
+    shared = _shared(storm.densest, dense, groups, there, limits)
+    is_many = len(dense) >= limits.across_share * max(1, len(there))
+    if not is_many and shared is None:
+        if len(dense) < limits.across_more * needed:
+            return None
+        severity = INFO
+    else:
+        severity = WARNING
+    cause, what = ("many_groups", None) if shared is None else shared
+    return Episode(
+        PATTERN,
+        severity,
+        Subject(groups=tuple(ids), what=what, members=len(ids)),
+        len(ids),
+        at,
+        within[-1].at,
+        storm.recognized_at,
+        within[-1].at,
+        None,
+        probable_cause=cause,
+        members=frozenset(),
+        facts={"all": len(there)},
+    )
+
+
+def _shared(
+    within: Sequence[Begin],
+    ids: Sequence[str],
+    groups: Mapping[str, Outline],
+    there: Sequence[Outline],
+    limits: Limits,
+) -> tuple[str, str] | None:
+    """Return what most of some groups have in common, if it is twice as common among them as among all.
+
+    A host is that of the members that began the rebalances; a partition of `__consumer_offsets` has one broker.
+    """
+    needed = max(limits.across_groups, len(ids) * limits.across_in_common)
+    found: dict[tuple[str, Any], set[str]] = {}
+    for begin in within:
+        group = groups[begin.group_id]
+        things: list[tuple[str, Any]] = [("shared_host", host) for host in begin.hosts]
+        things.append(("shared_partition", group.partition))
+        if begin.by_topics:
+            things += [("shared_topic", topic) for topic in group.topics]
+        for thing in things:
+            found.setdefault(thing, set()).add(begin.group_id)
+    best: tuple[str, str] | None = None
+    most = 0.0
+    for (cause, what), having in found.items():
+        if len(having) < needed:
+            continue
+        share, among_all = len(having) / len(ids), _share_of_all(cause, what, there)
+        if share >= limits.across_times_in_common * among_all and share / max(among_all, 1e-9) > most:
+            best, most = (cause, str(what)), share / max(among_all, 1e-9)
+    return best
+
+
+def _share_of_all(cause: str, what: Any, there: Sequence[Outline]) -> float:  # noqa: ANN401
+    if cause == "shared_partition":
+        count = sum(what == outline.partition for outline in there)
+    elif cause == "shared_host":
+        count = sum(what in outline.hosts for outline in there)
+    else:
+        count = sum(what in outline.topics for outline in there)
+    share: float = count / max(1, len(there))
+    return share
