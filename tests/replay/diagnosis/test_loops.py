@@ -1,0 +1,183 @@
+"""Members that do not stay: `restart_loop`, `leaves_and_returns`, static members, `storm`."""
+
+from itertools import pairwise
+
+import pytest
+
+from tests.replay.diagnosis.groups import HOST, MINUTE, group, ms, patterns, rebalance, stay, told
+
+OTHERS = [stay(f"other-{number}", 0, client_host=f"/10.0.1.{number}") for number in range(3)]
+
+
+def restarts(number, every=5.0, lasts=1.0, first=60.0, client="app", **columns):
+    """Stays of one name, one after another."""
+    return [stay(client, first + n * every, first + n * every + lasts, **columns) for n in range(number)]
+
+
+def test_a_process_that_restarts_again_and_again():
+    (loop,) = told(group(*OTHERS, stay("app", 0, 59.5), *restarts(7), until=95))
+    assert (loop.pattern, loop.severity, loop.count, loop.probable_cause) == ("restart_loop", "warning", 7, "ended")
+    assert (loop.subject.client_id, loop.subject.client_host, loop.subject.members_of_that_name) == ("app", HOST, 1)
+    assert (loop.first_seen, loop.recognized_at, loop.last_seen) == (ms(61), ms(81), ms(91))
+    assert (loop.usual_stay_ms, loop.median_interval_ms, loop.is_present) == (MINUTE, 5 * MINUTE, True)
+
+
+def test_it_ends_when_nothing_comes_for_three_times_its_gap():
+    (loop,) = told(group(*OTHERS, stay("app", 0, 59.5), *restarts(7), stay("app", 95), until=600))
+    assert loop.ended_at == ms(91 + 15)
+    assert loop.severity == "warning"
+
+
+@pytest.mark.parametrize(
+    ("number", "options"),
+    [
+        (4, {}),  # not often enough
+        (8, {"every": 7.0}),  # each comes six minutes after the one before
+        (8, {"every": 40.0, "lasts": 39.0}),  # each works for longer than half an hour
+        (3, {"every": 20.0, "lasts": 19.0}),
+    ],
+)
+def test_no_loop(number, options):
+    assert not patterns(group(*OTHERS, stay("app", 0, 59.5), *restarts(number, **options), until=400))
+
+
+def test_leaking_memory_takes_longer_than_ten_minutes():
+    leaking = restarts(6, every=26.0, lasts=25.0)
+    (loop,) = told(group(*OTHERS, stay("app", 0, 59.5), *leaking, until=230))
+    assert (loop.pattern, loop.count) == ("restart_loop", 6)
+    assert not patterns(group(stay("app", 0, 59.5), *leaking, until=230)), "others must stay"
+
+
+def test_members_exchanged_in_parallel_are_no_loop():
+    at_once = [stay("app", 60 + n / 10, 65 + n / 10) for n in range(20)]
+    assert not patterns(group(*OTHERS, stay("app", 0, 59.5), *at_once, until=70))
+
+
+def test_a_killed_process_is_a_member_until_its_session_ends():
+    killed = restarts(7, every=2.0, lasts=2.7)
+    (loop,) = told(group(*OTHERS, stay("app", 0, 60.5), *killed, until=75))
+    assert (loop.probable_cause, loop.count) == ("killed", 7)
+
+
+def test_classic_members_that_end_at_their_poll_timeout():
+    classic = {"group_type": "classic", "session_timeout_ms": 45_000}
+    ended = restarts(4, every=25.0, lasts=5.05, **classic)
+    (loop,) = told(group(*OTHERS, stay("app", 0, 40, **classic), *ended, until=145))
+    assert (loop.pattern, loop.probable_cause, loop.count) == ("restart_loop", "poll_timeout", 4)
+
+
+def test_processes_with_a_new_name_each_time():
+    pods = [stay(f"app-7d9f8b6c5d-x2x{n}z", 60 + 5 * n, 64 + 5 * n, client_host=f"/10.0.2.{n}") for n in range(8)]
+    (loop,) = told(group(*OTHERS, stay("app-7d9f8b6c5d-x2xzz", 0, 59.5), *pods, until=100))
+    assert (loop.pattern, loop.subject.what, loop.subject.client_id, loop.count) == ("restart_loop", "app-*", None, 8)
+
+
+def test_lost_records_make_it_silent():
+    unseen = restarts(8, history="censored")
+    assert not patterns(group(*OTHERS, *unseen, until=110))
+
+
+def test_a_batch_is_no_alarm():
+    runs = [stay(f"batch-{k}", 4 * n, 4 * n + 2) for n in range(12) for k in ("a", "b")]
+    drifting = [row._replace(joined_at=row.joined_at + row.joined_at % 77_777) for row in runs]
+    drifting = [row._replace(left_at=row.joined_at + 2 * MINUTE) for row in drifting]
+    episodes = told(group(*drifting, until=50, state="Empty"))
+    assert {(each.pattern, each.severity, each.probable_cause) for each in episodes} == {
+        ("restart_loop", "info", "batch_or_all")
+    }
+
+
+@pytest.mark.parametrize(
+    ("stays", "cause"),
+    [([5.1] * 5, "poll_timeout"), ([20.0] * 5, "poll_timeout_possible"), ([1.0] * 5, "not_poll_timeout")],
+)
+def test_a_member_id_that_returns(stays, cause):
+    found, at = [], 60.0
+    for lasts in stays:
+        found.append(stay("app", at, at + lasts, member_id="same", returned=True))
+        at += lasts + 1
+    first = stay("app", 0, 59, member_id="same", returned=True)
+    last = stay("app", at, member_id="same")
+    (episode,) = told(group(*OTHERS, first, *found, last, until=at + 1))
+    assert (episode.pattern, episode.probable_cause, episode.count) == ("leaves_and_returns", cause, 6)
+    assert episode.subject.member_id == "same"
+    assert episode.recognized_at == found[2].joined_at
+
+
+def test_two_returns_are_chance():
+    twice = [stay("app", at, at + 5.1, member_id="same", returned=True) for at in (60, 70)]
+    assert not patterns(group(*OTHERS, *twice, stay("app", 80, member_id="same"), until=90))
+
+
+def static(times, how="replaced", kind="classic", away=0.0):
+    """Stays of an instance id, one after another, each with a new member id."""
+    columns = {"instance_id": "app-1", "group_type": kind, "left_how": how, "away_ms": ms(away)}
+    return [stay("app", begin, end, **columns) for begin, end in pairwise(times)]
+
+
+def test_an_instance_id_with_two_holders():
+    times = [0, *(60 + n / 2 for n in range(20))]
+    (episode,) = told(group(*OTHERS, *static(times), stay("app", times[-1], instance_id="app-1"), until=70))
+    assert (episode.pattern, episode.severity, episode.count) == ("duplicate_instance_id", "error", 20)
+    assert episode.subject.instance_id == "app-1"
+    assert episode.cost_share is None, "the log shows no rebalance"
+
+
+def test_one_that_restarts_slowly_may_have_two():
+    times = [0, *(60 + n * 3.0 for n in range(20))]
+    (episode,) = told(group(*OTHERS, *static(times), stay("app", times[-1], instance_id="app-1"), until=121))
+    assert (episode.pattern, episode.probable_cause) == ("static_member_flaps", "restarting_or_duplicate")
+
+
+def test_a_static_member_that_goes_away():
+    times = [0, *(60 + n * 5.0 for n in range(8))]
+    away = static(times, kind="consumer", away=0.5)
+    (episode,) = told(group(*OTHERS, *away, stay("app", times[-1], instance_id="app-1"), until=100))
+    assert (episode.pattern, episode.probable_cause, episode.count) == ("static_member_flaps", "restarting", 8)
+    assert episode.first_seen == ms(59.5)
+    assert episode.usual_stay_ms == ms(4.5)
+
+
+def test_a_static_member_that_keeps_its_member_id_lives():
+    times = [0, *(60 + n * 5.6 for n in range(8))]
+    same = [row._replace(member_id="same") for row in static(times, kind="consumer", away=0.5)]
+    last = stay("app", times[-1], instance_id="app-1", member_id="same")
+    (episode,) = told(group(*OTHERS, *same, last, until=105))
+    assert (episode.pattern, episode.probable_cause) == ("leaves_and_returns", "poll_timeout")
+
+
+def storm_of(names, each):
+    """So many names restart, each as often, at moments of their own."""
+    return [
+        row
+        for name in range(names)
+        for row in restarts(each, every=15.0, lasts=14.0, first=60 + name * 1.3, client=f"app-{name}x")
+    ]
+
+
+def test_many_members_that_do_not_stay():
+    episodes = told(group(*OTHERS, *storm_of(10, 5), until=140))
+    assert [each.pattern for each in episodes if each.explained_by is None] == ["storm"]
+    storm = next(each for each in episodes if each.pattern == "storm")
+    assert (storm.probable_cause, storm.subject.members) == ("again", 10)
+
+
+def test_one_name_is_no_storm():
+    assert patterns(group(*OTHERS, stay("app", 0, 59), *restarts(60, every=1.5), until=160)) == ["restart_loop"]
+
+
+def test_what_it_costs():
+    loop = restarts(7)
+    began = [rebalance(row.joined_at / MINUTE, row.member_id, unowned_ms=60_000) for row in loop]
+    other = rebalance(62, "another", unowned_ms=10**9)
+    (episode,) = told(group(*OTHERS, stay("app", 0, 59.5), *loop, until=95, rebalances=[*began, other], sizes=[(0, 2)]))
+    assert (episode.rebalances, episode.unowned_ms, episode.rebalances_shared) == (7, 7 * 60_000, 0)
+    assert episode.cost_share == pytest.approx(7 / (2 * 30))
+    assert episode.severity == "error"
+
+
+def test_history_that_was_cut():
+    (loop,) = told(group(*OTHERS, stay("app", 0, 59.5), *restarts(7), until=95, known_since=ms(55)))
+    assert loop.at_least
+    (loop,) = told(group(*OTHERS, stay("app", 0, 59.5), *restarts(7), until=95, known_since=ms(5)))
+    assert not loop.at_least

@@ -1,0 +1,116 @@
+"""The rows of `diagnosis`: words for every pattern, and what explains what."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from kip848_records.replay.arrow_rows import to_batch
+from kip848_records.replay.diagnosis import observed, precedence
+from kip848_records.replay.diagnosis.diagnose import diagnoses, row_of
+from kip848_records.replay.diagnosis.episodes import Episode, Subject
+from kip848_records.replay.diagnosis.sentences import _WORDS
+from kip848_records.replay.inputs import ReplayInputs
+from kip848_records.replay.rows import Diagnosis, GroupOutline
+from kip848_records.specs.diagnosis import DIAGNOSIS
+from tests.replay.diagnosis.groups import MINUTE, ms, stay
+
+COMMENT = next(column.comment for column in DIAGNOSIS.columns if column.name == "pattern")
+
+
+def episode(pattern, first=0.0, last=60.0, **more):
+    subject = more.pop("subject", Subject(client_id="app", client_host="/10.0.0.1"))
+    fields = {"count": 5, "recognized_at": ms(first), "ended_at": None, "incarnation": 0} | more
+    return Episode(pattern, "warning", subject, first_seen=ms(first), last_seen=ms(last), **fields)
+
+
+@pytest.mark.parametrize("pattern", sorted(_WORDS))
+@pytest.mark.parametrize("is_present", [True, False])
+def test_every_pattern_has_words(pattern, is_present):
+    facts = {"revoke_ms": 20_000, "others_ms": 1000, "all": 40}
+    subject = Subject(client_id="app", client_host="/1", members=3, topics=("orders",), groups=("a", "b"), what="x")
+    ended_at = None if is_present else ms(90)
+    made = episode(pattern, subject=subject, ended_at=ended_at, facts=facts, median_interval_ms=MINUTE)
+    if pattern == "storm":
+        made.probable_cause = "new"
+    row = row_of(made, "group", 3)
+    assert row.sentence.endswith(".")
+    assert row.next_step.endswith((".", "?"))
+    assert row.is_present is is_present
+    assert "None" not in row.sentence
+
+
+def test_the_comment_names_all_patterns():
+    assert set(re.findall(r"\w+", COMMENT)) == set(_WORDS)
+
+
+def test_rows_become_arrow():
+    subject = Subject(groups=("a", "b"), what="x")
+    batch = to_batch(Diagnosis, [row_of(episode("storm_across", subject=subject, facts={"all": 9}), None, None)])
+    (row,) = batch.to_pylist()
+    assert (row["group_id"], row["subject"]["groups"], row["subject"]["client_id"]) == (None, ["a", "b"], None)
+    assert row["first_seen"].timestamp() == 0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "other", "is_explained"),
+    [
+        ("restart_loop", "storm", True),
+        ("storm", "restart_loop", False),
+        ("restart_loop", "assignor_flip", True),
+        ("static_member_flaps", "assignor_flip", False),
+        ("spares", "two_applications", True),
+        ("slow_by_habit", "leaves_and_returns", True),
+        ("no_topic", "storm", False),
+    ],
+)
+def test_what_explains_what(pattern, other, is_explained):
+    explained, by = episode(pattern), episode(other, first=25)
+    precedence.explain([explained, by])
+    assert explained.explained_by == (other if is_explained else None)
+    half = episode(other, first=31)
+    again = episode(pattern)
+    precedence.explain([again, half])
+    assert again.explained_by is None, "it covers less than half of its time"
+
+
+def test_a_slow_member_is_explained_by_its_own_loop_only():
+    slow, loop = episode("slow_by_habit"), episode("restart_loop", subject=Subject(client_id="another"))
+    precedence.explain([slow, loop])
+    assert slow.explained_by is None
+
+
+def test_episodes_of_a_subject_are_numbered():
+    first, other, second = (
+        *(episode("restart_loop"), episode("restart_loop", subject=Subject(client_id="another"))),
+        episode("restart_loop", first=100, last=120),
+    )
+    precedence.explain([second, other, first])
+    assert [each.episode for each in (first, other, second)] == [1, 1, 2]
+
+
+def rows_of(rows, captured_at):
+    context = SimpleNamespace(captured_at=captured_at, group_id="group", partition=3)
+    return list(diagnoses(context, ReplayInputs("kafka", captured_at, {}), rows))
+
+
+def test_the_rows_of_a_group_end_with_its_outline():
+    rows = observed.ObservedRows()
+    for n in range(8):
+        rows.add(stay("app", 60 + 5.3 * n, 61 + 5.3 * n))
+    loop, outline = rows_of(rows, ms(103))
+    assert isinstance(loop, Diagnosis)
+    assert (loop.group_id, loop.partition, loop.pattern) == ("group", 3, "restart_loop")
+    assert isinstance(outline, GroupOutline)
+    assert len(outline.run_begins) == 8
+    assert not rows_of(rows, None)
+
+
+def test_only_the_newest_rows_are_remembered(monkeypatch):
+    monkeypatch.setattr(observed, "REMEMBERED", 6)
+    rows = observed.ObservedRows()
+    for n in range(20):
+        rows.add(stay("app", 60 + 4.3 * n, 61 + 4.3 * n))
+    loop, _ = rows_of(rows, ms(144))
+    assert loop.at_least
+    assert loop.count == 5, "the first one that is remembered follows none"
