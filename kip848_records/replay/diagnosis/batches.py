@@ -26,6 +26,8 @@ class Loop(NamedTuple):
 
 def without_batches(loops: Sequence[Loop], history: GroupHistory) -> list[Episode]:
     """Return the episodes of loops, those of a batch as one row without alarm."""
+    if not loops:
+        return []
     pauses = _pauses(history)
     together = [loop for loop in loops if _leaves_nobody(loop.stays, pauses, history.limits.empty_together)]
     names = {stay.name for loop in together for stay in loop.stays}

@@ -106,6 +106,11 @@ def test_the_rows_of_a_group_end_with_its_outline():
     assert not rows_of(rows, None)
 
 
+def test_a_group_without_members_has_nothing():
+    (outline,) = rows_of(observed.ObservedRows(), ms(100))
+    assert not outline.run_begins
+
+
 def test_only_the_newest_rows_are_remembered(monkeypatch):
     monkeypatch.setattr(observed, "REMEMBERED", 6)
     rows = observed.ObservedRows()
