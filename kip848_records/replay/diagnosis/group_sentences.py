@@ -57,7 +57,10 @@ def no_topic(episode: Episode) -> Words:
     is_regex = subject.regex is not None
     what = f"the expression {subject.regex}" if is_regex else ", ".join(subject.topics or ())
     does = tense(episode, "has had" if one else "have had", "had")
-    why = "it matches no topic" if is_regex else "no such topic exists"
+    why = {
+        "expression_matches_nothing": "it matches no topic",
+        "expression_not_resolved": "the broker has not resolved it",
+    }.get(episode.probable_cause or "", "no such topic exists")
     sentence = (
         f"{members} with a subscription to {what} {does} no partition for {lasted(episode)}, and no other member has "
         f"one of it: {why}, or the client may not see it."

@@ -41,8 +41,15 @@ def without_partitions(history: GroupHistory) -> Iterator[Episode]:
             subject = Subject(topics=topics or None, regex=regex, members=_most_at_once(those, each))
             count = len({holding.stay.member_id for holding in those if _overlaps(holding.begin, holding.end, each)})
             episode = _episode(NO_TOPIC, WARNING, subject, count, each, limits.no_topic_for, history)
-            episode.probable_cause = "expression_matches_nothing" if regex is not None else "topic_not_there"
+            episode.probable_cause = _why(regex, history)
             yield episode
+
+
+def _why(regex: str | None, history: GroupHistory) -> str:
+    if regex is None:
+        return "topic_not_there"
+    is_resolved = regex in history.rows.resolutions.last
+    return "expression_matches_nothing" if is_resolved else "expression_not_resolved"
 
 
 def _overlaps(begin: int, end: int | None, each: Interval) -> bool:

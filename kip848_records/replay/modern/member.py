@@ -87,7 +87,7 @@ class Member:
 
     # Its open rows in the tables.
     stay: Stay | None = None
-    interval: tuple[str, int, int | None, int, bool, int, int] | None = None
+    interval: tuple[str, int, int | None, int, bool, int | None, int] | None = None
     open_lags: SpillingQueue | None = None
     seen_blockers: dict[str, list[tuple[int, int]]] | None = None
     awaits: frozenset[int] = NOTHING
@@ -215,7 +215,7 @@ class MemberStates:
                 self.end(member)
                 continue
             name = member.state_name(assignment_epoch)
-            target, owned = len(member.target), len(member.held)
+            target, owned = len(member.target) if member.has_target else None, len(member.held)
             if interval is not None:
                 name_before, epoch_before, *_, target_before, owned_before = interval
                 if name_before == name and epoch_before == member.epoch:
@@ -259,7 +259,7 @@ class MemberStates:
             to_at=to_at,
             duration_ms=duration_ms,
             is_classic=is_classic,
-            target_units=target if member.has_target else None,
+            target_units=target,
             owned_units=owned,
         )
         # This writes half of all rows; `Context.emit` would take a tenth of the time of the replay.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SUBSCRIPTION = CONSUMER_PROTOCOL_SUBSCRIPTION.layouts[1]
 _ASSIGNMENT = CONSUMER_PROTOCOL_ASSIGNMENT.layouts[1]
-_SESSION_TIMEOUT_MS = 45_000
+SESSION_TIMEOUT_MS = 45_000
 
 
 @dataclass
@@ -72,7 +72,7 @@ class ClassicGroup:
         protocol = {"name": "range", "metadata": b""}
         for member in self.members.values():
             supported = [{**protocol, "metadata": self._subscription(member)}]
-            member.classic = {"sessionTimeoutMs": _SESSION_TIMEOUT_MS, "supportedProtocols": supported}
+            member.classic = {"sessionTimeoutMs": SESSION_TIMEOUT_MS, "supportedProtocols": supported}
         return list(self.members.values())
 
     def _value(self, member: Member) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class ClassicGroup:
             "clientId": member.client_id,
             "clientHost": member.client_host,
             "rebalanceTimeout": member.rebalance_timeout_ms,
-            "sessionTimeout": _SESSION_TIMEOUT_MS,
+            "sessionTimeout": SESSION_TIMEOUT_MS,
             "subscription": self._subscription(member),
             "assignment": encode_message(_ASSIGNMENT, assigned),
         }

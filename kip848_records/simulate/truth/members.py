@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from kip848_records.kinds import CONSUMER
 from kip848_records.simulate.broker.group import ConsumerGroup
+from kip848_records.simulate.broker.operation import CurrentAssignmentWritten, TargetAssigned
 from kip848_records.simulate.truth.rows import OBSERVED, RIGHT_CENSORED, At, Row
 from kip848_records.simulate.truth.standing import UNKNOWN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kip848_records.simulate.broker.coordinator import Group
     from kip848_records.simulate.broker.operation import Operation
     from kip848_records.simulate.truth.trackers import Trackers
@@ -29,6 +32,8 @@ class MemberStateTruth:
 
     def operation(self, operation: Operation, group: Group | None, incarnation: int) -> None:
         """Begin rows of new members, and of members whose state or epoch changed."""
+        if isinstance(group, ConsumerGroup):
+            self._count_units(operation, group)
         for member_id in self._standing.changed:
             state = self._standing.states.get(member_id)
             if state is None or not isinstance(group, ConsumerGroup):
@@ -48,7 +53,21 @@ class MemberStateTruth:
                 "from_at": self._clock.now.at,
                 "from_offset": At(operation),
                 "is_classic": member.classic is not None,
+                **_units(member_id, group),
             }
+
+    def _count_units(self, operation: Operation, group: ConsumerGroup) -> None:
+        """Count the partitions of members that this operation gives others to."""
+        for event in operation.events:
+            if isinstance(event, CurrentAssignmentWritten):
+                touched: Iterable[str] = (event.member_id,)
+            else:
+                touched = event.targets if isinstance(event, TargetAssigned) else ()
+            for member_id in touched:
+                row = self._open.get(member_id)
+                state = self._standing.states.get(member_id)
+                if row is not None and state == row["state"] and group.members[member_id].epoch == row["member_epoch"]:
+                    row |= _units(member_id, group)
 
     def close(self) -> None:
         """End the rows of the present states."""
@@ -63,3 +82,10 @@ class MemberStateTruth:
             row["duration_ms"] = now.at - row["from_at"]
             row["history"] = history
             self.rows.append(row)
+
+
+def _units(member_id: str, group: ConsumerGroup) -> Row:
+    """Return how many partitions a member is to have, and has."""
+    target = group.targets.get(member_id)
+    owned = len(group.members[member_id].owned)
+    return {"target_units": None if target is None else len(target), "owned_units": owned}

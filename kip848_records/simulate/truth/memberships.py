@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kip848_records.kinds import CLASSIC, CONSUMER
-from kip848_records.simulate.broker.classic import ClassicGroup
+from kip848_records.simulate.broker.classic import SESSION_TIMEOUT_MS, ClassicGroup
 from kip848_records.simulate.broker.group import ConsumerGroup
 from kip848_records.simulate.broker.member import AWAY_EPOCH
 from kip848_records.simulate.broker.operation import (
@@ -91,7 +91,7 @@ class MembershipTruth:
             self._end(member_id, offset, "left", group)
         for member_id in event.member_ids:
             if member_id not in self._stays:
-                identity = _identity(group.members[member_id])
+                identity = _identity(group.members[member_id]) | {"session_timeout_ms": SESSION_TIMEOUT_MS}
                 self._begin(member_id, offset, {"group_type": CLASSIC, "joined_how": joined_how, **identity}, group)
 
     def _begin_consumer(self, member: Member, offset: At, joined_how: str, group: Group) -> None:

@@ -27,7 +27,7 @@ _UNKNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "group_state": (
         *("offset", "since", "topology_epoch", "validated_topology_epoch", "standby_replicas", "protocol_type"),
         *("protocol", "leader", "upgradable", "upgradable_reason", "group_id_hash", "records", "operations"),
-        *("largest_operation_bytes", "largest_operation_offset", "complete_from", "has_full_history"),
+        *("largest_operation_bytes", "largest_operation_offset", "complete_from", "known_since", "has_full_history"),
         *("has_lost_prefix", "captured_at", "is_read_to_end", "history"),
     ),
     "rebalance": (),
