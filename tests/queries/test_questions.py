@@ -226,6 +226,14 @@ def test_question_generations(ask_of):
     assert ("eager", "member_joined") in {row[:2] for row in others}
 
 
+def test_question_diagnosis(ask, rows):
+    found = ask("diagnosis")
+    expected = [row for row in rows("diagnosis") if row["explained_by"] is None]
+    assert Counter(row["sentence"] for row in found) == Counter(row["sentence"] for row in expected)
+    loop = next(row for row in found if row["group_id"] == "churn")
+    assert (loop["pattern"], loop["severity"], loop["count"]) == ("restart_loop", "error", 13)
+
+
 def test_question_stopped_tasks(ask_of):
     found = ask_of("stopped_tasks", "connect")
     assert [row[1:4] for row in found] == [
