@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,7 +29,7 @@ class Holding(NamedTuple):
 def holdings(history: GroupHistory) -> list[Holding]:
     """Return what members have. That one has nothing counts between its first and last reconciled moments only.
 
-    Members that were there before the history begins, and those without topics, are left out.
+    It does not count for members that were there before the history begins. Members without topics are left out.
     """
     stays = _by_member(history)
     generations = history.generations
@@ -47,28 +48,31 @@ def holdings(history: GroupHistory) -> list[Holding]:
         elif owned.is_idle:
             begin, end = owned.settled_from, owned.settled_to
         stay = _stay_at(stays.get(member_id, ()), offset)
-        if stay is not None and begin is not None:
+        if stay is not None and begin is not None and (stay.is_begin_seen or not owned.is_idle):
             found.append(Holding(begin, end, stay, is_idle=owned.is_idle))
     return found
 
 
 def _by_member(history: GroupHistory) -> dict[str, list[Stay]]:
+    """Return the stays with a subscription, by member id and their begin."""
     found: dict[str, list[Stay]] = defaultdict(list)
     for stay in history.stays:
-        if stay.is_begin_seen and (stay.topics or stay.regex):
+        if stay.topics or stay.regex:
             found[stay.member_id].append(stay)
     return found
 
 
 def _stay_at(stays: Sequence[Stay], offset: int) -> Stay | None:
-    for stay in stays:
-        if (
-            stay.joined_offset is not None
-            and stay.joined_offset <= offset
-            and (stay.left_offset is None or offset < stay.left_offset)
-        ):
-            return stay
-    return None
+    """Return the stay of a member at an offset."""
+    place = bisect_right(stays, offset, key=_began) - 1
+    if place < 0:
+        return None
+    stay = stays[place]
+    return stay if stay.left_offset is None or offset < stay.left_offset else None
+
+
+def _began(stay: Stay) -> int:
+    return -1 if stay.joined_offset is None else stay.joined_offset
 
 
 def key_of(stay: Stay) -> Key:

@@ -64,6 +64,7 @@ class Generation(NamedTuple):
     completed_at: int | None
     ended_at: int | None
     units: int | None
+    history: str
 
 
 class Owned(NamedTuple):
@@ -177,7 +178,9 @@ class ObservedRows:
     def _member_state(self, row: Row) -> None:
         if row.to_at is None:
             self.unsettled.append(row)
-        if row.history not in _SEEN or row.from_at is None or row.owned_units is None or row.group_type == STREAMS:
+        is_known = row.from_at is not None and row.owned_units is not None and row.group_type != STREAMS
+        # Without all records, that a member has something is still known: only that it has nothing is not.
+        if not is_known or (row.history not in _SEEN and not row.owned_units):
             return
         settled = (row.from_at, row.to_at) if row.state == RECONCILED else (None, None)
         self._owned(Owned(row.member_id, row.from_offset, row.from_at, row.to_at, not row.owned_units, *settled))

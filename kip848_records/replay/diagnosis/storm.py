@@ -16,6 +16,7 @@ from kip848_records.replay.diagnosis.episodes import (
     recognise,
 )
 from kip848_records.replay.diagnosis.severity import WARNING
+from kip848_records.replay.group.known_history import OBSERVED
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
@@ -58,7 +59,7 @@ def _young(history: GroupHistory, exchanged: Container[Stay]) -> Iterator[tuple[
             continue
         yield stay.left_at, stay.left_offset, stay
     for row in history.generations:
-        if row.cause in _REJOINED and row.joined_at is not None:
+        if row.cause in _REJOINED and row.history == OBSERVED and row.joined_at is not None:
             yield row.joined_at, row.offset, None
 
 

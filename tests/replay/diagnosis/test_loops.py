@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from kip848_records.replay.diagnosis.observed import Generation
 from tests.replay.diagnosis.groups import HOST, MINUTE, group, ms, patterns, rebalance, stay, told
 
 OTHERS = [stay(f"other-{number}", 0, client_host=f"/10.0.1.{number}") for number in range(3)]
@@ -104,6 +105,13 @@ def test_a_member_id_that_returns(stays, cause):
     assert episode.recognized_at == found[2].joined_at
 
 
+def test_the_stay_before_the_first_return_says_nothing():
+    found = [stay("app", 60 + 6 * n, 65.1 + 6 * n, member_id="same", returned=True) for n in range(5)]
+    first, last = stay("app", 58, 59, member_id="same", returned=True), stay("app", 90, member_id="same")
+    (episode,) = told(group(*OTHERS, first, *found, last, until=91))
+    assert episode.probable_cause == "poll_timeout"
+
+
 def test_two_returns_are_chance():
     twice = [stay("app", at, at + 5.1, member_id="same", returned=True) for at in (60, 70)]
     assert not patterns(group(*OTHERS, *twice, stay("app", 80, member_id="same"), until=90))
@@ -162,6 +170,18 @@ def test_many_members_that_do_not_stay():
     assert (storm.probable_cause, storm.subject.members) == ("again", 10)
 
 
+@pytest.mark.parametrize(("history", "is_told"), [("observed", True), ("left_censored", False)])
+def test_members_of_a_classic_group_that_rejoin(history, is_told):
+    rejoined = [
+        Generation(
+            ms(60 + 2 * n), 0, n, "consumer", "range", "unknown", ms(60 + 2 * n), ms(60 + 2 * n), None, 4, history
+        )
+        for n in range(25)
+    ]
+    found = [(each.pattern, each.probable_cause) for each in told(group(*OTHERS, until=120, generations=rejoined))]
+    assert found == ([("storm", "rejoined")] if is_told else [])
+
+
 def test_one_name_is_no_storm():
     assert patterns(group(*OTHERS, stay("app", 0, 59), *restarts(60, every=1.5), until=160)) == ["restart_loop"]
 
@@ -174,6 +194,36 @@ def test_what_it_costs():
     assert (episode.rebalances, episode.unowned_ms, episode.rebalances_shared) == (7, 7 * 60_000, 0)
     assert episode.cost_share == pytest.approx(7 / (2 * 30))
     assert episode.severity == "error"
+
+
+def test_a_past_episode_is_a_warning_at_most():
+    loop = restarts(7)
+    began = [rebalance(row.joined_at / MINUTE, row.member_id, unowned_ms=600_000) for row in loop]
+    history = group(*OTHERS, stay("app", 0, 59.5), *loop, until=600, rebalances=began, sizes=[(0, 2)])
+    (episode,) = told(history)
+    assert episode.cost_share > 0.1
+    assert episode.severity == "warning"
+
+
+def test_only_rebalances_of_its_time_count():
+    returned = [stay("app", 60 + 6 * n, 65.1 + 6 * n, member_id="same", returned=True) for n in range(5)]
+    began = [rebalance(row.joined_at / MINUTE, "same") for row in returned]
+    (episode,) = told(
+        group(
+            *OTHERS,
+            stay("app", 0, 59, member_id="same", returned=True),
+            *returned,
+            until=300,
+            rebalances=[rebalance(0, "same"), *began, rebalance(250, "same")],
+        )
+    )
+    assert (episode.count, episode.rebalances) == (5, 5)
+
+
+def test_after_a_calm_time_it_is_another_episode():
+    again = restarts(7, first=400)
+    episodes = told(group(*OTHERS, stay("app", 0, 59.5), *restarts(7), stay("app", 95, 399.5), *again, until=435))
+    assert [(each.count, each.episode, each.is_present) for each in episodes] == [(7, 1, False), (7, 2, True)]
 
 
 def test_history_that_was_cut():

@@ -53,6 +53,13 @@ def test_members_that_return_are_not_exchanged():
     assert not patterns(group(*returned, *again, until=90))
 
 
+def test_newcomers_that_leave_are_no_rollout():
+    old, new = rollout(60, 5)
+    new[1] = new[1]._replace(left_at=ms(62), left_offset=ms(62), left_how="left")
+    again = stay("app", 62.2, client_host="/10.1.0.1")
+    assert not patterns(group(*old, *new, again, until=90))
+
+
 def test_members_that_are_replaced_now_and_then_are_no_rollout():
     old, new = rollout(60, 5)
     seldom = [row._replace(left_at=row.left_at + 25 * MINUTE * n) for n, row in enumerate(old)]
@@ -112,6 +119,15 @@ def test_a_topic_that_is_not_there():
     assert not patterns(group(*rows, working, until=12, owned=[*of_each, owned(working, 0, None, is_idle=False)]))
 
 
+def test_members_of_before_the_history_have_their_partitions():
+    before = stay("app", 0, history="censored", client_host="/10.0.0.9")
+    new = stay("app", 60)
+    of_each = [owned(before, 0, None, is_idle=False), owned(new, 60, None, is_idle=True)]
+    assert not patterns(group(before, new, until=90, owned=of_each)), "the new member is a spare"
+    idle = [owned(before, 0, None, is_idle=True)]
+    assert not patterns(group(before, until=90, owned=idle)), "it may have had some before"
+
+
 def revoking(at, slow_ms, others_ms):
     times = {"slow": slow_ms, "fast": others_ms, "fast2": others_ms}
     names = {"client_host": "/10.0.0.1", "instance_id": None}
@@ -169,7 +185,7 @@ def test_topics_that_come_and_go():
 
 
 def generation(number, at, protocol):
-    return Generation(ms(at), 0, number, "consumer", protocol, "assignor_changed", ms(at), ms(at), None, 4)
+    return Generation(ms(at), 0, number, "consumer", protocol, "assignor_changed", ms(at), ms(at), None, 4, "observed")
 
 
 def test_assignors_that_change_to_and_fro():
@@ -250,6 +266,11 @@ def test_many_groups_that_share_a_host():
     assert (storm.probable_cause, storm.subject[9]) == ("shared_host", "/10.7.7.7")
     assert "10.7.7.7" in storm.sentence
     assert not list(across_groups(outlines(4, "/10.7.7.7"), ms(1000)))
+
+
+def test_what_all_groups_share_is_no_cause():
+    calm = [row._replace(group_id=f"calm-{n}") for n, row in enumerate(outlines(80, "/10.7.7.7", at=0))]
+    assert not list(across_groups([*outlines(9, "/10.7.7.7"), *calm], ms(1000)))
 
 
 def test_a_group_that_rebalances_all_the_time_does_not_count():
