@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
@@ -91,7 +91,7 @@ class _Watch:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._present: dict[Stay, None] = {}
-        self._recent: list[Stay] = []
+        self._recent: deque[Stay] = deque()
         self._empty_since: int | None = None
         self._rollout: Rollout | None = None
         self.found: list[Rollout] = []
@@ -101,7 +101,8 @@ class _Watch:
         self._give_up(at)
         self._empty_since = None
         self._present[stay] = None
-        self._recent = [each for each in self._recent if (each.joined_at or 0) >= at - self._limits.rollout_recent]
+        while self._recent and (self._recent[0].joined_at or 0) < at - self._limits.rollout_recent:
+            self._recent.popleft()
         self._recent.append(stay)
         if self._rollout is not None:
             self._rollout.join(stay, at, len(self._present))
