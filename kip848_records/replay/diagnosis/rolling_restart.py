@@ -79,6 +79,8 @@ class Rollout:
     def is_given_up(self, at: int) -> bool:
         """Return whether nothing came for too long."""
         limits = self._limits
+        if at - self.last_at <= limits.rollout_pause:
+            return False
         gaps = [later - leave for leave, later in zip(self._leaves, self._leaves[1:], strict=False)]
         usual = median(gaps) if gaps else 0
         pause = min(max(limits.rollout_pause, limits.rollout_pause_gaps * usual), limits.rollout_longest_pause)
@@ -164,7 +166,7 @@ def _steps(history: GroupHistory) -> Iterator[tuple[int, int, int, Stay]]:
 
 def _opened(stay: Stay, at: int, before: Iterable[Stay], recent: Iterable[Stay], limits: Limits) -> Rollout | None:
     """Return the rollout that a leave may begin: all members that were there for some time are to leave."""
-    if not stay.has_ended:
+    if not stay.has_ended or (stay.joined_at is not None and at - stay.joined_at < limits.rollout_old):
         return None
     old = [each for each in before if each.joined_at is None or at - each.joined_at >= limits.rollout_old]
     older = [each for each in old if each.joined_at is None or at - each.joined_at > limits.rollout_recent]

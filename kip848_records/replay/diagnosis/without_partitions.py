@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.diagnosis.episodes import Episode, Subject
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 SPARES: Final = "spares"
 NO_TOPIC: Final = "no_topic"
+_SUBSCRIPTIONS: Final = 50
+"""Each moment is looked at for each of them."""
 
 
 def without_partitions(history: GroupHistory) -> Iterator[Episode]:
@@ -25,7 +28,8 @@ def without_partitions(history: GroupHistory) -> Iterator[Episode]:
     idle = [holding for holding in found if holding.is_idle]
     if not idle:
         return
-    keys = {key_of(holding.stay) for holding in idle}
+    subscriptions = Counter(key_of(holding.stay) for holding in idle)
+    keys = [key for key, _ in subscriptions.most_common(_SUBSCRIPTIONS)]
     spares = Sweep(found, limits.no_topic_for).intervals(
         lambda sweep, _: any(sweep.idle[key] > 0 and sweep.has_holder(key) for key in keys), [None]
     )[None]
