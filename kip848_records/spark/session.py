@@ -44,6 +44,9 @@ _TIME_ZONE = "spark.sql.session.timeZone"
 _PY_FILES = "spark.submit.pyFiles"
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _SMALL_BYTES = 16 << 20
+_COMPRESSED_SUFFIXES = (".parquet", ".gz", ".bz2", ".zst")
+_COMPRESSED = 20
+"""How many bytes a byte of such files may become: offset commits of one group resemble each other."""
 
 
 def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSession:
@@ -115,11 +118,11 @@ def _is_small(paths: Iterable[str]) -> bool:
 
 
 def _files_size(path: Path, limit: int) -> int:
-    """Return the bytes of all files at `path`, or some number above `limit`: there may be many files."""
+    """Return the bytes of all files at `path` in memory, or some number above `limit`: there may be many files."""
     size = 0
     for file in [path] if path.is_file() else path.rglob("*"):
         if file.is_file():
-            size += file.stat().st_size
+            size += file.stat().st_size * (_COMPRESSED if file.suffix in _COMPRESSED_SUFFIXES else 1)
         if size > limit:
             break
     return size

@@ -206,6 +206,13 @@ class TestSmallInput:
         assert session._is_small([log, f"{log}/partition/a"])
         assert not session._is_small([log, log])
 
+    def test_a_compressed_file_counts_as_what_it_becomes(self, log, monkeypatch):
+        Path(log, "partition", "a").rename(Path(log, "partition", "a.parquet"))
+        monkeypatch.setattr(session, "_SMALL_BYTES", 104)
+        assert not session._is_small([log])
+        monkeypatch.setattr(session, "_SMALL_BYTES", 105)
+        assert session._is_small([log])
+
     def test_folders_of_many_files_are_not_looked_through(self, log, monkeypatch):
         def looked_at():
             yield Path(log, "partition", "a")
