@@ -39,6 +39,7 @@ _SAMPLES = {
     pa.string(): "é",
     pa.binary(): b"\xff",
     pa.bool_(): True,
+    pa.float64(): 0.5,
     TIMESTAMP: 1_700_000_000_123,
 }
 
@@ -154,9 +155,9 @@ def utc(millis):
 
 def sample(kind):
     if pa.types.is_list(kind):
-        if pa.types.is_struct(kind.value_type):
-            return (tuple(sample(field.type) for field in kind.value_type),) * 2
         return (sample(kind.value_type),) * 2
+    if pa.types.is_struct(kind):
+        return tuple(sample(field.type) for field in kind)
     return _SAMPLES[kind]
 
 
