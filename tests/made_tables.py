@@ -18,7 +18,7 @@ OF_KINDS = (
 )
 """The tables of single kinds of groups, which have no row of a consumer group. An audit writes them all the same."""
 
-_EMPTY = {"bool": False, "int32": 0, "int64": 0, "string": "", "list<element: string>": []}
+_EMPTY = {"bool": False, "int32": 0, "int64": 0, "timestamp[us, tz=UTC]": 0, "string": "", "list<element: string>": []}
 
 Rows = Iterable[dict[str, Any]]
 
@@ -35,6 +35,8 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
     With a run, every partition is known up to its time, if the rows name no other. A group rebalances if its state or
     an open rebalance shows it, and its row does not say; so it is with `rebalance.is_measured`.
     """
+    if "audit_runs" in tables:
+        tables = {"diagnosis": ()} | tables  # summary and explain read it
     for name, rows in _captured(_derived({name: list(rows) for name, rows in tables.items()})).items():
         made = [{**_empty(name), **row, "cluster": cluster} for row in rows]
         schema = TABLES[name].schema
@@ -81,5 +83,10 @@ def _group(row: dict[str, Any]) -> tuple[Any, ...]:
 
 def _empty(table: str) -> dict[str, Any]:
     columns = TABLES[table].columns
-    empty = {column.name: _EMPTY[str(column.type)] if column.required else None for column in columns}
+    empty = {column.name: _least(column.type) if column.required else None for column in columns}
     return empty | ({"group_type": CONSUMER} if empty.get("group_type") == "" else {})
+
+
+def _least(kind: pa.DataType) -> Any:
+    """The value of a column that may not be null, if a row does not name it: a struct has fields without values."""
+    return {field.name: None for field in kind} if pa.types.is_struct(kind) else _EMPTY[str(kind)]

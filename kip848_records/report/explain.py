@@ -13,6 +13,7 @@ from kip848_records.queries.wording import TASK_OF, cause_text, causes_text, mem
 from kip848_records.replay.group.vocabulary import OPEN, RECONCILED
 from kip848_records.report.advice import MemberNow, advise, client_text, member_now
 from kip848_records.report.current_state import current_state
+from kip848_records.report.diagnosis import diagnosis
 from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
 from kip848_records.report.migration import before_and_after, conversions
 from kip848_records.report.readiness import readiness, refused_records
@@ -49,7 +50,9 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
     kind = kind_of_incarnation(group, incarnation)
     yield from current_state(group)
     yield from refused_records(group)
-    if epoch is not None:
+    if epoch is None:
+        yield from diagnosis(group)
+    else:
         yield from _incarnations(group, incarnation, epoch)
         yield from _epoch(group, incarnation, epoch, kind)
         yield from one_generation(group, incarnation, epoch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
@@ -13,11 +13,17 @@ from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import KINDS
 from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.queries.wording import HEALTH, causes_text
-from kip848_records.report.advice import client_text
-from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.changes import changes_since_last_run
 from kip848_records.report.commits_only import commits_only_count
 from kip848_records.report.sql import query
+from kip848_records.report.summary_groups import (
+    client_list,
+    columns,
+    failing_groups,
+    failing_list,
+    stuck_groups,
+    stuck_list,
+)
 from kip848_records.report.terminal import count_text, ranges_text, span_text
 from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
@@ -32,50 +38,41 @@ if TYPE_CHECKING:
     from kip848_records.log.runs import PartitionRead
     from kip848_records.pipeline.options import Audit
     from kip848_records.queries.tables import Row, Tables
-    from kip848_records.report.blockers import Blocked
 
 WIDTH: Final = 80
 HEIGHT: Final = 30
 _STUCK_SHOWN: Final = 10
-_CLIENTS_SHOWN: Final = 3
 _NOTES_SHOWN: Final = 2
 _MILLION: Final = 1_000_000
-
-
-class Stuck(NamedTuple):
-    """A stuck group: its row of `stuck_groups.sql`, and the blocker of its open rebalance."""
-
-    row: Row
-    who: str | None
-    client: str | None
-    stuck_ms: int | None
 
 
 def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     """Yield the parts of the summary, in order: 30 lines of 80 columns, wider only if an id needs it."""
     cluster = audit.options.cluster
     (counts,) = tables.rows(query("summary_counts"), cluster)
-    stuck = _stuck(tables, cluster)
+    stuck = stuck_groups(tables, cluster)
+    failing = failing_groups(tables, cluster)
     above = [
-        *_headline(audit, counts, commits_only_count(tables, audit)),
+        *_headline(audit, counts, commits_only_count(tables, audit), len(failing)),
         *_losses(tables, cluster),
         *_notes(audit),
         *map(Text, limits_text(capture_limits(tables, cluster))),
         *_dialect(tables, audit),
         *_not_upgradable(tables, cluster),
-        *_clients(stuck),
+        *client_list(stuck),
     ]
-    below = [*_slowest(tables, cluster), Text(), *_since_last_run(tables, audit), *_data(tables, audit)]
-    below += _next(tables, audit, stuck)
+    below = [*failing_list(failing), *_slowest(tables, cluster)]
+    below += [Text(), *_since_last_run(tables, audit), *_data(tables, audit)]
+    below += _next(tables, audit, [each.row.group_id for each in stuck] or list(failing))
     yield from above
     # The list of groups is preceded by a blank line and the titles.
-    yield from _groups(stuck, min(_STUCK_SHOWN, HEIGHT - len(above) - len(below) - 2))
+    yield from stuck_list(stuck, min(_STUCK_SHOWN, HEIGHT - len(above) - len(below) - 2))
     yield from below
 
 
-def _headline(audit: Audit, counts: Row, commits_only: int) -> Iterator[RenderableType]:
+def _headline(audit: Audit, counts: Row, commits_only: int, failing: int) -> Iterator[RenderableType]:
     verdict, style = ("CRITICAL", "bold red") if counts.stuck else ("OK", "bold green")
-    if verdict == "OK" and (counts.away or counts.unknown or audit.quarantined):
+    if verdict == "OK" and (failing or counts.away or counts.unknown or audit.quarantined):
         verdict, style = "WARNING", "bold yellow"
     captured = utc_text(audit.captured_at) if audit.captured_at else "an unknown time"
     headline = Text(verdict, style=style)
@@ -89,6 +86,7 @@ def _headline(audit: Audit, counts: Row, commits_only: int) -> Iterator[Renderab
     shown = [health for health in HEALTH if health == "healthy" or (health != "stuck" and numbers.get(health))]
     others = [f"{numbers[health]:,} {HEALTH[health]}" for health in shown]
     others += [f"{commits_only:,} empty with commits only"] if commits_only else []
+    others += [f"{count_text(failing, 'group')} failing over time"] if failing else []
     yield Text(" · ".join(others))
 
 
@@ -173,72 +171,6 @@ def _notes(audit: Audit) -> Iterator[RenderableType]:
     yield from map(Text, notes)
 
 
-def _stuck(tables: Tables, cluster: str) -> list[Stuck]:
-    """Return the stuck groups, those stuck for longest first."""
-    blocked = blocked_groups(tables, cluster)
-    found = []
-    for row in tables.rows(query("stuck_groups"), cluster):
-        who, client = _blocker(blocked.get(incarnation_of(row)))
-        found.append(Stuck(row, who, client, row.stuck_ms))
-    return found
-
-
-def _blocker(blocked: Blocked | None) -> tuple[str | None, str | None]:
-    """Return who blocks a group, a member or a worker that left, and its client id."""
-    if blocked is None:
-        return None, None
-    advice, worst = blocked.advice, blocked.worst
-    if worst is None:
-        return advice.who or f"({advice.pattern.replace('_', ' ')})", None
-    client = worst["client_id"] or advice.who
-    return client_text(worst["client_id"], worst["client_host"]) or advice.who, client
-
-
-def _clients(stuck: Sequence[Stuck]) -> Iterator[RenderableType]:
-    """List the clients that block groups, by client id and host, those with most groups first."""
-    by_client: dict[str, list[Stuck]] = defaultdict(list)
-    for each in stuck:
-        if each.client is not None and each.who is not None:
-            by_client[each.who].append(each)
-    if not by_client:
-        return
-    ordered = sorted(by_client.items(), key=lambda item: (-len(item[1]), -sum(e.row.waiting for e in item[1]), item[0]))
-    rows = [
-        (
-            who,
-            f"{len(of):,}",
-            f"{sum(e.row.waiting for e in of):,}",
-            _at_least(max((e.stuck_ms for e in of if e.stuck_ms is not None), default=None)),
-        )
-        for who, of in ordered[:_CLIENTS_SHOWN]
-    ]
-    more = f" ({_CLIENTS_SHOWN} of {len(ordered):,})" if len(ordered) > _CLIENTS_SHOWN else ""
-    yield Text()
-    yield from _columns((f"Blocking clients{more}", "groups", "members waiting", "oldest"), rows, left=1)
-
-
-def _groups(stuck: Sequence[Stuck], shown: int) -> Iterator[RenderableType]:
-    if not stuck:
-        return
-    more = f" ({shown} of {len(stuck):,})" if len(stuck) > shown else ""
-    rows = [
-        (
-            printable(each.row.group_id),
-            "" if each.stuck_ms is None else _at_least(each.stuck_ms),
-            "?" if each.row.converged_members is None else f"{each.row.converged_members}/{each.row.members}",
-            each.who or "",
-            f"{each.row.waiting:,}",
-        )
-        for each in stuck[:shown]
-    ]
-    yield Text()
-    yield from _columns((f"Stuck groups{more}", "stuck for", "ok", "blocked by", "waiting"), rows, left=1, text=(3,))
-
-
-def _at_least(millis: int | None) -> str:
-    return "unknown" if millis is None else span_text(millis, is_minimum=True)
-
-
 def _slowest(tables: Tables, cluster: str) -> Iterator[RenderableType]:
     slowest = tables.rows(query("slowest_finished"), cluster)
     if not slowest:
@@ -253,7 +185,7 @@ def _slowest(tables: Tables, cluster: str) -> Iterator[RenderableType]:
         for row in slowest
     ]
     yield Text()
-    yield from _columns(("Slowest finished (one per group)", "total", "", ""), rows, left=1, text=(2, 3))
+    yield from columns(("Slowest finished (one per group)", "total", "", ""), rows, left=1, text=(2, 3))
 
 
 def _since_last_run(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
@@ -281,31 +213,17 @@ def _records_text(count: int) -> str:
     return count_text(count, "record") if count < 10 * _MILLION else f"{count / _MILLION:,.1f} M records"
 
 
-def _next(tables: Tables, audit: Audit, stuck: Sequence[Stuck]) -> Iterator[RenderableType]:
+def _next(tables: Tables, audit: Audit, worst: Sequence[str]) -> Iterator[RenderableType]:
     out = audit.options.out
     named = place_arguments(out)
     if len(tables.runs()) > 1:
         named = f"{named} --cluster {shlex.quote(audit.options.cluster)}"
     commands = [f"kip848 check {named}"]
-    if stuck:
-        commands.insert(0, f"kip848 explain {named} {_group_option(stuck[0].row.group_id)}")
+    if worst:
+        commands.insert(0, f"kip848 explain {named} {_group_option(worst[0])}")
     for nth, command in enumerate(commands):
         yield Text(f"{'Next' if nth == 0 else '    '}   {printable(command)}")
 
 
 def _group_option(group_id: str) -> str:
     return f"--group={shlex.quote(group_id)}" if group_id.startswith("-") else f"--group {shlex.quote(group_id)}"
-
-
-def _columns(
-    titles: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, text: Sequence[int] = ()
-) -> Iterator[RenderableType]:
-    """Yield a title line and rows as columns: the first `left` and those in `text` are left-aligned."""
-    indented = [(f"  {row[0]}", *row[1:]) for row in rows]
-    widths = [max(len(row[n]) for row in (titles, *indented)) for n in range(len(titles))]
-    for nth, row in enumerate((titles, *indented)):
-        cells = [
-            cell.ljust(width) if n < left or n in text else cell.rjust(width)
-            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield Text("  ".join(cells).rstrip(), style="bold" if nth == 0 else "")

@@ -10,6 +10,7 @@ from rich.console import Console
 from kip848_records.log.runs import PartitionRead
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.summary import _notes, summary
+from kip848_records.tables.registry import TABLES
 from tests import made_tables
 
 CAPTURED = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -47,12 +48,26 @@ def stuck(name, seconds, host="/10.0.0.1", late_ms=60_000):
     }
 
 
+def failing(name, pattern="restart_loop", severity="warning", **columns):
+    """A group that works at capture, and what is wrong with it over time."""
+    row = {"group_id": name, "pattern": pattern, "severity": severity, "is_present": True, "count": 84}
+    nobody = dict.fromkeys(field.name for field in TABLES["diagnosis"].schema.field("subject").type)
+    row |= {
+        "subject": nobody | {"client_id": f"{name}-app", "client_host": "/10.0.0.1"},
+        "first_seen": ago(7200),
+        "incarnation": 0,
+    }
+    row |= {"partition": 0, "incarnation": 0}
+    times = {"last_seen": ago(10), "recognized_at": ago(7000), "sentence": "It does not stay.", "next_step": "Look."}
+    return {"group_state": group(name), "diagnosis": row | times | columns}
+
+
 @pytest.fixture
 def printed(tmp_path):
     """Write tables and print their summary: its lines."""
 
     def run(*rows, reads=(), run_number=1, earlier=(), timeline=(), out=tmp_path, lost=(), **audit):  # noqa: PLR0913
-        tables = {name: [row[name] for row in rows if name in row] for name in _TABLES}
+        tables = {name: [row[name] for row in rows if name in row] for name in (*_TABLES, "diagnosis")}
         if commits := [row["latest_state"] for row in rows if "latest_state" in row]:
             tables["latest_state"] = commits
         runs = [{"run": 1 + n, "captured_at": at} for n, at in enumerate(earlier)]
@@ -253,3 +268,28 @@ def test_what_was_lost(printed, lost, expected):
     (line,) = (line for line in lines if line.startswith("Partition"))
     until = "until they are deleted or, for classic groups, complete another generation"
     assert line == f"{expected}; groups there are unknown from then on {until}"
+
+
+def test_groups_that_fail_over_time_are_no_healthy_ones(printed):
+    lines = printed(
+        failing("b"),
+        failing("a", "duplicate_instance_id", "error", count=1_531, at_least=True),
+        failing("job", "job", "info"),
+        failing("over", is_present=False, ended_at=ago(60)),
+        failing("storm", explained_by="storm"),
+        {"group_state": group("well")},
+    )
+    assert lines[0].startswith("WARNING  0 of 6 groups stuck")
+    assert lines[1] == "6 healthy \u00b7 2 groups failing over time"
+    start = next(n for n, line in enumerate(lines) if line.startswith("Failing over time "))
+    assert [line.split() for line in lines[start + 1 : start + 3]] == [
+        ["a", "≥", "2", "h", "1,531", "duplicate", "instance", "id", "a-app", "@", "10.0.0.1"],
+        ["b", "2", "h", "84", "restart", "loop", "b-app", "@", "10.0.0.1"],
+    ]
+    assert any(line.endswith("--group a") for line in lines)
+
+
+def test_five_of_the_groups_that_fail_are_shown(printed):
+    lines = printed(*(failing(f"g{n}") for n in range(7)))
+    start = next(n for n, line in enumerate(lines) if line.startswith("Failing over time (5 of 7)"))
+    assert [line.split()[0] for line in lines[start + 1 : start + 6]] == [f"g{n}" for n in range(5)]

@@ -1,0 +1,55 @@
+"""What has been wrong with a group over time, as text for a terminal: the rows of `diagnosis`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from kip848_records.report.advice import client_text
+from kip848_records.report.terminal import count_text, span_text, time_text
+from kip848_records.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kip848_records.queries.tables import Row
+    from kip848_records.report.group_history import GroupHistory
+
+
+def diagnosis(group: GroupHistory) -> Iterator[Text]:
+    """Yield what is wrong with a group, or was: what is present first, then the worst. Nothing if nothing is known."""
+    rows = group.rows("diagnosis_of_group")
+    for row in rows:
+        yield Text(f"\n{printable(row.sentence)}")
+        yield Text(f"  {_when(group, row)}")
+        yield Text(f"  next     {printable(row.next_step)}")
+    if rows and rows[0].total > len(rows):
+        more = count_text(rows[0].total - len(rows), "more row")
+        yield Text(f"\nand {more}: kip848 query DIR diagnosis lists all")
+
+
+def _when(group: GroupHistory, row: Row) -> str:
+    """Return the pattern in words, whether it is an alarm, since when, and what share of the group's work it cost."""
+    parts = [f"{pattern_text(row.pattern)} ({row.severity})"]
+    if row.is_present:
+        lasted = span_text(group.ago(row.first_ms, row.partition), is_minimum=row.at_least)
+        parts.append(f"since {time_text(row.first_ms)}{f', for {lasted}' if lasted else ''}, and still so at capture")
+    else:
+        parts.append(f"{time_text(row.first_ms)} to {time_text(row.last_ms)}, over since then")
+    if row.cost_share is not None and row.cost_share >= 0.01:  # noqa: PLR2004 - a percent
+        parts.append(f"it cost {row.cost_share:.0%} of the group's work")
+    return "; ".join(parts)
+
+
+def pattern_text(pattern: str) -> str:
+    """Return a pattern in words."""
+    return pattern.replace("_", " ")
+
+
+def subject_text(subject: dict[str, Any]) -> str:
+    """Return whom a row is about, for a narrow cell; empty if it is the whole group."""
+    if subject["instance_id"] is not None:
+        return printable(subject["instance_id"])
+    named = client_text(subject["client_id"], subject["client_host"])
+    return named or printable(subject["what"] or subject["regex"] or ", ".join(subject["topics"] or ()))
