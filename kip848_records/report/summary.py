@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 WIDTH: Final = 80
 HEIGHT: Final = 30
 _STUCK_SHOWN: Final = 10
+_FAILING_SHOWN: Final = 8
+_FAILING_BESIDE_STUCK: Final = 3
 _NOTES_SHOWN: Final = 2
 _MILLION: Final = 1_000_000
 
@@ -61,7 +63,7 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
         *_not_upgradable(tables, cluster),
         *client_list(stuck),
     ]
-    below = [*failing_list(failing), *_slowest(tables, cluster)]
+    below = [*failing_list(failing, _FAILING_BESIDE_STUCK if stuck else _FAILING_SHOWN), *_slowest(tables, cluster)]
     below += [Text(), *_since_last_run(tables, audit), *_data(tables, audit)]
     below += _next(tables, audit, [each.row.group_id for each in stuck] or list(failing))
     yield from above

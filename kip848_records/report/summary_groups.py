@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kip848_records.report.blockers import Blocked
 
 _CLIENTS_SHOWN: Final = 3
-_FAILING_SHOWN: Final = 5
 
 
 class Stuck(NamedTuple):
@@ -107,7 +106,7 @@ def failing_groups(tables: Tables, cluster: str) -> dict[str, Row]:
     return found
 
 
-def failing_list(failing: Mapping[str, Row]) -> Iterator[RenderableType]:
+def failing_list(failing: Mapping[str, Row], shown: int) -> Iterator[RenderableType]:
     """List groups that are stuck or not, but do not stay well: the page and `explain` say what to do."""
     if not failing:
         return
@@ -119,7 +118,7 @@ def failing_list(failing: Mapping[str, Row]) -> Iterator[RenderableType]:
             pattern_text(row.pattern),
             subject_text(row.subject),
         )
-        for group_id, row in islice(failing.items(), _FAILING_SHOWN)
+        for group_id, row in islice(failing.items(), shown)
     ]
     more = f" ({len(rows)} of {len(failing):,})" if len(failing) > len(rows) else ""
     yield Text()

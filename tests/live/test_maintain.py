@@ -48,12 +48,13 @@ ENDS = {
     "ownership": lambda row: row["to_at"],
     "share_partition_state": lambda row: row["to_at"],
     "consumption_stop": lambda row: row["first_progress_at"],
+    "diagnosis": lambda row: row["ended_at"],
 }
 """When what a row tells of had ended, if it has."""
 
 WITHOUT_ROWS = {
     *("anomaly", "classic_generation", "group_migration"),
-    *("task_handover", "ownership", "share_partition_state", "consumption_stop"),
+    *("task_handover", "ownership", "share_partition_state", "consumption_stop", "diagnosis"),
 }
 """Tables of which the log has no row that ended."""
 

@@ -289,7 +289,8 @@ def test_groups_that_fail_over_time_are_no_healthy_ones(printed):
     assert any(line.endswith("--group a") for line in lines)
 
 
-def test_five_of_the_groups_that_fail_are_shown(printed):
-    lines = printed(*(failing(f"g{n}") for n in range(7)))
-    start = next(n for n, line in enumerate(lines) if line.startswith("Failing over time (5 of 7)"))
-    assert [line.split()[0] for line in lines[start + 1 : start + 6]] == [f"g{n}" for n in range(5)]
+@pytest.mark.parametrize(("others", "shown"), [((), 8), ((stuck("s", 90),), 3)])
+def test_stuck_groups_leave_less_room_for_those_that_fail(printed, others, shown):
+    lines = printed(*others, *(failing(f"g{n}") for n in range(9)))
+    start = next(n for n, line in enumerate(lines) if line.startswith(f"Failing over time ({shown} of 9)"))
+    assert [line.split()[0] for line in lines[start + 1 : start + shown + 1]] == [f"g{n}" for n in range(shown)]
