@@ -24,7 +24,6 @@ def main() -> int:
     It is 2 if PySpark or Delta is missing, 130 after Ctrl-C, and 143 after SIGTERM: both remove what is temporary.
     """
     skip_pandas()
-    before = signal.getsignal(signal.SIGTERM)
     terminated = _terminations()
     try:
         code = _run()
@@ -34,7 +33,8 @@ def main() -> int:
     finally:
         # The command has ended and its exit code is final, although Python needs a moment to exit.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, before)
+        if terminated is not None:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if terminated:
         code = _TERMINATED
     if threads_at_work():  # Python would wait for them, and Spark may never answer
@@ -43,8 +43,10 @@ def main() -> int:
     return code
 
 
-def _terminations() -> list[int]:
-    """Interrupt the command when it is terminated, unless its parent ignores that; return what is then filled."""
+def _terminations() -> list[int] | None:
+    """Interrupt the command when it is terminated; return what is then filled. None: its parent has another wish."""
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return None
     terminated = list[int]()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -54,8 +56,7 @@ def _terminations() -> list[int]:
             raise KeyboardInterrupt
         handler(number, frame)
 
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
     return terminated
 
 

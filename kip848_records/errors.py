@@ -125,7 +125,7 @@ class InputError(Kip848Error):
 
     @classmethod
     def unreadable(cls, path: str) -> Self:
-        """The name of a file is correct, but Spark cannot read its content."""
+        """The name of a file is correct, but its content cannot be read."""
         return cls(
             f"{path} cannot be read: it is damaged, truncated or of another format",
             f"copy it again; expected {_SOURCES}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event, Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -44,7 +44,8 @@ def interruptible(call: Callable[[], Result], stop: Callable[[], object] | None 
         except BaseException:
             while stop is not None and not has_ended.is_set():
                 for each in [*_stops]:
-                    each()
+                    with suppress(Exception):  # of a call that ends now
+                        each()
                 has_ended.wait(_LOOK_SECONDS)
             raise
         if failures:
@@ -57,8 +58,9 @@ def _known(stop: Callable[[], object] | None) -> Iterator[None]:
     if stop is None:
         yield
         return
-    _stops.append(stop)
     try:
+        _stops.append(stop)
         yield
     finally:
-        _stops.remove(stop)
+        with suppress(ValueError):  # an interrupt came first
+            _stops.remove(stop)

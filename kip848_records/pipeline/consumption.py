@@ -1,9 +1,9 @@
 """The rows of `consumption_stop`: offset commits and the partitions that rebalances stopped, sorted and joined.
 
-`replay.consumption` has the rules. The engine keeps only the commits of partitions that some rebalance stopped. It
-recognises them by the bytes of their keys, and decodes none: groups that never rebalance cost no shuffle. One shuffle
-brings each partition's commits to one task, in order. They have the number of their partition instead of its names:
-sorting is most of the work.
+`replay.commits.consumption` has the rules. The engine keeps only the commits of partitions that some rebalance stopped.
+It recognises them by the bytes of their keys, and decodes none: groups that never rebalance cost no shuffle. One
+shuffle brings each partition's commits to one task, in order. They have the number of their partition instead of its
+names: sorting is most of the work.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _LONGEST: Final = 0x7FFF
 def stops_of_consumption(
     engine: Engine, commits: Relation, undecoded: Relation, stopped: Relation, inputs: ReplayInputs
 ) -> Relation:
-    """Return rows of `replay.consumption.ConsumptionStop`.
+    """Return rows of `replay.commits.consumption.ConsumptionStop`.
 
     `commits`: log rows with offset commits and markers, their transactions resolved. `undecoded`: ``partition, offset``
     of those that do not decode. `stopped`: rows of `replay.rows.StoppedPartition` with the names of topics.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from kip848_records.expectations.results import ERROR, FAIL, PASS, UNKNOWN, WARN
+from kip848_records.expectations.results import PASS, UNKNOWN, WARN
 from kip848_records.report.terminal import count_text
-from kip848_records.report.words import SAID, captures, checked, faults, more, place, sentence, violated
+from kip848_records.report.words import SAID, captures, checked, counts, faults, more, place, sentence, violated
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def check_terminal(verdict: Verdict, width: int = 80, *, is_verbose: bool = Fals
     """
     several = len(verdict.captured_at) > 1
     for capture in captures(verdict):
-        yield from _wrapped(capture, width)
+        yield from _wrapped(printable(capture), width)
     passed = [result for result in verdict.results if result.status == PASS]
     worse = [result for result in verdict.results if result.status != PASS]
     for result in sorted(worse, key=lambda each: (_WORST_FIRST.index(each.status), -each.errors, -each.warnings)):
@@ -47,33 +47,34 @@ def check_terminal(verdict: Verdict, width: int = 80, *, is_verbose: bool = Fals
         rest = "" if is_verbose else "  (--verbose lists them)"
         yield from _wrapped(f"PASS  {count_text(len(passed), 'expectation')}{rest}", width)
         for result in passed if is_verbose else ():
-            yield from _wrapped(f"{result.name}: {checked(result):,} checked", width, 1)
+            yield from _wrapped(f"{printable(result.name)}: {checked(result):,} checked", width, 1)
     yield Text()
     yield from _wrapped(sentence(verdict), width)
 
 
 def _of(result: Result, *, several_clusters: bool) -> Iterator[tuple[str, int]]:
     """Yield the lines about an expectation that did not pass, each with how far it is indented."""
-    count = result.unknowns if result.status == UNKNOWN else violated(result)
-    found = f"{count:,} of {checked(result):,}"
-    yield f"{result.status.upper()}  {result.name}, {found}: {result.description}", 0
+    yield f"{result.status.upper()}  {printable(result.name)}, {counts(result)}: {printable(result.description)}", 0
     shown = result.violations[:_SHOWN]
     for each in shown:
         # A limit of some groups may be an error, and the same limit of others a warning.
-        other = {FAIL: WARN, WARN: ERROR}.get(result.status) == each.severity
-        yield from _finding(each, each.severity if other else None, several_clusters=several_clusters)
+        is_milder = each.severity == WARN != result.status
+        yield from _finding(each, WARN if is_milder else None, several_clusters=several_clusters)
     if rest := more(violated(result), shown):
         yield rest, 1
     if result.status == UNKNOWN and result.unknown:
-        yield f"Not known: {result.unknown[0].message}", 1
-    yield from ((each.message, 1) for each in faults(result).values())
+        yield from _finding(result.unknown[0], None, several_clusters=several_clusters)
+        if result.unknowns > 1:
+            yield f"and {result.unknowns - 1:,} more", 1
+    yield from ((printable(each.message), 1) for each in faults(result).values())
 
 
 def _finding(found: Finding, severity: str | None, *, several_clusters: bool) -> Iterator[tuple[str, int]]:
     names = [*([found.cluster] if several_clusters else []), *([] if found.group_id is None else [found.group_id])]
-    parts = [*([severity] if severity else []), *([", ".join(names)] if names else []), found.message]
+    named = ", ".join(printable(each).replace(" ", _JOINT) for each in names)
+    parts = [*([severity] if severity else []), *([named] if named else []), printable(found.message)]
     yield ": ".join(parts), 1
-    if where := ", ".join(place(found)):
+    if where := ", ".join(printable(each).replace(" ", _JOINT) for each in place(found)):
         yield where, 2
 
 
@@ -83,5 +84,5 @@ def _wrapped(text: str, width: int, depth: int = 0) -> Iterator[Text]:
     wrapper = TextWrapper(
         width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
     )
-    for line in wrapper.wrap(_TOGETHER.sub(_JOINT, printable(text))) or [""]:
+    for line in wrapper.wrap(_TOGETHER.sub(_JOINT, text)) or [""]:
         yield Text(line.replace(_JOINT, " "))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
 from kip848_records.report.advice import client_text
 from kip848_records.report.terminal import count_text, span_text, time_text
+from kip848_records.tables.location import query_command
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory
+
+_ALL: Final = "SELECT * FROM diagnosis"
 
 
 def diagnosis(group: GroupHistory) -> Iterator[Text]:
@@ -26,7 +29,7 @@ def diagnosis(group: GroupHistory) -> Iterator[Text]:
         yield Text(f"  next     {printable(row.next_step)}")
     if rows and rows[0].total > len(rows):
         more = count_text(rows[0].total - len(rows), "more row")
-        yield Text(f"\nand {more}: kip848 query DIR diagnosis lists all")
+        yield Text(f"\nand {more}: {query_command(group.shown, _ALL)}")
 
 
 def _when(group: GroupHistory, row: Row) -> str:

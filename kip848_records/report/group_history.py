@@ -28,11 +28,13 @@ class GroupHistory:
 
     A group that was deleted and created again has several incarnations. So has a group in two partitions, for example
     after partitions were added to the topic. `incarnations` lists all of them in the order of their ends; one that
-    still exists comes last. `limits`: what limits the ages of open groups in the cluster.
+    still exists comes last. `shown`: where the tables are, as the user named it.
+    `limits`: what limits the ages of open groups in the cluster.
     """
 
     def __init__(self, tables: Tables, group_id: str, cluster: str | None) -> None:
         self.group_id = group_id
+        self.shown = tables.shown
         self._tables = tables
         found = tables.rows(query("incarnations"), group=group_id)
         clusters = sorted({row.cluster for row in found})

@@ -68,7 +68,7 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     below += _next(tables, audit, [each.row.group_id for each in stuck] or list(failing))
     yield from above
     # The list of groups is preceded by a blank line and the titles.
-    yield from stuck_list(stuck, min(_STUCK_SHOWN, HEIGHT - len(above) - len(below) - 2))
+    yield from stuck_list(stuck, max(1, min(_STUCK_SHOWN, HEIGHT - len(above) - len(below) - 2)))
     yield from below
 
 

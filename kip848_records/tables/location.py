@@ -69,8 +69,13 @@ def place_arguments(place: str) -> str:
 
 def groups_command(place: str) -> str:
     """Return a command that lists the groups in the tables at a location."""
+    return query_command(place, _GROUPS)
+
+
+def query_command(place: str, sql: str) -> str:
+    """Return a command that asks the tables at a location; `sql` has no double quotes."""
     option = "--sql " if is_of_sources(place) else ""
-    return f'kip848 query {place_arguments(place)} {option}"{_GROUPS}"'
+    return f'kip848 query {place_arguments(place)} {option}"{sql}"'
 
 
 def work_folder(place: str, scratch: str | None) -> str:

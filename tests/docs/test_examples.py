@@ -144,7 +144,7 @@ def test_both_engines_print_the_same_summary(night, ran):
 def test_the_check_of_the_tutorial_fails(ran):
     (check,) = ran[block("test: tutorial check")]
     assert check.code == 1
-    assert "FAIL  group_stable, 1 of 9" in check.printed
+    assert "FAIL  group_stable, 1 error of 9 checked" in check.printed
 
 
 SLOWEST = re.compile(r"slow-revoke\W+\d+.*?\b(\d+)\W+converged")

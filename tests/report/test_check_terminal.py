@@ -1,5 +1,7 @@
 """A verdict in a terminal."""
 
+from dataclasses import replace
+
 from hypothesis import given
 
 from kip848_records.report.check_terminal import check_terminal
@@ -21,9 +23,9 @@ def test_what_is_worst_comes_first_and_what_passed_is_one_line():
     lines = printed(ALL)
     assert lines[:2] == ["Cluster demo, captured at 2026-11-21 08:18:46.358 UTC", ""]
     assert [line for line in lines if line[:1].isupper()][1:] == [
-        "FAIL  group_stable, 33 of 43: what group_stable expects",
-        "WARN  rebalance_time, 1 of 12: what rebalance_time expects",
-        "UNKNOWN  one_owner, 5 of 15: what one_owner expects",
+        "FAIL  group_stable, 31 errors, 2 warnings of 43 checked: what group_stable",
+        "WARN  rebalance_time, 1 warning, 1 unknown of 12 checked: what rebalance_time",
+        "UNKNOWN  one_owner, 5 unknown of 15 checked: what one_owner expects",
         "PASS  1 expectation  (--verbose lists them)",
     ]
     assert lines[-1] == "1 of 4 expectations failed, 1 warned, 1 could not be evaluated"
@@ -37,10 +39,29 @@ def test_the_more_errors_the_sooner():
 
 def test_a_violation_names_the_group_then_what_is_wrong_then_where():
     lines = printed(ALL)
-    start = lines.index("FAIL  group_stable, 33 of 43: what group_stable expects")
+    start = lines.index("  expects")
     assert lines[start + 1 : start + 3] == [f"  payments: {STUCK}", f"    epoch 7, member {MEMBER}, {PLACE}"]
     assert lines[start + 3 : start + 5] == [f"  warn: payments: {STUCK}", f"    epoch 7, {PLACE}"]
     assert lines[start + 5] == "  and 31 more"
+
+
+def test_what_is_unknown_is_named_and_counted():
+    lines = printed(ALL)
+    start = next(n for n, line in enumerate(lines) if line.startswith("UNKNOWN"))
+    assert lines[start + 1] == "  payments: compacted away"
+    assert lines[start + 3] == "  and 4 more"
+
+
+def test_of_a_fault_too_the_milder_findings_are_told_apart():
+    broken = replace(result("a", [finding(), finding("warn", group_id="mild")]), faults={"demo": ValueError("x")})
+    lines = printed(verdict(broken))
+    assert f"  payments: {STUCK}" in lines
+    assert f"  warn: mild: {STUCK}" in lines
+
+
+def test_an_id_with_spaces_stays_whole():
+    spaced_id = "my  group " * 12
+    assert any(spaced_id.strip() in line for line in printed(verdict(result("a", [finding(group_id=spaced_id)])), 40))
 
 
 def test_passes_are_listed_if_asked_for():

@@ -11,6 +11,7 @@ from kip848_records.tables.registry import TABLES
 from tests import made_tables
 
 CAPTURED = datetime(2026, 1, 2, tzinfo=UTC)
+ALL = '"SELECT * FROM diagnosis"'
 STILL = "and still so at capture"
 SINCE = "2026-01-01 17:00:00.000 UTC"
 NOBODY = dict.fromkeys(field.name for field in TABLES["diagnosis"].schema.field("subject").type)
@@ -75,9 +76,9 @@ def test_nothing_is_said_where_nothing_is_known(told):
     assert told() == ""
 
 
-def test_what_is_left_out_is_counted(told):
+def test_what_is_left_out_is_counted(told, tmp_path):
     rows = [{"first_seen": CAPTURED - timedelta(hours=n)} for n in range(1, 8)]
-    assert told(*rows).endswith("\nand 2 more rows: kip848 query DIR diagnosis lists all")
+    assert told(*rows).endswith(f"\nand 2 more rows: kip848 query {tmp_path} {ALL}")
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from kip848_records.engines.embedded.tables import opened
 from kip848_records.engines.embedded.tagged_rows import conformed, tagged
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.errors import InputError
+from kip848_records.machine.disks import FULL
 from kip848_records.machine.files import list_files
 from kip848_records.machine.paths import path_on_this_machine
 from kip848_records.queries.delta_files import DeltaFiles, parquet, quoted
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 _INT96: Final = "INT96"
 
 _REFUSED: Final = re.compile(r'Cannot open file "(.*?)": (Permission denied)')
+_NOT_WRITTEN: Final = "Could not write file"
 _DAMAGED: Final = re.compile(r"""(?:file|reading|path) ['"](.+?)['"]""", re.IGNORECASE)
 
 
@@ -155,11 +157,13 @@ def reading_files(space: Space) -> Iterator[None]:
     """Turn failures to read a source within the block into InputErrors, which name the file if it is known."""
     try:
         yield
-    except (FileNotFoundError, PermissionError) as error:
-        raise InputError.not_opened(str(error.filename), error.strerror) from error
     except (pa.ArrowInvalid, OSError, duckdb.Error) as error:
-        # An answer that is streamed passes DuckDB's errors on as those of a device, without a number.
-        if getattr(error, "errno", None) is not None:
+        # Arrow's own errors name their file in the text alone.
+        if isinstance(error, (FileNotFoundError, PermissionError)) and error.filename is not None:
+            raise InputError.not_opened(str(error.filename), error.strerror) from error
+        # An answer that is streamed passes DuckDB's errors on as those of a device, without a number. A file that
+        # DuckDB cannot write is no source.
+        if FULL in str(error) or _NOT_WRITTEN in str(error) or getattr(error, "errno", None) is not None:
             raise
         if refused := _REFUSED.search(str(error)):
             raise InputError.not_opened(refused[1], refused[2]) from error

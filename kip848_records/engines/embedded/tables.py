@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
@@ -160,7 +160,8 @@ class LocalTables:
         try:
             with self._writing():
                 interruptible(lambda: write(_noting(batches, failures, stopped)), stopped.set)
-                if table.version() % _COMMITS_BETWEEN_CHECKPOINTS == 0:
+            if table.version() % _COMMITS_BETWEEN_CHECKPOINTS == 0:
+                with suppress(OSError, DeltaError):  # the rows are written, and a later run makes it
                     table.create_checkpoint()
         except Exception:
             if failures:
