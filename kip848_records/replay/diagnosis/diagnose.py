@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from kip848_records.replay.diagnosis.episodes import Episode
     from kip848_records.replay.diagnosis.observed import ObservedRows
+    from kip848_records.replay.diagnosis.storm_across import GroupKey
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.inputs import ReplayInputs
     from kip848_records.replay.rows import Row
@@ -76,12 +77,13 @@ def row_of(episode: Episode, group_id: str | None, partition: int | None) -> Row
 
 def across_groups(outlines: Iterable[Row], captured_at: int | None) -> Iterator[Row]:
     """Yield the rows of `diagnosis` of many groups together, from the outlines of all groups."""
-    groups: dict[str, Outline] = {}
+    groups: dict[GroupKey, Outline] = {}
     begins: list[Begin] = []
     for row in outlines:
         hosts, topics = frozenset(row.hosts), frozenset(row.topics)
-        groups[row.group_id] = Outline(row.partition, row.run_begins, row.run_ends, hosts, topics)
-        begins += [Begin(at, row.group_id, frozenset(hosts), by_topics) for at, _, hosts, by_topics in row.begins]
+        key = row.group_id, row.partition
+        groups[key] = Outline(row.partition, row.run_begins, row.run_ends, hosts, topics)
+        begins += [Begin(at, key, frozenset(hosts), by_topics) for at, _, hosts, by_topics in row.begins]
     for episode in storms_across(groups, begins, DEFAULTS, captured_at):
         yield row_of(episode, None, None)
 

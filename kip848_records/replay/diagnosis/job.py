@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offsets
 from kip848_records.replay.diagnosis.limits import HOUR, MINUTE, SECOND
@@ -23,7 +25,8 @@ _REMEMBERED: Final = 50
 _NEAR_END: Final = 60 * SECOND
 
 
-class Job(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Job:
     """Runs by a timetable: its period (ms), its runs, when it was recognised, and when it ended (None: it has not)."""
 
     period: int
@@ -31,17 +34,21 @@ class Job(NamedTuple):
     recognized_at: int
     ended_at: int | None
 
+    @cached_property
+    def _begins(self) -> list[int]:
+        return [run.began_at for run in self.runs]
+
     def is_run(self, stay: Stay) -> bool:
         """Return whether a stay is one of the processes of a run, and not one that came and went within it."""
         if stay.joined_at is None or stay.left_at is None:
             return False
-        place = bisect_right([run.began_at for run in self.runs], stay.joined_at) - 1
+        place = bisect_right(self._begins, stay.joined_at) - 1
         if place < 0:
             return False
         run = self.runs[place]
-        return run.ended_at is not None and (
-            stay.left_at >= run.ended_at - _NEAR_END or stay.length * 2 >= run.ended_at - run.began_at
-        )
+        if run.ended_at is None or stay.joined_at > run.ended_at:
+            return False
+        return stay.left_at >= run.ended_at - _NEAR_END or stay.length * 2 >= run.ended_at - run.began_at
 
 
 def jobs(history: GroupHistory) -> list[Job]:
@@ -50,33 +57,32 @@ def jobs(history: GroupHistory) -> list[Job]:
     needed = limits.job_runs + (history.known_since is not None)
     found: list[Job] = []
     first = 0
-    job: Job | None = None
+    known: tuple[int, int] | None = None  # the period, and when it was recognised
     for number, run in enumerate(runs):
-        if job is not None:
-            end = _end(job, runs[number - 1])
+        if known is not None:
+            end = _end(known[0], runs[max(first, number - _REMEMBERED) : number])
             if run.began_at <= end:
-                job = found[-1] = job._replace(runs=runs[first : number + 1])
                 continue
-            found[-1] = job._replace(ended_at=end)
-            job, first = None, number
+            found.append(Job(known[0], runs[first:number], known[1], end))
+            known, first = None, number
         if number - first + 1 < needed:
             continue
         begin = max(first, number + 1 - _REMEMBERED)
         period = _period(runs[begin : number + 1], limits)
         if period is not None:
-            first = begin
-            job = Job(period, runs[begin : number + 1], run.began_at, None)
-            found.append(job)
-    if job is not None and runs[-1].ended_at is not None and _end(job, runs[-1]) < history.captured_at:
-        found[-1] = job._replace(ended_at=_end(job, runs[-1]))
+            known, first = (period, run.began_at), begin
+    if known is not None:
+        end = _end(known[0], runs[max(first, len(runs) - _REMEMBERED) :])
+        is_over = runs[-1].ended_at is not None and end < history.captured_at
+        found.append(Job(known[0], runs[first:], known[1], end if is_over else None))
     # Four starts at random may look like a timetable; later ones show it.
     return [job for job in found if _period(job.runs, limits) is not None]
 
 
-def _end(job: Job, last: Run) -> int:
-    """Return when two periods and a run have passed since a start."""
-    lengths = [run.ended_at - run.began_at for run in job.runs if run.ended_at is not None]
-    return int(last.began_at + 2 * job.period + (median(lengths) if lengths else 0))
+def _end(period: int, runs: Sequence[Run]) -> int:
+    """Return when two periods and a run have passed since the last start of some runs."""
+    lengths = [run.ended_at - run.began_at for run in runs if run.ended_at is not None]
+    return int(runs[-1].began_at + 2 * period + (median(lengths) if lengths else 0))
 
 
 def _period(runs: Sequence[Run], limits: Limits) -> int | None:

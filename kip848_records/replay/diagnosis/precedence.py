@@ -42,6 +42,8 @@ def explain(episodes: Sequence[Episode]) -> None:
 def _explains(other: Episode, episode: Episode) -> bool:
     if other is episode or not _covers_half(other, episode):
         return False
+    if episode.is_present and not other.is_present:  # what lasts would be shown nowhere
+        return False
     if episode.pattern == STORM and other.pattern == "flapping_topics":
         return episode.probable_cause == REJOINED
     if episode.pattern == "slow_by_habit":

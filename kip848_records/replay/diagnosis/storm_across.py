@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 PATTERN: Final = "storm_across"
 
 
+GroupKey = tuple[str, int]
+"""A group id, and its partition of `__consumer_offsets`: a log may have an id in two of them."""
+
+
 class Begin(NamedTuple):
     """A rebalance of a group began at a time (ms). `by_topics`: a change of a topic may be its cause."""
 
     at: int
-    group_id: str
+    group: GroupKey
     hosts: frozenset[str]
     by_topics: bool
 
@@ -45,10 +49,10 @@ class Outline(NamedTuple):
 
 
 def storms_across(
-    groups: Mapping[str, Outline], begins: Iterable[Begin], limits: Limits, captured_at: int | None
+    groups: Mapping[GroupKey, Outline], begins: Iterable[Begin], limits: Limits, captured_at: int | None
 ) -> Iterator[Episode]:
     """Yield the minutes in which many more groups than usual began a rebalance."""
-    ordered = sorted(begins, key=lambda begin: (begin.at, begin.group_id))
+    ordered = sorted(begins, key=lambda begin: (begin.at, begin.group))
     if not ordered:
         return
     minutes = max(1.0, ((captured_at or ordered[-1].at) - ordered[0].at) / limits.across_within)
@@ -71,14 +75,14 @@ class _Storm(NamedTuple):
 def _storms(ordered: Sequence[Begin], needed: float, limits: Limits) -> list[_Storm]:
     """Return the rebalances of the windows with enough groups, those of windows close to one another together."""
     found: list[tuple[int, int, int, int, int, int]] = []
-    groups = Counter[str]()
+    groups = Counter[GroupKey]()
     first = 0
     for number, begin in enumerate(ordered):
-        groups[begin.group_id] += 1
+        groups[begin.group] += 1
         while ordered[first].at <= begin.at - limits.across_within:
-            groups[ordered[first].group_id] -= 1
-            if not groups[ordered[first].group_id]:
-                del groups[ordered[first].group_id]
+            groups[ordered[first].group] -= 1
+            if not groups[ordered[first].group]:
+                del groups[ordered[first].group]
             first += 1
         if len(groups) < needed:
             continue
@@ -93,13 +97,13 @@ def _storms(ordered: Sequence[Begin], needed: float, limits: Limits) -> list[_St
     ]
 
 
-def _episode(storm: _Storm, groups: Mapping[str, Outline], limits: Limits, needed: float) -> Episode | None:
+def _episode(storm: _Storm, groups: Mapping[GroupKey, Outline], limits: Limits, needed: float) -> Episode | None:
     """Return the episode of a storm, judged by its densest minute: windows of chance may follow one another."""
     within = storm.begins
-    ids = sorted({begin.group_id for begin in within})
+    ids = sorted({begin.group for begin in within})
     at = within[0].at
     there = [outline for outline in groups.values() if outline.has_members(at)]
-    dense = sorted({begin.group_id for begin in storm.densest})
+    dense = sorted({begin.group for begin in storm.densest})
     shared = _shared(storm.densest, dense, groups, there, limits)
     is_many = len(dense) >= limits.across_share * max(1, len(there))
     if not is_many and shared is None:
@@ -112,7 +116,7 @@ def _episode(storm: _Storm, groups: Mapping[str, Outline], limits: Limits, neede
     return Episode(
         PATTERN,
         severity,
-        Subject(groups=tuple(ids), what=what, members=len(ids)),
+        Subject(groups=tuple(sorted({group_id for group_id, _ in ids})), what=what, members=len(ids)),
         len(ids),
         at,
         within[-1].at,
@@ -127,8 +131,8 @@ def _episode(storm: _Storm, groups: Mapping[str, Outline], limits: Limits, neede
 
 def _shared(
     within: Sequence[Begin],
-    ids: Sequence[str],
-    groups: Mapping[str, Outline],
+    ids: Sequence[GroupKey],
+    groups: Mapping[GroupKey, Outline],
     there: Sequence[Outline],
     limits: Limits,
 ) -> tuple[str, str] | None:
@@ -137,18 +141,18 @@ def _shared(
     A host is that of the members that began the rebalances; a partition of `__consumer_offsets` has one broker.
     """
     needed = max(limits.across_groups, len(ids) * limits.across_in_common)
-    found: dict[tuple[str, Any], set[str]] = {}
+    found: dict[tuple[str, Any], set[GroupKey]] = {}
     for begin in within:
-        group = groups[begin.group_id]
+        group = groups[begin.group]
         things: list[tuple[str, Any]] = [("shared_host", host) for host in begin.hosts]
         things.append(("shared_partition", group.partition))
         if begin.by_topics:
             things += [("shared_topic", topic) for topic in group.topics]
         for thing in things:
-            found.setdefault(thing, set()).add(begin.group_id)
+            found.setdefault(thing, set()).add(begin.group)
     best: tuple[str, str] | None = None
     most = 0.0
-    for (cause, what), having in found.items():
+    for (cause, what), having in sorted(found.items(), key=lambda each: (each[0][0], str(each[0][1]))):
         if len(having) < needed:
             continue
         share, among_all = len(having) / len(ids), _share_of_all(cause, what, there)

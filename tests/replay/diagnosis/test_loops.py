@@ -231,3 +231,20 @@ def test_history_that_was_cut():
     assert loop.at_least
     (loop,) = told(group(*OTHERS, stay("app", 0, 59.5), *restarts(7), until=95, known_since=ms(5)))
     assert not loop.at_least
+
+
+def test_stays_without_any_name_are_not_one_process():
+    nameless = restarts(7, client=None, client_host=None)
+    assert not patterns(group(*OTHERS, stay(None, 0, 59.5, client_host=None), *nameless, until=95))
+
+
+def test_offsets_in_another_order_than_times():
+    found = [stay("app", 60 + 6 * n, 65.1 + 6 * n, member_id="same", returned=True) for n in range(6)]
+    found[1] = found[1]._replace(joined_at=ms(75), left_at=ms(75.5))
+    (episode,) = told(group(*OTHERS, *found, until=97))
+    assert episode.first_seen == ms(72)
+
+
+def test_a_stay_that_ends_before_it_begins_is_not_measured():
+    (backwards,) = group(stay("app", 60, 59), until=95).stays
+    assert not backwards.is_measured

@@ -119,3 +119,9 @@ def test_only_the_newest_rows_are_remembered(monkeypatch):
     loop, _ = rows_of(rows, ms(144))
     assert loop.at_least
     assert loop.count == 5, "the first one that is remembered follows none"
+
+
+def test_what_is_past_does_not_explain_what_lasts():
+    lasting, past = episode("restart_loop"), episode("storm", ended_at=ms(90))
+    precedence.explain([lasting, past])
+    assert lasting.explained_by is None

@@ -278,3 +278,28 @@ def test_a_group_that_rebalances_all_the_time_does_not_count():
     began = [rebalance(60 + n, "a") for n in range(30)]
     (row,) = [outline(group(*rows, until=1000, rebalances=began), "restless")]
     assert len(row.begins) == 6
+
+
+def test_a_job_that_ended_does_not_hide_a_crash_loop():
+    others = [stay(f"other-{n}", 11 * 60, client_host=f"/10.0.1.{n}") for n in range(3)]
+    crashing = [stay("app", 12 * 60 + 5 * n, 12 * 60 + 5 * n + 1) for n in range(8)]
+    found = told(group(*runs(9, 60, 10), *others, stay("app", 11 * 60, 719.5), *crashing, until=762))
+    assert [each.pattern for each in found if each.is_present] == ["restart_loop"]
+    assert [each.pattern for each in found if each.ended_at is not None] == ["job"]
+
+
+def test_of_two_things_that_groups_share_equally_the_name_decides():
+    first, second = (
+        [row._replace(begins=tuple((at, offset, (a, b), by) for at, offset, _, by in row.begins)) for row in rows]
+        for rows, (a, b) in ((outlines(9), ("/b", "/a")), (outlines(9), ("/a", "/b")))
+    )
+    calm = outlines(80, at=0)
+    (one,), (other,) = (list(across_groups([*rows, *calm], ms(1000))) for rows in (first, second))
+    assert one.subject[9] == other.subject[9] == "/a"
+
+
+def test_a_group_id_in_two_partitions_is_two_groups():
+    made = outlines(9)
+    stale = [row._replace(partition=100, begins=(), run_begins=(), run_ends=()) for row in made]
+    (storm,) = across_groups([*made, *stale, *outlines(20, at=0)], ms(1000))
+    assert (storm.count, storm.probable_cause) == (9, "many_groups")
