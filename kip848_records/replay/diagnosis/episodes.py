@@ -73,7 +73,7 @@ class Span:
 
 
 def recognise(events: Iterable[Event], tests: Sequence[Test], limits: Limits, captured_at: int) -> list[Span]:
-    """Return the times in which one of some tests holds. The events are sorted by time.
+    """Return the times in which one of some tests holds.
 
     A span begins with the first of the events that complete a test. It goes on until nothing comes for three times the
     median of its last ten gaps, and at least `Limits.calm`; at most for the longest window of the tests that hold.
@@ -81,7 +81,7 @@ def recognise(events: Iterable[Event], tests: Sequence[Test], limits: Limits, ca
     spans: list[Span] = []
     span: Span | None = None
     waiting: list[deque[Event]] = [deque() for _ in tests]
-    for event in events:
+    for event in sorted(events, key=lambda event: event[:2]):  # offsets may follow another order than times
         if span is not None and event.at > span.last_seen + _silence(span, tests, limits):
             span.ended_at = span.last_seen + _silence(span, tests, limits)
             span = None

@@ -73,6 +73,7 @@ def restart_loops(history: GroupHistory, jobs: Sequence[Job] = ()) -> list[Episo
         if stay.instance_id is None and not stay.returned and not any(job.is_run(stay) for job in jobs):
             by_name[stay.name].append(stay)
     explained: set[Stay] = set()
+    by_name.pop((None, None), None)  # stays of which no name is known are not one process
     for name, ends in by_name.items():
         if len(ends) >= limits.poll_timeouts:
             for span in _loops(ends, history):

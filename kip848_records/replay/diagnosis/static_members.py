@@ -32,7 +32,7 @@ def static_member_flaps(history: GroupHistory, exchanged: Container[Stay] = ()) 
         if _keeps_member_id(stays, limits.same_member_share):
             yield from returning(history, stays, None)
             continue
-        events = sorted(_events(stays, exchanged))
+        events = _events(stays, exchanged)
         test = Test(limits.flaps, limits.flaps_within)
         for span in recognise(events, [test], limits, history.captured_at):
             ended = [stays[event.item] for event in span.events]

@@ -109,7 +109,8 @@ def stays_of(rows: Iterable[Any], limits: Limits) -> list[Stay]:
         if row.left_how in _CONVERTED:
             converted[row.member_id] = before
     for stay in stays:
-        stay.is_measured = stay.is_measured and stay.has_ended and stay.joined_at is not None
+        is_whole = stay.is_measured and stay.has_ended and stay.joined_at is not None
+        stay.is_measured = is_whole and stay.length >= 0  # two clocks may disagree
     return stays
 
 

@@ -24,11 +24,7 @@ def task_restarts(history: GroupHistory) -> Iterator[Episode]:
     for at, offset, connector, task, member_id in history.rows.task_moves:
         by_task[connector, task].append(Event(at, offset, (connector, task, member_id)))
     test = Test(limits.task_moves, limits.task_moves_within)
-    spans = [
-        span
-        for events in by_task.values()
-        for span in recognise(sorted(events, key=lambda each: each[:2]), [test], limits, history.captured_at)
-    ]
+    spans = [span for events in by_task.values() for span in recognise(events, [test], limits, history.captured_at)]
     spans.sort(key=lambda span: span.first_seen)
     while spans:
         together, *others = spans
@@ -38,11 +34,12 @@ def task_restarts(history: GroupHistory) -> Iterator[Episode]:
             if each.first_seen > end:
                 rest.append(each)
                 continue
-            together.events = sorted([*together.events, *each.events], key=lambda event: event[:2])
+            together.events += each.events
             together.last_seen = max(together.last_seen, each.last_seen)
             together.recognized_at = min(together.recognized_at, each.recognized_at)
             is_over = together.ended_at is not None and each.ended_at is not None
             together.ended_at = max(together.ended_at or 0, each.ended_at or 0) if is_over else None
+        together.events.sort(key=lambda event: event[:2])
         tasks = sorted({event.item[:2] for event in together.events})
         names = tuple(f"{connector}-{task}" if task >= 0 else connector for connector, task in tasks)
         yield of_span(
