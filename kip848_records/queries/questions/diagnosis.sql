@@ -6,4 +6,5 @@ SELECT
 FROM diagnosis WHERE explained_by IS NULL
 ORDER BY
   CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, is_present DESC, coalesce(cost_share, 0) DESC,
-  last_seen DESC, group_id, pattern, first_seen
+  last_seen DESC, group_id, partition, pattern, first_seen,
+  subject.client_id, subject.client_host, subject.instance_id, subject.member_id, subject.what, subject.regex, episode

@@ -5,5 +5,7 @@ FROM diagnosis
 WHERE group_id = :group AND explained_by IS NULL
 ORDER BY
     is_present DESC, CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, coalesce(cost_share, 0) DESC,
-    last_seen DESC, pattern, first_seen
+    last_seen DESC, partition, pattern, first_seen,
+    subject.client_id, subject.client_host, subject.instance_id, subject.member_id, subject.what,
+    subject.regex, episode
 LIMIT 5

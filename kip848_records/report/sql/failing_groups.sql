@@ -9,4 +9,6 @@ JOIN group_state AS states
 WHERE found.is_present AND found.explained_by IS NULL AND found.severity <> 'info'
 ORDER BY
     CASE found.severity WHEN 'error' THEN 0 ELSE 1 END, coalesce(found.cost_share, 0) DESC, found.first_seen,
-    found.group_id, found.partition, found.pattern, found.count DESC
+    found.group_id, found.partition, found.pattern, found.count DESC,
+    found.subject.client_id, found.subject.client_host, found.subject.instance_id, found.subject.member_id,
+    found.subject.what, found.subject.regex, found.episode
