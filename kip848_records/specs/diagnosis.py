@@ -118,7 +118,12 @@ DIAGNOSIS: Final = TableSpec(
             "was "
             "away; null: the log does not show it",
         ),
-        Column("empty_ms", BIGINT, "Time in which the group had no member, between first_seen and last_seen, in ms"),
+        Column(
+            "empty_ms",
+            BIGINT,
+            "Time in which the group had no member, between first_seen and last_seen, in ms; null: it began before the "
+            "known history",
+        ),
         Column("late_ms", BIGINT, "Time of its rebalances in which a member was late, in ms"),
         Column(
             "cost_share",
@@ -129,7 +134,7 @@ DIAGNOSIS: Final = TableSpec(
         Column("rebalances", INT, "Rebalances that its members began; null: the pattern begins none"),
         Column("rebalances_shared", INT, "Those that are also in another row"),
         Column("epochs", INT, "Epochs or generations of these rebalances"),
-        Column("partitions_moved", INT, "Partitions that they gave to another owner"),
+        Column("partitions_moved", BIGINT, "Partitions that they gave to another owner"),
         Column("sentence", STRING, "What happened, for a reader who does not know the group", required=True),
         Column("next_step", STRING, "What to do", required=True),
         Column("evidence", list_of(BIGINT), "Offsets of some records that show it: the first, and the last ones"),

@@ -52,8 +52,10 @@ def coordinator_silent(history: GroupHistory) -> Iterator[Episode]:
     rows = [row for _, row in owing]
     ids = {row.member_id for row in rows}
     stays = [stay for stay in history.stays if stay.left_at is None and stay.member_id in ids]
-    newest = history.newest_at
-    is_old = is_quiet and newest is not None and ended_at is not None and newest - ended_at > limits.silent_for
+    is_newest = ended_at is not None and history.newest_at is not None and not history.is_copy_old(ended_at)
+    cause = "coordinator_does_not_act"
+    if is_quiet or ended_at is None:
+        cause = "broker_hangs" if is_newest else "broker_hangs_or_old_copy"
     clients = tuple(sorted({stay.client_id for stay in stays if stay.client_id is not None}))
     yield Episode(
         PATTERN,
@@ -67,6 +69,5 @@ def coordinator_silent(history: GroupHistory) -> Iterator[Episode]:
         history.newest_incarnation,
         evidence=some_offsets(row.from_offset for row in rows),
         members=frozenset(),
-        probable_cause="broker_hangs_or_old_copy" if is_old else "broker_hangs",
-        facts={"ended_at": ended_at},
+        probable_cause=cause,
     )

@@ -68,7 +68,8 @@ def _add(episode: Episode, rows: Sequence[Any], history: GroupHistory) -> None:
         partitions = history.partitions_at(episode.last_seen)
         if episode.unowned_ms is not None and partitions:
             shares.append(episode.unowned_ms / (partitions * duration))
-        if episode.empty_ms or not is_silent:
+        is_told = not is_silent and (not rows or episode.unowned_ms == 0)
+        if episode.empty_ms is not None and (episode.empty_ms or is_told):
             shares.append(episode.empty_ms / duration)
     episode.cost_share = min(1.0, max(shares)) if shares else None
 

@@ -1,4 +1,4 @@
-"""The pattern `everybody_left`: a group that had members for a long time, and has had none for longer than ever."""
+"""The pattern `everybody_left`: a group that had members for a long time, and has had none for longer than before."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def everybody_left(history: GroupHistory, jobs: Sequence[Job]) -> Iterator[Episo
         return
     left = [stay for stay in history.stays if stay.left_at is not None and empty_at - _LAST <= stay.left_at <= empty_at]
     who = max(left, key=lambda stay: (stay.left_at, stay.left_offset))
-    is_info = empty_at - last.began_at < limits.left_long_run or history.captured_at - empty_at > limits.left_known
+    is_short = empty_at - last.began_at < limits.left_long_run or history.captured_at - empty_at > limits.left_known
     yield Episode(
         PATTERN,
-        INFO if is_info else WARNING,
+        INFO if is_short or history.is_copy_old(recognized_at) else WARNING,
         Subject(client_id=who.client_id, client_host=who.host, instance_id=who.instance_id, members=len(left)),
         len(left),
         empty_at,
@@ -51,6 +51,7 @@ def everybody_left(history: GroupHistory, jobs: Sequence[Job]) -> Iterator[Episo
         probable_cause="left_together" if len(left) > 1 else "last_left",
         evidence=some_offsets(stay.left_offset for stay in left if stay.left_offset is not None),
         members=frozenset(),
+        facts={"is_longest": len(history.runs) > 1},
     )
 
 

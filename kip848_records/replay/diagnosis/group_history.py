@@ -7,7 +7,7 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kip848_records.replay.diagnosis.stays import Members, Stay, stays_of
+from kip848_records.replay.diagnosis.stays import Members, Stay, begun_at, stays_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,6 @@ class Run(NamedTuple):
 
     began_at: int
     ended_at: int | None
-    is_begin_seen: bool
 
 
 class GroupHistory:
@@ -56,6 +55,14 @@ class GroupHistory:
     def stays(self) -> list[Stay]:
         """All stays by their begin."""
         return stays_of(self.rows.stays, self.limits)
+
+    @cached_property
+    def begin(self) -> int:
+        """The time from which on a member is there whose join was not seen: the begin of what is known."""
+        if self.known_since is not None:
+            return self.known_since
+        times = [at for stay in self.stays for at in (stay.joined_at, stay.left_at) if at is not None]
+        return min(times, default=self.captured_at)
 
     @cached_property
     def ends(self) -> list[Stay]:
@@ -95,12 +102,12 @@ class GroupHistory:
     @cached_property
     def members(self) -> Members:
         """How many members there were."""
-        return Members(self.stays)
+        return Members(self.stays, self.begin)
 
     @cached_property
     def old_members(self) -> Members:
         """How many members there were that stayed for longer than a leaking process."""
-        return Members(self.stays, age=self.limits.leaking_stay)
+        return Members(self.stays, self.begin, age=self.limits.leaking_stay)
 
     @cached_property
     def rebalances(self) -> list[Rebalance]:
@@ -118,23 +125,26 @@ class GroupHistory:
         bridge = self.limits.bridge
         runs: list[Run] = []
         begin = end = None
-        is_seen = False
-        for stay in sorted((stay for stay in self.stays if stay.joined_at is not None), key=_joined):
-            assert stay.joined_at is not None  # noqa: S101 - for mypy
-            left = self.captured_at if stay.left_at is None else stay.left_at
-            if begin is not None and end is not None and stay.joined_at <= end + bridge:
+        times = [
+            (begun_at(stay, self.begin), self.captured_at if stay.left_at is None else stay.left_at)
+            for stay in self.stays
+        ]
+        for joined, left in sorted(times):
+            if begin is not None and end is not None and joined <= end + bridge:
                 end = max(end, left)
                 continue
             if begin is not None:
-                runs.append(Run(begin, end, is_seen))
-            begin, end, is_seen = stay.joined_at, left, stay.is_begin_seen
+                runs.append(Run(begin, end))
+            begin, end = joined, left
         if begin is not None:
             is_present = self.members.counts and self.members.counts[-1] > 0
-            runs.append(Run(begin, None if is_present else end, is_seen))
+            runs.append(Run(begin, None if is_present else end))
         return runs
 
-    def empty_ms(self, begin: int, end: int) -> int:
-        """Return for how long the group was Empty between two times."""
+    def empty_ms(self, begin: int, end: int) -> int | None:
+        """Return for how long the group was Empty between two times; None if it is not known at the first one."""
+        if self.known_since is not None and begin < self.known_since:
+            return None
         return (
             end
             - begin
@@ -162,6 +172,14 @@ class GroupHistory:
         """Return how many partitions the group had assigned at a time, or first; None if that is unknown."""
         times, sizes = self._sizes
         return sizes[max(0, bisect_right(times, at) - 1)] if sizes else None
+
+    def is_copy_old(self, at: int) -> bool:
+        """Return whether the partition's copy may end before the capture: nothing in it is later than a time (ms).
+
+        Files of a broker that follows may be days behind; a partition whose groups do nothing looks the same.
+        """
+        last, newest = self.partition_last_at, self.newest_at
+        return last is not None and newest is not None and last <= at and newest - last > self.limits.silent_for
 
     @property
     def newest_incarnation(self) -> int:
@@ -194,7 +212,3 @@ def usual_at_once(stays: Sequence[Stay]) -> int:
         if step > 0:
             counts.append(count)
     return sorted(counts)[len(counts) // 2] if counts else 0
-
-
-def _joined(stay: Stay) -> int:
-    return stay.joined_at or 0

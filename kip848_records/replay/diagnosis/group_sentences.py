@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.replay.diagnosis.phrases import interval, last_time, lasted, tense, times, who
+from kip848_records.replay.diagnosis.phrases import interval, last_time, lasted, number, some, tense, times, who, whom
 from kip848_records.text import duration_text
 from kip848_records.times import utc, utc_text
 
@@ -12,17 +12,18 @@ if TYPE_CHECKING:
     from kip848_records.replay.diagnosis.episodes import Episode
     from kip848_records.replay.diagnosis.phrases import Words
 
-_GROUPS_NAMED: Final = 5
-_SPELLING: Final = (
-    "Check the spelling, and the permission DESCRIBE for the topic. An expression is one of RE2: `.*`, not `*`, and no "
-    "lookahead."
-)
+_SPELLING: Final = "Check the spelling, and the permission DESCRIBE for the topic."
+_RE2: Final = " An expression is one of RE2: `.*`, not `*`, and no lookahead."
 
 
 def rolling_restart(episode: Episode) -> Words:
     """Return the words of `rolling_restart`."""
     what = "a deployment, or a restart of all"
-    return f"{episode.count} members were exchanged in {lasted(episode)}: {what}.", "Nothing, if it was meant."
+    does = "was" if episode.count == 1 else "were"
+    return (
+        f"{number(episode.count, 'member')} {does} exchanged in {lasted(episode)}: {what}.",
+        "Nothing, if it was meant.",
+    )
 
 
 def job(episode: Episode) -> Words:
@@ -34,9 +35,10 @@ def job(episode: Episode) -> Words:
 def everybody_left(episode: Episode) -> Words:
     """Return the words of `everybody_left`."""
     others = f"; {episode.count} members left in the last two minutes" if episode.count > 1 else ""
+    longest = ", longer than before" if episode.facts.get("is_longest") else ""
     sentence = (
-        f"The group has had no member for {lasted(episode)}, longer than ever before. The last to leave was "
-        f"{who(episode.subject)}{others}."
+        f"The group has had no member for {lasted(episode)}{longest}. The last to leave was "
+        f"{whom(episode.subject)}{others}."
     )
     return sentence, "Is the application scaled to zero, or does it not start? If it is gone, delete the group."
 
@@ -45,7 +47,7 @@ def spares(episode: Episode) -> Words:
     """Return the words of `spares`."""
     one = episode.subject.members == 1
     members = "1 member" if one else f"Up to {episode.subject.members} members"
-    does = tense(episode, "has" if one else "have", "had")
+    does = tense(episode, "has had" if one else "have had", "had")
     sentence = f"{members} {does} no partition for {lasted(episode)}: others have all partitions of their topics."
     return sentence, "Nothing, if they are meant as spares. Else run fewer members, or add partitions."
 
@@ -55,7 +57,7 @@ def no_topic(episode: Episode) -> Words:
     subject, one = episode.subject, episode.subject.members == 1
     members = "1 member" if one else f"{subject.members} members"
     is_regex = subject.regex is not None
-    what = f"the expression {subject.regex}" if is_regex else ", ".join(subject.topics or ())
+    what = f"the expression {subject.regex}" if is_regex else some(subject.topics or ())
     does = tense(episode, "has had" if one else "have had", "had")
     why = {
         "expression_matches_nothing": "it matches no topic",
@@ -65,7 +67,7 @@ def no_topic(episode: Episode) -> Words:
         f"{members} with a subscription to {what} {does} no partition for {lasted(episode)}, and no other member has "
         f"one of it: {why}, or the client may not see it."
     )
-    return sentence, _SPELLING
+    return sentence, _SPELLING + (_RE2 if is_regex else "")
 
 
 def slow_by_habit(episode: Episode) -> Words:
@@ -81,11 +83,14 @@ def slow_by_habit(episode: Episode) -> Words:
 
 def coordinator_silent(episode: Episode) -> Words:
     """Return the words of `coordinator_silent`."""
-    members = "1 member owes" if episode.count == 1 else f"{episode.count} members owe"
-    since = utc_text(utc(episode.first_seen))
-    sentence = f"Since {since} {members} an answer, for longer than a session lasts, and the coordinator does nothing."
+    members, them = ("1 member owes", "it") if episode.count == 1 else (f"{episode.count} members owe", "them")
+    owe = f"Since {utc_text(utc(episode.first_seen))} {members} an answer, for longer than a session lasts"
+    step = "Look at the broker that leads this partition of __consumer_offsets."
+    if episode.probable_cause == "coordinator_does_not_act":
+        return f"{owe}, and the coordinator has not removed {them}, although it has written other records since.", step
+    sentence = f"{owe}, and the coordinator does nothing."
     if episode.probable_cause == "broker_hangs":
-        return f"{sentence} The broker hangs.", "Look at the broker that leads this partition of __consumer_offsets."
+        return f"{sentence} The broker hangs.", step
     return (
         f"{sentence} The broker hangs, or this copy of the partition is older than the capture.",
         "Compare the files of this partition on other brokers first: their ends must have the same time.",
@@ -97,7 +102,7 @@ def flapping_topics(episode: Episode) -> Words:
     subject = episode.subject
     what = f"the expression {subject.regex}" if subject.regex is not None else "a member's pattern"
     does = tense(episode, "come and go", "came and went")
-    topics = ", ".join(subject.topics or ())
+    topics = some(subject.topics or ())
     sentence = f"Topics that match {what} {does}, {times(episode)}: {topics}. Each time the group rebalances."
     return sentence, "Use a narrower pattern, and find out who creates and deletes the topics."
 
@@ -119,8 +124,8 @@ def two_applications(episode: Episode) -> Words:
     """Return the words of `two_applications`."""
     does = tense(episode, "use", "used")
     sentence = (
-        f"{episode.subject.what} {does} one group id, and share no topic, no name and no host: each rebalance of one "
-        "is one of the other too."
+        f"{episode.subject.what} {does} one group id, and share no topic, no name and no host. When one "
+        "rebalances, the other must wait too."
     )
     return sentence, "Give each application a group.id of its own."
 
@@ -128,8 +133,9 @@ def two_applications(episode: Episode) -> Words:
 def task_restarts(episode: Episode) -> Words:
     """Return the words of `task_restarts`."""
     does = tense(episode, "move", "moved")
+    tasks = some((episode.subject.what or "").split(", "), episode.subject.members)
     return (
-        f"Connect tasks {does} from worker to worker, {times(episode)}: {episode.subject.what}.",
+        f"Connect tasks {does} from worker to worker, {times(episode)}: {tasks}.",
         f"Read the workers' logs at {last_time(episode)}: which worker ends, or which task fails?",
     )
 
@@ -157,6 +163,7 @@ def storm_across(episode: Episode) -> Words:
             "Look for what they depend on: the network, a machine, a database, one deployment of all.",
         ),
     )
-    named = ", ".join((subject.groups or ())[:_GROUPS_NAMED])
-    more = f" and {count - _GROUPS_NAMED} more" if count > _GROUPS_NAMED else ""
-    return f"{count} groups began a rebalance within {lasted(episode)}, and {shared}: {named}{more}.", step
+    return (
+        f"{count} groups began a rebalance within {lasted(episode)}, and {shared}: {some(subject.groups or ())}.",
+        step,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.diagnosis.batches import CAUSE as BATCH
-from kip848_records.replay.diagnosis.phrases import interval, last_time, tense, times, who
+from kip848_records.replay.diagnosis.phrases import interval, last_time, number, tense, times, who
 from kip848_records.replay.diagnosis.poll_timeout import NOT, POLL_TIMEOUT, POSSIBLE
 from kip848_records.text import duration_text
 
@@ -38,7 +38,7 @@ def restart_loop(episode: Episode) -> Words:
     came = f"and a new one came about every {interval(episode)}"
     sentence = f"{name} {does}: {times(episode)} one left after about {stay}, {came}. {why}"
     step = (
-        f"Read its log at {last_time(episode)} and the exit code of the container: 137 means that it was killed, often "
+        f"Read its log at {last_time(episode)} and the exit code of the container: 137 means killed (SIGKILL), often "
         "for lack of memory. A liveness probe that is shorter than a batch kills processes that work well."
     )
     return sentence, _POLL_STEP if cause == POLL_TIMEOUT else step
@@ -46,8 +46,8 @@ def restart_loop(episode: Episode) -> Words:
 
 def _batch(episode: Episode) -> Words:
     sentence = (
-        f"{episode.subject.members} clients {tense(episode, 'end', 'ended')} together and leave the group Empty, "
-        f"{times(episode)}: a batch that runs again and again, or all processes crash."
+        f"{number(episode.subject.members, 'client')} {tense(episode, 'end', 'ended')} together and "
+        f"{tense(episode, 'leave', 'left')} the group Empty, {times(episode)}: a batch that runs again and again, or all processes crash."
     )
     step = f"If it is a batch, nothing. Else read the log of any process at {last_time(episode)}: all fail together."
     return sentence, step
@@ -57,17 +57,19 @@ def leaves_and_returns(episode: Episode) -> Words:
     """Return the words of `leaves_and_returns`."""
     poll = f"{_POLL} ({duration_text(episode.facts.get('timeout_ms'))})"
     lost = "heartbeats are lost (garbage collection, CPU, network)"
+    kind = episode.facts.get("group_type", "consumer")
+    unknown = "Its group has no poll timeout" if kind == "share" else f"The log does not show its {_POLL}"
     why = {
         POLL_TIMEOUT: f"It stays for about its {poll}: a batch takes longer than that.",
-        POSSIBLE: f"Each time it stayed for longer than its {poll}: some batches take longer than that, or {lost}.",
+        POSSIBLE: f"Almost each time it stayed for longer than its {poll}: some batches take longer, or {lost}.",
         NOT: f"It stays for less than its {poll}, so no slow batch explains it: {lost}, or it unsubscribes.",
-    }.get(episode.probable_cause or "", f"Its group has no poll timeout: {lost}, or it unsubscribes.")
+    }.get(episode.probable_cause or "", f"{unknown}: {lost}, or it unsubscribes.")
     does = tense(episode, "leaves and joins again", "left and joined again")
     name = who(episode.subject)
     sentence = f"{name} {does}, {times(episode)}, under the same member id: its process lives. {why}"
     step = (
         f"Look at its CPU limits and garbage collection at {last_time(episode)}, and for unsubscribe() in its code. "
-        "The broker's group.consumer.session.timeout.ms says for how long heartbeats may be missing."
+        f"The broker's group.{kind}.session.timeout.ms says for how long heartbeats may be missing."
     )
     return sentence, _POLL_STEP if episode.probable_cause in {POLL_TIMEOUT, POSSIBLE} else step
 
@@ -75,16 +77,24 @@ def leaves_and_returns(episode: Episode) -> Words:
 def static_member_flaps(episode: Episode) -> Words:
     """Return the words of `static_member_flaps`."""
     why = {
-        POLL_TIMEOUT: f"It goes each time its {_POLL} has passed: a batch takes longer than that.",
+        POLL_TIMEOUT: f"It goes when its {_POLL} has passed, or it restarts at that period: the log cannot tell.",
         "restarting_or_duplicate": "It restarts, or two processes use the instance id: the log cannot tell.",
     }.get(episode.probable_cause or "", "Its process restarts.")
     does = tense(episode, "goes away and comes back", "went away and came back")
     sentence = f"{who(episode.subject)} {does}, {times(episode)}, about every {interval(episode)}. {why}"
     step = (
-        f"Read its log at {last_time(episode)} for why it ends. While it is away its partitions are not read: its "
-        "session.timeout.ms should be just longer than a restart."
+        f"Read its log at {last_time(episode)} for why it ends. While it is away its partitions are not read: "
+        f"{_session(episode.facts.get('group_type', 'classic'))} should be just longer than a restart."
     )
     return sentence, _POLL_STEP if episode.probable_cause == POLL_TIMEOUT else step
+
+
+def _session(group_type: str) -> str:
+    """Return the setting of a member's session: clients set it in classic groups only."""
+    if group_type == "classic":
+        return "its session.timeout.ms"
+    name = f"{group_type}.session.timeout.ms"
+    return f"the group's {name} (or the broker's group.{name})"
 
 
 def duplicate_instance_id(episode: Episode) -> Words:
@@ -103,6 +113,11 @@ def duplicate_instance_id(episode: Episode) -> Words:
 
 def storm(episode: Episode) -> Words:
     """Return the words of `storm`."""
+    if not episode.subject.members:
+        return (
+            f"Members of this group joined again {times(episode)} without leaving.",
+            "Do their topics change, does their code call enforceRebalance(), or do their assignors differ?",
+        )
     why = {
         "returned": "Most came back under their member ids: their processes live, and lose their sessions.",
         "again": "Most came back under the same names: processes restart.",
@@ -110,7 +125,7 @@ def storm(episode: Episode) -> Words:
         "rejoined": "Members of the classic group joined again and again without leaving.",
     }[episode.probable_cause or "again"]
     does = tense(episode, "Many members do not stay", "Many members did not stay")
-    sentence = f"{does}: {times(episode)} one left or joined again, by {episode.subject.members} names. {why}"
+    sentence = f"{does}: {times(episode)} one left or joined again, by {number(episode.subject.members, 'name')}. {why}"
     step = (
         "Look at what all of them share: memory and CPU limits, a record that none can process, the network. With an "
         "autoscaler: raise stabilizationWindowSeconds or cooldownPeriod."

@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.text import duration_text
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kip848_records.replay.diagnosis.episodes import Episode, Subject
 
     Words = tuple[str, str]
     """A sentence, and the next step."""
 
 
-def who(subject: Subject) -> str:
+_NAMED: Final = 5
+
+
+def whom(subject: Subject) -> str:
     """Return the name of a subject, as an operator knows it."""
     host = "" if subject.client_host is None else f" @ {subject.client_host.removeprefix('/')}"
     name = f"{subject.client_id or 'a client without client.id'}{host}"
     if subject.instance_id is not None:
-        return f"Instance id {subject.instance_id} ({name})"
+        return f"instance id {subject.instance_id} ({name})"
     if (subject.members_of_that_name or 0) > 1:
-        return f"One of {subject.members_of_that_name} members named {name}"
+        named = f"named {name}" if subject.client_id else f"without client.id{host}"
+        return f"one of {subject.members_of_that_name} members {named}"
     return name
+
+
+def who(subject: Subject) -> str:
+    """Return the name of a subject at the start of a sentence: a client id stays as it is."""
+    name = whom(subject)
+    return name if subject.client_id and name.startswith(subject.client_id) else name[0].upper() + name[1:]
+
+
+def number(count: int | None, noun: str) -> str:
+    """Return a number of things."""
+    return f"{count or 0:,} {noun}{'' if count == 1 else 's'}"
+
+
+def some(names: Sequence[str], count: int | None = None) -> str:
+    """Return the first of some names, and how many more there are of them, or of `count`."""
+    more = (len(names) if count is None else count) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def lasted(episode: Episode) -> str:
@@ -33,7 +56,7 @@ def lasted(episode: Episode) -> str:
 def times(episode: Episode) -> str:
     """Return how often it happened, and in what time."""
     at_least = "at least " if episode.at_least else ""
-    return f"{at_least}{episode.count:,} times in {lasted(episode)}"
+    return f"{at_least}{number(episode.count, 'time')} in {lasted(episode)}"
 
 
 def interval(episode: Episode) -> str:

@@ -152,15 +152,23 @@ def _stay(row: Any, limits: Limits) -> Stay:  # noqa: ANN401
     )
 
 
-class Members:
-    """How many members a group had at a time: of all stays, or of those that last for some time already."""
+def begun_at(stay: Stay, since: int) -> int:
+    """Return when a stay began; one whose join was not seen lasts since a time, or since before its end."""
+    if stay.joined_at is not None:
+        return stay.joined_at
+    return since if stay.left_at is None else min(since, stay.left_at)
 
-    def __init__(self, stays: Iterable[Stay], age: int = 0) -> None:
+
+class Members:
+    """How many members a group had at a time: of all stays, or of those that last for some time already.
+
+    `since`: from when on the members are there whose joins were not seen.
+    """
+
+    def __init__(self, stays: Iterable[Stay], since: int, age: int = 0) -> None:
         steps: dict[int, int] = {}
         for stay in stays:
-            if stay.joined_at is None:
-                continue
-            begin = stay.joined_at + age
+            begin = begun_at(stay, since) + age
             if stay.left_at is None or stay.left_at > begin:
                 steps[begin] = steps.get(begin, 0) + 1
                 if stay.left_at is not None:

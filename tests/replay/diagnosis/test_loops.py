@@ -248,3 +248,10 @@ def test_offsets_in_another_order_than_times():
 def test_a_stay_that_ends_before_it_begins_is_not_measured():
     (backwards,) = group(stay("app", 60, 59), until=95).stays
     assert not backwards.is_measured
+
+
+def test_a_cost_that_the_log_does_not_show_is_null():
+    loop = restarts(7)
+    began = [rebalance(row.joined_at / MINUTE, row.member_id, unowned_ms=None) for row in loop]
+    (episode,) = told(group(*OTHERS, stay("app", 0, 59.5), *loop, until=95, rebalances=began, sizes=[(0, 2)]))
+    assert (episode.unowned_ms, episode.empty_ms, episode.cost_share) == (None, 0, None)

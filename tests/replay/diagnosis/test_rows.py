@@ -125,3 +125,40 @@ def test_what_is_past_does_not_explain_what_lasts():
     lasting, past = episode("restart_loop"), episode("storm", ended_at=ms(90))
     precedence.explain([lasting, past])
     assert lasting.explained_by is None
+
+
+def said(pattern, subject=None, **more):
+    return row_of(episode(pattern, subject=subject or Subject(client_id="app", members=3), **more), "group", 3)
+
+
+def test_a_session_is_set_where_its_group_type_has_it():
+    of = {kind: said("static_member_flaps", facts={"group_type": kind}).next_step for kind in ("classic", "consumer")}
+    assert "its session.timeout.ms" in of["classic"]
+    assert "the group's consumer.session.timeout.ms (or the broker's group.consumer" in of["consumer"]
+    assert "group.share.session" in said("leaves_and_returns", facts={"group_type": "share"}).next_step
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (said("leaves_and_returns", subject=Subject()), "A client without client.id leaves"),
+        (said("everybody_left", subject=Subject(instance_id="i")), "was instance id i (a client"),
+        (said("everybody_left"), "for 1 h. The last"),
+        (said("everybody_left", facts={"is_longest": True}), "for 1 h, longer than before."),
+        (said("leaves_and_returns", facts={"group_type": "share"}), "has no poll timeout"),
+        (said("leaves_and_returns", facts={"group_type": "consumer"}), "does not show its max.poll"),
+        (said("static_member_flaps", probable_cause="poll_timeout"), "cannot tell"),
+        (said("storm", Subject(members=0), probable_cause="rejoined"), "joined again 5 times in 1 h without leaving."),
+        (said("storm", Subject(members=1)), "by 1 name."),
+        (said("leaves_and_returns", count=1), "1 time in 1 h"),
+        (said("flapping_topics", Subject(topics=tuple("abcdefg"))), "a, b, c, d, e and 2 more."),
+        (said("task_restarts", Subject(what="a, b, c, d, e, f", members=30)), "a, b, c, d, e and 25 more."),
+    ],
+)
+def test_sentences(row, words):
+    assert words in row.sentence
+
+
+def test_a_hint_for_expressions_only():
+    assert "RE2" in said("no_topic", Subject(regex="*", members=1)).next_step
+    assert "RE2" not in said("no_topic", Subject(topics=("odrers",), members=1)).next_step

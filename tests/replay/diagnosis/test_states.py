@@ -303,3 +303,34 @@ def test_a_group_id_in_two_partitions_is_two_groups():
     stale = [row._replace(partition=100, begins=(), run_begins=(), run_ends=()) for row in made]
     (storm,) = across_groups([*made, *stale, *outlines(20, at=0)], ms(1000))
     assert (storm.count, storm.probable_cause) == (9, "many_groups")
+
+
+def test_a_member_of_before_the_history_is_present():
+    before = stay("app", 0, 80, joined_at=None, joined_offset=None, history="left_censored")
+    history = group(before, stay("app", 100), until=120, known_since=ms(50))
+    assert [(run.began_at, run.ended_at) for run in history.runs] == [(ms(50), ms(80)), (ms(100), None)]
+    assert history.empty_ms(ms(50), ms(110)) == ms(20)
+    assert history.empty_ms(ms(40), ms(110)) is None
+
+
+def test_everybody_left_an_old_copy():
+    rows = stay("app", 0, 300), stay("app", 1, 299)
+    for last_at, severity in ((301, "info"), (329, "warning")):
+        (episode,) = told(group(*rows, until=330, state="Empty", partition_last_at=ms(last_at), newest_at=ms(330)))
+        assert (episode.severity, episode.facts["is_longest"]) == (severity, False)
+
+
+@pytest.mark.parametrize(
+    ("last_at", "newest_at", "cause"),
+    [
+        (60.5, 70, "broker_hangs_or_old_copy"),
+        (60.5, 60.5, "broker_hangs"),
+        (69, 70, "coordinator_does_not_act"),
+        (None, None, "broker_hangs_or_old_copy"),
+    ],
+)
+def test_why_a_coordinator_is_silent(last_at, newest_at, cause):
+    row = stay("app", 0)
+    at = {"partition_last_at": last_at and ms(last_at), "newest_at": newest_at and ms(newest_at)}
+    (episode,) = told(group(row, until=70, unsettled=[owing(row, 60)], **at))
+    assert episode.probable_cause == cause
