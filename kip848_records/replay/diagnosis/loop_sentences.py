@@ -47,8 +47,8 @@ def restart_loop(episode: Episode) -> Words:
 def _batch(episode: Episode) -> Words:
     does = tense(episode, "end together and leave", "ended together and left")
     sentence = (
-        f"{number(episode.subject.members, 'client')} {does} the group Empty, {times(episode)}: a batch that runs again "
-        "and again, or all processes crash."
+        f"{number(episode.subject.members, 'client')} {does} the group Empty, {times(episode)}: a batch that runs "
+        "again and again, or all processes crash."
     )
     step = f"If it is a batch, nothing. Else read the log of any process at {last_time(episode)}: all fail together."
     return sentence, step
