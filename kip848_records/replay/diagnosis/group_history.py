@@ -129,7 +129,8 @@ class GroupHistory:
             (begun_at(stay, self.begin), self.captured_at if stay.left_at is None else stay.left_at)
             for stay in self.stays
         ]
-        for joined, left in sorted(times):
+        for joined, gone in sorted(times):
+            left = max(joined, gone)  # two clocks may disagree
             if begin is not None and end is not None and joined <= end + bridge:
                 end = max(end, left)
                 continue

@@ -1,9 +1,11 @@
 """Groups and members in a state for long, and what changes to and fro."""
 
+from statistics import median
 from types import SimpleNamespace
 
 import pytest
 
+from kip848_records.replay.diagnosis import job as job_module
 from kip848_records.replay.diagnosis.diagnose import across_groups
 from kip848_records.replay.diagnosis.observed import Generation, Resolution
 from kip848_records.replay.diagnosis.outline import outline
@@ -278,6 +280,21 @@ def test_a_group_that_rebalances_all_the_time_does_not_count():
     began = [rebalance(60 + n, "a") for n in range(30)]
     (row,) = [outline(group(*rows, until=1000, rebalances=began), "restless")]
     assert len(row.begins) == 6
+
+
+def test_the_work_for_a_long_timetable_grows_with_its_runs(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        job_module, "median", lambda values: (seen.append(len(found := list(values))), median(found))[1]
+    )
+    (job,) = job_module.jobs(group(*runs(400, 60, 10), until=400 * 60, state="Empty"))
+    assert len(job.runs) == 400
+    assert sum(seen) < 60 * 400
+
+
+def test_runs_do_not_overlap_if_a_stay_ends_before_it_begins():
+    history = group(stay("app", 60, 10), stay("app", 61, 90), until=120, state="Empty")
+    assert [(run.began_at, run.ended_at) for run in history.runs] == [(ms(60), ms(60)), (ms(61), ms(90))]
 
 
 def test_a_job_that_ended_does_not_hide_a_crash_loop():
