@@ -122,11 +122,11 @@ def assignor_flip(episode: Episode) -> Words:
 
 def two_applications(episode: Episode) -> Words:
     """Return the words of `two_applications`."""
-    does = tense(episode, "use", "used")
-    sentence = (
-        f"{episode.subject.what} {does} one group id, and share no topic, no name and no host. When one "
-        "rebalances, the other must wait too."
+    does, share = tense(episode, "use", "used"), tense(episode, "share", "shared")
+    waits = tense(
+        episode, "When one rebalances, the other must wait too.", "When one rebalanced, the other had to wait."
     )
+    sentence = f"{episode.subject.what} {does} one group id, and {share} no topic, no name and no host. {waits}"
     return sentence, "Give each application a group.id of its own."
 
 
