@@ -37,7 +37,7 @@ def maintain(out, *options, **program):
 def maintained(log, tmp_path_factory):
     """The tables after a run that nothing interrupts."""
     out = tmp_path_factory.mktemp("maintained") / "out"
-    shutil.copytree(log.folder / "once", out)
+    shutil.copytree(log.once, out)
     assert maintain(out)[0] == 0
     found = tables(out)
     assert found["rebalance"] != log.tables["rebalance"]
@@ -50,7 +50,7 @@ def test_the_next_commands_finish_it(request, maintained, tmp_path, moment, numb
     log, captures = map(request.getfixturevalue, ("log", "captures"))
     method, call = moment
     out = tmp_path / "out"
-    shutil.copytree(log.folder / "once", out)
+    shutil.copytree(log.once, out)
     code, _, said = maintain(out, method, int(number), call, program=PROGRAM)
     assert (code, said) == ((-9, []) if number == signal.SIGKILL else (130, ["interrupted"]))
     assert (out / "_staging").exists() == (number == signal.SIGKILL)
