@@ -18,9 +18,9 @@ SINCE_MS = 1_767_312_000_000  # 2 January 2026
 
 
 def row(table, at):
-    """A row all of whose times are `at`, of something that has ended."""
+    """A row all of whose times are `at`, as far as they may be null, of something that has ended."""
     columns = TABLES[table].columns
-    times = {column.name: at for column in columns if column.type == TIMESTAMP}
+    times = {column.name: at for column in columns if column.type == TIMESTAMP and (at or not column.required)}
     known = {"status": "reconciled", "outcome": "converged", "history": "observed"}
     return times | {column.name: known[column.name] for column in columns if column.name in known}
 
