@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+WIDTH: Final = 80
+"""The columns of an answer where no terminal says how many it has."""
+
 _SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
 
 

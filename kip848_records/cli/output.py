@@ -14,7 +14,7 @@ from rich.console import Console
 
 from kip848_records.machine.disks import AnswerError
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.text import printable
+from kip848_records.text import WIDTH, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,8 +38,8 @@ def print_parts(parts: Iterable[RenderableType]) -> None:
 
 
 def width() -> int:
-    """Return for how many columns an answer is wrapped: those of the terminal, 80 in a file or a pipe."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+    """Return for how many columns an answer is wrapped: those of the terminal, `WIDTH` in a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
 
 
 def print_note(text: str) -> None:

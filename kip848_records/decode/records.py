@@ -47,9 +47,14 @@ SELECT * FROM {{failed}} AS failed
 
 def records_of_table(engine: Engine, log: Relation, table: str, dialect: str) -> Relation:
     """Return the records of a table from log rows (`record_columns`); rows that do not decode are skipped."""
+    transaction = []
     if table == OFFSET_COMMIT_TABLE:
-        return _typed(engine, with_outcomes(engine, log), table, dialect, (*PLACE, "transaction", "key", "value"))
-    return _typed(engine, log, table, dialect, (*PLACE, "key", "value"))
+        log, transaction = with_outcomes(engine, log), ["transaction"]
+    condition = f"{IS_RECORD} AND {key_of_types(record.key_type for record in DIALECTS[dialect].of_table(table))}"
+    if table == GROUP_CONFIGURATION.table:  # workers need not read the other records of its type
+        condition += f" AND {KEY_ENDS_AFTER_GROUP}"
+    rows = _selected(engine, log, (*PLACE, *transaction, "key", "value"), condition)
+    return engine.map(partial(typed_records, table, dialect), rows, record_columns(table))
 
 
 def checked_commits(engine: Engine, commits: Relation, dialect: str) -> Relation:
@@ -77,14 +82,6 @@ def undecoded(engine: Engine, log: Relation, dialect: str) -> Relation:
 def records_of_unknown_types(engine: Engine, log: Relation) -> Relation:
     """Return the records whose key has a type that this version does not know (`UNKNOWN_COLUMNS`)."""
     return _selected(engine, log, (*PLACE, "key_type", "key", "value"), f"{IS_RECORD} AND {IS_OF_UNKNOWN_TYPE}")
-
-
-def _typed(engine: Engine, log: Relation, table: str, dialect: str, columns: Iterable[str]) -> Relation:
-    condition = f"{IS_RECORD} AND {key_of_types(record.key_type for record in DIALECTS[dialect].of_table(table))}"
-    if table == GROUP_CONFIGURATION.table:  # workers need not read the other records of its type
-        condition += f" AND {KEY_ENDS_AFTER_GROUP}"
-    rows = _selected(engine, log, columns, condition)
-    return engine.map(partial(typed_records, table, dialect), rows, record_columns(table))
 
 
 def _selected(engine: Engine, log: Relation, columns: Iterable[str], condition: str) -> Relation:

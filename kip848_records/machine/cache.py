@@ -25,7 +25,7 @@ MOST_BYTES: Final = 2_000_000_000
 """The size of all entries above which the oldest are removed."""
 
 _LEAST_FREE: Final = 100_000_000
-"""The free space, in bytes, that a disk must have for a new entry: nobody gains from a home without space."""
+"""The free space, in bytes, that a disk must have for a new entry: a full home is worse than a slow answer."""
 
 _NAME: Final = "kip848-records/audits"
 """A folder of its own: tests and benchmarks keep downloads beside it."""

@@ -23,7 +23,7 @@ class DeltaFiles:
     """The rows of a Delta table. `folder`: that of the table if it is on this machine. `names`: the paths in it.
 
     DuckDB itself reads the files on this machine whose columns have the types of the table. Spark writes times in an
-    older form, and an older version of this package wrote fewer columns: Arrow reads such files as delta-rs tells it.
+    older form, and an older version of this package wrote fewer columns: Arrow reads such files.
     """
 
     def __init__(self, table: DeltaTable, folder: Path | None) -> None:

@@ -20,7 +20,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from kip848_records.machine.budget import Budget
 from kip848_records.machine.interrupts import interruptible
 from kip848_records.machine.paths import path_on_this_machine
-from kip848_records.queries.delta_files import DeltaFiles, quoted
+from kip848_records.queries.delta_files import DeltaFiles, parquet, quoted
 from kip848_records.queries.tables import Tables, words
 from kip848_records.tables.arrow import literal
 from kip848_records.tables.errors import TablesError
@@ -55,7 +55,7 @@ _MACROS: Final = (
     "percentile(value, share) AS quantile_cont(value, share)",
     "array_min(items) AS list_min(items)",
     "array_max(items) AS list_max(items)",
-    # Only from digits of base 16 to those of base 10.
+    # It converts digits of base 16 to those of base 10, and no others.
     "conv(digits, from_base, to_base) AS CAST(try_cast('0x' || digits AS bigint) AS varchar)",
 )
 _SETTINGS: Final = {
@@ -176,7 +176,7 @@ class DuckTables(Tables):
         self._register(connection, "log", self._parts("log", cluster)["log"])
         dialects = {run.cluster: run.dialect for run in self.runs() if cluster in {None, run.cluster}}
         write_records(connection, record, dialects, file)
-        view = f'CREATE TEMP VIEW "{record}" AS SELECT * FROM read_parquet({literal(str(file))})'  # noqa: S608
+        view = f'CREATE TEMP VIEW "{record}" AS SELECT * FROM {parquet([file])}'  # noqa: S608
         connection.execute(view)
 
     def _register(self, connection: duckdb.DuckDBPyConnection, name: str, parts: Sequence[Part]) -> None:

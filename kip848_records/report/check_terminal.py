@@ -11,7 +11,7 @@ from rich.text import Text
 from kip848_records.expectations.results import PASS, UNKNOWN, WARN
 from kip848_records.report.terminal import count_text
 from kip848_records.report.words import SAID, captures, checked, counts, faults, more, place, sentence, violated
-from kip848_records.text import printable
+from kip848_records.text import WIDTH, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ _JOINT: Final = "\0"
 """No printable text has it."""
 
 
-def check_terminal(verdict: Verdict, width: int = 80, *, is_verbose: bool = False) -> Iterator[Text]:
+def check_terminal(verdict: Verdict, width: int = WIDTH, *, is_verbose: bool = False) -> Iterator[Text]:
     """Yield the lines, at most `width` characters long unless an id alone is longer; the last one is the verdict.
 
     `is_verbose`: each expectation that passed has a line, with how much it checked.

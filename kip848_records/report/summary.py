@@ -27,7 +27,7 @@ from kip848_records.report.summary_groups import (
 from kip848_records.report.terminal import count_text, ranges_text, span_text
 from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
-from kip848_records.text import printable
+from kip848_records.text import WIDTH, printable
 from kip848_records.times import utc_text
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from kip848_records.pipeline.options import Audit
     from kip848_records.queries.tables import Row, Tables
 
-WIDTH: Final = 80
 HEIGHT: Final = 30
 _STUCK_SHOWN: Final = 10
 _FAILING_SHOWN: Final = 8

@@ -7,7 +7,6 @@ import pytest
 from chispa.schema_comparer import assert_schema_equality
 from pyspark.sql import functions as F
 
-from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.sources.copies import drop_copies, merge_copies
@@ -18,18 +17,6 @@ from tests import made_tables
 from tests.log_rows import assert_same_rows, log_of
 from tests.sources.batches import read_rows
 from tests.sources.test_segments import ODD_NAMES
-
-
-@pytest.fixture(scope="module")
-def partition(captures):
-    """The smallest partition's folder of a capture."""
-    return captures / "kafka-4.0.0-zstd" / "segments" / "__consumer_offsets-0"
-
-
-@pytest.fixture(scope="module")
-def expected(partition):
-    """Its rows, as the other engine reads them."""
-    return read_rows(EmbeddedEngine(), str(partition))
 
 
 @pytest.mark.parametrize("source", ["segments", "kafka-source.parquet"])

@@ -6,7 +6,6 @@ import struct
 import pyarrow.compute as pc
 import pytest
 
-from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.errors import InputError
 from kip848_records.sources.read import read_copies
 from kip848_records.sources.transactions import with_outcomes
@@ -22,17 +21,6 @@ ODD_NAMES = [
     "\N{SNAKE} ünïcode ^ $HOME ~ ; | \\back",
     "star * and ? mark",
 ]
-
-
-@pytest.fixture(scope="module")
-def partition(captures):
-    """The smallest partition's folder of a capture."""
-    return captures / "kafka-4.0.0-zstd" / "segments" / "__consumer_offsets-0"
-
-
-@pytest.fixture(scope="module")
-def expected(partition):
-    return read_rows(EmbeddedEngine(), str(partition))
 
 
 def offset_commit(offset):

@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from kip848_records.kinds import STREAMS
-from kip848_records.replay.group.known_history import OBSERVED, RIGHT_CENSORED
+from kip848_records.replay.group.known_history import SEEN
 from kip848_records.replay.group.vocabulary import RECONCILED
 from kip848_records.replay.rows import ROW_CLASSES
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 REMEMBERED: Final = 100_000
 """How many rows of a kind are remembered, the newest: of a process that restarts every ten seconds for eleven days."""
-
-_SEEN: Final = frozenset({OBSERVED, RIGHT_CENSORED})
 
 
 class Rebalance(NamedTuple):
@@ -180,7 +178,7 @@ class ObservedRows:
             self.unsettled.append(row)
         is_known = row.from_at is not None and row.owned_units is not None and row.group_type != STREAMS
         # Without all records, that a member has something is still known: only that it has nothing is not.
-        if not is_known or (row.history not in _SEEN and not row.owned_units):
+        if not is_known or (row.history not in SEEN and not row.owned_units):
             return
         settled = (row.from_at, row.to_at) if row.state == RECONCILED else (None, None)
         self._owned(Owned(row.member_id, row.from_offset, row.from_at, row.to_at, not row.owned_units, *settled))

@@ -7,18 +7,17 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from kip848_records.replay.group.known_history import OBSERVED, RIGHT_CENSORED
+from kip848_records.kinds import CLASSIC
+from kip848_records.replay.group.known_history import SEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kip848_records.replay.diagnosis.limits import Limits
 
-CLASSIC: Final = "classic"
 _CONVERTED: Final = frozenset({"upgraded", "downgraded"})
 _NO_END: Final = frozenset({None, "group_deleted", "upgraded", "downgraded"})
 REPLACED: Final = "replaced"
-_SEEN: Final = frozenset({OBSERVED, RIGHT_CENSORED})
 
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _POD: Final = re.compile(r"-[a-z0-9]{6,10}-[b-df-hj-np-tv-z0-9]{5}$")
@@ -102,7 +101,7 @@ def stays_of(rows: Iterable[Any], limits: Limits) -> list[Stay]:
             stays.append(before)
         else:
             before.left_at, before.left_offset, before.left_how = row.left_at, row.left_offset, row.left_how
-            before.is_measured = before.is_measured and row.history in _SEEN
+            before.is_measured = before.is_measured and row.history in SEEN
             before.incarnation = row.incarnation
             before.returned = bool(row.returned)
             before.away_ms = row.away_ms or 0
@@ -125,7 +124,7 @@ def _stay(row: Any, limits: Limits) -> Stay:  # noqa: ANN401
         corpse = min((45_000 if session is None else session) + limits.classic_corpse, limits.longest_corpse)
     else:
         corpse = limits.corpse
-    is_seen = row.history in _SEEN and row.joined_offset is not None
+    is_seen = row.history in SEEN and row.joined_offset is not None
     return Stay(
         member_id=row.member_id,
         client_id=row.client_id,

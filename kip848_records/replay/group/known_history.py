@@ -13,6 +13,8 @@ OBSERVED: Final = "observed"
 LEFT_CENSORED: Final = "left_censored"
 RIGHT_CENSORED: Final = "right_censored"
 CENSORED: Final = "censored"
+SEEN: Final = frozenset({OBSERVED, RIGHT_CENSORED})
+"""The histories of what was seen to begin."""
 
 NEVER: Final = -1
 """The offset at which a row began, if that lies before all that is known."""
