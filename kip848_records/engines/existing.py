@@ -48,14 +48,17 @@ class ExistingTables(Protocol):
 def prepare_tables(engine: Engine, tables: ExistingTables, *, migrate: bool = True) -> list[str]:
     """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt.
 
+    Tables that lack columns are older ones too, whatever their version is: between two releases all have the same.
     `log` and `audit_runs` get the missing columns. All other tables are emptied, because a run derives them from the
-    log. Raises InputError for tables of a newer version, and if a table of another application has the name of one.
-    With `migrate` false no table changes.
+    log. Raises InputError for tables of a newer version or with columns of one, and if a table of another application
+    has the name of one. With `migrate` false no table changes.
     """
     versions: dict[str, str] = {}
     if _own_columns(engine, tables, AUDIT_RUNS) is not None:
         versions = {row.cluster: row.version for row in engine.ask(_VERSIONS, AUDIT_RUNS.name)}
     outdated = outdated_clusters(engine.out, versions)
+    if versions and not outdated and _lack_columns(engine, tables):
+        outdated = sorted(versions)
     if migrate and (outdated or not versions):
         engine.several(lambda spec: _prepare(engine, tables, spec, is_outdated=bool(outdated)), TABLES.values())
     return outdated
@@ -79,6 +82,20 @@ def _prepare(engine: Engine, tables: ExistingTables, spec: TableSpec, *, is_outd
         tables.make_anew(spec)
     elif missing := missing_columns(spec, present):
         tables.add_columns(spec, missing)
+
+
+def _lack_columns(engine: Engine, tables: ExistingTables) -> bool:
+    """Return whether one of the tables lacks a column of this version. Raises InputError if one has other columns."""
+    lacking: list[MissingColumn] = []
+
+    def compare(spec: TableSpec) -> None:
+        if (present := _own_columns(engine, tables, spec)) is not None:
+            if unknown := _types(present).keys() - spec.schema.names:
+                raise TablesError.unknown_columns(place_text(engine.out), spec.name, sorted(unknown))
+            lacking.extend(missing_columns(spec, present))
+
+    engine.several(compare, TABLES.values())
+    return bool(lacking)
 
 
 def _own_columns(engine: Engine, tables: ExistingTables, spec: TableSpec) -> Mapping[str, Any] | None:

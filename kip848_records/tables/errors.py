@@ -162,6 +162,12 @@ class TablesError(InputError):
         return cls(f"the tables in {out} were written by version {found}, and this is {ours}", "install that version")
 
     @classmethod
+    def unknown_columns(cls, out: str, table: str, columns: Sequence[str]) -> Self:
+        """A newer version under development wrote the tables, or someone added a column."""
+        message = f"the table {table} in {out} has columns that this version does not know: {', '.join(columns)}"
+        return cls(message, "install the version that wrote it, or pass another folder with --out")
+
+    @classmethod
     def empty_cluster(cls) -> Self:
         """The tables are partitioned by the name of the cluster, and Delta reads an empty name as null."""
         return cls("the name of the cluster is empty", "pass a name with --cluster, or omit the option")

@@ -1,6 +1,7 @@
 """What an engine does with Delta tables, equal on both, whichever of them made a table."""
 
 import json
+import shutil
 from datetime import datetime
 from pathlib import Path
 from threading import Thread
@@ -16,7 +17,7 @@ from kip848_records import __version__
 from kip848_records.errors import InputError
 from kip848_records.tables.arrow import is_conflict
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.local import delta_schema
+from kip848_records.tables.local import create_locally, delta_schema
 from kip848_records.tables.registry import TABLES
 from tests.engines import engines
 
@@ -244,6 +245,11 @@ RUN = {
 LACKING = {"audit_runs": ["table_versions"], "log": ["leader_epoch"], "topic_name": ["source"]}
 LACKING_FIELDS = {"note", "source", "skipped", "error_code"}
 """Of structs of the log, and of structs in lists of structs."""
+ROWS = {
+    "audit_runs": RUN,
+    "log": {"cluster": "old", "content": "record", "run": 3, "partition": 0, "offset": 7, "is_inferred": False},
+    "topic_name": {"cluster": "old", "topic_id": "id", "topic": "orders"},
+}
 PROPERTY = {"delta.logRetentionDuration": "interval 9 days"}
 
 
@@ -253,6 +259,14 @@ def write_old(out, name, row):
     schema = pa.schema([each.with_type(_older(each.type)) for each in fields])
     rows = pa.Table.from_pylist([row], schema)
     deltalake.write_deltalake(out / name, rows, partition_by=["cluster"], configuration=PROPERTY)
+
+
+def write_now(out):
+    """Write tables as this version has them, and one run."""
+    for name in ROWS:
+        create_locally(out / name, TABLES[name])
+    runs = pa.Table.from_pylist([RUN | {"version": __version__}], TABLES["audit_runs"].schema)
+    deltalake.write_deltalake(out / "audit_runs", runs, mode="append")
 
 
 def _older(kind):
@@ -277,10 +291,9 @@ def _shape(kind):
 class TestOtherVersions:
     @pytest.fixture
     def old(self, tmp_path):
-        log = {"cluster": "old", "content": "record", "run": 3, "partition": 0, "offset": 7, "is_inferred": False}
         write_old(tmp_path / "out", "audit_runs", RUN)
-        write_old(tmp_path / "out", "log", log | {"read": {"last_ms": 5}})
-        write_old(tmp_path / "out", "topic_name", {"cluster": "old", "topic_id": "id", "topic": "orders"})
+        write_old(tmp_path / "out", "log", ROWS["log"] | {"read": {"last_ms": 5}})
+        write_old(tmp_path / "out", "topic_name", ROWS["topic_name"])
         return tmp_path / "out"
 
     @pytest.mark.usefixtures("old")
@@ -304,9 +317,29 @@ class TestOtherVersions:
         assert DeltaTable(old / "topic_name").metadata().configuration == PROPERTY
 
     def test_of_this_version(self, engine, tmp_path):
-        write_old(tmp_path / "out", "audit_runs", RUN | {"version": __version__})
+        write_now(tmp_path / "out")
+        before = {name: engine.version(name) for name in ROWS}
         assert engine.prepare() == []
-        assert engine.version("audit_runs") == 0
+        assert {name: engine.version(name) for name in ROWS} == before
+
+    @pytest.mark.parametrize("lacking", ROWS)
+    def test_of_this_version_before_it_had_all_columns(self, engine, tmp_path, lacking):
+        out = tmp_path / "out"
+        write_now(out)
+        shutil.rmtree(out / lacking)
+        write_old(out, lacking, ROWS[lacking] | ({"version": __version__} if lacking == "audit_runs" else {}))
+        assert engine.prepare(migrate=False) == ["old"]
+        assert engine.version(lacking) == 0
+        assert engine.prepare() == ["old"]
+        assert {*LACKING[lacking]} <= {field.name for field in DeltaTable(out / lacking).schema().fields}
+        assert engine.prepare() == []
+
+    def test_of_this_version_with_a_column_that_it_does_not_know(self, engine, tmp_path):
+        out = tmp_path / "out"
+        write_now(out)
+        DeltaTable(out / "log").alter.add_columns([deltalake.Field("later", "string")])
+        with pytest.raises(InputError, match=f"the table log in {out}/ has columns that .* does not know: later"):
+            engine.prepare()
 
     @pytest.mark.parametrize("version", ["99.0", "0.10.0"])
     def test_of_a_newer_version(self, engine, tmp_path, version):

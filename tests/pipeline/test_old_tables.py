@@ -1,9 +1,10 @@
 """Tables of an older version, without Spark: what changes them makes them anew of their log."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from kip848_records import __version__
 from kip848_records.engines.embedded.engine import EmbeddedEngine
@@ -34,3 +35,15 @@ def test_maintain_makes_them_anew(old):
         assert rows
         assert Rows(table_rows(out, table, "old")) == Rows(rows)
     assert {row["version"] for row in table_rows(out, "audit_runs", "old")} == {__version__}
+
+
+def test_an_audit_makes_those_anew_that_lack_a_column(captures, tmp_path):
+    """A version under development wrote them: its number is the same."""
+    options = AuditOptions(sources=(str(captures / "kafka-4.3.1" / "segments"),), out=str(tmp_path), cluster="dev")
+    run_audit(None, options, Watcher())
+    before = {table: table_rows(tmp_path, table, "dev") for table in TABLES}
+    rebalances = DeltaTable(tmp_path / "rebalance").to_pyarrow_table().drop_columns("blockers")
+    write_deltalake(tmp_path / "rebalance", rebalances, mode="overwrite", schema_mode="overwrite")
+    run_audit(None, replace(options, cluster="other"), Watcher())
+    for table, rows in before.items():
+        assert Rows(table_rows(tmp_path, table, "dev")) == Rows(rows)
