@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.replay.diagnosis.batches import CAUSE as BATCH
 from kip848_records.replay.diagnosis.phrases import interval, last_time, number, tense, times, who
 from kip848_records.replay.diagnosis.poll_timeout import NOT, POLL_TIMEOUT, POSSIBLE
+from kip848_records.replay.diagnosis.restart_loop import KILLED, KILLED_OR_ENDED
 from kip848_records.text import duration_text
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def restart_loop(episode: Episode) -> Words:
         name, does = who(subject), tense(episode, "does not stay", "did not stay")
     why = {
         POLL_TIMEOUT: f"Its {_POLL} passed, or it restarts at that period: the log cannot tell.",
-        "killed": "It was killed or it crashed: the next one joined while it was still a member.",
+        KILLED: "It was killed or it crashed: the next one joined while it was still a member.",
+        KILLED_OR_ENDED: "It was killed or it crashed, or the next one joined within the rebalance that its end began: "
+        "the log cannot tell.",
     }.get(cause or "", "It ended and told the broker, or its session expired before the next one joined.")
     stay = duration_text(episode.usual_stay_ms)
     came = f"and a new one came about every {interval(episode)}"

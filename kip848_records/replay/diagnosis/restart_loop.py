@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from kip848_records.replay.diagnosis.stays import Stay
 
 PATTERN: Final = "restart_loop"
+KILLED: Final = "killed"
+KILLED_OR_ENDED: Final = "killed_or_ended"
+ENDED: Final = "ended"
 _SHORT, _LEAKING, _POLL = range(3)
 
 
@@ -176,4 +179,8 @@ def _cause(stays: Sequence[Stay], span: Span, history: GroupHistory) -> str:
         return poll_timeout.POLL_TIMEOUT
     pairs = list(pairwise(stays))
     overlaps = sum((later.joined_at or 0) < (stay.left_at or 0) for stay, later in pairs)
-    return "killed" if pairs and overlaps * 2 >= len(pairs) else "ended"
+    if pairs and overlaps * 2 >= len(pairs):
+        return KILLED
+    # A killed member of a classic group holds up the rebalance that its successor began: one generation shows both.
+    together = sum(later.joined_offset == stay.left_offset for stay, later in pairs)
+    return KILLED_OR_ENDED if pairs and (overlaps + together) * 2 >= len(pairs) else ENDED

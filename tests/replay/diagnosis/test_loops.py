@@ -60,6 +60,13 @@ def test_a_killed_process_is_a_member_until_its_session_ends():
     assert (loop.probable_cause, loop.count) == ("killed", 7)
 
 
+def test_a_classic_generation_without_the_killed_member_has_the_next_one():
+    classic = {"group_type": "classic", "session_timeout_ms": 45_000}
+    together = restarts(7, every=2.0, lasts=2.0, **classic)
+    (loop,) = told(group(*OTHERS, stay("app", 0, 60, **classic), *together, until=75))
+    assert (loop.probable_cause, loop.count) == ("killed_or_ended", 7)
+
+
 def test_classic_members_that_end_at_their_poll_timeout():
     classic = {"group_type": "classic", "session_timeout_ms": 45_000}
     ended = restarts(4, every=25.0, lasts=5.05, **classic)
