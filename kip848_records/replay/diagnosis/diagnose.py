@@ -110,7 +110,7 @@ def episodes_of(history: GroupHistory) -> list[Episode]:
         *flapping_topics(history),
         *assignor_flip(history),
         *two_applications(history),
-        *task_restarts(history),
+        *task_restarts(history, exchanges),
     ]
     add_costs(episodes, history)
     explain(episodes)

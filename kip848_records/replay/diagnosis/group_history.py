@@ -7,6 +7,7 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
 from kip848_records.replay.diagnosis.stays import Members, Stay, begun_at, stays_of
 
 if TYPE_CHECKING:
@@ -67,9 +68,13 @@ class GroupHistory:
     @cached_property
     def ends(self) -> list[Stay]:
         """The stays that members ended and that were seen as a whole, by their ends."""
-        return sorted(
-            (stay for stay in self.stays if stay.is_measured), key=lambda stay: (stay.left_at, stay.left_offset)
-        )
+        return [stay for stay in self.all_ends if stay.is_measured]
+
+    @cached_property
+    def all_ends(self) -> list[Stay]:
+        """The stays that members ended, by their ends; of some only the end was seen."""
+        ended = (stay for stay in self.stays if stay.has_ended and stay.left_offset is not None)
+        return sorted(ended, key=lambda stay: (stay.left_at, stay.left_offset))
 
     @cached_property
     def by_instance(self) -> dict[str, list[Stay]]:
@@ -118,6 +123,11 @@ class GroupHistory:
     def generations(self) -> list[Generation]:
         """The generations of a classic group, in their order."""
         return sorted(self.rows.generations)
+
+    @cached_property
+    def is_connect(self) -> bool:
+        """Whether the members are workers of Kafka Connect."""
+        return any(row.protocol_type == CONNECT_PROTOCOL_TYPE for row in self.rows.generations)
 
     @cached_property
     def runs(self) -> list[Run]:

@@ -53,5 +53,7 @@ def _explains(other: Episode, episode: Episode) -> bool:
 
 
 def _covers_half(other: Episode, episode: Episode) -> bool:
-    begin, end = max(other.first_seen, episode.first_seen), min(other.last_seen, episode.last_seen)
+    # The first stay of a loop is seen when it ends, and has moved partitions since it began.
+    begin = max(other.first_seen - (other.usual_stay_ms or 0), episode.first_seen)
+    end = min(other.last_seen, episode.last_seen)
     return end >= begin and (end - begin) * 2 >= episode.last_seen - episode.first_seen

@@ -72,7 +72,7 @@ def restart_loops(history: GroupHistory, jobs: Sequence[Job] = ()) -> list[Episo
     limits = history.limits
     loops: list[Loop] = []
     by_name: dict[tuple[str | None, str | None], list[Stay]] = defaultdict(list)
-    for stay in history.ends:
+    for stay in history.all_ends:
         if stay.instance_id is None and not stay.returned and not any(job.is_run(stay) for job in jobs):
             by_name[stay.name].append(stay)
     explained: set[Stay] = set()
@@ -96,15 +96,15 @@ def restart_loops(history: GroupHistory, jobs: Sequence[Job] = ()) -> list[Episo
 
 
 def _loops(ends: Sequence[Stay], history: GroupHistory) -> list[Span]:
-    """Return the episodes of the stays of one name, by their ends."""
+    """Return the episodes of the stays of one name, by their ends; of some only the end was seen."""
     limits = history.limits
     chain = Chain(limits.restart_pause)
     events = []
     timeouts: set[int | None] = set()
     for stay in ends:
-        assert stay.left_at is not None and stay.left_offset is not None  # noqa: S101, PT018 - measured
+        assert stay.left_at is not None and stay.left_offset is not None  # noqa: S101, PT018 - it has ended
         held = []
-        if chain.is_next(stay):
+        if stay.is_measured and chain.is_next(stay):
             follows = chain.follows(stay)
             if follows and stay.length <= limits.short_stay + stay.corpse:
                 held.append(_SHORT)
@@ -114,7 +114,7 @@ def _loops(ends: Sequence[Stay], history: GroupHistory) -> list[Span]:
                 and history.old_members.before(stay.left_at) > (stay.length >= limits.leaking_stay)
             ):
                 held.append(_LEAKING)
-            if _is_poll_timeout(stay, limits):
+            if _is_poll_timeout(stay, history):
                 held.append(_POLL)
                 timeouts.add(stay.rebalance_timeout)
         chain.end(stay)
@@ -129,9 +129,13 @@ def _loops(ends: Sequence[Stay], history: GroupHistory) -> list[Span]:
     return recognise(events, tests, limits, history.captured_at)
 
 
-def _is_poll_timeout(stay: Stay, limits: Limits) -> bool:
-    """Return whether a stay in a classic group ended when max.poll.interval.ms had passed since it joined."""
-    return stay.is_classic and poll_timeout.is_poll_timeout(stay.length, stay.rebalance_timeout, limits)
+def _is_poll_timeout(stay: Stay, history: GroupHistory) -> bool:
+    """Return whether a stay in a classic group ended when max.poll.interval.ms had passed since it joined.
+
+    Workers of Connect have none.
+    """
+    is_consumer = stay.is_classic and not history.is_connect
+    return is_consumer and poll_timeout.is_poll_timeout(stay.length, stay.rebalance_timeout, history.limits)
 
 
 def _of_new_names(history: GroupHistory, explained: set[Stay]) -> dict[str, list[tuple[Stay, bool]]]:
@@ -174,8 +178,7 @@ def _episode(span: Span, stays: Sequence[Stay], subject: Subject, history: Group
 
 
 def _cause(stays: Sequence[Stay], span: Span, history: GroupHistory) -> str:
-    limits = history.limits
-    if _POLL in span.held and sum(_is_poll_timeout(stay, limits) for stay in stays) * 2 >= len(stays):
+    if _POLL in span.held and sum(_is_poll_timeout(stay, history) for stay in stays) * 2 >= len(stays):
         return poll_timeout.POLL_TIMEOUT
     pairs = list(pairwise(stays))
     overlaps = sum((later.joined_at or 0) < (stay.left_at or 0) for stay, later in pairs)

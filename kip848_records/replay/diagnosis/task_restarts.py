@@ -9,20 +9,25 @@ from kip848_records.replay.diagnosis.episodes import Episode, Event, Subject, Te
 from kip848_records.replay.diagnosis.severity import WARNING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
+    from kip848_records.replay.diagnosis.rolling_restart import Rollout
 
 PATTERN: Final = "task_restarts"
 _NAMED: Final = 20
 
 
-def task_restarts(history: GroupHistory) -> Iterator[Episode]:
-    """Yield the times in which a task moves again and again, one row for all tasks together."""
+def task_restarts(history: GroupHistory, exchanges: Sequence[Rollout] = ()) -> Iterator[Episode]:
+    """Yield the times in which a task moves again and again, one row for all tasks together.
+
+    What a rolling restart moves does not count, nor what the leader moves later because it waited for a worker.
+    """
     limits = history.limits
     by_task: dict[tuple[str, int], list[Event]] = defaultdict(list)
     for at, offset, connector, task, member_id in history.rows.task_moves:
-        by_task[connector, task].append(Event(at, offset, (connector, task, member_id)))
+        if not any(each.began_at <= at <= each.last_at + limits.calm for each in exchanges):
+            by_task[connector, task].append(Event(at, offset, (connector, task, member_id)))
     test = Test(limits.task_moves, limits.task_moves_within)
     spans = [span for events in by_task.values() for span in recognise(events, [test], limits, history.captured_at)]
     spans.sort(key=lambda span: span.first_seen)

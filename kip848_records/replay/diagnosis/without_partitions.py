@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.diagnosis.episodes import Episode, Subject
@@ -11,7 +13,7 @@ from kip848_records.replay.diagnosis.intervals import Interval, bridged, long_on
 from kip848_records.replay.diagnosis.severity import INFO, WARNING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
 
@@ -38,8 +40,10 @@ def without_partitions(history: GroupHistory) -> Iterator[Episode]:
         subject = Subject(members=_most_at_once(idle, each))
         yield _episode(SPARES, INFO, subject, len(members), each, limits.spares_for, history)
     nothing = Sweep(found, 0).intervals(lambda sweep, key: sweep.idle[key] > 0 and not sweep.has_holder(key), keys)
+    unheld = Sweep(found, 0).intervals(lambda sweep, key: not sweep.has_holder(key), keys)
     for key, intervals in nothing.items():
-        for each in long_ones(bridged(intervals, limits.spares_bridge), limits.no_topic_for, history.captured_at):
+        bridges = list(_bridged(intervals, unheld[key], limits.spares_bridge))
+        for each in long_ones(bridges, limits.no_topic_for, history.captured_at):
             topics, regex = key
             those = [holding for holding in idle if key_of(holding.stay) == key]
             subject = Subject(topics=topics or None, regex=regex, members=_most_at_once(those, each))
@@ -47,6 +51,13 @@ def without_partitions(history: GroupHistory) -> Iterator[Episode]:
             episode = _episode(NO_TOPIC, WARNING, subject, count, each, limits.no_topic_for, history)
             episode.probable_cause = _why(regex, history)
             yield episode
+
+
+def _bridged(intervals: Iterable[Interval], unheld: Sequence[Interval], pause: int) -> Iterator[Interval]:
+    """Yield intervals, pauses bridged in which nobody had a partition: who restarts has none for a moment each time."""
+    begins = [each.begin for each in unheld]
+    for _, together in groupby(intervals, lambda each: bisect_right(begins, each.begin)):
+        yield from bridged(together, pause)
 
 
 def _why(regex: str | None, history: GroupHistory) -> str:
