@@ -35,6 +35,8 @@ class Client:
     """It is a static member that went away, and another one took its place."""
     revoking: dict[TopicPartition, int] | None = None
     """The partitions that it is revoking."""
+    revocations: int = 0
+    """How often it has revoked partitions."""
 
 
 class Clients:
@@ -77,7 +79,7 @@ class Clients:
         """Let a member leave, unless it has joined again since."""
         if client.is_back or self.alive.get(client.member_id, client) is not client:
             return
-        self._drop(client)
+        self.silence(client)
         if self._member(client) is not None:
             self.coordinator.leave(self.now, client.member_id)
             if not isinstance(self.coordinator.group, ConsumerGroup):
@@ -87,12 +89,12 @@ class Clients:
 
     def crash(self, client: Client) -> None:
         """Let a member become silent: its session expires."""
-        self._drop(client)
+        self.silence(client)
         self.at(self.now + SESSION_TIMEOUT_MS, lambda: self.leave(client))
 
     def go_away(self, client: Client) -> None:
         """Let a static member go away; if it does not come back, its session expires."""
-        self._drop(client)
+        self.silence(client)
         self.coordinator.go_away(self.now, client.member_id)
         self.wake()
         self.at(self.now + SESSION_TIMEOUT_MS, lambda: self.leave(client))
@@ -146,7 +148,8 @@ class Clients:
         self.wake()
         return client
 
-    def _drop(self, client: Client) -> None:
+    def silence(self, client: Client) -> None:
+        """Let a member send no more heartbeats."""
         client.silent = True
         self.alive.pop(client.member_id, None)
         self._idle.pop(client.member_id, None)
@@ -174,6 +177,7 @@ class Clients:
 
         def acknowledge() -> None:
             if self._is_revoking(client, pending):
+                client.revocations += 1
                 self.coordinator.heartbeat(self.now, client.member_id, member.assigned)
                 self._follow(client)
                 self.wake()

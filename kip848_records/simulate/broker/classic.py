@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kip848_records.protocol.encode import encode_message
@@ -33,6 +33,8 @@ class ClassicGroup:
     cluster: Cluster
     generation: int = 0
     members: dict[str, Member] = field(default_factory=dict)
+    protocol: str = "range"
+    """The assignor that its members have agreed on."""
 
     @property
     def state(self) -> str:
@@ -48,13 +50,19 @@ class ClassicGroup:
             self.members[member_id].assigned = dict.fromkeys(target, self.generation)
         self.write(operation)
 
+    def replace(self, operation: Operation, member_id: str, new_id: str) -> None:
+        """Give a static member's place to another member id; client id and host stay those of the first one."""
+        members = [replace(m, member_id=new_id) if m.member_id == member_id else m for m in self.members.values()]
+        self.members = {member.member_id: member for member in members}
+        self.write(operation)
+
     def write(self, operation: Operation) -> None:
         """Write the present group."""
         members = list(self.members.values())
         value = {
             "protocolType": CONSUMER_PROTOCOL_TYPE,
             "generation": self.generation,
-            "protocol": "range" if members else None,
+            "protocol": self.protocol if members else None,
             "leader": members[0].member_id if members else None,
             "currentStateTimestamp": operation.timestamp,
             "members": [self._value(member) for member in members],

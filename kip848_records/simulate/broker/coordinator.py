@@ -133,14 +133,23 @@ class Coordinator:
         self.consumers.resolve(operation, regex, topics)
         self._end(operation)
 
-    def rebalance_classic(self, time: int, members: list[Member]) -> None:
+    def rebalance_classic(self, time: int, members: list[Member], protocol: str = "range") -> None:
         """Let a classic group, a new one if there is none, finish a rebalance with `members`."""
         operation = self._operation(time)
         if self.group is None:
             self.group = ClassicGroup(self.group_id, self.cluster)
         if not isinstance(self.group, ClassicGroup):
             raise TypeError(f"{self.group_id} is not a classic group now")
+        self.group.protocol = protocol
         self.group.rebalance(operation, members)
+        self._end(operation)
+
+    def replace_classic(self, time: int, member_id: str, new_id: str) -> None:
+        """Let a static member of a classic group join under another member id: its generation stays."""
+        operation = self._operation(time)
+        if not isinstance(self.group, ClassicGroup):
+            raise TypeError(f"{self.group_id} is not a classic group now")
+        self.group.replace(operation, member_id, new_id)
         self._end(operation)
 
     def commit(self, time: int, topic: str, partition: int, offset: int, **fields: Any) -> None:  # noqa: ANN401

@@ -40,6 +40,11 @@ _UNKNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "task_handover": ("unowned_max_ms", "wanted", "wanted_ms", "has_changelogs"),
     "ownership": ("topic", "has_changelogs"),
     "share_partition_state": (),
+    "diagnosis": tuple(
+        column.name
+        for column in REPLAYED["diagnosis"].columns
+        if column.name not in {"group_id", "partition", "pattern", "subject", "count", "first_seen", "last_seen"}
+    ),
 }
 """Table -> its columns that the simulator does not know."""
 

@@ -5,7 +5,7 @@ The truth is noted when it happens: when a worker starts or stops a connector or
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
@@ -37,7 +37,7 @@ class ConnectWalk(Walk):
     """One Connect cluster. Each step is one reason to rebalance; workers join at once after a revocation."""
 
     LONGEST_STEP_MS = 60_000
-    TABLES = ("classic_generation", "connect_assignment", "task_handover", "rebalance")
+    TABLES: ClassVar[tuple[str, ...]] = ("classic_generation", "connect_assignment", "task_handover", "rebalance")
 
     def __init__(self, seed: object, group_id: str = "g", partition: int = 0, event_ms: int = 30_000) -> None:
         super().__init__(seed, group_id, partition, event_ms)
@@ -156,9 +156,11 @@ class ConnectWalk(Walk):
         member_id = self.new_id()
         self._workers.append(Worker(member_id, url or f"http://{member_id}:8083/", self._config_offset))
 
-    def _stop_worker(self) -> str:
-        """Kill a worker, and return its URL."""
-        worker = self._workers.pop(self.rng.randrange(len(self._workers)))
+    def _stop_worker(self, worker: Worker | None = None) -> str:
+        """Kill a worker, any if none is given, and return its URL."""
+        if worker is None:
+            worker = self._workers[self.rng.randrange(len(self._workers))]
+        self._workers.remove(worker)
         self._units.stop(worker, worker.running)
         self._gone.append(worker.url)
         return worker.url
@@ -258,8 +260,8 @@ class ConnectWalk(Walk):
         return {
             "memberId": worker.member_id,
             "groupInstanceId": None,
-            "clientId": "connect",
-            "clientHost": "/h",
+            "clientId": worker.client_id,
+            "clientHost": worker.host,
             "rebalanceTimeout": 60_000,
             "sessionTimeout": 10_000,
             "subscription": subscription_bytes(version, worker.url, worker.config_offset, allocation),

@@ -26,6 +26,8 @@ class Worker:
     config_offset: int
     running: frozenset[Unit] = NOTHING
     claimed: frozenset[Unit] = NOTHING
+    client_id: str = "connect"
+    host: str = "/h"
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.simulate.walks.share_group import NOTHING, ShareGroup, ShareMember, share_topics
@@ -26,7 +26,7 @@ class ShareWalk(Walk):
     """One share group id. Each step is one operation: a heartbeat, or an event."""
 
     LONGEST_STEP_MS = 0
-    TABLES = (
+    TABLES: ClassVar[tuple[str, ...]] = (
         *("epoch_timeline", "rebalance", "group_state_timeline", "group_state", "membership"),
         *("ownership", "share_partition_state"),
     )
@@ -54,8 +54,7 @@ class ShareWalk(Walk):
         self._share_state = None
         group, is_event = self._group, self.is_event_due()
         if group is None:
-            group = self._group = ShareGroup(self._topics)
-            self._hash, self._bumped_topics = 0, frozenset()
+            group = self._present_group()
             self._join(group)
         elif group.deleting:
             self._delete(group)
@@ -86,15 +85,26 @@ class ShareWalk(Walk):
         is_assigned = group.has_converged and NOTHING.union(*group.targets.values()) == group.wanted()
         return is_assigned and not group.initializing and group.metadata_hash == self._hash
 
+    def _present_group(self) -> ShareGroup:
+        """Return the group, a new one if there is none."""
+        if self._group is None:
+            self._group = ShareGroup(self._topics)
+            self._hash, self._bumped_topics = 0, frozenset()
+        return self._group
+
     def _join(self, group: ShareGroup) -> None:
-        member = ShareMember(self.new_id(), self._some_topics(), group.assignment_epoch)
+        self._add(group, ShareMember(self.new_id(), self._some_topics(), group.assignment_epoch))
+
+    def _add(self, group: ShareGroup, member: ShareMember) -> None:
         group.members[member.member_id] = member
         self._truth.join(member, self._write_member(member))
         self._bump(group, "member_joined", [member.member_id])
         self._go_on(group, member, is_new=True)
 
     def _leave(self, group: ShareGroup) -> None:
-        member = self._any_member(group)
+        self._remove_member(group, self._any_member(group))
+
+    def _remove_member(self, group: ShareGroup, member: ShareMember) -> None:
         self._write(KeyType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT, None, member)
         self._write(KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER, None, member)
         self._truth.leave(member, self._write(KeyType.SHARE_GROUP_MEMBER_METADATA, None, member))
@@ -228,7 +238,8 @@ class ShareWalk(Walk):
         return frozenset(self.rng.sample(self._all_topics, self.rng.randint(1, 3)))
 
     def _write_member(self, member: ShareMember) -> At:
-        value = {"rackId": None, "clientId": "app", "clientHost": "/h", "subscribedTopicNames": sorted(member.topics)}
+        client = {"rackId": None, "clientId": member.client_id, "clientHost": member.host}
+        value = {**client, "subscribedTopicNames": sorted(member.topics)}
         return self._write(KeyType.SHARE_GROUP_MEMBER_METADATA, value, member)
 
     def _write_share_state(self, group: ShareGroup) -> None:

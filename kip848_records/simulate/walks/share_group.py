@@ -26,6 +26,8 @@ class ShareMember:
     member_id: str
     topics: frozenset[str]
     epoch: int = START_EPOCH
+    client_id: str = "app"
+    host: str = "/h"
     previous_epoch: int = 0
     assigned: frozenset[TopicPartition] = NOTHING
 

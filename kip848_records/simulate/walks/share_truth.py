@@ -38,7 +38,11 @@ class ShareTruth:
         """Note a new member, whose type 10 is at an offset."""
         row = {"incarnation": self._walk.incarnation, "group_type": SHARE, "member_id": member.member_id}
         row |= {"joined_offset": offset, "joined_at": self._walk.now, "joined_how": "joined", "returned": False}
-        self._stays[member.member_id] = row | {"client_id": "app", "client_host": "/h", "joined_epoch": None}
+        self._stays[member.member_id] = row | {
+            "client_id": member.client_id,
+            "client_host": member.host,
+            "joined_epoch": None,
+        }
 
     def leave(self, member: ShareMember, offset: At) -> None:
         """Note that a member is gone; its tombstone of type 10 is at an offset."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.simulate.walks.streams_group import (
@@ -32,7 +32,13 @@ class StreamsWalk(Walk):
     """One streams group. Each step is one operation: a heartbeat, or an event."""
 
     LONGEST_STEP_MS = 0
-    TABLES = ("epoch_timeline", "rebalance", "group_state_timeline", "task_handover", "ownership")
+    TABLES: ClassVar[tuple[str, ...]] = (
+        "epoch_timeline",
+        "rebalance",
+        "group_state_timeline",
+        "task_handover",
+        "ownership",
+    )
 
     def __init__(self, seed: object, group_id: str = "g", partition: int = 0, event_ms: int = 30_000) -> None:
         super().__init__(seed, group_id, partition, event_ms)
@@ -66,11 +72,14 @@ class StreamsWalk(Walk):
         self._truth.close(self._group, captured_at)
 
     def _join(self) -> None:
+        self._add(Thread(self.new_id(), self.rng.choice(_PROCESSES), self._group.assignment_epoch))
+
+    def _add(self, thread: Thread) -> None:
         group = self._group
-        thread = Thread(self.new_id(), self.rng.choice(_PROCESSES), group.assignment_epoch)
         is_first = group.topology is None
         group.threads[thread.member_id] = thread
-        client = {"clientId": "app", "clientHost": "/h", "processId": thread.process, "rebalanceTimeoutMs": 300_000}
+        client: dict[str, Any] = {"clientId": thread.client_id, "clientHost": thread.host, "processId": thread.process}
+        client |= {"rebalanceTimeoutMs": 300_000}
         unused: dict[str, Any] = {"instanceId": None, "rackId": None, "userEndpoint": None, "clientTags": []}
         self._write(KeyType.STREAMS_GROUP_MEMBER_METADATA, {**client, **unused, "topologyEpoch": 0}, thread)
         if is_first:
@@ -82,7 +91,10 @@ class StreamsWalk(Walk):
         self._reconcile(thread, is_new=True)
 
     def _leave(self) -> None:
-        thread = self._group.threads.pop(self.rng.choice(list(self._group.threads)))
+        self._remove_thread(self.rng.choice(list(self._group.threads)))
+
+    def _remove_thread(self, member_id: str) -> None:
+        thread = self._group.threads.pop(member_id)
         for key_type in (
             KeyType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
             KeyType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER,

@@ -31,6 +31,8 @@ class Thread:
     member_id: str
     process: str
     epoch: int
+    client_id: str = "app"
+    host: str = "/h"
     state: int = STABLE
     assigned: Held = field(default_factory=lambda: dict(NOTHING))
     pending: Held = field(default_factory=lambda: dict(NOTHING))

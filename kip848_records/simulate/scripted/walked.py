@@ -1,0 +1,174 @@
+"""Share groups, streams groups and Connect clusters whose clients follow a script: walks without chance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kip848_records.kinds import CONNECT, SHARE, STREAMS
+from kip848_records.simulate.scripted.script import Script
+from kip848_records.simulate.walks.connect import ConnectWalk
+from kip848_records.simulate.walks.connect_leader import Worker
+from kip848_records.simulate.walks.share import ShareWalk
+from kip848_records.simulate.walks.share_group import ShareMember
+from kip848_records.simulate.walks.streams import StreamsWalk
+from kip848_records.simulate.walks.streams_group import Thread
+
+if TYPE_CHECKING:
+    from kip848_records.simulate.scripted.process import Process
+
+
+class _Walked(Script):
+    """A walk that sends heartbeats until nothing is left to do."""
+
+    def let_pass(self, time: int) -> None:
+        """Let members send heartbeats up to a time (ms)."""
+        while self._there and not self.is_at_rest():
+            pause = self.until_heartbeat(len(self._there))
+            if self.now + pause > time:
+                return
+            self.now += pause
+            self.step_on()
+
+    def is_at_rest(self) -> bool:
+        """Return whether heartbeats change nothing."""
+        raise NotImplementedError
+
+    def step_on(self) -> None:
+        """Let a member send a heartbeat."""
+
+
+class ShareScript(_Walked, ShareWalk):
+    """A share group."""
+
+    KIND = SHARE
+    TABLES = (*ShareWalk.TABLES, "diagnosis")
+
+    def __init__(self, seed: object, group_id: str = "g", partition: int = 0) -> None:
+        super().__init__(seed, group_id, partition)
+        self.topics = frozenset(self._all_topics)
+
+    def close(self, captured_at: int) -> None:
+        """End all open rows, and note the troubles."""
+        ShareWalk.close(self, captured_at)
+        Script.close(self, captured_at)
+
+    def is_at_rest(self) -> bool:
+        """Return whether heartbeats change nothing."""
+        return self._group is None or self._is_at_rest(self._group)
+
+    def step_on(self) -> None:
+        """Let a member send a heartbeat, or the share coordinator initialize a topic."""
+        ShareWalk.step(self)
+
+    def enter(self, process: Process) -> None:
+        """Let the coordinator add a member."""
+        self._share_state = None
+        group = self._present_group()
+        topics = process.topics or self.topics
+        member = ShareMember(process.member_id, topics, group.assignment_epoch, process.client_id, process.host)
+        self._add(group, member)
+        self._truth.end_operation(group, self._share_state)
+
+    def exit(self, member_id: str) -> None:
+        """Let the coordinator remove a member."""
+        self._share_state = None
+        group = self._present_group()
+        self._remove_member(group, group.members[member_id])
+        self._truth.end_operation(group, self._share_state)
+
+
+class StreamsScript(_Walked, StreamsWalk):
+    """A streams group, each process with one thread."""
+
+    KIND = STREAMS
+    TABLES = (*StreamsWalk.TABLES, "diagnosis")
+
+    def close(self, captured_at: int) -> None:
+        """End all open rows, and note the troubles."""
+        StreamsWalk.close(self, captured_at)
+        Script.close(self, captured_at)
+
+    def is_at_rest(self) -> bool:
+        """Return whether heartbeats change nothing."""
+        return self._group.state in {"Stable", "Empty"}
+
+    def step_on(self) -> None:
+        """Let a thread send a heartbeat."""
+        StreamsWalk.step(self)
+
+    def enter(self, process: Process) -> None:
+        """Let the coordinator add a thread."""
+        name = f"{process.client_id}@{process.host}"
+        group = self._group
+        self._add(Thread(process.member_id, name, group.assignment_epoch, process.client_id, process.host))
+        self._truth.end_operation(group)
+
+    def exit(self, member_id: str) -> None:
+        """Let the coordinator remove a thread."""
+        self._remove_thread(member_id)
+        self._truth.end_operation(self._group)
+
+    def behind(self) -> int:
+        """Return how many threads have not reached the assigned epoch."""
+        return sum(each.epoch < self._group.assignment_epoch for each in self._group.threads.values())
+
+
+class ConnectScript(Script, ConnectWalk):
+    """A Connect cluster: a round follows each change, and the end of each delay."""
+
+    KIND = CONNECT
+    LONGEST_STEP_MS = ConnectWalk.LONGEST_STEP_MS
+    TABLES = (*ConnectWalk.TABLES, "diagnosis")
+    SESSION_MS = 10_000
+
+    def __init__(self, seed: object, group_id: str = "g", partition: int = 0) -> None:
+        super().__init__(seed, group_id, partition)
+        self._version = 2
+        self._tasks = {"orders-sink": 5, "audit-source": 3}
+        self._config_offset = 3
+        self._gone_urls: dict[str, str] = {}
+
+    def chance(self, share: float) -> bool:  # noqa: ARG002
+        """Return False: nothing happens by chance."""
+        return False
+
+    def close(self, captured_at: int) -> None:
+        """End all open rows, and note the troubles."""
+        ConnectWalk.close(self, captured_at)
+        Script.close(self, captured_at)
+
+    def let_pass(self, time: int) -> None:
+        """Let workers join again when a delay has passed."""
+        until = self._leader.delay_until
+        while self._workers and until is not None and max(until, self.now) < time:
+            self.now = max(until, self.now) + 1
+            self._rebalance("unknown")
+            until = self._leader.delay_until
+
+    def enter(self, process: Process) -> None:
+        """Let a worker join."""
+        if self._generations.generation is None:
+            self._generations.create(self._write("", [], None))
+        url = f"http://{process.host.strip('/')}:8083/"
+        self._workers.append(
+            Worker(process.member_id, url, self._config_offset, client_id=process.client_id, host=process.host)
+        )
+        self.pass_time()
+        self._rebalance("unknown")
+
+    def exit(self, member_id: str) -> None:
+        """Let a worker leave."""
+        worker = next(each for each in self._workers if each.member_id == member_id)
+        if len(self._workers) == 1:
+            self._kill_all()
+            return
+        self._stop_worker(worker)
+        self._rebalance("unknown")
+
+    def moves(self) -> list[tuple[int, tuple[str, int]]]:
+        """Return the moves of connectors and tasks so far: time (ms) and unit."""
+        return [
+            (row["acquired_at"], (row["connector"], row["task"]))
+            for row in self.rows["task_handover"]
+            if row["from_member"] is not None and row["acquired_at"] is not None
+        ]
