@@ -100,7 +100,7 @@ def episodes_of(history: GroupHistory) -> list[Episode]:
     ]
     episodes = [
         *loops,
-        *storms(history, loops, exchanged),
+        *storms(history, loops, exchanges),
         *map(rolling_restart, exchanges),
         *(job_episode(job, history) for job in timetables),
         *everybody_left(history, timetables),

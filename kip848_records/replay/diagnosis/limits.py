@@ -83,6 +83,8 @@ class Limits(NamedTuple):
     rollout_pause_gaps: int = 3
     rollout_longest_pause: int = HOUR
     rollout_empty: int = 5 * MINUTE
+    rollout_repeats: int = 2
+    """A release is taken back, and comes again mended; members that are replaced without end have a storm."""
 
     # Groups without members
     bridge: int = 5 * SECOND
@@ -112,6 +114,8 @@ class Limits(NamedTuple):
     slow_revocation: int = 10 * SECOND
     slow_revocations: int = 5
     slow_within: int = DAY
+    slow_share: float = 0.75
+    """Of its revocations: a habit."""
     slow_times: int = 3
     slow_others: int = 3
     silent_for: int = 2 * MINUTE
@@ -122,8 +126,11 @@ class Limits(NamedTuple):
     assignor_flips: int = 3
     assignor_flips_within: int = DAY
     applications_for: int = 10 * MINUTE
-    task_moves: int = 5
+    task_moves: int = 10
+    """A crash of a worker moves a task away and back: five crashes, as of other processes."""
     task_moves_within: int = HOUR
+    task_moves_for: int = 30 * MINUTE
+    """Some crashes in a rollout of workers move tasks as often, and are over sooner."""
 
     # Many groups at once
     across_run: int = 10 * MINUTE

@@ -24,11 +24,12 @@ class Rollout:
     """An exchange of members that began with a leave at `began_at`.
 
     `old`: the members that are to leave; `gone`: those that have left; `come`: newcomers, those of the time before
-    included. `completed_at`: None if it has not completed.
+    included. `completed_at`: None if it has not completed. `is_repeat`: it takes the last one back, or puts it right.
     """
 
     def __init__(self, began_at: int, old: Iterable[Stay], recent: Iterable[Stay], limits: Limits) -> None:
         self._limits = limits
+        self.is_repeat = False
         self.began_at = self.last_at = began_at
         self.old = set(old)
         self.gone: list[Stay] = []
@@ -96,6 +97,7 @@ class _Watch:
         self._recent: deque[Stay] = deque()
         self._empty_since: int | None = None
         self._rollout: Rollout | None = None
+        self._repeats = 0
         self.found: list[Rollout] = []
 
     def join(self, stay: Stay, at: int) -> None:
@@ -120,13 +122,35 @@ class _Watch:
             else:
                 self._present.pop(stay, None)
         if not stay.returned and self._rollout is None:
-            self._rollout = _opened(stay, at, self._present, self._recent, self._limits)
+            self._rollout = self._repeated(stay, at)
+            if self._rollout is None:
+                self._rollout = _opened(stay, at, self._present, self._recent, self._limits)
             if self._rollout is not None:
                 self._rollout.leave(stay, at, len(self._present) - 1)
         self._present.pop(stay, None)
         if not self._present:
             self._empty_since = at
         self._check()
+
+    def _repeated(self, stay: Stay, at: int) -> Rollout | None:
+        """Return the rollout that takes the last one back: the members that are to leave have just come."""
+        last, limits = self.found[-1] if self.found else None, self._limits
+        if last is None or at - last.last_at > limits.rollout_recent:
+            self._repeats = 0
+            return None
+        old = [each for each in last.come if each in self._present]
+        if (
+            stay not in old
+            or not stay.has_ended
+            or len(old) < len(last.gone)
+            or self._repeats >= limits.rollout_repeats
+        ):
+            return None
+        self._repeats += 1
+        new = set(old)
+        rollout = Rollout(at, old, (each for each in self._recent if each not in new), limits)
+        rollout.is_repeat = True
+        return rollout
 
     def _give_up(self, at: int) -> None:
         """Give up a rollout if nothing came for too long, or the group was Empty for too long."""

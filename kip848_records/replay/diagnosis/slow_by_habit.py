@@ -11,9 +11,10 @@ from kip848_records.replay.diagnosis.severity import WARNING
 from kip848_records.replay.group.vocabulary import CONVERGED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
+    from kip848_records.replay.diagnosis.limits import Limits
 
 PATTERN: Final = "slow_by_habit"
 
@@ -40,9 +41,9 @@ def slow_by_habit(history: GroupHistory) -> Iterator[Episode]:
                 if span.first_seen <= event.at <= span.last_seen
             ]
             usual = median(of_it)
-            if len(others) < limits.slow_others or usual < limits.slow_revocation:
+            if len(others) < limits.slow_others:
                 continue
-            if usual < limits.slow_times * median(others):
+            if usual < limits.slow_times * median(others) or not _is_habit(of_it, others, limits):
                 continue
             blocker = span.events[-1].item
             subject = Subject(
@@ -65,6 +66,12 @@ def slow_by_habit(history: GroupHistory) -> Iterator[Episode]:
                     "rebalances": frozenset(event.offset for event in span.events),
                 },
             )
+
+
+def _is_habit(of_it: Sequence[int], others: Sequence[int], limits: Limits) -> bool:
+    """Return whether a member is slow nearly always, and others are not: where all are at times, one is by chance."""
+    its, theirs = (sum(ms >= limits.slow_revocation for ms in found) / len(found) for found in (of_it, others))
+    return its >= max(limits.slow_share, limits.slow_times * theirs)
 
 
 def _who(blocker: Any, history: GroupHistory) -> Any:  # noqa: ANN401

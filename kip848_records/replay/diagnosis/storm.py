@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
+    from kip848_records.replay.diagnosis.rolling_restart import Rollout
     from kip848_records.replay.diagnosis.stays import Stay
 
 PATTERN: Final = "storm"
@@ -30,15 +31,21 @@ REJOINED: Final = "rejoined"
 _REJOINED: Final = frozenset({"unknown", "subscription_changed", "assignor_changed"})
 
 
-def storms(history: GroupHistory, loops: Sequence[Episode], exchanged: Container[Stay]) -> Iterator[Episode]:
-    """Yield the storms of a group, given its loops and the stays that rolling restarts ended."""
+def storms(history: GroupHistory, loops: Sequence[Episode], exchanges: Sequence[Rollout]) -> Iterator[Episode]:
+    """Yield the storms of a group, given its loops and rolling restarts, whose ends do not count.
+
+    Those that take a rolling restart back count in a storm, but make none.
+    """
     limits = history.limits
+    exchanged = frozenset(stay for rollout in exchanges if not rollout.is_repeat for stay in rollout.gone)
+    repeated = frozenset(stay for rollout in exchanges if rollout.is_repeat for stay in rollout.gone)
     young = list(_young(history, exchanged))
     found = []
     moments = list(_moments(young, limits.storm_moment))
     for span in recognise(moments, [Test(limits.storm_moments, limits.storm_within)], limits, history.captured_at):
         items = [item for event in span.events for item in event.item]
-        if not _is_of_one(items, loops, history):
+        others = sum(any(item is None or item not in repeated for item in event.item) for event in span.events)
+        if others >= limits.storm_moments and not _is_of_one(items, loops, history):
             found.append(_episode(span, items, history))
     yield from found
     for begin, end in _of_loops(loops, history):

@@ -29,7 +29,13 @@ def task_restarts(history: GroupHistory, exchanges: Sequence[Rollout] = ()) -> I
         if not any(each.began_at <= at <= each.last_at + limits.calm for each in exchanges):
             by_task[connector, task].append(Event(at, offset, (connector, task, member_id)))
     test = Test(limits.task_moves, limits.task_moves_within)
-    spans = [span for events in by_task.values() for span in recognise(events, [test], limits, history.captured_at)]
+    spans = []
+    for events in by_task.values():
+        for span in recognise(events, [test], limits, history.captured_at):
+            known = [each.at for each in span.events if each.at - span.first_seen >= limits.task_moves_for]
+            if known:
+                span.recognized_at = max(span.recognized_at, known[0])
+                spans.append(span)
     spans.sort(key=lambda span: span.first_seen)
     while spans:
         together, *others = spans

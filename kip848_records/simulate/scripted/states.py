@@ -60,8 +60,8 @@ def _expression_that_matches_nothing(group: Script) -> Iterator[int]:
     group.trouble("no_topic", lambda: 2, members=2, regex="^ordres-.*")
 
 
-@scene(CONSUMER)
-def _slow_to_revoke(group: ConsumerScript) -> Iterator[int]:
+@scene(CONSUMER, STREAMS)
+def _slow_to_revoke(group: ConsumerScript | StreamsScript) -> Iterator[int]:
     """A pod comes and goes; each time that it comes, all others give up partitions, one of them slowly."""
     slow = fleet(group, 1, revoke_ms=some(group, (20, 40)))[0]
     group.trouble("slow_by_habit", lambda: group.revocations(slow), slow)

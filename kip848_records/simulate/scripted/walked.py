@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from kip848_records.kinds import CONNECT, SHARE, STREAMS
@@ -9,16 +10,30 @@ from kip848_records.simulate.scripted.script import Script
 from kip848_records.simulate.walks.connect import ConnectWalk
 from kip848_records.simulate.walks.connect_leader import Worker
 from kip848_records.simulate.walks.share import ShareWalk
-from kip848_records.simulate.walks.share_group import ShareMember
+from kip848_records.simulate.walks.share_group import ShareGroup, ShareMember
 from kip848_records.simulate.walks.streams import StreamsWalk
-from kip848_records.simulate.walks.streams_group import Thread
+from kip848_records.simulate.walks.streams_group import Held, Thread
 
 if TYPE_CHECKING:
     from kip848_records.simulate.scripted.process import Process
 
 
+_HEARTBEAT_MS = 5_000
+
+
 class _Walked(Script):
-    """A walk that sends heartbeats until nothing is left to do."""
+    """A walk that sends heartbeats until nothing is left to do. Members send them in turn, each one all 5 s."""
+
+    _turn = 0
+
+    def until_heartbeat(self, members: int) -> int:
+        """Return the time up to the next heartbeat, in ms."""
+        return max(1, _HEARTBEAT_MS // members)
+
+    def next_id(self) -> str:
+        """Return the member whose turn it is."""
+        self._turn += 1
+        return list(self._there)[self._turn % len(self._there)]
 
     def let_pass(self, time: int) -> None:
         """Let members send heartbeats up to a time (ms)."""
@@ -60,6 +75,9 @@ class ShareScript(_Walked, ShareWalk):
         """Let a member send a heartbeat, or the share coordinator initialize a topic."""
         ShareWalk.step(self)
 
+    def _any_member(self, group: ShareGroup) -> ShareMember:
+        return group.members[self.next_id()]
+
     def enter(self, process: Process) -> None:
         """Let the coordinator add a member."""
         self._share_state = None
@@ -83,6 +101,11 @@ class StreamsScript(_Walked, StreamsWalk):
     KIND = STREAMS
     TABLES = (*StreamsWalk.TABLES, "diagnosis")
 
+    def __init__(self, seed: object, group_id: str = "g", partition: int = 0) -> None:
+        super().__init__(seed, group_id, partition)
+        self._closing: dict[Process, tuple[Held, int]] = {}
+        self._revocations: Counter[Process] = Counter()
+
     def close(self, captured_at: int) -> None:
         """End all open rows, and note the troubles."""
         StreamsWalk.close(self, captured_at)
@@ -95,6 +118,23 @@ class StreamsScript(_Walked, StreamsWalk):
     def step_on(self) -> None:
         """Let a thread send a heartbeat."""
         StreamsWalk.step(self)
+
+    def _any_thread(self) -> Thread:
+        return self._group.threads[self.next_id()]
+
+    def _closes(self, thread: Thread) -> bool:
+        """Return whether a thread still closes tasks, which it has known of since its last heartbeat."""
+        process = self._there[thread.member_id]
+        pending, since = self._closing.get(process, (None, 0))
+        if pending is not thread.pending:
+            since = self.now - _HEARTBEAT_MS
+            self._closing[process] = thread.pending, since
+            self._revocations[process] += 1
+        return self.now < since + process.revoke_ms
+
+    def revocations(self, process: Process) -> int:
+        """Return how often a process has closed tasks for others."""
+        return self._revocations[process]
 
     def enter(self, process: Process) -> None:
         """Let the coordinator add a thread."""
@@ -164,6 +204,18 @@ class ConnectScript(Script, ConnectWalk):
             return
         self._stop_worker(worker)
         self._rebalance("unknown")
+
+    def configure(self, connector: str, tasks: int) -> None:
+        """Let a connector have so many tasks; 0: it is deleted."""
+        if tasks:
+            self._tasks[connector] = tasks
+        else:
+            self._tasks.pop(connector, None)
+        self._config_offset += 1
+        if self._workers:
+            for worker in self._workers:
+                worker.config_offset = self._config_offset
+            self._rebalance("config_changed")
 
     def moves(self) -> list[tuple[int, tuple[str, int]]]:
         """Return the moves of connectors and tasks so far: time (ms) and unit."""

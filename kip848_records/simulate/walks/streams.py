@@ -109,12 +109,19 @@ class StreamsWalk(Walk):
             self._bump("topology_invalidated", validated=-1)
 
     def _heartbeat(self) -> None:
-        thread = self.rng.choice(list(self._group.threads.values()))
+        thread = self._any_thread()
         if thread.state == UNREVOKED:
-            if self.chance(0.3):
-                return  # it still closes tasks
+            if self._closes(thread):
+                return
             thread.pending = dict(NOTHING)
         self._reconcile(thread)
+
+    def _closes(self, thread: Thread) -> bool:  # noqa: ARG002 - of a scripted group
+        """Return whether a thread still closes tasks."""
+        return self.chance(0.3)
+
+    def _any_thread(self) -> Thread:
+        return self.rng.choice(list(self._group.threads.values()))
 
     def _bump(self, cause: str, validated: int | None = None) -> None:
         group = self._group

@@ -228,10 +228,10 @@ def test_two_applications_with_one_group_id():
 
 
 def test_tasks_that_move():
-    moves = [(ms(60 + 5 * n), n, "sink", task, f"worker-{n % 2}") for n in range(6) for task in (0, 1)]
-    (episode,) = told(group(stay("worker", 0), until=90, task_moves=moves))
-    assert (episode.pattern, episode.count, episode.subject.members) == ("task_restarts", 12, 2)
-    assert not patterns(group(stay("worker", 0), until=90, task_moves=moves[:8]))
+    moves = [(ms(60 + 5 * n), n, "sink", task, f"worker-{n % 2}") for n in range(11) for task in (0, 1)]
+    (episode,) = told(group(stay("worker", 0), until=120, task_moves=moves))
+    assert (episode.pattern, episode.count, episode.subject.members) == ("task_restarts", 22, 2)
+    assert not patterns(group(stay("worker", 0), until=120, task_moves=moves[:18]))
 
 
 def test_a_conversion_ends_no_stay():
