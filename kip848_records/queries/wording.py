@@ -42,6 +42,7 @@ CAUSES: Final = {
 
 HEALTH: Final = {
     "stuck": "stuck",
+    "failing": "failing over time",
     "healthy": "healthy",
     "empty": "empty",
     "away": "waiting for absent static members",

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import CLASSIC, CONNECT, CONSUMER, kind_of
-from kip848_records.queries.texts import query
+from kip848_records.queries.texts import completed, read
 from kip848_records.queries.wording import member_state_text
 from kip848_records.report.advice import WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import GroupIncarnation, blocked_groups
-from kip848_records.report.page.sections import SECTIONS, sections_with_rows
+from kip848_records.report.page.sections import SECTIONS, relations, sections_with_rows
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
 from kip848_records.report.terminal import ranges_text
 from kip848_records.report.units import CONNECTOR, units_text
@@ -105,7 +105,8 @@ def contents(
 
 def _rows(tables: Tables, cluster: str, name: str, **parameters: int) -> list[Fields]:
     """Return the answer to the query of a file in `sql`, with the cluster."""
-    found: list[Fields] = tables.arrow(query(f"report/page/sql/{name}"), cluster, **parameters).to_pylist()
+    text = completed(read(f"report/page/sql/{name}.sql"), **relations())
+    found: list[Fields] = tables.arrow(text, cluster, **parameters).to_pylist()
     return [row | {"cluster": cluster} for row in found]
 
 
@@ -147,26 +148,22 @@ def _blocker(blocked: Blocked | None, awaited: Sequence[Fields], kind: str) -> F
     worst = None if blocked is None else blocked.worst
     now = None if blocked is None or worst is None else blocked.members.get(worst["member_id"])
     held = [] if worst is None else [row for row in awaited if row["owner"] == worst["member_id"]]
-    # A worker that left is no member, but groups may have its host in common.
     gone = blocked.gone if blocked is not None and advice.pattern == WORKER_DELAY else ()
-    host = gone[0].client_host if gone else None
     return advice._asdict() | {
         "client_id": None if worst is None else worst["client_id"],
-        "client_host": host if worst is None else worst["client_host"],
+        "client_host": None if worst is None else worst["client_host"],
         "doing": None if now is None else member_state_text(now.state, kind),
         "state_ms": None if now is None else now.state_ms,
         "lost": sum(worker.units for worker in gone),
-        "topics": [row["topic"] for row in held],
+        "topics": tuple(row["topic"] for row in held),
         "holds": "; ".join(f"{row['topic']} {ranges_text(map(int, row['numbers'].split()))}" for row in held),
     }
 
 
 def _badness(group: Fields) -> tuple[object, ...]:
-    """Return what sorts groups: stuck for the longest, then the slowest."""
-    if group["health"] == "stuck":
-        return (0, -1 if group["since_ms"] is None else group["since_ms"], group["group_id"], group["partition"])
-    slowest = -1 if group["slowest_ms"] is None else group["slowest_ms"]
-    return (1, -slowest, group["group_id"], group["partition"])
+    """Return what sorts groups as `ranked.sql` says: the worst first."""
+    since = {"stuck": group["since_ms"], "failing": group["first_ms"]}.get(group["health"]) or 0
+    return group["rank"], -group["harm"], since, group["group_id"], group["partition"]
 
 
 def _counts(tables: Tables, clusters: Mapping[str, int | None]) -> Counter[str]:

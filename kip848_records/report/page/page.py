@@ -21,8 +21,8 @@ from kip848_records.machine.paths import URI
 from kip848_records.queries.wording import HEALTH, causes_of, causes_text, member_states
 from kip848_records.report import words
 from kip848_records.report.migration import COMPARISON_LIMIT
-from kip848_records.report.page.alike import alike
-from kip848_records.report.page.phrases import alike_text, blocker_text, clock, spans
+from kip848_records.report.page.alike import SILENT, alike
+from kip848_records.report.page.phrases import alike_text, blocker_text, clock, failing_text, silent_text, spans
 from kip848_records.report.page.sections import SECTIONS
 from kip848_records.report.runbook import entries
 from kip848_records.report.terminal import CLOCK_WENT_BACK_SHORT, count_text, time_text
@@ -41,6 +41,7 @@ WORDS_CHARACTERS: Final = 4_000_000
 """How many characters of members, clients, hosts and topics the search knows, those of the worst groups first."""
 _SHOWN: Final = 10
 _STUCK_SHOWN: Final = 500
+_NAMES_SHOWN: Final = 3
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ def _overview(contents: Contents) -> dict[str, Any]:
         "total": sum(contents.counts.values()),
         "listed": len(contents.groups),
         "stuck": [_stuck(cluster) for cluster in _clusters(contents)[:_STUCK_SHOWN]],
+        "failing": [_failing(group) for group in contents.groups if group["health"] == "failing"][:_SHOWN],
         "slowest": contents.slowest,
         "storms": _most(contents.groups, lambda group: group["peak_per_hour"] if group["peak_per_hour"] > 1 else 0),
         "idle": _most(contents.groups, lambda group: group["idle_ms"]),
@@ -126,7 +128,7 @@ def _overview(contents: Contents) -> dict[str, Any]:
 
 
 def _clusters(contents: Contents) -> list[Alike]:
-    """Return clusters of stuck groups, each of one Kafka cluster; those with the most groups come first."""
+    """Return stuck groups with one cause, each of one Kafka cluster; those with the most groups come first."""
     by_cluster: dict[str, list[Fields]] = defaultdict(list)
     for group in contents.groups:
         if group["health"] == "stuck":
@@ -138,14 +140,32 @@ def _clusters(contents: Contents) -> list[Alike]:
 def _stuck(cluster: Alike) -> Fields:
     """Return a row of the table of stuck groups: one group, or a cluster, whose age is its oldest group's."""
     oldest = cluster.groups[0]
-    captured, since = oldest["captured_ms"], oldest["since_ms"]
     is_one = len(cluster.groups) == 1
     return oldest | {
+        "names": [group["group_id"] for group in cluster.groups[:_NAMES_SHOWN]],
         "groups": len(cluster.groups),
-        "for": None if captured is None or since is None else captured - since,
-        "blocked_by": blocker_text(oldest["blocker"]) if is_one else alike_text(cluster),
+        "for": _since(oldest, "since_ms"),
+        "blocked_by": _blocked_by(oldest) if is_one else alike_text(cluster),
         "waiting": sum(group["waiting"] for group in cluster.groups),
     }
+
+
+def _blocked_by(group: Fields, *, lasting: bool = True) -> str:
+    """Return what a stuck group waits for: no client, if the coordinator is silent."""
+    if group["pattern"] == SILENT:
+        return silent_text(group["partition"])
+    return blocker_text(group["blocker"], lasting=lasting)
+
+
+def _failing(group: Fields) -> Fields:
+    """Return a row of the table of groups that fail over time."""
+    return group | {"trouble": failing_text(group), "for": _since(group, "first_ms")}
+
+
+def _since(group: Fields, field: str) -> int | None:
+    """Return the ms from a time of a group to the capture; None if one of them is unknown."""
+    captured, since = group["captured_ms"], group[field]
+    return None if captured is None or since is None else captured - since
 
 
 def _most(groups: Sequence[Fields], value: Callable[[Fields], int | None]) -> list[Fields]:
@@ -187,6 +207,7 @@ def _data(contents: Contents) -> dict[str, Any]:
     clusters = [cluster for cluster in _clusters(contents) if len(cluster.groups) > 1]
     nth_alike = {id(group): nth for nth, cluster in enumerate(clusters, 1) for group in cluster.groups}
     patterns = {group["blocker"]["pattern"] for group in contents.groups if group["blocker"]}
+    patterns |= {row["pattern"] for each in contents.histories.values() for row in each.get("diagnosis", ())}
     groups, room = [], WORDS_CHARACTERS
     for group in contents.groups:
         room -= len(group["words"])
@@ -195,7 +216,7 @@ def _data(contents: Contents) -> dict[str, Any]:
             group
             | {
                 "words": group["words"] if room > 0 else "",
-                "blocked_by": group["blocker"] and blocker_text(group["blocker"], lasting=False),
+                "trouble": _trouble(group),
                 "alike": nth_alike.get(id(group)),
                 "errors": found["error"],
                 "warnings": found["warn"],
@@ -206,7 +227,7 @@ def _data(contents: Contents) -> dict[str, Any]:
         "captured": contents.captured,
         "groups": _columns(groups),
         "alike": [alike_text(cluster) for cluster in clusters],
-        "runbook": {pattern: entries()[pattern] for pattern in sorted(patterns)},
+        "runbook": {pattern: entries()[pattern] for pattern in sorted(patterns & entries().keys())},
         "health": HEALTH,
         "comparison": COMPARISON_LIMIT,
         "clockWentBack": CLOCK_WENT_BACK_SHORT,
@@ -217,6 +238,13 @@ def _data(contents: Contents) -> dict[str, Any]:
         },
         "hasFindings": contents.verdict is not None,
     }
+
+
+def _trouble(group: Fields) -> str | None:
+    """Return what is wrong with a group, for the list of all groups: a text that has no times in it."""
+    if group["health"] == "stuck":
+        return _blocked_by(group, lasting=False)
+    return failing_text(group) if group["health"] == "failing" else None
 
 
 def _packed(contents: Contents, limit: int) -> list[str | None]:

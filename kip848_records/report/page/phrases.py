@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONNECT, KINDS
 from kip848_records.report.advice import JOIN_LEAVE_STORM, NEXT_ROUND, NOT_READY, WAITING_FOR_ASSIGNMENT, WORKER_DELAY
-from kip848_records.report.page.alike import CLIENT, HOST, TOPIC
+from kip848_records.report.diagnosis import pattern_text, subject_text
 from kip848_records.report.terminal import CLOCK_WENT_BACK_SHORT, count_text, lasting_text, time_text
 
 if TYPE_CHECKING:
@@ -70,20 +70,28 @@ def blocker_text(blocker: Fields, *, lasting: bool = True) -> str:
     return f"{blocker['who']}, {blocker['doing']}{lasts}"
 
 
+def silent_text(partition: int) -> str:
+    """Return what groups wait for whose coordinator does nothing; a copy that is too old looks the same."""
+    return f"the coordinator of partition {partition}, which is silent, or its copy is old"
+
+
+def failing_text(group: Fields) -> str:
+    """Return the worst trouble over time of a group: restart loop, 84 times: app @ host."""
+    what, subject = pattern_text(group["pattern"]), subject_text(group["subject"])
+    times = f", {count_text(group['count'], 'time')}" if group["count"] > 1 else ""
+    return f"{what}{times}" + (f": {subject}" if subject else "")
+
+
 def alike_text(cluster: Alike) -> str:
-    """Return the blockers of a cluster of groups: 2 clients @ host, revoking; all wait for orders."""
+    """Return the one blocker of a cluster of groups: client @ 2 hosts, revoking; all wait for orders."""
+    if cluster.silent is not None:
+        return silent_text(cluster.silent)
     blockers = [group["blocker"] for group in cluster.groups]
-    doing = {blocker["doing"] for blocker in blockers}
-    clients, hosts = (
-        cluster.named(kind) or (count_text(count, kind) if (count := cluster.different(kind)) else "")
-        for kind in (CLIENT, HOST)
+    hosts = {(blocker["client_host"] or "").removeprefix("/") for blocker in blockers} - {""}
+    where = count_text(len(hosts), "host") if len(hosts) > 1 else "".join(hosts)
+    topics = cluster.shared("topics") or ()
+    return (
+        " @ ".join(filter(None, (blockers[0]["client_id"], where)))
+        + (f", {doing}" if (doing := cluster.shared("doing")) else "")
+        + (f"; all wait for {', '.join(topics)}" if topics else "")
     )
-    who = " @ ".join(filter(None, (clients, hosts))) or _without_member(blockers)
-    does = f", {doing.pop()}" if len(doing) == 1 and None not in doing else ""
-    topic = cluster.named(TOPIC)
-    return who + does + (f"; all wait for {topic}" if topic else "")
-
-
-def _without_member(blockers: Sequence[Fields]) -> str:
-    texts = {blocker_text(blocker | {"who": None}) for blocker in blockers}
-    return texts.pop() if len(texts) == 1 else _UNKNOWN_MEMBER

@@ -34,10 +34,23 @@ class Section(NamedTuple):
     def query(self) -> str:
         """SQL for the rows of chosen groups, with ``nth`` and ``total``; its parameters are those of `chosen`."""
         text = rendered(f"{_SQL}/section.sql", order=self.order, limit=self.limit)
-        return completed(text, rows_=read(f"{_SQL}/sections/{self.name}.sql"), chosen=read(f"{_SQL}/chosen.sql"))
+        return completed(text, rows_=read(f"{_SQL}/sections/{self.name}.sql"), **relations())
+
+
+def relations() -> dict[str, str]:
+    """Return the relations that the texts of the page share, by their names."""
+    return {name: read(f"{_SQL}/{name}.sql") for name in ("failing", "ranked", "chosen")}
 
 
 SECTIONS: Final = (
+    Section(
+        "diagnosis",
+        "troubles over time",
+        100,
+        "CASE WHEN is_present THEN 0 ELSE 1 END, CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, "
+        "coalesce(cost_share, 0) DESC, last_ms DESC, pattern, first_ms, client_id, client_host, instance_id, "
+        "member_id, what, episode",
+    ),
     Section("rebalances", "rebalances", 200, "began_offset DESC, incarnation DESC"),
     Section("states", "states of the group", 400, "at_offset DESC, incarnation DESC, state"),
     Section(

@@ -1,65 +1,50 @@
-"""Stuck groups that share a blocker, a topic or a start minute are one cluster."""
+"""Stuck groups with one client, or one silent coordinator, are one row, which names them."""
 
 import pytest
 
-from kip848_records.report.page.alike import CLIENT, HOST, MINUTE, TOPIC, alike
-from kip848_records.report.page.phrases import alike_text
-
-MINUTE_MS = 60_000
+from kip848_records.report.page.alike import SILENT, alike
+from kip848_records.report.page.phrases import alike_text, blocker_text
 
 
-def group(group_id, client="app", host="/10.0.0.1", topics=("orders",), since_ms=0):
-    blocker = {"client_id": client, "client_host": host, "topics": list(topics)}
-    return {"group_id": group_id, "blocker": blocker, "since_ms": since_ms}
+def group(group_id, client="app", host="/10.0.0.1", topics=("orders",), **others):
+    blocker = {"client_id": client, "client_host": host, "topics": topics, "doing": "revoking"}
+    return {"group_id": group_id, "blocker": blocker, "pattern": None, "partition": 3} | others
 
 
 def ids(clusters):
     return [[each["group_id"] for each in cluster.groups] for cluster in clusters]
 
 
-def test_each_group_is_in_one_cluster_and_single_ones_come_last():
-    stuck = [
-        group("a", "one", "/h1", since_ms=1 * MINUTE_MS),
-        group("b", "alone", "/h9", topics=["other"], since_ms=9 * MINUTE_MS),
-        group("c", "two", "/h1", since_ms=2 * MINUTE_MS),
-        group("d", "three", "/h1", since_ms=3 * MINUTE_MS),
-    ]
-    clusters = alike(stuck)
-    assert ids(clusters) == [["a", "c", "d"], ["b"]]
-    assert (clusters[0].named(HOST), clusters[0].named(CLIENT), clusters[0].different(CLIENT)) == ("h1", None, 3)
-    assert (clusters[0].named(TOPIC), clusters[0].named(MINUTE)) == ("orders", None)
+def test_clients_behind_one_address_are_not_folded():
+    stuck = [group("a", "one"), group("b", "two"), group("c", "three"), group("d", "two")]
+    assert ids(alike(stuck)) == [["b", "d"], ["a"], ["c"]]
 
 
-def test_who_blocks_counts_before_what_is_waited_for_and_since_when():
-    stuck = [
-        group("a", "one", "/h1", ["x"]),
-        group("b", "one", "/h2", ["x"]),
-        group("c", "two", "/h3", ["x"]),
-        group("d", "three", "/h4", ["x"]),
-        group("e", "four", "/h5", ["y"], since_ms=5 * MINUTE_MS),
-        group("f", "five", "/h6", ["z"], since_ms=5 * MINUTE_MS + 1),
-    ]
-    assert ids(alike(stuck)) == [["a", "b"], ["c", "d"], ["e", "f"]]
+def test_a_client_is_named_with_its_host_or_how_many_it_has():
+    one, two = alike([group("a"), group("b"), group("c", "other", "/h1", ("x",)), group("d", "other", "/h2", ("y",))])
+    assert alike_text(one) == "app @ 10.0.0.1, revoking; all wait for orders"
+    assert alike_text(two) == "other @ 2 hosts, revoking"
 
 
-def test_what_is_unknown_is_not_shared():
-    stuck = [group("a", None, None, (), None), group("b", None, None, (), None)]
-    assert ids(alike(stuck)) == [["a"], ["b"]]
+def test_groups_without_a_known_client_are_not_folded():
+    assert ids(alike([group("a", None, None, ()), group("b", None, None, ())])) == [["a"], ["b"]]
+
+
+def test_the_groups_of_a_silent_coordinator_are_one_row_a_partition_and_no_client_is_blamed():
+    silent = {"pattern": SILENT}
+    stuck = [group("a", "one", **silent), group("b", "two", **silent), group("c", "one", partition=4, **silent)]
+    both, alone = alike([*stuck, group("d", "one")])[:2]
+    assert (ids([both]), both.silent, alone.silent) == ([["a", "b"]], 3, 4)
+    assert alike_text(both) == "the coordinator of partition 3, which is silent, or its copy is old"
 
 
 @pytest.mark.parametrize(
-    ("patterns", "says"),
+    ("pattern", "says"),
     [
-        (("not_ready", "not_ready"), "no member: the topology is not validated"),
-        (("worker_delay", "worker_delay"), "a worker that left"),
-        (("next_round", "next_round"), "members that have not joined the next generation"),
-        (("not_ready", "worker_delay"), "the log does not show which member"),
+        ("not_ready", "no member: the topology is not validated"),
+        ("worker_delay", "a worker that left"),
+        ("next_round", "members that have not joined the next generation"),
     ],
 )
-def test_groups_of_other_kinds_that_began_together_are_named_by_what_they_wait_for(patterns, says):
-    blockers = [
-        {"who": None, "pattern": each, "client_id": None, "client_host": None, "topics": []} for each in patterns
-    ]
-    groups = [{"since_ms": 0, "blocker": each | {"doing": None, "state_ms": None}} for each in blockers]
-    (cluster,) = alike(groups)
-    assert alike_text(cluster).startswith(says)
+def test_groups_that_wait_for_no_member_say_for_what(pattern, says):
+    assert blocker_text({"who": None, "pattern": pattern, "doing": None, "state_ms": None}).startswith(says)

@@ -26,7 +26,7 @@ def test_a_stuck_group_has_its_blocker_and_what_to_do(made_contents):
     assert (blocker["client_id"], blocker["doing"], blocker["state_ms"]) == ("old-client", "revoking", 1_432_000)
     assert (blocker["pattern"], blocker["topics"], blocker["holds"]) == (
         "revokes_beyond_timeout",
-        ["orders"],
+        ("orders",),
         "orders 1-2",
     )
     assert group["blockers"] == [blocker["member_id"]]

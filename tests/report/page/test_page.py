@@ -69,7 +69,7 @@ def test_the_first_figure_says_how_many_are_stuck_and_what_they_share(made_conte
     assert '<span class="bad">2 stuck</span>' in html
     assert html.count('class="bad"') == 1
     assert "1 healthy" in html
-    assert ">2 groups</a>" in html
+    assert "2 stuck, 0 failing" in html
 
 
 def test_the_worst_groups_have_the_room_there_is(made_contents):

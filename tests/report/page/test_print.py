@@ -43,12 +43,11 @@ def test_it_is_whole_and_light_and_has_nothing_to_press(printed, html, at):
 
 def test_all_clusters_are_printed_and_what_is_not_is_counted(printed, html):
     page = printed(html)
-    clusters = page.locator("section[aria-labelledby=stuck] tbody th").all_inner_texts()
-    assert sum(int(text.split()[0]) if text.endswith(" groups") else 1 for text in clusters) == 30
+    assert page.locator("section[aria-labelledby=stuck] tbody tr").count() == 30
     assert page.locator("#list tbody tr").count() == 50
     assert "80 more groups not printed" in page.locator("#list").inner_text()
     titles = page.locator("#list thead th").all_inner_texts()
-    assert titles[:3] == ["Group", "Status", "Blocked by"]
+    assert titles[:3] == ["Group", "Status", "Trouble"]
     page.emulate_media(media="screen")
     page.set_viewport_size({"width": 1280, "height": 1000})
     page.evaluate("dispatchEvent(new Event('afterprint'))")

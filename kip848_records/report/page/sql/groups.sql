@@ -4,12 +4,6 @@ WITH every AS (
     max_by(group_type, (incarnation, from_offset)) AS group_type
   FROM group_state_timeline GROUP BY partition, group_id
 ),
-finished AS (
-  SELECT partition, group_id, max(duration_ms) AS slowest_ms
-  FROM rebalance
-  WHERE is_measured
-  GROUP BY partition, group_id
-),
 hourly AS (
   SELECT partition, group_id, count(*) OVER (
     PARTITION BY partition, group_id ORDER BY unix_seconds(began_at) RANGE BETWEEN 3599 PRECEDING AND CURRENT ROW
@@ -19,9 +13,6 @@ hourly AS (
 busiest AS (
   SELECT partition, group_id, count(*) AS rebalances, max(in_hour) AS peak_per_hour
   FROM hourly GROUP BY partition, group_id
-),
-intervals AS (
-  SELECT partition, group_id, count(*) AS intervals FROM member_state_timeline GROUP BY partition, group_id
 ),
 protocols AS (
   SELECT partition, group_id, max_by(protocol_type, (incarnation, generation)) AS protocol_type,
@@ -47,7 +38,9 @@ states AS (
   JOIN stuck_now AS stuck ON group_state.partition = stuck.partition AND group_state.group_id = stuck.group_id
 )
 SELECT every.partition, every.group_id, every.incarnations, every.group_type, protocols.protocol_type,
-  coalesce(states.state, 'deleted') AS state, coalesce(states.health, 'deleted') AS health,
+  coalesce(states.state, 'deleted') AS state, ranked.health, ranked.rank, ranked.harm,
+  failing.pattern, failing.severity, failing.count, failing.at_least, unix_millis(failing.first_seen) AS first_ms,
+  failing.subject, failing.sentence, failing.next_step,
   unix_millis(CASE WHEN states.health = 'stuck' THEN states.stuck_since ELSE states.since END) AS since_ms,
   CASE WHEN states.health = 'stuck' THEN states.stuck_history ELSE states.history END AS history,
   unix_millis(states.since) AS state_since_ms, unix_millis(protocols.completed_at) AS completed_ms,
@@ -56,18 +49,17 @@ SELECT every.partition, every.group_id, every.incarnations, every.group_type, pr
   states.generation, states.topology_epoch, states.validated_topology_epoch, states.members, states.converged_members,
   states.upgradable, states.upgradable_reason,
   coalesce(busiest.rebalances, 0) AS rebalances, coalesce(busiest.peak_per_hour, 0) AS peak_per_hour,
-  finished.slowest_ms, coalesce(idle.idle_ms, 0) AS idle_ms, coalesce(intervals.intervals, 0) AS intervals,
+  ranked.slowest_ms, coalesce(idle.idle_ms, 0) AS idle_ms, ranked.intervals,
   coalesce(waits.waiting, 0) AS waiting
 FROM every
+JOIN ranked ON every.partition = ranked.partition AND every.group_id = ranked.group_id
+LEFT JOIN failing ON every.partition = failing.partition AND every.group_id = failing.group_id
 LEFT JOIN states ON every.partition = states.partition AND every.group_id = states.group_id
 LEFT JOIN captures ON every.partition = captures.partition
-LEFT JOIN finished ON every.partition = finished.partition AND every.group_id = finished.group_id
 LEFT JOIN busiest ON every.partition = busiest.partition AND every.group_id = busiest.group_id
-LEFT JOIN intervals ON every.partition = intervals.partition AND every.group_id = intervals.group_id
 LEFT JOIN waiting_now AS waits ON states.partition = waits.partition AND states.group_id = waits.group_id
   AND states.incarnation = waits.incarnation
 LEFT JOIN protocols ON every.partition = protocols.partition AND every.group_id = protocols.group_id
 LEFT JOIN idle ON every.partition = idle.partition AND every.group_id = idle.group_id
-ORDER BY CASE WHEN coalesce(states.health, 'deleted') = 'stuck' THEN 0 ELSE 1 END,
-  states.stuck_since, finished.slowest_ms DESC, every.group_id, every.partition
+ORDER BY ranked.rank, ranked.harm DESC, ranked.since, every.group_id, every.partition
 LIMIT :groups

@@ -14,6 +14,40 @@ async function historyOf(group) {
 const quoted = (text) => /^[\w.,:@%+=/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 const explainCommand = (group) => `kip848 explain ${data.tables} --group ${quoted(group.group_id)}${severalClusters ? ` --cluster ${quoted(group.cluster)}` : ""}`;
 
+/** Return the entry of the runbook about a pattern, folded; null if there is none. */
+const runbookOf = (pattern) => data.runbook[pattern] ? element("details", { class: "runbook" }, element("summary", {}, element("code", {}, `docs/runbook.md#${pattern}`)),
+  element("dl", {}, data.runbook[pattern].flatMap(([title, text]) => [element("dt", {}, title), element("dd", {}, coded(text))]))) : null;
+
+/** Say what happened over time, since when, and what to do; `behind` are the rows that this one explains. */
+function troubleOf(group, row, behind) {
+  const when = row.is_present ? `since ${timeText(row.first_ms)}${group.captured_ms === null ? "" : `, for ${row.at_least ? "\u2265 " : ""}${spanText(group.captured_ms - row.first_ms)}`}, and still so at capture`
+    : `${timeText(row.first_ms)} to ${timeText(row.last_ms)}, over since then`;
+  const cost = row.cost_share >= 0.01 ? `; it cost ${Math.round(100 * row.cost_share)}% of the group's work` : "";
+  return element("div", { class: `trouble ${row.severity}${row.is_present ? "" : " past"}` }, element("p", { class: "sentence" }, row.sentence),
+    element("p", { class: "muted" }, element("b", { class: row.severity }, `${titled(plainly(row.pattern))} (${row.severity})`), `: ${when}${cost}.`),
+    element("p", {}, "What to do: ", element("b", {}, row.next_step)), runbookOf(row.pattern),
+    behind.length > 0 && foldedTroubles(group, `Explained by this: ${number(behind.length)} more`, behind, []));
+}
+
+const foldedTroubles = (group, title, rows, behind) =>
+  element("details", {}, element("summary", {}, title), rows.map((row) => troubleOf(group, row, behind.filter(([, by]) => by === row).map(([each]) => each))));
+
+/** Say what is wrong with a group over time: alarms that are present, then, folded, what is over or no alarm. */
+function diagnosisOf(group, rows) {
+  const own = rows.filter((row) => row.explained_by === null);
+  const explains = (row, by) => by.pattern === row.explained_by && by.first_ms <= (row.ended_ms ?? Infinity) && row.first_ms <= (by.ended_ms ?? Infinity);
+  const behind = rows.filter((row) => row.explained_by !== null).map((row) => [row, own.find((by) => explains(row, by))]);
+  const isNow = (row) => row.is_present && row.severity !== "info";
+  const now = own.filter(isNow), rest = [...own.filter((row) => !isNow(row)), ...behind.filter(([, by]) => !by).map(([row]) => row)];
+  if (!rows.length) return "";
+  return element("section", { class: "diagnosis", "aria-label": "Diagnosis" },
+    now.map((row) => troubleOf(group, row, behind.filter(([, by]) => by === row).map(([each]) => each))),
+    rest.length > 0 && foldedTroubles(group, `${rest.some((row) => row.is_present) ? "Over, or no alarm" : "Over since then"} (${number(rest.length)})`, rest, behind));
+}
+
+/** Return the worst trouble of a group that fails over time, as a row of its diagnosis: the list of groups has it. */
+const worstTrouble = (group) => group.health === "failing" ? [{ ...group, is_present: true, explained_by: null, cost_share: null }] : [];
+
 /** Say who blocks a stuck group, who and what waits for it, and what to do; `members` and `free` tasks once they are known. */
 function adviceOf(group, members = [], free = []) {
   const { sentence, next, pattern, member_id: blocker, holds } = group.blocker;
@@ -25,8 +59,7 @@ function adviceOf(group, members = [], free = []) {
     [`Without ${ownerText(group)}`, free.length > 0 && [free.slice(0, 5).map((row) => row.units).join("; "), free.length > 5 && `, and ${number(free.length - 5)} more`]],
     ["Waiting members", waiting.length > 0 && [waiting.slice(0, 3).map((row, nth) => [nth ? ", " : "", ...named(row)]).flat(), waiting.length > 3 && `, and ${number(waiting.length - 3)} more`].flat()],
     ["What to do", element("b", {}, `${next}.`)],
-    ["Runbook", element("details", { class: "runbook" }, element("summary", {}, element("code", {}, `docs/runbook.md#${pattern}`)),
-      element("dl", {}, (data.runbook[pattern] ?? []).flatMap(([title, text]) => [element("dt", {}, title), element("dd", {}, coded(text))])))],
+    ["Runbook", runbookOf(pattern)],
   ].filter(([, words]) => words);
   return element("section", { class: "blocked", "aria-label": "What blocks the group" }, element("p", { class: "sentence" }, `${sentence}.`),
     element("dl", {}, points.flatMap(([title, words]) => [element("dt", {}, title), element("dd", {}, words)])));
@@ -58,6 +91,7 @@ async function showGroup(group, range) {
   const home = field("group");
   const heading = element("h1", { id: "group-title", tabindex: "-1" }, "Group ", element("span", { class: "id" }, group.group_id), severalClusters && element("small", { class: "muted" }, ` of cluster ${group.cluster}`));
   home.replaceChildren(element("p", {}, element("a", { href: backTo, class: "back" }, "\u2190 All groups")), heading,
+    diagnosisOf(group, worstTrouble(group)),
     isStuck(group) ? adviceOf(group) : "",
     element("p", {}, presentText(group)),
     group.upgrade.length ? element("p", {}, `${group.upgrade.join("; ")}.`) : "");
@@ -69,6 +103,8 @@ async function showGroup(group, range) {
     return;
   }
   const view = viewOf(group, history);
+  home.querySelector(".diagnosis")?.remove();
+  if (history.diagnosis.length) heading.after(diagnosisOf(group, history.diagnosis));
   home.querySelector(".blocked")?.replaceWith(adviceOf(group, view.members, view.free));
   const omitted = Object.entries(data.sections).filter(([name]) => (history.totals[name] ?? 0) > history[name].length)
     .map(([name, words]) => `${number(history[name].length)} of ${number(history.totals[name])} ${words}`);

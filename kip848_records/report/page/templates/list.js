@@ -12,7 +12,7 @@ const GROUP_COLUMNS = [
     cell: (group) => element("span", {}, element("a", { href: groupLink(group) }, group.group_id), severalClusters && element("small", {}, ` ${group.cluster}`),
       kindOf(group).label && element("small", { class: "kind" }, kindOf(group).label)) },
   { title: "Status", key: (group) => group.health, cell: (group) => element("span", { class: `state ${group.health}`, title: group.state }, data.health[group.health]) },
-  { title: "Blocked by", kind: "text", key: (group) => group.blocked_by, cell: (group) => group.blocked_by ?? "" },
+  { title: "Trouble", kind: "text", key: (group) => group.trouble, cell: (group) => group.trouble ?? "" },
   { title: "Stuck for", kind: "number", key: stuckFor, span: stuckFor, isMinimum: () => true },
   { title: "Since (UTC)", kind: "time minor", key: (group) => isStuck(group) ? group.since_ms : null, cell: (group) => isStuck(group) ? clockText(group.since_ms).slice(0, 19) : "" },
   { title: "Waiting", kind: "number", key: (group) => group.waiting, cell: (group) => group.waiting ? number(group.waiting) : "" },

@@ -105,6 +105,8 @@ const rebalanceColumns = (group, isConverted) => [
   ...(!kindOf(group).has_epochs && !isConverted ? [] : [{ title: "Waited", kind: "number minor", cell: (row) => number(row.members_waited) }]),
   ...(kindOf(group).shares_units ? [] : [{ title: `${titled(kindOf(group).units)} moved`, kind: "number minor", cell: (row) => number(row.partitions_moved) }]),
 ];
+/** Say how a member left; leaving, expiring and fencing write the same records. */
+const leftText = (row) => `${row.left_how === "left" ? "left or expired" : plainly(row.left_how ?? "left")}${row.returned ? ", came back" : ""}`;
 const memberColumns = (group, view) => [
   { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
   { title: "Client", kind: "client", cell: clientText },
@@ -114,6 +116,8 @@ const memberColumns = (group, view) => [
     { title: "Joined (UTC)", kind: "time", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
     { title: "Left (UTC)", kind: "time", cell: (row) => clockText(row.left_at_ms).slice(0, 19) },
   ] : [
+    { title: "Joined (UTC)", kind: "time minor lesser", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
+    { title: "Left (UTC)", kind: "time minor lesser", cell: (row) => clockText(row.left_at_ms).slice(0, 19) },
     { title: "Behind for", kind: "number", span: (row) => row.behind, isMinimum: () => true },
     ...(kindOf(group).shares_units ? [] : [
       { title: `Waits for ${kindOf(group).units}`, kind: "number", cell: (row) => row.awaited ? number(row.awaited) : "" },
@@ -167,7 +171,7 @@ function viewOf(group, history) {
   const members = history.members.map((row) => {
     const isPresent = row.left_at_ms === null && row.left_how === null;
     const state = isPresent ? now.get(`${row.incarnation} ${row.member_id}`)?.state : null;
-    return { ...row, now: isPresent ? kindOf(group).states[state] ?? (!kindOf(group).has_epochs ? kindOf(group).member : "") : plainly(row.left_how ?? "left"),
+    return { ...row, now: isPresent ? kindOf(group).states[state] ?? (!kindOf(group).has_epochs ? kindOf(group).member : "") : leftText(row),
       has: (isPresent && owned.get(row.member_id)?.roles.get(null)) || [],
       behind: row.behind_since_ms === null || group.captured_ms === null ? null : group.captured_ms - row.behind_since_ms };
   }).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));

@@ -9,39 +9,109 @@ function memberWords(group) {
 }
 const GROUP_KINDS = { Stable: "reconciled", Reconciling: "waiting", Assigning: "behind", NotReady: "behind", Empty: "away" };
 
-/** Return the rows of a timeline: the group, its rebalances, its members, those that block first. */
+const PATTERNS_DRAWN = 5;
+const CORPSE = 60000;  // ms that a killed process stays a member: its successor may join before
+const SEVERITIES = ["error", "warning", "info"];
+const harmOf = (each) => SEVERITIES.indexOf(each.severity) + (each.is_present ? 0 : SEVERITIES.length);
+const clientOf = (row) => row.client_id === null && row.client_host === null ? null : `${row.client_id} @ ${row.client_host}`;
+
+/** Return what finds the subject of a member: its instance id, its client, or a name in which `*` stands for what changes. */
+function subjects(history) {
+  const names = [...new Set(history.diagnosis.filter((each) => each.pattern === "restart_loop" && each.what?.includes("*")).map((each) => each.what))]
+    .map((what) => [what, new RegExp(`^${what.split("*").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join(".+")}$`)]);
+  return (row) => row.instance_id ?? names.find(([, name]) => name.test(row.client_id ?? ""))?.[0] ?? clientOf(row) ?? row.member_id;
+}
+const subjectOfTrouble = (each) => each.instance_id ?? (each.what?.includes("*") ? each.what : null) ?? clientOf(each) ?? each.member_id;
+
+/** Return the rows of episodes, one a pattern: the worst patterns that no other one explains. */
+function episodeRows(history, end) {
+  const byPattern = new Map();
+  for (const each of history.diagnosis.filter((row) => row.explained_by === null)) {
+    if (!byPattern.has(each.pattern)) byPattern.set(each.pattern, { label: plainly(each.pattern), bars: [], isFixed: true, harm: Infinity });
+    const row = byPattern.get(each.pattern);
+    row.harm = Math.min(row.harm, harmOf(each));
+    row.bars.push({ from: each.first_ms, until: each.ended_ms ?? (each.is_present ? end : each.last_ms), isOpen: each.is_present, kind: `episode ${each.severity}`, name: plainly(each.pattern), words: each.sentence, row: each });
+  }
+  return [...byPattern.values()].sort((a, b) => a.harm - b.harm).slice(0, PATTERNS_DRAWN);
+}
+
+/** Put the members of one subject on as few rows as their stays allow: on one, if they come one after the other. */
+function subjectRows(members, troubles) {
+  const lanes = new Map(), rows = [];
+  const spans = members.map((member) => [Math.min(...member.bars.map((bar) => bar.from)), Math.max(...member.bars.map((bar) => bar.until)), member]);
+  for (const [from, until, member] of spans.sort((a, b) => a[0] - b[0])) {
+    if (!lanes.has(member.subject)) lanes.set(member.subject, []);
+    const of = lanes.get(member.subject);
+    let lane = of.find((each) => from >= each.until - CORPSE && from > each.from + 1000 && until >= each.until);
+    if (!lane) {
+      lane = { members: new Map(), bars: [], clients: new Set(), blocker: Infinity, unsettled: 0, first: from, troubles: troubles.get(member.subject) ?? [] };
+      of.push(lane);
+      rows.push(lane);
+    }
+    Object.assign(lane, { from, until, subject: member.subject, latest: member.member, blocker: Math.min(lane.blocker, member.blocker), unsettled: lane.unsettled + member.unsettled });
+    lane.members.set(member.member, member);
+    lane.clients.add(member.client);
+    lane.bars.push(...member.bars);
+  }
+  const most = (of) => Math.max(...of.map((each) => each.bars.length));
+  return rows.map((row) => ({ ...row, isBlocker: row.blocker < Infinity, client: row.clients.size === 1 ? [...row.clients][0] : row.subject, label: row.members.size === 1 ? row.latest : `${number(row.members.size)} members`,
+    // Several members may have the name of one that does not stay: the row with the most pieces is its.
+    harm: row.troubles.length && row.bars.length === most(lanes.get(row.subject)) ? Math.min(...row.troubles.map(harmOf)) : Infinity }))
+    .map((row) => row.harm === Infinity ? { ...row, troubles: [] } : row);
+}
+
+/** Return the rows of a timeline: the group, its rebalances, its episodes, and its clients, those that block first, then by harm, age and name. */
 function timelineRows(group, history, end) {
-  const who = new Map(history.members.map((each) => [`${each.incarnation} ${each.member_id}`, each]));
-  const blockers = group.blockers;
+  const subjectOf = subjects(history), stays = new Map();
+  for (const each of history.members) {
+    const key = `${each.incarnation} ${each.member_id}`;
+    stays.set(key, [...(stays.get(key) ?? []), each]);
+  }
   const bar = (row, kind, words, until) => ({ from: row.from_ms, until: row.to_ms ?? until ?? end, isOpen: row.to_ms === null, kind, words, row });
   const lives = new Map();
   for (const each of history.states) lives.set(each.incarnation, Math.max(lives.get(each.incarnation) ?? 0, each.to_ms ?? end));
   const rows = [
-    { label: "Group state", bars: history.states.map((each) => bar(each, GROUP_KINDS[each.state] ?? "unknown", `Group ${each.state}`)) },
-    { label: "Rebalances", bars: history.rebalances.map((each) => ({ from: each.began_at_ms, until: Math.max(each.ended_at_ms ?? (each.outcome === "open" ? end : each.began_at_ms + (each.duration_ms ?? 0)), each.began_at_ms),
+    { label: "Group state", isFixed: true, bars: history.states.map((each) => bar(each, GROUP_KINDS[each.state] ?? "unknown", `Group ${each.state}`)) },
+    { label: "Rebalances", isFixed: true, bars: history.rebalances.map((each) => ({ from: each.began_at_ms, until: Math.max(each.ended_at_ms ?? (each.outcome === "open" ? end : each.began_at_ms + (each.duration_ms ?? 0)), each.began_at_ms),
       isOpen: each.outcome === "open", kind: each.outcome === "open" ? "revoking" : "rebalance", words: `Rebalance, ${epochsText(each)}: ${causesText(each.causes, group)}`,
       row: { ...each, at_offset: each.began_offset } })) },
+    ...episodeRows(history, end),
   ];
   const members = new Map();
-  const rowOf = ({ incarnation, member_id: member }) => {
-    const key = `${incarnation} ${member}`;
-    if (!members.has(key)) members.set(key, { label: member, member, client: clientText(who.get(key) ?? {}), isBlocker: blockers.includes(member), bars: [], unsettled: 0 });
+  const memberOf = ({ incarnation, member_id: member }) => {
+    const key = `${incarnation} ${member}`, of = stays.get(key) ?? [];
+    const blocker = group.blockers.indexOf(member);
+    if (!members.has(key)) members.set(key, { member, stays: of, subject: of.length ? subjectOf(of[0]) : member, client: clientText(of[0] ?? {}), blocker: blocker < 0 ? Infinity : blocker, bars: [], unsettled: 0 });
     return members.get(key);
   };
   // Without epochs, the log shows who is a member of which generations, not what a member does.
   for (const each of history.members.filter((row) => data.kinds[row.group_type]?.has_epochs === false)) {
     const from = each.joined_at_ms ?? Math.min(...history.states.map((state) => state.from_ms));
-    rowOf(each).bars.push({ from, until: each.left_at_ms ?? lives.get(each.incarnation) ?? end, isOpen: each.left_at_ms === null, kind: "member",
+    memberOf(each).bars.push({ from, until: each.left_at_ms ?? lives.get(each.incarnation) ?? end, isOpen: each.left_at_ms === null, kind: "member", member: each.member_id,
       words: memberWords(group), row: { history: each.joined_at_ms === null ? "left_censored" : "observed", at_offset: each.at_offset } });
   }
   for (const each of history.intervals) {
-    const row = rowOf(each);
-    row.bars.push(bar(each, each.state in kindOf(group).states ? each.state : "unknown", `${kindOf(group).states[each.state] ?? each.state}, member epoch ${each.member_epoch}`, lives.get(each.incarnation)));
-    if (each.state !== "reconciled") row.unsettled += row.bars.at(-1).until - each.from_ms;
+    const member = memberOf(each);
+    member.bars.push({ ...bar(each, each.state in kindOf(group).states ? each.state : "unknown", `${kindOf(group).states[each.state] ?? each.state}, member epoch ${each.member_epoch}`, lives.get(each.incarnation)), member: each.member_id });
+    if (each.state !== "reconciled") member.unsettled += member.bars.at(-1).until - each.from_ms;
   }
-  const worst = [...members.values()].sort((a, b) => b.isBlocker - a.isBlocker
-    || (a.isBlocker ? blockers.indexOf(a.member) - blockers.indexOf(b.member) : b.unsettled - a.unsettled) || (a.member < b.member ? -1 : 1));
+  const troubles = new Map();
+  for (const each of history.diagnosis) {
+    const subject = subjectOfTrouble(each);
+    if (subject !== null) troubles.set(subject, [...(troubles.get(subject) ?? []), each]);
+  }
+  const order = (a, b) => a === b ? 0 : a < b ? -1 : 1;
+  const worst = subjectRows([...members.values()], troubles).sort((a, b) => order(a.blocker, b.blocker) || order(a.harm, b.harm) || order(b.unsettled, a.unsettled)
+    || order(a.first, b.first) || order(a.client, b.client) || order(a.latest, b.latest));
   return [...rows, ...worst];
+}
+
+/** Say how a member joined and left: the stay of which a bar is a part. */
+function stayText({ stays }, from) {
+  const stay = stays.filter((each) => (each.joined_at_ms ?? 0) <= from).sort((a, b) => (b.joined_at_ms ?? 0) - (a.joined_at_ms ?? 0))[0] ?? stays[0];
+  if (!stay) return "";
+  return [stay.joined_at_ms === null ? "was there before the log begins" : `${plainly(stay.joined_how ?? "joined")} at ${timeText(stay.joined_at_ms)}`,
+    stay.left_at_ms === null ? "is a member at capture" : `${leftText(stay)} at ${timeText(stay.left_at_ms)}`].join(", ");
 }
 
 /** Return the shapes of a state: its colour, and a pattern for readers who cannot distinguish the colours. */
@@ -50,7 +120,7 @@ const marks = (kind, box, more = "") => [element("rect", { ...box, class: `bar $
 
 /** Return the kinds of bars that members have, with their words. */
 function legendOf(group, rows) {
-  const kinds = new Set(rows.slice(2).flatMap((row) => row.bars.map((bar) => bar.kind)));
+  const kinds = new Set(rows.filter((row) => !row.isFixed).flatMap((row) => row.bars.map((bar) => bar.kind)));
   const hasStates = kinds.size > kinds.has("member") || !kinds.size;
   return [...(kinds.has("member") ? [["member", memberWords(group)]] : []), ...(hasStates ? Object.entries(kindOf(group).states) : [])];
 }
@@ -60,6 +130,7 @@ function epochsText({ group_type: type, first_epoch: first, last_epoch: last }) 
   return first === last ? `${step} ${last}` : `${step}s ${first} to ${last}`;
 }
 
+const troubleText = (row) => row.troubles?.length ? [[...new Set(row.troubles.map((each) => plainly(each.pattern)))].join(", "), row.members.size > 1 && row.label].filter(Boolean).join(", ") : "";
 const clientText = (member) => [member.instance_id ? `static ${member.instance_id}` : null,
   [member.client_id, member.client_host?.replace(/^\//, "")].filter(Boolean).join(" @ ")].filter(Boolean).join(" \u00B7 ");
 const tickStep = (width) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 3e5, 6e5, 18e5, 36e5, 108e5, 216e5, 432e5, 864e5, 6048e5].find((step) => step >= width) ?? 2592e6;
@@ -106,10 +177,11 @@ function startTimeline(section, group, history, kept) {
   function draw() {
     gutter = frame.clientWidth < 600 ? 120 : 270;
     width = Math.max(frame.clientWidth - gutter - 2, 100);
-    const all = rows.filter((each, index) => index < 2 || each.isBlocker || each.bars.some(inRange));
-    shown = all.slice(0, most);
+    const all = rows.filter((each) => each.isFixed || each.isBlocker || each.bars.some(inRange));
+    const fixed = all.filter((each) => each.isFixed).length;
+    shown = all.slice(0, fixed + most);
     row = Math.min(row, shown.length - 1);
-    more.replaceChildren(...(all.length > shown.length ? [`${shown.length - 2} of ${all.length - 2} members drawn, the worst first. `, button("All members", () => { most = Infinity; draw(); })] : []));
+    more.replaceChildren(...(all.length > shown.length ? [`${number(shown.length - fixed)} of ${number(all.length - fixed)} clients drawn, the worst first. `, button("All clients", () => { most = Infinity; draw(); })] : []));
     const axis = element("svg", { class: "axis", width, height: 24, "aria-hidden": "true" });
     const plot = element("svg", { class: "plot", width, height: shown.length * ROW, "aria-hidden": "true" });
     const step = tickStep((range[1] - range[0]) / Math.max(2, width / 130));
@@ -120,6 +192,10 @@ function startTimeline(section, group, history, kept) {
     }
     shown.forEach((each, index) => {
       if (index === row) plot.append(element("rect", { class: "row", x: 0, y: index * ROW, width, height: ROW }));
+      for (const { first_ms: first, ended_ms: ended, last_ms: latest, is_present: isPresent, severity } of each.troubles ?? []) {
+        const from = Math.max(x(first), 0), until = Math.min(x(ended ?? (isPresent ? end : latest)), width);
+        if (until > from) plot.append(element("rect", { class: `band ${severity}`, x: from, y: index * ROW + 1, width: until - from, height: ROW - 2 }));
+      }
       let last = -1;
       for (const bar of [...each.bars].sort((a, b) => a.from - b.from)) {
         if (!inRange(bar)) continue;
@@ -129,21 +205,21 @@ function startTimeline(section, group, history, kept) {
         const isVague = ["left_censored", "censored"].includes(bar.row.history);
         const box = { x: from, y: index * ROW + 4, width: until - from, height: ROW - 8 };
         plot.append(...marks(bar.kind, box, `${isVague ? " vague" : ""}${bar === chosen ? " chosen" : ""}`));
+        if (bar.name && until - from > 7 * bar.name.length) plot.append(element("text", { class: "name", x: from + 4, y: index * ROW + 17 }, bar.name));
         if (bar.isOpen && until < width) plot.append(element("path", { class: "open", d: `M${until} ${index * ROW + 4} l7 ${ROW / 2 - 4} l-7 ${ROW / 2 - 4} z` }));
       }
     });
-    const member = shown[row]?.member;
-    for (const each of member ? history.handovers : []) {
-      if (each.from_member !== member && each.to_member !== member) continue;
-      const from = shown.findIndex((one) => one.member && one.member === each.from_member), to = shown.findIndex((one) => one.member && one.member === each.to_member);
+    const has = (one, member) => member !== null && Boolean(one?.members?.has(member));
+    for (const each of history.handovers.filter((one) => has(shown[row], one.from_member) || has(shown[row], one.to_member))) {
+      const from = shown.findIndex((one) => has(one, each.from_member)), to = shown.findIndex((one) => has(one, each.to_member));
       const at = each.acquired_at_ms ?? each.released_at_ms;
       if (at === null || at < range[0] || at > range[1]) continue;
       if (from >= 0 && to >= 0) plot.append(element("line", { class: "handover", x1: x(each.released_at_ms ?? at), y1: (from + 0.5) * ROW, x2: x(at), y2: (to + 0.5) * ROW }));
       if (to >= 0) plot.append(element("circle", { class: "handover", cx: x(at), cy: (to + 0.5) * ROW, r: 4 }));
     }
     const labels = shown.map((each, index) => element("div", { class: `label${each.isBlocker ? " blocker" : ""}${index === row ? " current" : ""}`, style: `height:${ROW}px`,
-      title: [each.label, each.client].filter(Boolean).join(" \u00B7 "), click: () => { row = index; chosen = null; say(); draw(); } },
-      each.isBlocker && element("b", {}, "\u25B2 blocks "), element("span", {}, gutter < 200 || !each.client ? each.label : each.client), each.client && gutter >= 200 && element("small", {}, ` ${each.label}`)));
+      title: [each.label, each.client, troubleText(each)].filter(Boolean).join(" \u00B7 "), click: () => { row = index; chosen = null; say(); draw(); } },
+      each.isBlocker && element("b", {}, "\u25B2 blocks "), element("span", {}, gutter < 200 || !each.client ? each.label : each.client), each.client && gutter >= 200 && element("small", { class: each.troubles?.length ? "poor" : null }, ` ${troubleText(each) || each.label}`)));
     frame.style.gridTemplateColumns = `${gutter}px ${width}px`;
     frame.replaceChildren(element("div", { class: "corner" }, "UTC"), axis, element("div", { class: "labels" }, labels), plot);
   }
@@ -151,10 +227,13 @@ function startTimeline(section, group, history, kept) {
   function say() {
     const each = shown[row], found = chosen;
     if (!each) return;
-    const handed = each.member ? history.handovers.filter((one) => one.from_member === each.member || one.to_member === each.member) : [];
+    const ids = each.members ? found?.member ? [found.member] : [...each.members.keys()] : [];
+    const handed = history.handovers.filter((one) => ids.includes(one.from_member) || ids.includes(one.to_member));
     details.replaceChildren(...[element("b", { class: "id" }, each.label), each.client && ` \u00B7 ${each.client}`, each.isBlocker && " \u00B7 blocks the group",
       found && element("div", {}, `${found.words}: ${timeText(found.from)}, ${found.isOpen ? `${atLeastText(found.until - found.from)}, ongoing at capture` : spanText(found.until - found.from)}${HISTORY[found.row.history] && !found.isOpen ? `; evidence: ${HISTORY[found.row.history]}` : ""}; log position ${positionText(group.partition, found.row.at_offset)}`),
-      handed.length > 0 && element("div", {}, `${counted(handed.length, "handover")}; the latest: ${handed.slice(0, 3).map((one) => `${one.topic} ${rangesText(one.numbers)} ${one.to_member === each.member ? `from ${one.from_member ?? "no owner"}` : `to ${one.to_member ?? "nobody"}`}`).join("; ")}`)].filter(Boolean));
+      found?.member && element("div", {}, element("span", { class: "id" }, found.member), ` ${stayText(each.members.get(found.member), found.from)}`),
+      !found && each.troubles?.length > 0 && element("div", {}, each.troubles.slice(0, 3).map((one) => one.sentence).join(" ")),
+      handed.length > 0 && element("div", {}, `${counted(handed.length, "handover")}; the latest: ${handed.slice(0, 3).map((one) => `${one.topic} ${rangesText(one.numbers)} ${ids.includes(one.to_member) ? `from ${one.from_member ?? "no owner"}` : `to ${one.to_member ?? "nobody"}`}`).join("; ")}`)].filter(Boolean));
   }
 
   function step(by) {
