@@ -175,7 +175,7 @@ function startTimeline(section, group, history, kept) {
   const inRange = (bar) => bar.until >= range[0] && bar.from <= range[1];
 
   function draw() {
-    gutter = frame.clientWidth < 600 ? 120 : 270;
+    gutter = frame.clientWidth < 600 ? 120 : frame.clientWidth < 1000 ? 270 : 360;
     width = Math.max(frame.clientWidth - gutter - 2, 100);
     const all = rows.filter((each) => each.isFixed || each.isBlocker || each.bars.some(inRange));
     const fixed = all.filter((each) => each.isFixed).length;
@@ -219,7 +219,7 @@ function startTimeline(section, group, history, kept) {
     }
     const labels = shown.map((each, index) => element("div", { class: `label${each.isBlocker ? " blocker" : ""}${index === row ? " current" : ""}`, style: `height:${ROW}px`,
       title: [each.label, each.client, troubleText(each)].filter(Boolean).join(" \u00B7 "), click: () => { row = index; chosen = null; say(); draw(); } },
-      each.isBlocker && element("b", {}, "\u25B2 blocks "), element("span", {}, gutter < 200 || !each.client ? each.label : each.client), each.client && gutter >= 200 && element("small", { class: each.troubles?.length ? "poor" : null }, ` ${troubleText(each) || each.label}`)));
+      each.isBlocker && element("b", {}, "\u25B2 blocks "), element("span", {}, each.client && (gutter >= 200 || each.members.size > 1) ? each.client : each.label), each.client && gutter >= 200 && element("small", { class: each.troubles?.length ? "poor" : null }, ` ${troubleText(each) || each.label}`)));
     frame.style.gridTemplateColumns = `${gutter}px ${width}px`;
     frame.replaceChildren(element("div", { class: "corner" }, "UTC"), axis, element("div", { class: "labels" }, labels), plot);
   }
