@@ -87,7 +87,7 @@ def _question(arguments: Namespace) -> str | None:
 
 
 def _print(answer: Any, arguments: Namespace) -> None:  # noqa: ANN401 - Arrow has no types
-    from kip848_records.report.terminal import cell_text, plain_text, text_table
+    from kip848_records.report.terminal import cell_text, plain_text, table_cell_text, text_table
 
     names, rows = answer.schema.names, zip(*(column.to_pylist() for column in answer.columns), strict=True)
     if arguments.json:
@@ -98,7 +98,7 @@ def _print(answer: Any, arguments: Namespace) -> None:  # noqa: ANN401 - Arrow h
         writer.writerow(names)
         writer.writerows([cell_text(value) for value in row] for row in rows)
     else:
-        print_parts([text_table(*names, rows=(tuple(map(cell_text, row)) for row in rows))])
+        print_parts([text_table(*names, rows=(tuple(map(table_cell_text, row)) for row in rows))])
 
 
 def _text(question: str, named: Mapping[str, Question]) -> str:

@@ -15,6 +15,7 @@ from kip848_records.replay.group.known_history import NEVER, GroupCoverage
 from kip848_records.replay.group.loading import Loading
 from kip848_records.replay.incarnations.evaluation import Evaluation
 from kip848_records.replay.incarnations.group_state import Work, group_state
+from kip848_records.replay.incarnations.member_assignments import member_assignments
 from kip848_records.replay.incarnations.migrations import DeletedGroup, Migrations
 from kip848_records.replay.inputs import PartitionCoverage
 
@@ -119,6 +120,7 @@ class GroupReplay:
         yield from finished_rows(context, history)
         if states.state is not None:
             yield group_state(context, states, migrations.classic, self._modern, self._work, history, is_lost=is_lost)
+            yield from member_assignments(context, states, migrations.classic, self._modern, history, is_lost=is_lost)
         context.close()
 
     def _is_stray(self, record: Record) -> bool:

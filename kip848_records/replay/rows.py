@@ -17,6 +17,7 @@ from kip848_records.specs.diagnosis import DIAGNOSIS, GROUP_OUTLINE
 from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
 from kip848_records.specs.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
 from kip848_records.specs.latest_state import LATEST_STATE
+from kip848_records.specs.member_assignment import MEMBER_ASSIGNMENT
 from kip848_records.specs.members import MEMBER_STATE_TIMELINE, MEMBERSHIP, REGEX_RESOLUTION
 from kip848_records.specs.ownership import OWNERSHIP
 from kip848_records.specs.partition_handover import PARTITION_HANDOVER
@@ -111,6 +112,7 @@ Rebalance: Final = row_class("Rebalance", REBALANCE)
 Blocker: Final = _class("Blocker", BLOCKERS.value_type)
 MemberStateInterval: Final = row_class("MemberStateInterval", MEMBER_STATE_TIMELINE)
 Membership: Final = row_class("Membership", MEMBERSHIP)
+MemberAssignment: Final = row_class("MemberAssignment", MEMBER_ASSIGNMENT)
 RegexResolution: Final = row_class("RegexResolution", REGEX_RESOLUTION)
 Anomaly: Final = row_class("Anomaly", ANOMALY)
 ClassicGeneration: Final = row_class("ClassicGeneration", CLASSIC_GENERATION)

@@ -49,6 +49,13 @@ def cell_text(value: object) -> str:
     return plain_text(value)
 
 
+def table_cell_text(value: object) -> str:
+    """Return a cell of a query's answer as text for people: a list of numbers, such as partitions, as ranges."""
+    if isinstance(value, list) and all(isinstance(each, int) for each in value):
+        return ranges_text(value)
+    return cell_text(value)
+
+
 def plain_text(value: object) -> str:
     """Return a text for values that JSON cannot represent: times in ISO 8601, bytes in base64."""
     if isinstance(value, bytes):

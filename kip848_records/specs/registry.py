@@ -11,6 +11,7 @@ from kip848_records.specs.diagnosis import DIAGNOSIS
 from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
 from kip848_records.specs.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
 from kip848_records.specs.latest_state import LATEST_STATE
+from kip848_records.specs.member_assignment import MEMBER_ASSIGNMENT
 from kip848_records.specs.members import MEMBER_STATE_TIMELINE, MEMBERSHIP, REGEX_RESOLUTION
 from kip848_records.specs.ownership import OWNERSHIP
 from kip848_records.specs.partition_handover import PARTITION_HANDOVER
@@ -28,7 +29,7 @@ REPLAYED: Final = {
     for spec in (
         *(EPOCH_TIMELINE, REBALANCE_LAG, PARTITION_HANDOVER, REBALANCE, GROUP_STATE_TIMELINE, GROUP_STATE),
         *(TASK_HANDOVER, OWNERSHIP, SHARE_PARTITION_STATE),
-        *(MEMBERSHIP, MEMBER_STATE_TIMELINE, REGEX_RESOLUTION, ANOMALY),
+        *(MEMBERSHIP, MEMBER_STATE_TIMELINE, MEMBER_ASSIGNMENT, REGEX_RESOLUTION, ANOMALY),
         *(CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION),
         *(DIAGNOSIS, LATEST_STATE, QUARANTINE, UNKNOWN_RECORD),
     )

@@ -272,11 +272,22 @@ def test_a_worker_that_runs_nothing_is_shown(tmp_path, running):
     ]
 
 
-def test_question_task_owners(ask_of):
-    found = [row[1:] for row in ask_of("task_owners", "group-kinds") if row[0] == "st"]
-    assert [(row[1:]) for row in found] == [
-        *(("active", "0", [2, 3]), ("standby", "0", [0, 1]), ("active", "0", [0, 1]), ("standby", "0", [2, 3]))
-    ]
+def test_question_owners(ask_of):
+    rows = [(row[0], row[4], row[5], row[1], *row[6:12]) for row in ask_of("owners", "group-kinds")]
+    found = {tuple(tuple(cell) if isinstance(cell, list) else cell for cell in row) for row in rows}
+    thread = "StreamThread-1-consumer"
+    assert {row for row in found if row[0] == "st"} == {
+        ("st", "0", "active", f"st-A-{thread}", (0, 1), (0, 1), (), 2, 2, 0),
+        ("st", "0", "standby", f"st-A-{thread}", (2, 3), (2, 3), (), 2, 2, 0),
+        ("st", "0", "active", f"st-C-{thread}", (2, 3), (2, 3), (), 2, 2, 0),
+        ("st", "0", "standby", f"st-C-{thread}", (0, 1), (0, 1), (), 2, 2, 0),
+    }
+    assert {row for row in found if row[0] == "static"} == {
+        ("static", "ss", None, "static-0", (0, 1), None, (), 2, None, 0),
+        ("static", "ss", None, "static-1", (2,), None, (), 1, None, 0),
+    }
+    (revoking,) = (row for row in ask_of("owners", "streams-not-ready") if row[0] == "ns-gone")
+    assert revoking[6:13] == ([0, 1, 2], [0, 1, 2], [0, 1, 2], 3, 3, 3, "revoking")
 
 
 def test_question_streams_tasks(ask_of):

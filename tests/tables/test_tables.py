@@ -25,6 +25,7 @@ NULL_IN_KEY = {
     "partition_handover": {"topic_id", "acquired_offset", "released_offset"},
     "task_handover": {"subtopology_id", "connector", "acquired_offset", "released_offset"},
     "ownership": {"topic_id", "subtopology_id", "role"},
+    "member_assignment": {"topic_id", "topic", "subtopology_id", "connector", "role"},
     "membership": {"joined_offset", "left_offset"},
     "anomaly": {"member_id"},
     "diagnosis": {"group_id", "incarnation"},
