@@ -24,6 +24,8 @@ class Limits(NamedTuple):
     # Members that stay for a short time
     corpse: int = 60 * SECOND
     """The longest session of consumer, share and streams members that brokers allow by default."""
+    shortest_session: int = 45 * SECOND
+    """The shortest session of consumer, share and streams members that brokers allow by default."""
     classic_corpse: int = 15 * SECOND
     """What a classic member's session timeout takes longer to notice."""
     longest_corpse: int = 10 * MINUTE

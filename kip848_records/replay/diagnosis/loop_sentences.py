@@ -34,8 +34,8 @@ def restart_loop(episode: Episode) -> Words:
     why = {
         POLL_TIMEOUT: f"Its {_POLL} passed, or it restarts at that period: the log cannot tell.",
         KILLED: "It was killed or it crashed: the next one joined while it was still a member.",
-        KILLED_OR_ENDED: "It was killed or it crashed, or the next one joined within the rebalance that its end began: "
-        "the log cannot tell.",
+        KILLED_OR_ENDED: "It was killed or it crashed, or it ended in order while the next one joined: the log cannot "
+        "tell.",
     }.get(cause or "", "It ended and told the broker, or its session expired before the next one joined.")
     stay = duration_text(episode.usual_stay_ms)
     came = f"and a new one came about every {interval(episode)}"

@@ -181,9 +181,15 @@ def _cause(stays: Sequence[Stay], span: Span, history: GroupHistory) -> str:
     if _POLL in span.held and sum(_is_poll_timeout(stay, history) for stay in stays) * 2 >= len(stays):
         return poll_timeout.POLL_TIMEOUT
     pairs = list(pairwise(stays))
-    overlaps = sum((later.joined_at or 0) < (stay.left_at or 0) for stay, later in pairs)
-    if pairs and overlaps * 2 >= len(pairs):
+    overlaps = [stay for stay, later in pairs if (later.joined_at or 0) < (stay.left_at or 0)]
+    # Who was killed stays for a session; of those that stay for less, several run side by side.
+    if pairs and sum(stay.length >= _session(stay, history.limits) for stay in overlaps) * 2 >= len(pairs):
         return KILLED
     # A killed member of a classic group holds up the rebalance that its successor began: one generation shows both.
     together = sum(later.joined_offset == stay.left_offset for stay, later in pairs)
-    return KILLED_OR_ENDED if pairs and (overlaps + together) * 2 >= len(pairs) else ENDED
+    return KILLED_OR_ENDED if pairs and (len(overlaps) + together) * 2 >= len(pairs) else ENDED
+
+
+def _session(stay: Stay, limits: Limits) -> int:
+    """Return the session timeout in ms: a classic member's own, else the shortest that brokers allow by default."""
+    return stay.corpse - limits.classic_corpse if stay.is_classic else limits.shortest_session

@@ -262,3 +262,13 @@ def test_a_cost_that_the_log_does_not_show_is_null():
     began = [rebalance(row.joined_at / MINUTE, row.member_id, unowned_ms=None) for row in loop]
     (episode,) = told(group(*OTHERS, stay("app", 0, 59.5), *loop, until=95, rebalances=began, sizes=[(0, 2)]))
     assert (episode.unowned_ms, episode.empty_ms, episode.cost_share) == (None, 0, None)
+
+
+def test_members_of_one_name_side_by_side_were_not_killed():
+    """Who was killed is a member for a session; the next one of that name may be any of several."""
+    stays = [stay("app", 60 + n / 20, 60 + n / 20 + 1 / 6) for n in range(14)]
+    (episode,) = told(group(*stays, until=62))
+    assert (episode.pattern, episode.probable_cause) == ("restart_loop", "killed_or_ended")
+    killed = [stay("app", 60 + n, 61.7 + n) for n in range(14)]
+    (episode,) = told(group(*killed, until=80))
+    assert (episode.pattern, episode.probable_cause) == ("restart_loop", "killed")
