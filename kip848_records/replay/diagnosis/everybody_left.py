@@ -21,7 +21,11 @@ _LAST: Final = 2 * MINUTE
 
 
 def everybody_left(history: GroupHistory, jobs: Sequence[Job]) -> Iterator[Episode]:
-    """Yield a row if the group is Empty for long."""
+    """Yield a row if the group is Empty for long.
+
+    A partition of which this is the only group has no later record, like an old copy: the words say so. It is not
+    likely that a copy ends in the pause of a group that had members for hours.
+    """
     limits = history.limits
     runs = _bridged(history.runs, limits.left_for)
     if not runs or history.rows.state is None or history.rows.state.state != EMPTY:
@@ -40,7 +44,7 @@ def everybody_left(history: GroupHistory, jobs: Sequence[Job]) -> Iterator[Episo
     is_short = empty_at - last.began_at < limits.left_long_run or history.captured_at - empty_at > limits.left_known
     yield Episode(
         PATTERN,
-        INFO if is_short or history.is_copy_old(recognized_at) else WARNING,
+        INFO if is_short else WARNING,
         Subject(client_id=who.client_id, client_host=who.host, instance_id=who.instance_id, members=len(left)),
         len(left),
         empty_at,
@@ -51,7 +55,7 @@ def everybody_left(history: GroupHistory, jobs: Sequence[Job]) -> Iterator[Episo
         probable_cause="left_together" if len(left) > 1 else "last_left",
         evidence=some_offsets(stay.left_offset for stay in left if stay.left_offset is not None),
         members=frozenset(),
-        facts={"is_longest": len(history.runs) > 1},
+        facts={"is_longest": len(history.runs) > 1, "is_copy_old": history.is_copy_old(recognized_at)},
     )
 
 

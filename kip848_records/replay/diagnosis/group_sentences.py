@@ -40,6 +40,8 @@ def everybody_left(episode: Episode) -> Words:
         f"The group has had no member for {lasted(episode)}{longest}. The last to leave was "
         f"{whom(episode.subject)}{others}."
     )
+    if episode.facts.get("is_copy_old"):
+        sentence += " Nothing else happened in its partition since, or this copy of the partition is an old one."
     return sentence, "Is the application scaled to zero, or does it not start? If it is gone, delete the group."
 
 

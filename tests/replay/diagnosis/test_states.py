@@ -9,6 +9,7 @@ from kip848_records.replay.diagnosis import job as job_module
 from kip848_records.replay.diagnosis.diagnose import across_groups
 from kip848_records.replay.diagnosis.observed import Generation, Resolution
 from kip848_records.replay.diagnosis.outline import outline
+from kip848_records.replay.diagnosis.sentences import words
 from kip848_records.replay.diagnosis.stays import normalised
 from tests.replay.diagnosis.groups import MINUTE, group, ms, owned, patterns, rebalance, stay, told
 
@@ -330,11 +331,13 @@ def test_a_member_of_before_the_history_is_present():
     assert history.empty_ms(ms(40), ms(110)) is None
 
 
-def test_everybody_left_an_old_copy():
+def test_everybody_left_the_only_group_of_a_partition():
+    """Its partition has no later record, as that of an old copy has none: the alarm says so."""
     rows = stay("app", 0, 300), stay("app", 1, 299)
-    for last_at, severity in ((301, "info"), (329, "warning")):
+    for last_at, is_silent in ((301, True), (329, False)):
         (episode,) = told(group(*rows, until=330, state="Empty", partition_last_at=ms(last_at), newest_at=ms(330)))
-        assert (episode.severity, episode.facts["is_longest"]) == (severity, False)
+        assert (episode.severity, episode.facts["is_longest"]) == ("warning", False)
+        assert ("an old one" in words(episode)[0]) == is_silent
 
 
 @pytest.mark.parametrize(
