@@ -14,6 +14,7 @@ from kip848_records.simulate.scripted.script import Script
 from tests.replay.log_batches import log_batch
 
 Log = list[dict[str, Any]]
+END = 1 << 40
 _SCHEMA = pa.schema(LOG_SCHEMA)
 
 
@@ -44,9 +45,10 @@ def diagnosed(log: Log, captured_at: int, complete_from: int = 0, newest: int | 
 
 def outcome(log: Log, captured_at: int, complete_from: int = 0, newest: int | None = None) -> list[tuple[type, Any]]:
     """The rows of `diagnosis`, and the outline for the comparison with other groups; times in ms."""
-    behind = log[-1]["offset"] + 1
-    coverage = PartitionCoverage(((complete_from, behind),), last_offset=behind - 1)
-    inputs = ReplayInputs("kafka", captured_at, {0: coverage}, newest={0: newest or captured_at})
+    coverage = PartitionCoverage(((complete_from, END),), last_offset=END - 1)
+    partitions = {row.get("partition", 0) for row in log}
+    times = dict.fromkeys(partitions, newest or captured_at)
+    inputs = ReplayInputs("kafka", captured_at, dict.fromkeys(partitions, coverage), newest=times)
     return [
         (kind, _in_ms(row))
         for kind, rows in replay_batches(inputs, [log_batch(log, _SCHEMA)])
