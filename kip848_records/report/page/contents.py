@@ -28,8 +28,8 @@ GROUPS_LISTED: Final = 20_000
 """How many groups of each cluster the page lists."""
 GROUPS_DRAWN: Final = 6_000
 """How many groups of each cluster may have a timeline."""
-INTERVALS_DRAWN: Final = 1_000_000
-"""How many intervals of members' states they may have in all."""
+INTERVALS_DRAWN: Final = 300_000
+"""How many intervals of members' states they may have in all: no more fit into `page.HISTORIES_BYTES`."""
 MEMBERS_SEARCHED: Final = 50
 """How many members of a group the search knows: first those that are present, then the latest."""
 _SLOWEST: Final = 10

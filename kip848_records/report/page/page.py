@@ -273,7 +273,7 @@ def _columns(rows: Sequence[Fields]) -> Fields:
 def _pack(value: object) -> str:
     """Return a value as JSON in gzip and base64: small, and nothing that an HTML parser takes for markup."""
     text = json.dumps(value, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
 def _findings(contents: Contents) -> Iterator[tuple[str, str | None, Fields]]:

@@ -20,14 +20,19 @@ def failed(group_id, cluster="demo", message="expected Stable"):
     return Verdict("out", {cluster: CAPTURED}, [result])
 
 
-def write_groups(out, groups, *, cluster="demo", members=3, rebalances=3):
-    """Write the tables of groups: `groups` has their ids, and for how many seconds each is stuck, or 0."""
+def write_groups(out, groups, *, cluster="demo", members=3, rebalances=3, **more):
+    """Write the tables of groups: `groups` has their ids, and for how many seconds each is stuck, or 0.
+
+    `more`: further rows of tables, by their names.
+    """
     rows = {name: [] for name in TABLE_NAMES}
     rows["audit_runs"].append({"run": 1, "captured_at": CAPTURED, "sources": ["made"], "dialect": "kafka",
                                "version": "1", "offset_commits": False, "is_copy": True,
                                    "is_archived": False})  # fmt: skip
     for group_id, stuck_s in groups.items():
         _group(rows, group_id, stuck_s, members, rebalances)
+    for name, found in more.items():
+        rows[name] = [*rows.get(name, ()), *found]
     write(out, cluster, **{name: [known(name, row) for row in found] for name, found in rows.items()})
 
 
@@ -111,3 +116,31 @@ def limit_sections(monkeypatch, **limits):
     """Let the page have fewer rows of some sections, by their names."""
     sections = tuple(each._replace(limit=limits.get(each.name, each.limit)) for each in SECTIONS)
     monkeypatch.setattr(bounds, "SECTIONS", sections)
+
+
+def troubled(group_id, client, *, pattern="restart_loop", explained_by=None, **others):
+    """Return a row of `diagnosis` about a client of a group of `write_groups`: present, for an hour."""
+    first = CAPTURED - timedelta(hours=1)
+    subject = {"client_id": client, "client_host": "/10.0.0.9"}
+    return {
+        "group_id": group_id, "incarnation": 0, "partition": 7, "pattern": pattern, "severity": "warning", "count": 60,
+        "at_least": False, "subject": subject, "first_seen": first, "last_seen": CAPTURED, "recognized_at": first,
+        "is_present": True, "sentence": f"{client} @ 10.0.0.9: {pattern}.", "next_step": "Read its log.",
+        "evidence": [3], "explained_by": explained_by, "episode": 1} | others  # fmt: skip
+
+
+def stays_of(group_id, client, *, number=1, every=timedelta(minutes=1), lasting=None):
+    """Return rows of `membership` and `member_state_timeline`: members of one client that follow each other."""
+    stays, intervals = [], []
+    for n in range(number):
+        at = CAPTURED - timedelta(hours=1) + n * every
+        until = None if lasting is None else at + lasting
+        member = {"group_id": group_id, "incarnation": 0, "group_type": "consumer", "partition": 7,
+                  "member_id": f"{client}-{n:05}", "history": "observed" if until else "right_censored"}  # fmt: skip
+        stays.append(member | {"client_id": client, "client_host": "/10.0.0.9", "joined_at": at,
+                               "joined_offset": 1000 + n, "joined_how": "joined", "left_at": until,
+                               "left_how": until and "left",
+                               "left_offset": until and 9000 + n, "topics": ["orders"]})  # fmt: skip
+        intervals.append(member | {"state": "reconciled", "member_epoch": 9, "from_at": at, "to_at": until,
+                                   "from_offset": 1000 + n})  # fmt: skip
+    return {"membership": stays, "member_state_timeline": intervals}

@@ -1,6 +1,6 @@
 -- Every group that the log has ever had. Sorted by rank, harm (the most first), since, group_id and partition, the worst come
 -- first: those stuck for longest, then those that fail over time, then those with the slowest rebalance.
-SELECT every.partition, every.group_id, slowest_ms, coalesce(intervals, 0) AS intervals,
+SELECT every.partition, every.group_id, slowest_ms, least(coalesce(intervals, 0), 2000) AS intervals,
   CASE WHEN is_stuck OR failing.pattern IS NULL THEN coalesce(states.health, 'deleted') ELSE 'failing' END AS health,
   CASE WHEN is_stuck THEN 0 WHEN failing.pattern IS NOT NULL THEN 1 ELSE 2 END AS rank,
   CASE WHEN is_stuck THEN 0 WHEN failing.pattern IS NOT NULL THEN failing.harm ELSE coalesce(slowest_ms, -1) END AS harm,

@@ -1,0 +1,123 @@
+"""What is wrong with a group over time, in a real browser: the ranks, the diagnosis, and one row a client."""
+
+from datetime import timedelta
+
+import pytest
+
+from kip848_records.report.page.page import page as page_of
+from tests.report.page.made_contents import CAPTURED, stays_of, troubled
+
+BARS = "#timeline .bar"
+STAYS = stays_of("loop", "crash", number=58, lasting=timedelta(seconds=12))
+OVER = {
+    "is_present": False,
+    "last_seen": CAPTURED - timedelta(minutes=30),
+    "ended_at": CAPTURED - timedelta(minutes=20),
+}
+ROWS = [
+    troubled("loop", "crash", severity="error"),
+    troubled("loop", "crash", pattern="storm", subject={"client_id": None}, **OVER),
+    troubled("loop", "crash", pattern="leaves_and_returns", explained_by="restart_loop"),
+    troubled("loop", "crash", pattern="spares", severity="info", subject={"members": 2}),
+    troubled("weak", "weak", pattern="slow_by_habit"),
+]
+
+
+@pytest.fixture(scope="module")
+def html(made_contents):
+    return page_of(made_contents({"stuck": 1432, "weak": 0, "loop": 0, "well": 0}, diagnosis=ROWS, **STAYS)).html
+
+
+def labels(page):
+    return page.locator("#timeline .label").all_inner_texts()
+
+
+def test_groups_that_fail_over_time_rank_behind_stuck_ones_the_worst_first(opened, html):
+    page = opened(html)
+    assert page.locator("h1:visible").inner_text() == "1 stuck, 2 failing over time"
+    assert page.locator("#list tbody th a").all_inner_texts() == ["stuck", "loop", "weak", "well"]
+    rows = page.locator("section[aria-labelledby=failing] tbody tr")
+    assert rows.locator("th a").all_inner_texts() == ["loop", "weak"]
+    assert "restart loop, 60 times: crash @ 10.0.0.9" in rows.first.inner_text()
+    assert "1 h 00 min" in rows.first.inner_text()
+    page.locator("#show").select_option("failing")
+    assert page.locator("#list tbody th a").all_inner_texts() == ["loop", "weak"]
+
+
+def test_a_group_begins_with_its_alarms_and_folds_what_they_explain_and_what_is_over(opened, html):
+    page = opened(html, "#group=loop")
+    page.wait_for_selector(BARS)
+    alarms = page.locator(".diagnosis > .trouble")
+    assert alarms.locator("> .sentence").all_inner_texts() == ["crash @ 10.0.0.9: restart_loop."]
+    assert "Restart loop (error): since 2026-11-21 07:20:00.000 UTC, for 1 h" in alarms.inner_text()
+    assert "What to do: Read its log." in alarms.inner_text()
+    assert page.locator(".diagnosis .sentence:visible").count() == 1
+    alarms.get_by_text("Explained by this: 1 more").click()
+    page.locator(".diagnosis > details > summary", has_text="Over, or no alarm (2)").click()
+    assert page.locator(".diagnosis .sentence:visible").all_inner_texts() == [
+        f"crash @ 10.0.0.9: {pattern}." for pattern in ("restart_loop", "leaves_and_returns", "spares", "storm")
+    ]
+    assert page.locator(".diagnosis").bounding_box()["y"] < page.locator("#timeline").bounding_box()["y"]
+
+
+def test_the_stays_of_one_client_are_one_row_with_its_episode(opened, html, photographed):
+    page = opened(html, "#group=loop")
+    page.wait_for_selector(BARS)
+    found = [each for each in labels(page) if each.startswith("crash")]
+    assert found == ["crash @ 10.0.0.9 restart loop, leaves and returns, 58 members"]
+    assert labels(page)[2:5] == ["restart loop", "spares", "storm"]
+    assert page.locator("#timeline .name").all_text_contents()[0] == "restart loop"
+    assert page.locator("#timeline .band.error").count() == 1
+    box = page.locator(".plot").bounding_box()
+    band = page.locator("#timeline .band.error").bounding_box()
+    assert band["width"] > 0.8 * box["width"]
+    page.locator("#timeline .label", has_text="crash").click()
+    page.locator(".timeline").focus()
+    page.keyboard.press("ArrowRight")
+    said = page.locator(".details").inner_text()
+    assert "crash-00000 joined at 2026-11-21 07:20:00.000 UTC, left or expired at 2026-11-21 07:20:12.000 UTC" in said
+    photographed(page, "restart-loop")
+
+
+def test_members_of_one_name_that_are_there_at_once_have_a_row_each(opened, made_contents):
+    page = opened(page_of(made_contents({"g": 0}, members=4)).html, "#group=g")
+    page.wait_for_selector(BARS)
+    assert len([each for each in labels(page) if each.startswith("g-client")]) == 4
+
+
+def test_pods_with_a_new_name_each_time_are_the_row_of_their_common_name(opened, made_contents):
+    stays = [stays_of("g", f"pod-{n}", every=timedelta()) for n in range(20)]
+    rows = {name: [each[name][0] for each in stays] for name in stays[0]}
+    for n, (stay, state) in enumerate(zip(*rows.values(), strict=True)):
+        at = CAPTURED - timedelta(minutes=40 - 2 * n)
+        stay |= {"joined_at": at, "left_at": at + timedelta(minutes=1), "left_how": "left", "left_offset": 9000 + n}
+        state |= {"from_at": at, "to_at": stay["left_at"]}
+    loop = troubled("g", "pod", subject={"what": "pod-*"})
+    page = opened(page_of(made_contents({"g": 0}, diagnosis=[loop], **rows)).html, "#group=g")
+    page.wait_for_selector(BARS)
+    assert [each for each in labels(page) if each.startswith("pod")] == ["pod-* restart loop, 20 members"]
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_500_clients_are_cut_by_harm_then_age_and_counted(opened, made_contents, width):
+    clients = [stays_of("g", f"client-{n:03}", every=timedelta()) for n in range(499)]
+    rows = {name: [row for each in clients for row in each[name]] for name in clients[0]}
+    worst = troubled("g", "client-477")
+    page = opened(page_of(made_contents({"g": 0}, members=1, diagnosis=[worst], **rows)).html, "#group=g", width=width)
+    page.wait_for_selector(BARS)
+    assert "40 of 500 clients drawn, the worst first." in page.locator("#timeline").inner_text()
+    assert page.locator("#timeline .label").nth(3).get_attribute("title").startswith("client-477")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="All clients").click()
+    assert page.locator("#timeline .label").count() == 503
+
+
+def test_a_silent_coordinator_is_one_line_a_partition(opened, made_contents):
+    silent = [
+        troubled(f"g{n}", "it", pattern="coordinator_silent", subject={"what": "partition 7", "members": 1})
+        for n in range(5)
+    ]
+    page = opened(page_of(made_contents({f"g{n}": 600 - n for n in range(5)}, diagnosis=silent)).html)
+    (row,) = page.locator("section[aria-labelledby=stuck] tbody tr").all()
+    assert "the coordinator of partition 7, which is silent, or its copy is old" in row.inner_text()
+    assert row.locator("th a").all_inner_texts() == ["g0", "g1", "g2", "all 5 groups"]
