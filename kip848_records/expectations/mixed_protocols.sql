@@ -6,15 +6,17 @@
 -- unit = "seconds"
 -- reason = "A day. An upgrade is a rolling restart."
 
--- An upgrade ends when its last member has been restarted.
-WITH ordered AS (
+-- An upgrade ends when its last member has been restarted. Without a member of the classic protocol, a group is not mixed.
+WITH upgrading AS (
+    SELECT DISTINCT partition, group_id, incarnation FROM member_state_timeline WHERE is_classic
+), ordered AS (
     SELECT
         intervals.*,
         lag(is_classic) OVER (
             PARTITION BY partition, group_id, incarnation, group_type, member_id, joined_offset, left_offset, left_at
             ORDER BY from_offset
         ) AS before
-    FROM intervals
+    FROM upgrading JOIN intervals USING (partition, group_id, incarnation)
 ), changes AS (
     SELECT
         partition, group_id, incarnation, member_id, history, has_losses, from_at AS at_,
@@ -28,7 +30,7 @@ WITH ordered AS (
         left_offset,
         CASE WHEN max_by(is_classic, from_offset) THEN -1 ELSE 0 END,
         CASE WHEN NOT max_by(is_classic, from_offset) THEN -1 ELSE 0 END
-    FROM intervals
+    FROM upgrading JOIN intervals USING (partition, group_id, incarnation)
     WHERE left_offset IS NOT NULL
     GROUP BY partition, group_id, incarnation, group_type, member_id, joined_offset, left_offset, left_at
 ), counts AS (

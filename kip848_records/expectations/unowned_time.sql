@@ -17,7 +17,7 @@ SELECT
     CAST(NULL AS string) AS severity,
     group_id, group_epoch, coalesce(to_member, from_member) AS member_id, offsets_partition AS partition,
     coalesce(acquired_offset, released_offset) AS offset,
-    concat(
+    CASE WHEN verdict <> 'pass' THEN concat(
         'expected ', text(topic), ' ', text(partition), ' to have an owner again within ', max_seconds_text, ' s, ',
         CASE WHEN to_member IS NULL
             THEN concat('had none for ', no_less(wanted_ms), ' (after ', text(from_member), ')')
@@ -25,7 +25,7 @@ SELECT
                 'took ', no_less(wanted_ms), ' (from ', text(from_member), ' to ', text(to_member), ')'
             )
         END
-    ) AS message
+    ) END AS message
 FROM partition_handover
 JOIN limits USING (group_id)
 WHERE released_at IS NOT NULL AND wanted AND has_epochs(group_type)
