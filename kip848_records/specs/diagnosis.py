@@ -96,7 +96,11 @@ DIAGNOSIS: Final = TableSpec(
         ),
         Column("count", BIGINT, "How often it happened; of states, how many members were concerned", required=True),
         Column("at_least", BOOLEAN, "Whether it may have begun before the history does", required=True),
-        Column("median_interval_ms", BIGINT, "Median time from one event to the next, in ms; jobs: their period"),
+        Column(
+            "median_interval_ms",
+            BIGINT,
+            "Median time from one event to the next, in ms; the mean if most come at once; jobs: their period",
+        ),
         Column("usual_stay_ms", BIGINT, "Median time for which a member stayed, or a job ran, in ms"),
         Column("first_seen", TIMESTAMP, "The first of the events that made it recognisable (UTC)", required=True),
         Column("last_seen", TIMESTAMP, "The last event; of states that last, the capture (UTC)", required=True),

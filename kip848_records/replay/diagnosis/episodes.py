@@ -8,6 +8,8 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kip848_records.replay.diagnosis.limits import SECOND
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -176,10 +178,18 @@ def of_span(pattern: str, severity: str, subject: Subject, span: Span, incarnati
         "last_seen": span.last_seen,
         "recognized_at": span.recognized_at,
         "ended_at": span.ended_at,
-        "median_interval_ms": int(median(gaps)) if gaps else None,
+        "median_interval_ms": _interval(gaps),
         "evidence": some_offsets(event.offset for event in span.events),
     }
     return Episode(pattern, severity, subject, incarnation=incarnation, **(fields | more))
+
+
+def _interval(gaps: Sequence[int]) -> int | None:
+    """Return the median gap of events; the mean if most come at once, as the ends of a classic generation do."""
+    if not gaps:
+        return None
+    usual = median(gaps)
+    return int(usual if usual >= SECOND else sum(gaps) / len(gaps))
 
 
 def some_offsets(offsets: Iterable[int]) -> tuple[int, ...]:

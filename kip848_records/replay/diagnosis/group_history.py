@@ -208,12 +208,18 @@ class GroupHistory:
 def usual_at_once(stays: Sequence[Stay]) -> int:
     """Return how many members of one name there are at most moments when one of them joins.
 
-    A stay's corpse does not count: it ends that much earlier, but not before a moment behind its begin.
+    A stay's corpse does not count: it ends that much earlier, but not before a moment behind its begin. Processes that
+    may have died before their classic generation was complete count once.
     """
     times = []
+    dead: set[int | None] = set()
     for stay in stays:
         if stay.joined_at is None:
             continue
+        if stay.left_at is not None and stay.left_at - stay.corpse <= stay.joined_at:
+            if stay.joined_offset in dead:
+                continue
+            dead.add(stay.joined_offset)
         times.append((stay.joined_at, 1))
         if stay.left_at is not None:
             times.append((max(stay.joined_at + 1, stay.left_at - stay.corpse), -1))

@@ -37,9 +37,10 @@ def restart_loop(episode: Episode) -> Words:
         KILLED_OR_ENDED: "It was killed or it crashed, or it ended in order while the next one joined: the log cannot "
         "tell.",
     }.get(cause or "", "It ended and told the broker, or its session expired before the next one joined.")
-    stay = duration_text(episode.usual_stay_ms)
-    came = f"and a new one came about every {interval(episode)}"
-    sentence = f"{name} {does}: {times(episode)} one left after about {stay}, {came}. {why}"
+    stay = f"one left after about {duration_text(episode.usual_stay_ms)}"
+    if cause == KILLED:
+        stay = f"one was gone after about {duration_text(episode.usual_stay_ms)}, its session timeout included"
+    sentence = f"{name} {does}: {times(episode)} {stay}, and a new one came about every {interval(episode)}. {why}"
     step = (
         f"Read its log at {last_time(episode)} and the exit code of the container: 137 means killed (SIGKILL), often "
         "for lack of memory. A liveness probe that is shorter than a batch kills processes that work well."

@@ -67,6 +67,15 @@ def test_a_classic_generation_without_the_killed_member_has_the_next_one():
     assert (loop.probable_cause, loop.count) == ("killed_or_ended", 7)
 
 
+def test_processes_that_died_before_their_classic_generation_was_complete_are_no_members_at_once():
+    """As a broker wrote it of a process that was killed each ten seconds, with a session of 45 s."""
+    classic = {"group_type": "classic", "session_timeout_ms": 45_000}
+    dead = [stay("app", 60 + turn, 61 + turn, **classic) for turn in range(6) for _ in range(4)]
+    (loop,) = told(group(*OTHERS, stay("app", 0, 60.1, **classic), *dead, until=67))
+    assert (loop.count, loop.probable_cause, loop.subject.members_of_that_name) == (24, "killed", 1)
+    assert loop.median_interval_ms == 5 * MINUTE // 23
+
+
 def test_classic_members_that_end_at_their_poll_timeout():
     classic = {"group_type": "classic", "session_timeout_ms": 45_000}
     ended = restarts(4, every=25.0, lasts=5.05, **classic)
