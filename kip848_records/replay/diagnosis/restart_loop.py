@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.replay.diagnosis import poll_timeout
 from kip848_records.replay.diagnosis.batches import Loop, without_batches
 from kip848_records.replay.diagnosis.episodes import Episode, Event, Span, Subject, Test, of_span, recognise
+from kip848_records.replay.diagnosis.limits import SECOND
 from kip848_records.replay.diagnosis.severity import WARNING
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ _SHORT, _LEAKING, _POLL = range(3)
 
 
 class Chain:
-    """The stays of a name that follow one another.
+    """The stays of a name that follow one another: members that are exchanged in parallel are no loop.
 
-    A stay counts if it began after the last counted end less that stay's corpse: members that are exchanged in parallel
-    are no loop.
+    A stay counts if it began after the last counted one ended, or while that one may have been a corpse. Corpses end as
+    far apart as they were killed; members that end at once were there at once.
     """
 
     def __init__(self, pause: int) -> None:
@@ -53,8 +54,15 @@ class Chain:
     def is_next(self, stay: Stay) -> bool:
         """Return whether a stay began after the last one that counts."""
         last = self._last
-        assert stay.joined_at is not None  # noqa: S101 - measured
-        return last is None or last.left_at is None or stay.joined_at >= last.left_at - last.corpse
+        assert stay.joined_at is not None and stay.left_at is not None  # noqa: S101, PT018 - measured
+        if last is None or last.left_at is None or stay.joined_at >= last.left_at:
+            return True
+        if stay.joined_at < last.left_at - last.corpse:
+            return False
+        if stay.left_offset == last.left_offset:  # of one classic generation
+            return stay.was_never_alive and last.was_never_alive
+        apart = stay.left_at - last.left_at
+        return apart >= SECOND and apart * 2 >= stay.joined_at - (last.joined_at or 0)
 
     def end(self, stay: Stay) -> None:
         """Note an end of the name."""

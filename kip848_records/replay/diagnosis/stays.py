@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CLASSIC
+from kip848_records.replay.diagnosis.limits import SECOND
 from kip848_records.replay.group.known_history import SEEN
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class Stay:
     """One time of a member in the group, from `joined_at` to `left_at` (ms; None: not seen, or it is a member).
 
     `is_measured`: both ends were seen, and no record is missing between. `corpse`: for how long a killed process stays
-    a member, in ms. `name`: by which the operator knows the process.
+    a member, in ms. `name`: by which the operator knows the process. `was_never_alive`: it ended when the session with
+    which a classic member joined did, so its process may have been dead when its generation was complete.
     """
 
     member_id: str
@@ -59,6 +61,7 @@ class Stay:
     is_begin_seen: bool
     is_measured: bool
     corpse: int
+    was_never_alive: bool
     away_ms: int
     rebalance_timeout: int | None
     topics: Sequence[str]
@@ -110,6 +113,8 @@ def stays_of(rows: Iterable[Any], limits: Limits) -> list[Stay]:
     for stay in stays:
         is_whole = stay.is_measured and stay.has_ended and stay.joined_at is not None
         stay.is_measured = is_whole and stay.length >= 0  # two clocks may disagree
+        session = stay.corpse - limits.classic_corpse
+        stay.was_never_alive = stay.is_classic and stay.is_measured and abs(stay.length - session) <= 2 * SECOND
     return stays
 
 
@@ -140,6 +145,7 @@ def _stay(row: Any, limits: Limits) -> Stay:  # noqa: ANN401
         is_begin_seen=is_seen,
         is_measured=is_seen,
         corpse=corpse,
+        was_never_alive=False,
         away_ms=row.away_ms or 0,
         rebalance_timeout=row.rebalance_timeout_ms,
         topics=row.topics or (),

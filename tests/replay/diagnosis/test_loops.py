@@ -70,10 +70,23 @@ def test_a_classic_generation_without_the_killed_member_has_the_next_one():
 def test_processes_that_died_before_their_classic_generation_was_complete_are_no_members_at_once():
     """As a broker wrote it of a process that was killed each ten seconds, with a session of 45 s."""
     classic = {"group_type": "classic", "session_timeout_ms": 45_000}
-    dead = [stay("app", 60 + turn, 61 + turn, **classic) for turn in range(6) for _ in range(4)]
-    (loop,) = told(group(*OTHERS, stay("app", 0, 60.1, **classic), *dead, until=67))
+    dead = [stay("app", 60 + 0.75 * turn, 60.75 + 0.75 * turn, **classic) for turn in range(6) for _ in range(4)]
+    (loop,) = told(group(*OTHERS, stay("app", 0, 60, **classic), *dead, until=67))
     assert (loop.count, loop.probable_cause, loop.subject.members_of_that_name) == (24, "killed", 1)
-    assert loop.median_interval_ms == 5 * MINUTE // 23
+    assert loop.median_interval_ms == 5 * 45_000 // 23
+
+
+@pytest.mark.parametrize("columns", [{}, {"group_type": "classic", "session_timeout_ms": 45_000}])
+def test_threads_of_one_process_that_runs_for_less_than_a_session_are_no_loop(columns):
+    runs = [stay("app", begin + n / 600, begin + 0.8 + n / 600, **columns) for begin in (60, 62) for n in range(5)]
+    assert not patterns(group(*OTHERS, *runs, until=70))
+
+
+def test_pods_that_are_deployed_one_by_one_and_stopped_together_are_no_loop():
+    """As a broker wrote it."""
+    before = [stay(f"app-7d9f8b6c5d-x{n}t4z", 0, 60 + n / 6) for n in range(6)]
+    pods = [stay(f"app-8d9f8b6c5d-x{n}t4z", 60.1 + n / 6, 61.2 + n / 6000) for n in range(6)]
+    assert patterns(group(*before, *pods, until=70)) == ["rolling_restart"]
 
 
 def test_classic_members_that_end_at_their_poll_timeout():
