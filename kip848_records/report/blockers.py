@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.advice import Advice, advise, current_blockers, member_now
+from kip848_records.report.over_time import explained
 from kip848_records.report.sql import query
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ class GroupIncarnation(NamedTuple):
 class Blocked(NamedTuple):
     """An ongoing rebalance. `blockers`: those that are still members and not reconciled, the worst first.
 
-    `gone`: rows of ``workers_gone.sql``, the workers that left a Connect cluster.
+    `advice`: about the trouble over time that explains it, if one does. `gone`: rows of ``workers_gone.sql``, the
+    workers that left a Connect cluster.
     """
 
     advice: Advice
@@ -38,7 +40,7 @@ class Blocked(NamedTuple):
     @property
     def worst(self) -> dict[str, Any] | None:
         """The blocker that the advice names; None where it names no member."""
-        return next((each for each in self.blockers if each["member_id"] == self.advice.member_id), None)
+        return named(self.blockers, self.advice)
 
 
 def blocked_groups(tables: Tables, cluster: str) -> dict[GroupIncarnation, Blocked]:
@@ -46,16 +48,30 @@ def blocked_groups(tables: Tables, cluster: str) -> dict[GroupIncarnation, Block
     members: dict[GroupIncarnation, dict[str, MemberNow]] = defaultdict(dict)
     for row in tables.rows(query("open_blockers"), cluster, open=OPEN):
         members[incarnation_of(row)][row.member_id] = member_now(row)
-    gone: dict[GroupIncarnation, list[Row]] = defaultdict(list)
-    for row in tables.rows(query("workers_gone"), cluster, open=OPEN):
-        gone[incarnation_of(row)].append(row)
+    gone = _by_incarnation(tables.rows(query("workers_gone"), cluster, open=OPEN))
+    troubles = _by_incarnation(tables.rows(query("present_troubles"), cluster))
+    triggers = _by_incarnation(tables.rows(query("open_triggers"), cluster, open=OPEN))
     found = {}
     for row in tables.rows(query("open_rebalances"), cluster, open=OPEN):
         incarnation = incarnation_of(row)
         present, left = members[incarnation], gone[incarnation]
         blockers = current_blockers(row.blockers or (), present)
-        found[incarnation] = Blocked(advise(row, present, left), blockers, present, left)
+        advice = advise(row, present, left)
+        advice = explained(advice, named(blockers, advice), troubles[incarnation], triggers[incarnation])
+        found[incarnation] = Blocked(advice, blockers, present, left)
     return found
+
+
+def _by_incarnation(rows: Sequence[Row]) -> dict[GroupIncarnation, list[Row]]:
+    found: dict[GroupIncarnation, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[incarnation_of(row)].append(row)
+    return found
+
+
+def named(blockers: Sequence[dict[str, Any]], advice: Advice) -> dict[str, Any] | None:
+    """Return the blocker that advice names."""
+    return next((each for each in blockers if each["member_id"] == advice.member_id), None)
 
 
 def incarnation_of(row: Row) -> GroupIncarnation:

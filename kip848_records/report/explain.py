@@ -11,11 +11,13 @@ from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import with_page_paths
 from kip848_records.queries.wording import TASK_OF, cause_text, causes_text, member_state_text
 from kip848_records.replay.group.vocabulary import OPEN, RECONCILED
-from kip848_records.report.advice import MemberNow, advise, client_text, member_now
+from kip848_records.report.advice import MemberNow, advise, client_text, current_blockers, member_now
+from kip848_records.report.blockers import named
 from kip848_records.report.current_state import current_state
-from kip848_records.report.diagnosis import diagnosis
+from kip848_records.report.diagnosis import diagnosis, pattern_text
 from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
 from kip848_records.report.migration import before_and_after, conversions
+from kip848_records.report.over_time import explained
 from kip848_records.report.readiness import readiness, refused_records
 from kip848_records.report.terminal import (
     CLOCK_WENT_BACK,
@@ -79,12 +81,23 @@ def members_by_id(members: Sequence[Row]) -> dict[str, MemberNow]:
 def _answer(
     group: GroupHistory, incarnation: Incarnation, rebalance: Row, members: Sequence[Row]
 ) -> Iterator[RenderableType]:
-    gone = [
-        row
-        for row in group.rows("workers_gone", open=OPEN)
-        if (row.group_id, row.partition, row.incarnation) == (group.group_id, *incarnation)
-    ]
-    advice = advise(rebalance, members_by_id(members), gone)
+    def of_incarnation(rows: Sequence[Row]) -> list[Row]:
+        key = (group.group_id, *incarnation)
+        return [row for row in rows if (row.group_id, row.partition, row.incarnation) == key]
+
+    gone = of_incarnation(group.rows("workers_gone", open=OPEN))
+    now = members_by_id(members)
+    advice = advise(rebalance, now, gone)
+    over_time = explained(
+        advice,
+        named(current_blockers(rebalance.blockers or (), now), advice),
+        of_incarnation(group.rows("present_troubles")),
+        of_incarnation(group.rows("open_triggers", open=OPEN)),
+    )
+    if over_time is not advice:
+        yield Text(f"\nOngoing now: {advice.sentence}")
+        yield Text(f'  explained by "{pattern_text(over_time.pattern)}" above')
+        return
     yield Text(f"\n{advice.sentence}")
     if advice.member_id is not None:
         yield Text(f"  member   {printable(advice.member_id)}")

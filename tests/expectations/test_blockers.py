@@ -41,7 +41,7 @@ BLOCKER = {
 }
 
 
-def findings(tmp_path, rebalances, rule="rebalance_time", state="revoking"):
+def findings(tmp_path, rebalances, rule="rebalance_time", state="revoking", diagnosis=()):
     """The row of each group, of which each has its rebalance and a member."""
     rows = [{"group_id": f"{nth:04}"} | OPEN | rebalance for nth, rebalance in enumerate(rebalances)]
     member = {"member_id": "m", "state": state, "duration_ms": 1424 * SECOND}
@@ -53,6 +53,7 @@ def findings(tmp_path, rebalances, rule="rebalance_time", state="revoking"):
         "membership": [key | {"member_id": "m"} for key in keys],
         "rebalance_lag": [],
         "group_state_timeline": [],
+        "diagnosis": diagnosis,
     }
     run = {"run": 1, "dialect": "kafka", "captured_at": START + timedelta(days=9)}
     write(tmp_path, "c", audit_runs=[run], **tables, **{name: [] for name in OF_KINDS})
@@ -73,6 +74,29 @@ def test_a_finding_ends_with_the_sentence_of_all_reports(tmp_path, rule):
     of_partitions = "asked to give up partitions for ≥ 23 min 44 s; 4 members wait for it"
     assert found[0].message.endswith(f": app @ 10.0.0.1 has been {of_partitions}")
     assert found[1].message.endswith(f": app @ 10.0.0.1 has been {of_partitions.replace('partitions', 'tasks')}")
+
+
+def test_a_trouble_over_time_that_explains_it_is_told_instead(tmp_path):
+    silent = {
+        "pattern": "coordinator_silent",
+        "severity": "warning",
+        "is_present": True,
+        "incarnation": 0,
+        "partition": 0,
+    }
+    silent |= {"group_id": "0000", "sentence": "The broker hangs.", "next_step": "Compare copies.", "episode": 1}
+    habit = silent | {"group_id": "0001", "pattern": "slow_by_habit", "sentence": "It is slow."}
+    habit["subject"] = {"client_id": "app", "client_host": "/10.0.0.1"}
+    others = [
+        silent | {"group_id": "0002", "is_present": False},
+        silent | {"group_id": "0003", "explained_by": "storm"},
+    ]
+    rebalances = [{"blockers": [BLOCKER]}] * 4
+    found = findings(tmp_path, rebalances, state="revoking", diagnosis=[silent, habit, *others])
+    assert found[0].message.endswith(": The broker hangs")
+    assert found[1].message.endswith(": It is slow")
+    assert [row.member_id for row in found] == [None, "m", "m", "m"]
+    assert all("has been asked to give up" in row.message for row in found[2:])
 
 
 def test_a_rebalance_that_has_ended_names_no_blocker(tmp_path):

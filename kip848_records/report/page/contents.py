@@ -10,8 +10,9 @@ from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import CLASSIC, CONNECT, CONSUMER, kind_of
 from kip848_records.queries.texts import completed, read
 from kip848_records.queries.wording import member_state_text
-from kip848_records.report.advice import WORKER_DELAY, no_evidence
+from kip848_records.report.advice import PATTERNS, WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import GroupIncarnation, blocked_groups
+from kip848_records.report.diagnosis import pattern_text
 from kip848_records.report.page.sections import SECTIONS, relations, sections_with_rows
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
 from kip848_records.report.terminal import ranges_text
@@ -149,10 +150,11 @@ def _blocker(blocked: Blocked | None, awaited: Sequence[Fields], kind: str) -> F
     now = None if blocked is None or worst is None else blocked.members.get(worst["member_id"])
     held = [] if worst is None else [row for row in awaited if row["owner"] == worst["member_id"]]
     gone = blocked.gone if blocked is not None and advice.pattern == WORKER_DELAY else ()
+    is_over_time = advice.pattern not in PATTERNS
     return advice._asdict() | {
         "client_id": None if worst is None else worst["client_id"],
         "client_host": None if worst is None else worst["client_host"],
-        "doing": None if now is None else member_state_text(now.state, kind),
+        "doing": pattern_text(advice.pattern) if is_over_time else now and member_state_text(now.state, kind),
         "state_ms": None if now is None else now.state_ms,
         "lost": sum(worker.units for worker in gone),
         "topics": tuple(row["topic"] for row in held),

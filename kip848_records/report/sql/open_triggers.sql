@@ -1,0 +1,12 @@
+-- The clients whose members began an ongoing rebalance.
+SELECT DISTINCT began.group_id, began.partition, began.incarnation, stays.member_id, stays.instance_id, stays.client_id,
+    stays.client_host
+FROM (
+    SELECT group_id, partition, incarnation, explode(trigger_member_ids) AS member_id
+    FROM rebalance
+    WHERE outcome = :open
+) AS began
+JOIN membership AS stays
+    ON stays.group_id = began.group_id AND stays.partition = began.partition
+    AND stays.incarnation = began.incarnation AND stays.member_id = began.member_id
+ORDER BY began.group_id, began.partition, began.incarnation, stays.member_id
