@@ -12,8 +12,8 @@ from tests.replay.diagnosis.test_brokers import told
 
 pytestmark = pytest.mark.slow
 EXPECTED = {
-    "crashes-classic": ("restart_loop", {"killed", "killed_or_ended"}, "billing-worker", {KILLS - 1}),
-    "crashes-consumer": ("restart_loop", {"killed"}, "billing-worker", {KILLS - 1}),
+    "crashes-classic": ("restart_loop", {"killed_or_ended"}, "billing-worker", {KILLS - 1}),
+    "crashes-consumer": ("restart_loop", {"killed_or_ended"}, "billing-worker", {KILLS - 1}),
     "polls-classic": ("restart_loop", {"poll_timeout"}, "slow-classic", range(6, 10)),
     "polls-consumer": ("leaves_and_returns", {"poll_timeout"}, "slow-consumer", range(5, 9)),
 }
