@@ -150,11 +150,11 @@ def _blocker(blocked: Blocked | None, awaited: Sequence[Fields], kind: str) -> F
     now = None if blocked is None or worst is None else blocked.members.get(worst["member_id"])
     held = [] if worst is None else [row for row in awaited if row["owner"] == worst["member_id"]]
     gone = blocked.gone if blocked is not None and advice.pattern == WORKER_DELAY else ()
-    is_over_time = advice.pattern not in PATTERNS
+    over_time = None if advice.pattern in PATTERNS else pattern_text(advice.pattern)
     return advice._asdict() | {
         "client_id": None if worst is None else worst["client_id"],
         "client_host": None if worst is None else worst["client_host"],
-        "doing": pattern_text(advice.pattern) if is_over_time else now and member_state_text(now.state, kind),
+        "doing": over_time if now is None else member_state_text(now.state, kind),
         "state_ms": None if now is None else now.state_ms,
         "lost": sum(worker.units for worker in gone),
         "topics": tuple(row["topic"] for row in held),

@@ -6,6 +6,7 @@ from kip848_records.queries.duck import DuckTables
 from kip848_records.report.page import contents as bounds
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page
+from kip848_records.report.page.phrases import blocker_text
 from tests import made_tables
 from tests.report.page.made_contents import CAPTURED, limit_sections, write_groups
 
@@ -31,6 +32,12 @@ def test_a_stuck_group_has_its_blocker_and_what_to_do(made_contents):
     )
     assert group["blockers"] == [blocker["member_id"]]
     assert {"old-client", "orders", blocker["member_id"]} <= set(group["words"].split())
+
+
+def test_a_trouble_over_time_is_said_where_no_member_is_named():
+    found = {"pattern": "restart_loop", "who": "app @ host", "doing": "restart loop", "state_ms": None, "lost": 0}
+    assert blocker_text(found) == "app @ host, restart loop"
+    assert blocker_text(found | {"pattern": "storm", "who": None}) == "no single member: many members do not stay"
 
 
 def test_a_stuck_group_of_which_nothing_shows_the_blocker_says_so(tmp_path):
