@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 REMEMBERED: Final = 100_000
 """How many rows of a kind are remembered, the newest: of a process that restarts every ten seconds for eleven days."""
 
+_TOPICS_OF_A_ROW: Final = 10
+"""So many topics of a set take as much memory as a row."""
+_SHARED: Final = 16
+"""Sets of topics that are compared with new ones: more than members of a group have at a time, or change between."""
+
 
 class Rebalance(NamedTuple):
     """What the patterns read of a row of `rebalance`. `revoked`: members with the ms that they took to revoke."""
@@ -41,12 +46,16 @@ _REBALANCE: Final = Rebalance._fields[:-1]
 
 
 class Resolution(NamedTuple):
-    """The topics of a regular expression, or of a classic member, from a record on."""
+    """The topics of a regular expression, or of a classic member, from a record on.
+
+    `weight`: how many rows without topics take as much memory.
+    """
 
     offset: int
     at: int | None
     generation: tuple[int, int] | None
     topics: frozenset[str]
+    weight: float = 1
 
 
 class Generation(NamedTuple):
@@ -85,21 +94,22 @@ _T = TypeVar("_T")
 
 
 class _Changes(Generic[_T]):
-    """What is remembered by key: the last value of each, and the values before."""
+    """What is remembered by key: the last value of each, and the newest values before, by their `weight`."""
 
     def __init__(self) -> None:
         self.last: dict[str, _T] = {}
-        self._done: deque[tuple[str, _T]] = deque(maxlen=REMEMBERED)
+        self._done: deque[tuple[str, _T]] = deque()
+        self._weight = 0.0
 
     def add(self, key: str, value: _T) -> None:
         """Add a value behind the last one."""
         before = self.last.get(key)
         if before is not None:
-            self._done.append((key, before))
+            self._put_off(key, before)
         self.last[key] = value
         if len(self.last) > REMEMBERED:
             first = next(iter(self.last))
-            self._done.append((first, self.last.pop(first)))
+            self._put_off(first, self.last.pop(first))
 
     def values(self) -> Iterable[_T]:
         """Return all values."""
@@ -108,6 +118,12 @@ class _Changes(Generic[_T]):
     def items(self) -> Iterable[tuple[str, _T]]:
         """Return all values with their keys; those of a key in their order."""
         return [*self._done, *self.last.items()]
+
+    def _put_off(self, key: str, value: _T) -> None:
+        self._done.append((key, value))
+        self._weight += getattr(value, "weight", 1)
+        while self._weight > REMEMBERED:
+            self._weight -= getattr(self._done.popleft()[1], "weight", 1)
 
 
 class ObservedRows:
@@ -123,6 +139,7 @@ class ObservedRows:
         self.owned: _Changes[Owned] = _Changes()
         self.resolutions: _Changes[Resolution] = _Changes()
         self.subscriptions: _Changes[Resolution] = _Changes()
+        self._shared: dict[frozenset[str], frozenset[str]] = {}
         self.unsettled: list[Any] = []
         """The open states of members, at the end of the log."""
         self.gaps: dict[tuple[str, int], int] = {}
@@ -168,7 +185,7 @@ class ObservedRows:
             topics = frozenset(row.topics)
             before = self.subscriptions.last.get(row.member_id)
             if before is None or before.topics != topics:
-                self.subscriptions.add(row.member_id, Resolution(0, None, place, topics))
+                self.subscriptions.add(row.member_id, self._resolved(0, None, place, topics))
         if row.assigned is not None and row.topics is not None:
             is_idle = not any(partitions for _, partitions in map(_fields, row.assigned))
             self._owned(Owned(row.member_id, 0, place, place, is_idle, place, place))
@@ -205,7 +222,19 @@ class ObservedRows:
         topics = frozenset(row.topics or ())
         before = self.resolutions.last.get(row.regex)
         if before is None or before.topics != topics:
-            self.resolutions.add(row.regex, Resolution(row.offset, row.resolved_at, None, topics))
+            self.resolutions.add(row.regex, self._resolved(row.offset, row.resolved_at, None, topics))
+
+    def _resolved(
+        self, offset: int, at: int | None, generation: tuple[int, int] | None, topics: frozenset[str]
+    ) -> Resolution:
+        """Return a change of topics; members that subscribe to the same ones share a set."""
+        known = self._shared.get(topics)
+        if known is None:
+            known = self._shared[topics] = topics
+            if len(self._shared) > _SHARED:
+                del self._shared[next(iter(self._shared))]
+            return Resolution(offset, at, generation, topics, 1 + len(topics) / _TOPICS_OF_A_ROW)
+        return Resolution(offset, at, generation, known)
 
     def _migration(self, row: Row) -> None:
         self.migrations.append(row)

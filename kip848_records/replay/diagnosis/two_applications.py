@@ -54,15 +54,16 @@ def two_applications(history: GroupHistory) -> Iterator[Episode]:
     part_of = {stay: parts.find(_keys(stay, resolved)[0]) for stay in stays}
     if len(set(part_of.values())) < 2:  # noqa: PLR2004 - one application
         return
+    stays.sort(key=lambda stay: stay.joined_at or 0)  # clocks may go back
+    begun = 0
+    within: list[Stay] = []
     for each in long_ones(
         bridged(_together(stays, part_of), limits.spares_bridge), limits.applications_for, history.captured_at
     ):
-        within = [
-            stay
-            for stay in stays
-            if (each.end is None or (stay.joined_at or 0) < each.end)
-            and (stay.left_at is None or stay.left_at > each.begin)
-        ]
+        while begun < len(stays) and (each.end is None or (stays[begun].joined_at or 0) < each.end):
+            within.append(stays[begun])
+            begun += 1
+        within = [stay for stay in within if stay.left_at is None or stay.left_at > each.begin]
         names: dict[Any, Counter[str]] = defaultdict(Counter)
         for stay in within:
             names[part_of[stay]][stay.normalised or ""] += 1

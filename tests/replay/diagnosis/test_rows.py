@@ -11,11 +11,13 @@ from kip848_records.replay.diagnosis.diagnose import diagnoses, row_of
 from kip848_records.replay.diagnosis.episodes import Episode, Subject
 from kip848_records.replay.diagnosis.sentences import _WORDS
 from kip848_records.replay.inputs import ReplayInputs
-from kip848_records.replay.rows import Diagnosis, GroupOutline
+from kip848_records.replay.rows import Diagnosis, GroupOutline, RegexResolution
 from kip848_records.specs.diagnosis import DIAGNOSIS
 from tests.replay.diagnosis.groups import MINUTE, ms, stay
 
 COMMENT = next(column.comment for column in DIAGNOSIS.columns if column.name == "pattern")
+
+NO_RESOLUTION = dict.fromkeys(RegexResolution._fields)
 
 
 def episode(pattern, first=0.0, last=60.0, **more):
@@ -109,6 +111,23 @@ def test_the_rows_of_a_group_end_with_its_outline():
 def test_a_group_without_members_has_nothing():
     (outline,) = rows_of(observed.ObservedRows(), ms(100))
     assert not outline.run_begins
+
+
+def test_wide_subscriptions_are_remembered_by_their_size(monkeypatch):
+    monkeypatch.setattr(observed, "REMEMBERED", 1000)
+    rows = observed.ObservedRows()
+    for n in range(200):
+        topics = [f"topic-{number}" for number in range(n, n + 1000)]
+        rows.add(RegexResolution(**NO_RESOLUTION | {"regex": "topic-.*", "offset": n, "topics": topics}))
+    found = list(rows.resolutions.values())
+    assert [row.offset for row in found] == list(range(190, 200))
+
+
+def test_members_with_one_subscription_share_it():
+    rows = observed.ObservedRows()
+    for number in range(50):
+        rows.add(RegexResolution(**NO_RESOLUTION | {"regex": f"{number}", "topics": ["a", "b"], "offset": number}))
+    assert len({id(row.topics) for row in rows.resolutions.values()}) == 1
 
 
 def test_only_the_newest_rows_are_remembered(monkeypatch):

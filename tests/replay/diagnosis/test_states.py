@@ -1,5 +1,6 @@
 """Groups and members in a state for long, and what changes to and fro."""
 
+import time
 from statistics import median
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ from kip848_records.replay.diagnosis.observed import Generation, Resolution
 from kip848_records.replay.diagnosis.outline import outline
 from kip848_records.replay.diagnosis.sentences import words
 from kip848_records.replay.diagnosis.stays import normalised
+from kip848_records.replay.diagnosis.two_applications import two_applications
 from tests.replay.diagnosis.groups import MINUTE, group, ms, owned, patterns, rebalance, stay, told
 
 
@@ -226,6 +228,15 @@ def test_two_applications_with_one_group_id():
     assert (episode.pattern, episode.subject.clients) == ("two_applications", ("billing-*", "search-*"))
     for shared in ({"topics": ("bills", "words")}, {"client_host": "/1"}, {"client_id": "billing-2"}):
         assert not patterns(group(*one, other[0]._replace(**shared), until=60)), shared
+
+
+def test_two_applications_that_come_and_go_often_are_found_in_linear_time():
+    turns = 20_000
+    search = [stay("search-1", 5 + 20 * n, 17 + 20 * n, topics=("words",), client_host="/2") for n in range(turns)]
+    history = group(stay("billing-1", 0, topics=("bills",), client_host="/1"), *search, until=20 * turns)
+    begun = time.process_time()
+    assert sum(1 for _ in two_applications(history)) == turns
+    assert time.process_time() - begun < 8
 
 
 def test_tasks_that_move():
