@@ -10,7 +10,7 @@ from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_debug, given_path
 from kip848_records.errors import InputError
 from kip848_records.simulate import RELEASES, Simulation, simulate
-from kip848_records.simulate.spec import MIN_HOURS_OF_OTHERS, MOST_MEMBERS, OTHER_KINDS
+from kip848_records.simulate.spec import MIN_HOURS_OF_OTHERS, MIN_HOURS_OF_TROUBLES, MOST_MEMBERS, OTHER_KINDS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -28,6 +28,14 @@ def add(commands: Commands) -> None:
     command.add_argument("--groups", type=int, default=20, metavar="N", help="how many consumer groups (%(default)s)")
     for kind in OTHER_KINDS:
         command.add_argument(kind.option, type=int, default=0, metavar="N", help=f"how many {kind.words} (%(default)s)")
+    command.add_argument(
+        "--troubled-groups",
+        type=int,
+        default=0,
+        metavar="N",
+        help="how many groups, of all kinds, with a trouble that the table diagnosis shows (%(default)s); they need "
+        f"--hours {MIN_HOURS_OF_TROUBLES} or more",
+    )
     command.add_argument(
         "--members", type=int, default=5, metavar="M", help="mean members per consumer group (%(default)s)"
     )
@@ -59,7 +67,7 @@ def _run(arguments: Namespace) -> int:
     before_spark.check_outputs({"--out": arguments.out})
     if arguments.largest == 0:  # Simulation reads 0 as "not given"
         raise InputError.not_simulated("largest", 0, 1, MOST_MEMBERS)
-    names = ["groups", "members", "hours", "seed", "release", "largest", "compacted"]
+    names = ["groups", "troubled_groups", "members", "hours", "seed", "release", "largest", "compacted"]
     names += [kind.field for kind in OTHER_KINDS]
     spec = Simulation(**{name: given for name in names if (given := getattr(arguments, name)) is not None})
     simulated = simulate(spec, arguments.out, processes=os.cpu_count() or 1)

@@ -34,6 +34,8 @@ _MAX_HOURS: Final = 24 * 366
 _MIN_HOURS: Final = 0.001
 MIN_HOURS_OF_OTHERS: Final = 0.04
 """A rebalance of a classic group takes up to a minute, and none begins that may not end before the log does."""
+MIN_HOURS_OF_TROUBLES: Final = 12
+"""The longest scene takes eleven hours."""
 _TOPICS: Final = 20
 _WIDEST_NARROW: Final = 8
 """Larger groups need a topic with a partition for each member."""
@@ -82,7 +84,9 @@ class Simulation:
     size, and is never at rest. `compacted`: run Kafka's cleaner over all but the newest part of each partition;
     `delete_retention_ms`: how long it keeps tombstones. `recreations_per_hour`: how often, on average, each topic is
     deleted, and created again with another id. `classic_groups`, `connect_groups`, `share_groups`, `streams_groups`:
-    how many groups of other kinds there are, with about four members each; they need `hours` of at least 0.04. The
+    how many groups of other kinds there are, with about four members each; they need `hours` of at least 0.04.
+    `troubled_groups`: how many groups, of all kinds, have a trouble that the table `diagnosis` is to show; they need
+    `hours` of at least 12. The
     fields `members`, `commit_interval_ms`, `largest` and `recreations_per_hour` are for consumer groups only.
 
     The same fields give the same log, and a group behaves the same with any other groups.
@@ -106,15 +110,18 @@ class Simulation:
     connect_groups: int = 0
     share_groups: int = 0
     streams_groups: int = 0
+    troubled_groups: int = 0
 
     def __post_init__(self) -> None:
         """Reject values that cannot be simulated."""
         others = {kind.field: getattr(self, kind.field) for kind in OTHER_KINDS}
+        troubled = self.troubled_groups
+        shortest = MIN_HOURS_OF_OTHERS if any(others.values()) else _MIN_HOURS
         limits: dict[str, tuple[float, float]] = {
-            "groups": (0 if any(others.values()) else 1, _MOST_GROUPS),
-            **dict.fromkeys(others, (0, _MOST_GROUPS)),
+            "groups": (0 if any(others.values()) or troubled else 1, _MOST_GROUPS),
+            **dict.fromkeys([*others, "troubled_groups"], (0, _MOST_GROUPS)),
             "members": (1, MOST_MEMBERS),
-            "hours": (MIN_HOURS_OF_OTHERS if any(others.values()) else _MIN_HOURS, _MAX_HOURS),
+            "hours": (MIN_HOURS_OF_TROUBLES if troubled else shortest, _MAX_HOURS),
             "partitions": (1, 10_000),
             "happening_s": (1, math.inf),
             "commit_interval_ms": (0, math.inf),

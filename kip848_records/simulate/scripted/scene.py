@@ -28,11 +28,16 @@ LONGEST_MS: Final = 11 * HOUR
 
 
 class Scene(NamedTuple):
-    """A trouble of a kind of group. `begins_at`: how long after the start it begins, in ms."""
+    """A trouble of a kind of group."""
 
     name: str
     kind: str
     script: Callable[[Script], Iterator[int]]
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing else may happen in the group's partition: its broker hangs."""
+        return self.name == "broker_hangs"
 
     def begin(self, seed: object, group_id: str, partition: int = 0) -> Script:
         """Return a group that follows the scene from the start of the simulation."""

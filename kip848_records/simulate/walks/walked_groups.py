@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kip848_records.kinds import CLASSIC, CONNECT, SHARE, STREAMS
+from kip848_records.kinds import CLASSIC, CONNECT, KINDS, SHARE, STREAMS
 from kip848_records.simulate.broker.cluster import offsets_partition
+from kip848_records.simulate.scripted.scene import SCRIPTS
+from kip848_records.simulate.scripted.troubles import SCENES
 from kip848_records.simulate.spec import OTHER_KINDS
 from kip848_records.simulate.walks.classic import ClassicWalk
 from kip848_records.simulate.walks.connect import ConnectWalk
@@ -16,6 +18,7 @@ from kip848_records.simulate.walks.streams import StreamsWalk
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from kip848_records.simulate.scripted.scene import Scene
     from kip848_records.simulate.spec import Simulation
     from kip848_records.simulate.walks.walk import Walk
 
@@ -33,26 +36,33 @@ WALKS: Final[Mapping[str, type[Walk]]] = {
 
 
 class WalkedGroup(NamedTuple):
-    """A group of a simulation, before its walk begins."""
+    """A group of a simulation, before its walk begins. `scene`: the one that its clients follow; None: chance."""
 
     group_id: str
     kind: type[Walk]
+    scene: Scene | None = None
 
     def begin(self, spec: Simulation) -> Walk:
         """Return its walk at the start of the simulation."""
         partition = offsets_partition(self.group_id, spec.partitions)
+        if self.scene is not None:
+            return self.scene.begin(f"{spec.seed}/{self.group_id}", self.group_id, partition)
         event_ms = round(1000 * min(spec.happening_s, _MOST_S))
         return self.kind(f"{spec.seed}/{self.group_id}", self.group_id, partition, event_ms)
 
 
 def walked_groups(spec: Simulation) -> Iterator[WalkedGroup]:
-    """Yield the groups of all kinds but consumer groups."""
+    """Yield the groups of all kinds but consumer groups, and those with a trouble."""
     for other in OTHER_KINDS:
         for number in range(getattr(spec, other.field)):
             yield WalkedGroup(f"{other.prefix}-{number:05}", WALKS[other.kind.name])
+    scenes = [scene for scene in SCENES if KINDS[scene.kind].first_release <= spec.release and not scene.is_alone]
+    for number in range(spec.troubled_groups):
+        scene = scenes[number % len(scenes)]
+        yield WalkedGroup(f"{scene.name}-{scene.kind}-{number:05}", SCRIPTS[scene.kind], scene)
 
 
 def walked_topics(spec: Simulation) -> Mapping[str, str]:
     """Return the names of the walked groups' topics by id. Other kinds than share groups write names, not ids."""
-    groups = (group.group_id for group in walked_groups(spec) if group.kind is ShareWalk)
+    groups = (group.group_id for group in walked_groups(spec) if issubclass(group.kind, ShareWalk))
     return {topic.topic_id: name for group_id in groups for name, topic in share_topics(group_id).items()}
