@@ -18,7 +18,15 @@ OF_KINDS = (
 )
 """The tables of single kinds of groups, which have no row of a consumer group. An audit writes them all the same."""
 
-_EMPTY = {"bool": False, "int32": 0, "int64": 0, "timestamp[us, tz=UTC]": 0, "string": "", "list<element: string>": []}
+_EMPTY = {
+    "bool": False,
+    "int32": 0,
+    "int64": 0,
+    "timestamp[us, tz=UTC]": 0,
+    "string": "",
+    "list<element: string>": [],
+    "list<element: int32>": [],
+}
 
 Rows = Iterable[dict[str, Any]]
 
@@ -36,7 +44,7 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
     an open rebalance shows it, and its row does not say; so it is with `rebalance.is_measured`.
     """
     if "audit_runs" in tables:
-        tables = {"diagnosis": ()} | tables  # summary and explain read it
+        tables = {"diagnosis": (), "member_assignment": ()} | tables  # summary and explain read them
     for name, rows in _captured(_derived({name: list(rows) for name, rows in tables.items()})).items():
         made = [{**_empty(name), **row, "cluster": cluster} for row in rows]
         schema = TABLES[name].schema

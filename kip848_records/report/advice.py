@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kip848_records.kinds import CONNECT, KINDS
+from kip848_records.kinds import CONNECT, KINDS, STREAMS
 from kip848_records.queries.wording import causes_text
 from kip848_records.replay.group.vocabulary import RECONCILED, UNKNOWN
 from kip848_records.replay.modern.member import AWAY_STATE, BEHIND, REVOKING, WAITING
@@ -51,6 +51,7 @@ STORM_EPOCHS: Final = 10
 TIMER_SLACK_MS: Final = 10_000
 """How late a broker's timer may fire before it counts as beyond the timeout; as `revocation_time` has it."""
 _LONG_TIMEOUT_MS: Final = 10 * 60 * 1000
+_LONG_AWAY_MS: Final = 60_000
 _WORKERS_NAMED: Final = 3
 _LEADER: Final = "Look at the leader's log: it cannot read the config topic, or cannot complete a generation"
 
@@ -180,7 +181,7 @@ def _doing(now: MemberNow, units: str) -> tuple[str, str, str]:
         return _revoking(now, units)
     if now.state == AWAY_STATE:
         doing = f"is a static member that has been away{for_long} and keeps its partitions until its session expires"
-        return ABSENT_STATIC_MEMBER, doing, "Start the instance again with the same group.instance.id"
+        return ABSENT_STATIC_MEMBER, doing, _start_or_remove(now, units)
     if now.state == WAITING and not now.is_blocked:
         doing = f"may take its awaited {units}, which are free, and has not done so{for_long}"
         then = "Check that the client is alive and reaches its group coordinator; restart it if it is not"
@@ -188,6 +189,15 @@ def _doing(now: MemberNow, units: str) -> tuple[str, str, str]:
     doing = f"has not picked its new assignment up{for_long}"
     then = "Check that the client is alive and reaches its group coordinator; restart it if it is not"
     return SILENT_MEMBER, doing, then
+
+
+def _start_or_remove(now: MemberNow, units: str) -> str:
+    """Return what to do about a static member that is away; a coordinator removes none of a streams group."""
+    again = "Start the instance again with the same group.instance.id"
+    if units == KINDS[STREAMS].units or (now.state_ms or 0) < _LONG_AWAY_MS:
+        return again
+    # `classicGroupLeave` of GroupMetadataManager takes an instance id alone; of consumer members since KAFKA-18188.
+    return f"{again}; if it is gone for good, remove it: Admin.removeMembersFromConsumerGroup (brokers from 4.0 on)"
 
 
 def _revoking(now: MemberNow, units: str) -> tuple[str, str, str]:
@@ -217,7 +227,7 @@ def _not_ready(not_ready_ms: int | None) -> Advice:
     lasted = lasting_text(not_ready_ms)
     so_far = f"; the group was NotReady{lasted} in this rebalance" if lasted else ""
     sentence = f"The broker has not validated the topology{so_far}"
-    then = "Create the missing source topic: the application's log names it"
+    then = "Create the missing topic, which the application's log names; internal topics take the permission CREATE"
     return Advice(NOT_READY, None, None, sentence, then)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from kip848_records.report.advice import client_text
-from kip848_records.report.terminal import count_text, span_text, time_text
+from kip848_records.report.terminal import count_text, span_text, time_text, wrapped
 from kip848_records.tables.location import query_command
 from kip848_records.text import printable
 
@@ -24,9 +24,10 @@ def diagnosis(group: GroupHistory) -> Iterator[Text]:
     """Yield what is wrong with a group, or was: what is present first, then the worst. Nothing if nothing is known."""
     rows = group.rows("diagnosis_of_group")
     for row in rows:
-        yield Text(f"\n{printable(row.sentence)}")
-        yield Text(f"  {_when(group, row)}")
-        yield Text(f"  next     {printable(row.next_step)}")
+        yield Text("")
+        yield wrapped(printable(row.sentence))
+        yield wrapped(printable(row.next_step), "  next     ")
+        yield wrapped(_when(group, row), "  ")
     if rows and rows[0].total > len(rows):
         more = count_text(rows[0].total - len(rows), "more row")
         yield Text(f"\nand {more}: {query_command(group.shown, _ALL)}")

@@ -9,13 +9,15 @@ from rich.text import Text
 
 from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.queries.wording import TASK_OF, cause_text, causes_text, member_state_text
-from kip848_records.replay.group.vocabulary import OPEN, RECONCILED
+from kip848_records.queries.wording import TASK_OF, cause_text, causes_text
+from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.advice import MemberNow, advise, client_text, current_blockers, member_now
 from kip848_records.report.blockers import named
+from kip848_records.report.comings import comings_and_goings
 from kip848_records.report.current_state import current_state
 from kip848_records.report.diagnosis import diagnosis, pattern_text
 from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
+from kip848_records.report.members import members_table, regexes
 from kip848_records.report.migration import before_and_after, conversions
 from kip848_records.report.over_time import explained
 from kip848_records.report.readiness import readiness, refused_records
@@ -28,7 +30,9 @@ from kip848_records.report.terminal import (
     span_text,
     text_table,
     time_text,
+    wrapped,
 )
+from kip848_records.report.wrong import also_wrong, mixed, needed_topics
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -63,10 +67,16 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
     members = group.rows("members_now", incarnation, open=OPEN)
     if rebalances and rebalances[0].outcome == OPEN:
         yield from _answer(group, incarnation, rebalances[0], members)
+        if rebalances[0].is_not_ready:
+            yield from needed_topics(group, incarnation)
+    yield from also_wrong(group)
+    yield from mixed(members)
     yield from _waiting(group, members, kind)
     yield from _incarnations(group, incarnation, epoch)
     yield from _rebalances(rebalances, kind)
-    yield from _members(group, members, kind)
+    yield from comings_and_goings(group, incarnation, rebalances, kind)
+    yield from members_table(group, incarnation, members, kind)
+    yield from regexes(group, incarnation)
     yield from kind_of_group(group, incarnation, kind)
     yield from readiness(group)
     yield from conversions(group)
@@ -95,13 +105,15 @@ def _answer(
         of_incarnation(group.rows("open_triggers", open=OPEN)),
     )
     if over_time is not advice:
-        yield Text(f"\nOngoing now: {advice.sentence}")
+        yield Text("")
+        yield wrapped(f"Ongoing now: {advice.sentence}")
         yield Text(f'  explained by "{pattern_text(over_time.pattern)}" above')
         return
-    yield Text(f"\n{advice.sentence}")
+    yield Text("")
+    yield wrapped(advice.sentence)
     if advice.member_id is not None:
         yield Text(f"  member   {printable(advice.member_id)}")
-    yield Text(f"  next     {advice.next}")
+    yield wrapped(advice.next, "  next     ")
     yield Text(f"  runbook  {with_page_paths(advice.link)}")
 
 
@@ -150,26 +162,6 @@ def _total(row: Row) -> str:
     if row.clock_skew and row.outcome != OPEN and row.duration_ms is not None:
         return CLOCK_WENT_BACK
     return ms_text(row.duration_ms, is_minimum=row.outcome == OPEN or row.duration_is_minimum)
-
-
-def _members(group: GroupHistory, members: Sequence[Row], kind: str) -> Iterator[RenderableType]:
-    """List the members at capture, those behind for longest first."""
-    if not members:
-        return
-    ordered = sorted(members, key=lambda row: (row.state == RECONCILED, -(group.ago(row.behind_ms) or 0)))
-    cut = f", the first {_MEMBERS_SHOWN} of {len(members):,}" if len(members) > _MEMBERS_SHOWN else ""
-    yield Text(f"\nMembers{cut}:")
-    cells = [
-        (
-            row.member_id,
-            client_text(row.client_id, row.client_host, row.instance_id),
-            row.member_epoch,
-            member_state_text(row.state, kind),
-            _behind(group, row),
-        )
-        for row in ordered[:_MEMBERS_SHOWN]
-    ]
-    yield text_table("member", "client", "epoch", "state", "behind for", rows=cells, right=("epoch", "behind for"))
 
 
 def _behind(group: GroupHistory, row: Row) -> str:

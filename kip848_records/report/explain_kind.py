@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
@@ -204,40 +203,7 @@ def _lasted(at_least_ms: int | None, at_most_ms: int | None) -> str:
     return span_text(at_most_ms) if at_most_ms is None or at_most_ms < 0 else f"≤ {duration_text(at_most_ms)}"
 
 
-class _Owned(NamedTuple):
-    member_id: str
-    role: str | None
-    places: str
-
-
-class _AllOwned(NamedTuple):
-    """What members have now: the first rows, the number of all members, and a part of a title that says what is cut."""
-
-    rows: list[_Owned]
-    members: int
-    cut: str
-
-
-def _owned(group: GroupHistory, incarnation: Incarnation, kind: str) -> _AllOwned:
-    """Return what each member has now, a row for each role: partitions by topic, or tasks by subtopology."""
-    rows = group.rows("owned_now", incarnation)
-    owned = []
-    for (member_id, role), of_role in groupby(rows, key=lambda row: (row.member_id, row.role)):
-        places = groupby(of_role, key=lambda row: row.place)
-        named = [units_text(kind, place, [row.partition for row in of_place]) for place, of_place in places]
-        owned.append(_Owned(member_id, role, ", ".join(named)))
-    cuts = [f"the first {_SHOWN} of {len(owned):,} rows"] if len(owned) > _SHOWN else []
-    if rows and rows[0].total > len(rows):
-        cuts.append(f"only {len(rows):,} of {rows[0].total:,} {KINDS[kind].units} were read")
-    members = len({each.member_id for each in owned})
-    return _AllOwned(owned[:_SHOWN], members, f" ({'; '.join(cuts)})" if cuts else "")
-
-
 def _share(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
-    owned = _owned(group, incarnation, SHARE)
-    if owned.rows:
-        yield Text(f"\nPartitions of each member; several members can have the same partition{owned.cut}:")
-        yield text_table("member", "partitions", rows=[(each.member_id, each.places) for each in owned.rows])
     for row in group.rows("share_partitions_now", incarnation):
         lasted = lasting_text(group.ago(row.from_ms), is_minimum=True)
         partitions = "" if row.partitions is None else f" {ranges_text(row.partitions)}"
@@ -249,11 +215,6 @@ def _share(group: GroupHistory, incarnation: Incarnation) -> Iterator[Renderable
 
 
 def _streams(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
-    owned = _owned(group, incarnation, STREAMS)
-    if owned.rows:
-        yield Text(f"\nTasks of {count_text(owned.members, 'member')}, by subtopology{owned.cut}:")
-        cells = [(each.member_id, each.role, each.places) for each in owned.rows]
-        yield text_table("member", "role", "tasks", rows=cells)
     rows = group.rows("tasks_without_owner", incarnation, open=OPEN)
     if not rows:
         return

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from datetime import datetime
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from kip848_records.text import duration_text, printable
+from kip848_records.text import WIDTH, duration_text, printable
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
@@ -107,6 +108,19 @@ def ranges_text(numbers: Iterable[int | None] | None) -> str:
         else:
             ranges.append([number, number])
     return ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def wrapped(text: str, label: str = "") -> Text:
+    """Return a sentence on lines of `WIDTH` columns, behind a label; names in it stay whole."""
+    lines = wrap(
+        text,
+        WIDTH,
+        initial_indent=label,
+        subsequent_indent=" " * len(label),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return Text("\n".join(lines))
 
 
 def count_text(count: int, what: str) -> str:

@@ -12,7 +12,6 @@ from tests import made_tables
 
 CAPTURED = datetime(2026, 1, 2, tzinfo=UTC)
 ALL = '"SELECT * FROM diagnosis"'
-STILL = "and still so at capture"
 SINCE = "2026-01-01 17:00:00.000 UTC"
 NOBODY = dict.fromkeys(field.name for field in TABLES["diagnosis"].schema.field("subject").type)
 ROW = {
@@ -51,12 +50,14 @@ def test_what_is_present_comes_first_with_what_to_do(told):
     assert told(past, {"cost_share": 0.22, "at_least": True}).split("\n") == [
         "",
         "app @ 10.0.0.1 does not stay.",
-        f"  restart loop (warning); since {SINCE}, for \u2265 7 h, {STILL}; it cost 22% of the group's work",
         "  next     Read its log.",
+        f"  restart loop (warning); since {SINCE}, for \u2265 7 h, and",
+        "  still so at capture; it cost 22% of the group's work",
         "",
         "It was worse.",
-        f"  restart loop (error); {SINCE} to 2026-01-01 23:59:00.000 UTC, over since then",
         "  next     Read its log.",
+        f"  restart loop (error); {SINCE} to 2026-01-01 23:59:00.000",
+        "  UTC, over since then",
     ]
 
 

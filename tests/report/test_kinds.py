@@ -21,15 +21,13 @@ CAPTURED = datetime(2026, 1, 2, tzinfo=UTC)
 STREAMS = {"group_id": "app", "group_type": "streams", "subtopology_id": "s", "role": "active"}
 
 
-def tasks_text(out, units, lost=()):
-    owned = [{**STREAMS, "member_id": member, "partition": number} for member, number in units]
+def tasks_text(out, lost):
     made_tables.write(
         out,
         "made",
         audit_runs=[{"run": 1, "captured_at": CAPTURED}],
         group_state=[{"group_id": "app", "group_type": "streams", "state": "Stable"}],
         group_state_timeline=[{"group_id": "app", "group_type": "streams", "state": "Stable", "from_at": CAPTURED}],
-        ownership=owned,
         task_handover=lost,
         classic_generation=[],
     )
@@ -42,28 +40,10 @@ def tasks_text(out, units, lost=()):
     return captured.get()
 
 
-def test_tasks_of_few_members(tmp_path):
-    text = tasks_text(tmp_path, [("a", 0), ("a", 1), ("b", 2)])
-    assert "Tasks of 2 members, by subtopology:" in text
-    assert "s: 0-1" in text
-
-
-def test_it_says_that_members_are_cut(tmp_path):
-    text = tasks_text(tmp_path, [(f"m{number:03}", number) for number in range(101)])
-    assert "Tasks of 101 members, by subtopology (the first 100 of 101 rows):" in text
-    assert "m099" in text
-    assert "m100" not in text
-
-
-def test_it_says_that_tasks_are_cut(tmp_path):
-    text = tasks_text(tmp_path, [("a", number) for number in range(10_001)])
-    assert "Tasks of 1 member, by subtopology (only 10,000 of 10,001 tasks were read):" in text
-
-
 def test_tasks_without_an_owner_are_named(tmp_path):
     lost = {"group_id": "app", "group_type": "streams", "subtopology_id": "s", "task": 7, "status": "open"}
     released = CAPTURED - timedelta(minutes=5)
-    text = tasks_text(tmp_path, [("a", 0)], [lost | {"from_member": "b", "released_at": released}])
+    text = tasks_text(tmp_path, [lost | {"from_member": "b", "released_at": released}])
     row = text[text.index("Active tasks without an owner:") :].splitlines()[3]
     assert row.split() == ["s:", "7", "b", "2026-01-01", "23:55:00.000", "UTC", "≥", "5", "min"]
 

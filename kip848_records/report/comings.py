@@ -1,0 +1,69 @@
+"""Who joined and who left in each rebalance, as text for a terminal: clients by name, and how."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from kip848_records.kinds import KINDS
+from kip848_records.report.advice import client_text
+from kip848_records.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from kip848_records.queries.tables import Row
+    from kip848_records.report.group_history import GroupHistory, Incarnation
+
+_NAMED: Final = 2
+_JOINED: Final = {"replaced": "took the place of its predecessor", "upgraded": None, "downgraded": None}
+_LEFT: Final = {
+    "left": "left or expired",
+    "expired": "was away and expired",
+    "replaced": "was replaced",
+    "group_deleted": None,
+    "upgraded": None,
+    "downgraded": None,
+}
+"""How a member left, in words; leaving, expiring and being fenced are one record. None: the group changed, not it."""
+
+
+def comings_and_goings(
+    group: GroupHistory, incarnation: Incarnation, rebalances: Sequence[Row], kind: str
+) -> Iterator[RenderableType]:
+    """Yield a line for each rebalance in which members joined or left, the latest first."""
+    bounds = [(row.first_epoch, row.last_epoch) for row in rebalances if row.first_epoch is not None]
+    if not bounds:
+        return
+    rows = group.rows("comings_and_goings", incarnation, epoch=min(first for first, _ in bounds))
+    lines = [(first, last, _changes(rows, first, last)) for first, last in bounds]
+    lines = [line for line in lines if line[2]]
+    if not lines:
+        return
+    yield Text(f"\nWho joined and who left, by {KINDS[kind].step}, the latest first:")
+    for first, last, changes in lines:
+        epochs = f"{first}" if first == last else f"{first}-{last}"
+        yield Text(f"  {epochs:>9}  {changes}")
+
+
+def _changes(rows: Sequence[Row], first: int, last: int) -> str:
+    """Return what members did in the epochs from one to another: by what they did, with the names of clients."""
+    clients: dict[str, Counter[str]] = {}
+    for row in rows:
+        name = client_text(row.client_id, row.client_host, row.instance_id) or f"member {printable(row.member_id)}"
+        joined = _JOINED.get(row.joined_how, "returned" if row.returns else "joined") if row.joined_how else None
+        for epoch, how in ((row.joined_epoch, joined), (row.left_epoch, _LEFT.get(row.left_how, None))):
+            if epoch is not None and first <= epoch <= last and how is not None:
+                clients.setdefault(how, Counter())[name] += 1
+    return "; ".join(f"{how}: {_names(names)}" for how, names in clients.items())
+
+
+def _names(names: Counter[str]) -> str:
+    """Return the clients that did something, those that did it most often first."""
+    named = [f"{name} ({count:,} times)" if count > 1 else name for name, count in names.most_common(_NAMED)]
+    more = len(names) - _NAMED
+    return f"{', '.join(named)} and {more:,} more" if more > 0 else ", ".join(named)

@@ -1,0 +1,226 @@
+"""What `kip848 explain` says of members: what they have, how they came and went, and what else is wrong."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from rich.console import Console
+
+from kip848_records.queries.duck import DuckTables
+from kip848_records.report.comings import comings_and_goings
+from kip848_records.report.explain import explain
+from kip848_records.report.group_history import GroupHistory
+from tests import made_tables
+
+CAPTURED = datetime(2026, 1, 2, tzinfo=UTC)
+GROUP = {"group_id": "g", "group_type": "consumer", "state": "Reconciling"}
+UNPROVEN = "; records are missing here, so this may not be so"
+NEEDED = (
+    *("anomaly", "quarantine", "regex_resolution", "group_migration", "protocol_comparison", "classic_generation"),
+    *(
+        "connect_assignment",
+        "classic_member",
+        "task_handover",
+        "share_partition_state",
+        "rebalance_lag",
+        "latest_state",
+    ),
+)
+
+
+def stay(member, client, **columns):
+    return {
+        "group_id": "g", "group_type": "consumer", "member_id": member, "client_id": client, "client_host": "/h",
+        "joined_offset": 1, **columns,
+    }  # fmt: skip
+
+
+def state(member, name="reconciled", **columns):
+    return {"group_id": "g", "group_type": "consumer", "member_id": member, "state": name, **columns}
+
+
+def assigned(member, present, target, pending=(), topic="orders", **columns):
+    counts = {"present_units": len(present), "target_units": len(target), "pending_units": len(pending)}
+    lists = {"present": [*present], "target": [*target], "pending": [*pending]}
+    return {
+        "group_id": "g",
+        "group_type": "consumer",
+        "member_id": member,
+        "topic": topic,
+        **lists,
+        **counts,
+        **columns,
+    }
+
+
+@pytest.fixture
+def told(tmp_path):
+    """The lines of `explain` of a group in made tables."""
+
+    def run(group=GROUP, **tables):
+        made_tables.write(
+            tmp_path,
+            "c",
+            audit_runs=[{"run": 1, "captured_at": CAPTURED}],
+            group_state=[group],
+            group_state_timeline=[group | {"from_at": CAPTURED - timedelta(hours=1)}],
+            **dict.fromkeys({*NEEDED, "rebalance", "membership", "member_state_timeline"} - tables.keys(), ()),
+            **tables,
+        )
+        console = Console(width=300, highlight=False)
+        with console.capture() as captured:
+            for part in explain(GroupHistory(DuckTables(str(tmp_path)), "g", "c")):
+                console.print(part)
+        return [line.rstrip() for line in captured.get().splitlines()]
+
+    return run
+
+
+def rows_of(lines, title):
+    start = next(nth for nth, line in enumerate(lines) if line.startswith(title))
+    rest = lines[start + 1 :]
+    return rest[: rest.index("") if "" in rest else None]
+
+
+def test_members_that_lack_something_come_first(told):
+    lines = told(
+        membership=[stay("m1", "fine"), stay("m2", "revokes"), stay("m3", "gets"), stay("m4", "idle")],
+        member_state_timeline=[state("m1"), state("m2"), state("m3"), state("m4")],
+        member_assignment=[
+            assigned("m1", (0, 1, 2, 9), (0, 1, 2, 9)),
+            assigned("m2", (3, 4), (3,), (4,)),
+            assigned("m3", (), (4, 5)),
+        ],
+    )
+    titles, _, *rows = rows_of(lines, "Members:")
+    assert titles.split() == ["client", "state", "has", "is", "to", "have", "asked", "to", "revoke", "epoch", "member"]
+    assert [" ".join(row.split()) for row in rows] == [
+        "revokes @ h reconciled orders 3-4 (2) orders 3 (1) orders 4 (1) m2",
+        "gets @ h reconciled nothing orders 4-5 (2) m3",
+        "idle @ h reconciled nothing m4",
+        "fine @ h reconciled orders 0-2, 9 (4) m1",
+    ]
+
+
+def test_many_topics_and_ranges_are_cut(told):
+    topics = [assigned("m", (0,), (0,), topic=f"t{number}") for number in range(5)]
+    wide = assigned("m", range(0, 100, 2), range(0, 100, 2), topic="a")
+    lines = told(membership=[stay("m", "c")], member_state_timeline=[state("m")], member_assignment=[wide, *topics])
+    (row,) = rows_of(lines, "Members:")[2:]
+    assert "…; t0 0; t1 0; 3 more (55)" in row
+    assert len(row) < 150
+
+
+def test_members_of_a_mixed_group_are_told_apart(told):
+    lines = told(
+        membership=[stay("m1", "old"), stay("m2", "new"), stay("m3", "gone", group_type="classic")],
+        member_state_timeline=[state("m1", is_classic=True), state("m2")],
+    )
+    at = lines.index("A mixed group: 1 of 2 members still uses the classic protocol: old @ h")
+    assert lines[at + 1] == "  next     Finish the roll to group.protocol=consumer"
+    assert [row.split()[3] for row in rows_of(lines, "Members:")[2:]] == ["classic", "consumer"]
+    assert not any("gone @ h" in line for line in lines)
+
+
+def test_tasks_are_told_by_role(told):
+    streams = {"group_type": "streams", "topic": None, "subtopology_id": "0"}
+    lines = told(
+        GROUP | {"group_type": "streams"},
+        membership=[stay("m", "c", group_type="streams")],
+        member_state_timeline=[state("m", group_type="streams")],
+        member_assignment=[
+            assigned("m", (0, 1), (0, 1), role="active", **streams),
+            assigned("m", (), (2,), role="standby", **streams),
+        ],
+    )
+    (row,) = rows_of(lines, "Members:")[2:]
+    assert "active 0: 0-1 (2)" in row
+    assert "active 0: 0-1; standby 0: 2 (3)" in row
+
+
+def test_who_joined_and_left_is_named_by_how(told):
+    rebalance = {"group_id": "g", "group_type": "consumer", "outcome": "converged", "began_at": CAPTURED}
+    steps = [rebalance | {"began_offset": nth, "first_epoch": nth, "last_epoch": nth} for nth in (2, 3, 4, 5)]
+    left = {"left_offset": 9, "left_how": "left"}
+    lines = told(
+        rebalance=[*steps, rebalance | {"began_offset": 6, "first_epoch": 6, "last_epoch": 8}],
+        membership=[
+            stay("m1", "a", joined_epoch=2, joined_how="joined", left_epoch=3, **left),
+            stay("m1", "a", joined_offset=20, joined_epoch=4, joined_how="joined"),
+            stay("s1", "s", instance_id="i", joined_epoch=1, joined_how="joined", left_epoch=5, left_how="replaced",
+                 left_offset=30),
+            stay("s2", "s", instance_id="i", joined_offset=31, joined_epoch=5, joined_how="replaced"),
+            *(stay(f"x{n}", "x", joined_offset=40 + n, joined_epoch=7, joined_how="joined") for n in range(3)),
+            *(stay(f"y{n}", f"y{n}", joined_offset=50 + n, joined_epoch=6, joined_how="joined", left_epoch=8,
+                   left_how="expired", left_offset=60) for n in range(2)),
+        ],
+    )  # fmt: skip
+    assert rows_of(lines, "Who joined and who left, by epoch, the latest first:") == [
+        "        6-8  joined: x @ h (3 times), y0 @ h and 1 more; was away and expired: y0 @ h, y1 @ h",
+        "          5  was replaced: s @ h (instance i); took the place of its predecessor: s @ h (instance i)",
+        "          4  returned: a @ h",
+        "          3  left or expired: a @ h",
+        "          2  joined: a @ h",
+    ]
+
+
+def test_nothing_is_said_of_rebalances_without_epochs():
+    assert [*comings_and_goings(None, None, [], "consumer")] == []
+
+
+def test_what_expressions_resolved_to(told):
+    lines = told(
+        membership=[stay("m1", "a", regex="a.*"), stay("m2", "a", regex="a.*"), stay("m3", "b", regex="b"),
+                    stay("m4", "b", regex="c"), stay("m5", "old", regex="old", left_offset=3)],
+        regex_resolution=[
+            {"group_id": "g", "regex": "a.*", "topics": ["old"], "offset": 4, "resolved_at": CAPTURED},
+            {"group_id": "g", "regex": "a.*", "topics": ["a1", "a2"], "offset": 7, "resolved_at": CAPTURED},
+            {"group_id": "g", "regex": "b", "topics": [], "offset": 8},
+        ],
+    )  # fmt: skip
+    assert [line for line in lines if line.startswith("Expression")] == [
+        "Expression a.* of 2 members: a1, a2 (2 topics), resolved at 2026-01-02 00:00:00.000 UTC",
+        "Expression b of 1 member: it matches no topic that the client may see",
+        "Expression c of 1 member: the broker has not resolved it, or the log does not show it",
+    ]
+
+
+def test_damage_and_contradictions_of_its_records(told):
+    damaged = {"group_id": "g", "partition": 0, "error_code": "truncated", "reason": "the value ends early"}
+    lines = told(
+        quarantine=[damaged | {"offset": 7}, damaged | {"offset": 5}, damaged | {"group_id": "other", "offset": 6}],
+        anomaly=[
+            {"group_id": "g", "kind": "two_owners", "offset": 9, "is_proven": True},
+            {"group_id": "g", "kind": "epoch_went_back", "offset": 3},
+            {"group_id": "g", "kind": "epoch_went_back", "offset": 4},
+            {"group_id": "other", "kind": "target_overlap", "offset": 4},
+        ],
+    )
+    assert rows_of(lines, "Also wrong with its records:") == [
+        "  2 rows could not be decoded (the first at offset 5 of partition 0): the value ends early; see quarantine",
+        "  a partition or task had two owners at once, 1 time (last at offset 9 of partition 0); see anomaly",
+        f"  an epoch or generation went back, 2 times (last at offset 4 of partition 0){UNPROVEN}; see anomaly",
+    ]
+
+
+def test_a_group_that_is_not_ready_needs_topics(told):
+    parts = [
+        {"sourceTopics": ["words"], "sourceTopicRegex": [], "repartitionSourceTopics": []},
+        {"sourceTopics": [], "sourceTopicRegex": ["in.*"], "repartitionSourceTopics": [{"name": "app-repartition"}],
+         "stateChangelogTopics": [{"name": "app-changelog"}]},
+    ]  # fmt: skip
+    rebalance = {"group_id": "g", "group_type": "streams", "outcome": "open", "began_at": CAPTURED, "blockers": []}
+    lines = told(
+        GROUP | {"group_type": "streams", "state": "NotReady"},
+        rebalance=[rebalance],
+        latest_state=[
+            {"group_id": "g", "record": "StreamsGroupTopology", "value": json.dumps({"subtopologies": parts})}
+        ],
+    )
+    assert rows_of(lines, "Topics that its topology needs") == [
+        "  source       words",
+        "  source by expression  in.*",
+        "  repartition  app-repartition",
+        "  changelog    app-changelog",
+        "  Brokers create repartition and changelog topics once all sources exist",
+    ]
