@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from kip848_records.report.advice import client_text
-from kip848_records.report.terminal import count_text
+from kip848_records.report.terminal import count_text, wrapped
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -46,7 +46,10 @@ def mixed(members: Sequence[Row]) -> Iterator[Text]:
     more = len(names) - _NAMED
     named = f"{', '.join(map(printable, names[:_NAMED]))}{f' and {more:,} more' if more > 0 else ''}"
     still = f"{len(classic):,} of {count_text(len(members), 'member')}"
-    yield Text(f"\nA mixed group: {still} still {'uses' if len(classic) == 1 else 'use'} the classic protocol: {named}")
+    yield Text("")
+    yield wrapped(
+        f"A mixed group: {still} still {'uses' if len(classic) == 1 else 'use'} the classic protocol: {named}"
+    )
     yield Text("  next     Finish the roll to group.protocol=consumer")
 
 
