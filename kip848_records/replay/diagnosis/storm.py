@@ -90,8 +90,10 @@ def _is_of_one(items: Sequence[Stay | None], loops: Sequence[Episode], history: 
     limits = history.limits
     names = Counter(_name(stay) for stay in items)
     names.pop(None, None)
-    if names and names.most_common(1)[0][1] >= limits.storm_name_share * len(items):
-        return True
+    if names:
+        name, count = names.most_common(1)[0]
+        if count >= limits.storm_name_share * len(items) and _is_one_process(name, items, loops, history):
+            return True
     ids = [stay.member_id for stay in items if stay is not None]
     return any(
         loop.facts.get("is_new_each_time")
@@ -99,6 +101,23 @@ def _is_of_one(items: Sequence[Stay | None], loops: Sequence[Episode], history: 
         and sum(member_id in loop.members for member_id in ids) >= limits.storm_new_share * len(items)
         for loop in loops
     )
+
+
+def _is_one_process(
+    name: Any,  # noqa: ANN401
+    items: Sequence[Stay | None],
+    loops: Sequence[Episode],
+    history: GroupHistory,
+) -> bool:
+    """Return whether one process of a name causes its ends: behind one address, all may have one name."""
+    if isinstance(name, str) or history.at_once(name) <= 1:
+        return True
+    ids = [stay.member_id for stay in items if _name(stay) == name and stay is not None]
+    looping: set[str] = set()
+    for loop in loops:
+        if (loop.subject.client_id, loop.subject.client_host) == name:
+            looping |= loop.members or frozenset()
+    return sum(member_id in looping for member_id in ids) >= history.limits.storm_name_share * len(ids)
 
 
 def _name(stay: Stay | None) -> Any:  # noqa: ANN401

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.kinds import CLASSIC, CONSUMER
+from kip848_records.kinds import CLASSIC, CONSUMER, SHARE, STREAMS
 from kip848_records.simulate.scripted.behaviours import (
     SECOND,
     fleet,
@@ -133,6 +133,16 @@ def _all_run_out_of_memory(group: Script) -> Iterator[int]:
     yield CALM
     # The first end of each is that of a long time that went well.
     group.trouble("storm", lambda: sum(each.ends for each in everybody) - size, members=size)
+    for place, each in enumerate(everybody):
+        group.follow(restart_again(group, each, 16, (240, 540), (10, 30), ends=False), place * 30 * SECOND)
+
+
+@scene(CONSUMER, CLASSIC, SHARE, STREAMS)
+def _all_behind_one_address_run_out_of_memory(group: Script) -> Iterator[int]:
+    """All have one client id and one address."""
+    everybody = fleet(group, 10, "rdkafka", host="/192.0.2.1")
+    yield CALM
+    group.trouble("storm", lambda: sum(each.ends for each in everybody) - len(everybody))
     for place, each in enumerate(everybody):
         group.follow(restart_again(group, each, 16, (240, 540), (10, 30), ends=False), place * 30 * SECOND)
 
