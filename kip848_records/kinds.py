@@ -108,6 +108,8 @@ _CONSUMER: Final = Kind(
     units="partitions",
     step="epoch",
     migrates=True,
+    owned=((None, "Partitions"),),
+    owned_title="Partitions by member",
 )
 _CLASSIC: Final = Kind(
     name=CLASSIC,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kip848_records.expectations.captures import capture_limits
-from kip848_records.kinds import CLASSIC, CONNECT, CONSUMER, kind_of
+from kip848_records.kinds import CLASSIC, CONSUMER, kind_of
 from kip848_records.queries.texts import completed, read
 from kip848_records.queries.wording import member_state_text
 from kip848_records.report.advice import PATTERNS, WORKER_DELAY, no_evidence
@@ -212,13 +212,28 @@ def _histories(tables: Tables, cluster: str, groups: Sequence[Fields]) -> dict[t
 
 def _name_units(name: str, row: Fields, kind: str) -> None:
     """Replace the numbers of partitions or tasks: by a list, or by `units`, the text that names them."""
-    numbers = [int(number) for number in (row.pop("numbers") or "").split()]
+    numbers = _numbers(row.pop("numbers"))
     if name == "handovers":
         row["numbers"] = numbers
         return
-    row["units"] = units_text(kind, row.pop("place"), numbers)
-    if name == "units" and kind == CONNECT:
-        row["connectors"] = int(CONNECTOR in numbers)
-        row["tasks"] = len(numbers) - row["connectors"]
+    place = row.pop("place")
+    row["units"] = units_text(kind, place, numbers)
+    if name == "units":
+        _name_changes(row, kind, place, set(numbers))
     if name == "topics":
-        row["free"] = ranges_text(int(number) for number in (row["free"] or "").split())
+        row["free"] = ranges_text(_numbers(row["free"]))
+
+
+def _name_changes(row: Fields, kind: str, place: str, present: set[int]) -> None:
+    """Add what a member is to get of a place, and what it is to give up; None where it has nothing or gets nothing."""
+    target, pending = row.pop("target"), set(_numbers(row.pop("pending")))
+    wanted = present if target is None else set(_numbers(target))
+    gets, gives = wanted - present, present - wanted | pending
+    row["units"] = row["units"] if present else None
+    row["gets"], row["gives"] = (units_text(kind, place, each) if each else None for each in (gets, gives))
+    row["connectors"] = int(CONNECTOR in present)
+    row["tasks"] = len(present) - row["connectors"]
+
+
+def _numbers(text: str | None) -> list[int]:
+    return [int(number) for number in (text or "").split()]

@@ -80,7 +80,7 @@ SECTIONS: Final = (
         tables=("classic_generation",),
     ),
     Section("workers", "workers", 200, "worker_url, member_id", tables=("connect_assignment",)),
-    Section("units", "assignments", 500, "member_id, role, place, incarnation", tables=("classic_member", "ownership")),
+    Section("units", "assignments", 500, "member_id, role, place, incarnation", tables=("member_assignment",)),
     Section(
         "tasks",
         "changes of owners",

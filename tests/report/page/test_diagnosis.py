@@ -121,3 +121,22 @@ def test_a_silent_coordinator_is_one_line_a_partition(opened, made_contents):
     (row,) = page.locator("section[aria-labelledby=stuck] tbody tr").all()
     assert "the coordinator of partition 7, which is silent, or its copy is old" in row.inner_text()
     assert row.locator("th a").all_inner_texts() == ["g0", "g1", "g2", "all 5 groups"]
+
+
+def test_a_consumer_group_shows_what_each_member_has_is_to_get_and_is_to_give_up(opened, made_contents):
+    it = {"group_id": "g", "incarnation": 0, "group_type": "consumer", "partition": 7, "topic": "orders"}
+    stays = stays_of("g", "slow", number=2)
+    owned = [
+        it | {"member_id": "slow-00000", "present": [0, 1, 2, 4], "target": [0, 1], "pending": [2, 4]},
+        it | {"member_id": "slow-00001", "present": [], "target": [2], "pending": []},
+    ]
+    page = opened(page_of(made_contents({"g": 0}, members=1, member_assignment=owned, **stays)).html, "#group=g")
+    page.wait_for_selector(BARS)
+    table = page.locator("table[aria-label='Partitions by member']")
+    assert table.locator("thead th").all_inner_texts() == [
+        *("Member", "Client", "Partitions", "Is to get", "Is to give up")
+    ]
+    assert [row.locator("td, th").all_inner_texts() for row in table.locator("tbody tr").all()] == [
+        ["slow-00000", "slow @ 10.0.0.9", "orders 0-2, 4", "", "orders 2, 4"],
+        ["slow-00001", "slow @ 10.0.0.9", "", "orders 2", ""],
+    ]

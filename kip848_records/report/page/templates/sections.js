@@ -61,10 +61,14 @@ const topicColumns = (group) => [
   { title: "Without a member", kind: "id", cell: (row) => row.state !== "initialized" ? "" : row.is_subscribed ? row.free || "none" : "no member subscribes" },
   { title: "Without for", kind: "number", span: (row) => sinceCapture(group, row.free_since_ms), isMinimum: () => true },
 ];
-const ownerColumns = (group) => [
+/** Return the columns of what members are to get and to give up, if any is. */
+const changeColumns = (members) => [["gets", "Is to get"], ["gives", "Is to give up"]].filter(([name]) => members.some((row) => row[name].length))
+  .map(([name, title]) => ({ title, kind: "text id", cell: (row) => row[name].join("; ") }));
+const ownerColumns = (group, view) => [
   { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
   { title: "Client", kind: "client", cell: (row) => row.client },
   ...kindOf(group).owned.map(([role, title]) => ({ title, kind: "text id", cell: (row) => (row.roles.get(role) ?? []).join("; ") })),
+  ...changeColumns(view.owners),
 ];
 const MIGRATION_COLUMNS = [
   { title: "At (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.at_ms) },
@@ -111,13 +115,12 @@ const memberColumns = (group, view) => [
   { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
   { title: "Client", kind: "client", cell: clientText },
   { title: "Now", cell: (row) => row.now },
+  ...(kindOf(group).has_epochs ? [{ title: "Joined or left (UTC)", kind: "time minor", cell: (row) => clockText(row.left_at_ms ?? row.joined_at_ms).slice(0, 19) }] : []),
   ...(!kindOf(group).has_epochs ? [
     ...(view.workers.length ? [] : [{ title: titled(kindOf(group).units), kind: "text id", cell: (row) => row.has.join("; ") }]),
     { title: "Joined (UTC)", kind: "time", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
     { title: "Left (UTC)", kind: "time", cell: (row) => clockText(row.left_at_ms).slice(0, 19) },
   ] : [
-    { title: "Joined (UTC)", kind: "time minor lesser", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
-    { title: "Left (UTC)", kind: "time minor lesser", cell: (row) => clockText(row.left_at_ms).slice(0, 19) },
     { title: "Behind for", kind: "number", span: (row) => row.behind, isMinimum: () => true },
     ...(kindOf(group).shares_units ? [] : [
       { title: `Waits for ${kindOf(group).units}`, kind: "number", cell: (row) => row.awaited ? number(row.awaited) : "" },
@@ -144,12 +147,12 @@ const findingColumns = (group) => [
 function ownedNow(history) {
   const found = new Map();
   for (const row of history.units) {
-    if (!found.has(row.member_id)) found.set(row.member_id, { roles: new Map(), connectors: 0, tasks: 0 });
+    if (!found.has(row.member_id)) found.set(row.member_id, { roles: new Map(), gets: [], gives: [], connectors: 0, tasks: 0 });
     const member = found.get(row.member_id);
-    if (!member.roles.has(row.role)) member.roles.set(row.role, []);
-    member.roles.get(row.role).push(row.units);
-    member.connectors += row.connectors ?? 0;
-    member.tasks += row.tasks ?? 0;
+    if (row.units !== null) member.roles.set(row.role, [...(member.roles.get(row.role) ?? []), row.units]);
+    for (const name of ["gets", "gives"]) if (row[name] !== null) member[name].push(row[name]);
+    member.connectors += row.connectors;
+    member.tasks += row.tasks;
   }
   return found;
 }
@@ -177,7 +180,7 @@ function viewOf(group, history) {
   }).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));
   const isCut = history.totals.units > history.units.length;
   return { ...history, group, members, isBlocker: (row) => rank(row) === 0,
-    owners: [...owned].map(([member_id, { roles }]) => ({ member_id, roles, client: clients.get(member_id) })),
+    owners: [...owned].map(([member_id, of]) => ({ ...of, member_id, client: clients.get(member_id) })),
     workers: history.workers.map((row) => ({ ...row, has: runsOf(row, owned, isCut) })),
     free: history.tasks.filter((row) => row.status === "open"), moved: history.tasks.filter((row) => row.status !== "open") };
 }
