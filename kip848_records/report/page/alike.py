@@ -42,9 +42,9 @@ def alike(stuck: Sequence[Fields]) -> list[Alike]:
 
 
 def _silent(group: Fields) -> int | None:
-    return group["partition"] if group["pattern"] == SILENT else None
+    return group["partition"] if group["blocker"]["pattern"] == SILENT else None
 
 
 def _client(group: Fields) -> str | None:
-    client: str | None = SILENT if group["pattern"] == SILENT else group["blocker"]["client_id"]
+    client: str | None = SILENT if group["blocker"]["pattern"] == SILENT else group["blocker"]["client_id"]
     return client

@@ -152,7 +152,7 @@ def _stuck(cluster: Alike) -> Fields:
 
 def _blocked_by(group: Fields, *, lasting: bool = True) -> str:
     """Return what a stuck group waits for: no client, if the coordinator is silent."""
-    if group["pattern"] == SILENT:
+    if group["blocker"]["pattern"] == SILENT:
         return silent_text(group["partition"])
     return blocker_text(group["blocker"], lasting=lasting)
 

@@ -21,7 +21,6 @@ _WITHOUT_MEMBER: Final = {
     NOT_READY: "no member: the topology is not validated",
     WORKER_DELAY: "a worker that left",
     NEXT_ROUND: "members that have not joined the next generation; the log does not show which",
-    "coordinator_silent": "no member: the coordinator is silent, or this copy is old",
     "storm": "no single member: many members do not stay",
     "assignor_flip": "no member: the assignor changes to and fro",
     "flapping_topics": "no member: topics come and go",

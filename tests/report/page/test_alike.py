@@ -6,9 +6,9 @@ from kip848_records.report.page.alike import SILENT, alike
 from kip848_records.report.page.phrases import alike_text, blocker_text
 
 
-def group(group_id, client="app", host="/10.0.0.1", topics=("orders",), **others):
-    blocker = {"client_id": client, "client_host": host, "topics": topics, "doing": "revoking"}
-    return {"group_id": group_id, "blocker": blocker, "pattern": None, "partition": 3} | others
+def group(group_id, client="app", host="/10.0.0.1", topics=("orders",), *, partition=3, **others):
+    blocker = {"client_id": client, "client_host": host, "topics": topics, "doing": "revoking", "pattern": None}
+    return {"group_id": group_id, "blocker": blocker | others, "partition": partition}
 
 
 def ids(clusters):

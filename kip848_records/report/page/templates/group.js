@@ -49,8 +49,9 @@ function diagnosisOf(group, rows) {
 const worstTrouble = (group) => group.health === "failing" ? [{ ...group, is_present: true, explained_by: null, cost_share: null }] : [];
 
 /** Say who blocks a stuck group, who and what waits for it, and what to do; `members` and `free` tasks once they are known. */
-function adviceOf(group, members = [], free = []) {
+function adviceOf(group, { members, free, diagnosis } = { members: [], free: [], diagnosis: [] }) {
   const { sentence, next, pattern, member_id: blocker, holds } = group.blocker;
+  const isTold = diagnosis.some((row) => row.pattern === pattern && row.is_present);  // the diagnosis above says it
   const waiting = members.filter((row) => row.left_at_ms === null && (row.blocked_by ?? "").split(" ").includes(blocker));
   const named = (row) => [element("span", { class: "id" }, row.member_id), ` (${clientText(row)})`];
   const points = [
@@ -58,10 +59,11 @@ function adviceOf(group, members = [], free = []) {
     ["It still holds", holds],
     [`Without ${ownerText(group)}`, free.length > 0 && [free.slice(0, 5).map((row) => row.units).join("; "), free.length > 5 && `, and ${number(free.length - 5)} more`]],
     ["Waiting members", waiting.length > 0 && [waiting.slice(0, 3).map((row, nth) => [nth ? ", " : "", ...named(row)]).flat(), waiting.length > 3 && `, and ${number(waiting.length - 3)} more`].flat()],
-    ["What to do", element("b", {}, `${next}.`)],
-    ["Runbook", runbookOf(pattern)],
+    ["What to do", !isTold && element("b", {}, `${next}.`)],
+    ["Runbook", !isTold && runbookOf(pattern)],
   ].filter(([, words]) => words);
-  return element("section", { class: "blocked", "aria-label": "What blocks the group" }, element("p", { class: "sentence" }, `${sentence}.`),
+  if (!points.length) return "";
+  return element("section", { class: "blocked", "aria-label": "What blocks the group" }, !isTold && element("p", { class: "sentence" }, `${sentence}.`),
     element("dl", {}, points.flatMap(([title, words]) => [element("dt", {}, title), element("dd", {}, words)])));
 }
 
@@ -105,7 +107,7 @@ async function showGroup(group, range) {
   const view = viewOf(group, history);
   home.querySelector(".diagnosis")?.remove();
   if (history.diagnosis.length) heading.after(diagnosisOf(group, history.diagnosis));
-  home.querySelector(".blocked")?.replaceWith(adviceOf(group, view.members, view.free));
+  home.querySelector(".blocked")?.replaceWith(adviceOf(group, view));
   const omitted = Object.entries(data.sections).filter(([name]) => (history.totals[name] ?? 0) > history[name].length)
     .map(([name, words]) => `${number(history[name].length)} of ${number(history.totals[name])} ${words}`);
   const timeline = element("section", { id: "timeline" }, element("h2", {}, "Timeline (UTC)"));
