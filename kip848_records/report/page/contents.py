@@ -13,6 +13,7 @@ from kip848_records.queries.wording import member_state_text
 from kip848_records.report.advice import PATTERNS, WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import GroupIncarnation, blocked_groups
 from kip848_records.report.diagnosis import pattern_text
+from kip848_records.report.page.alike import SILENT
 from kip848_records.report.page.sections import SECTIONS, relations, sections_with_rows
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
 from kip848_records.report.terminal import ranges_text
@@ -129,7 +130,9 @@ def _groups(tables: Tables, cluster: str) -> list[Fields]:
         is_stuck = group["health"] == "stuck"
         group["blocker"] = _blocker(blocked.get(incarnation), awaited[incarnation], group["kind"]) if is_stuck else None
         group["blockers"] = (
-            [each["member_id"] for each in blocked[incarnation].blockers] if is_stuck and incarnation in blocked else []
+            [each["member_id"] for each in blocked[incarnation].blockers]
+            if is_stuck and incarnation in blocked and group["blocker"]["pattern"] != SILENT
+            else []
         )
         group["words"] = " ".join(filter(None, words.get((group["partition"], group["group_id"]), ())))
     return groups

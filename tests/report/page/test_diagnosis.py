@@ -40,6 +40,8 @@ def test_groups_that_fail_over_time_rank_behind_stuck_ones_the_worst_first(opene
     assert rows.locator("th a").all_inner_texts() == ["loop", "weak"]
     assert "restart loop, 60 times: crash @ 10.0.0.9" in rows.first.inner_text()
     assert "1 h 00 min" in rows.first.inner_text()
+    page.set_viewport_size({"width": 360, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.locator("#show").select_option("failing")
     assert page.locator("#list tbody th a").all_inner_texts() == ["loop", "weak"]
 
@@ -121,6 +123,10 @@ def test_a_silent_coordinator_is_one_line_a_partition(opened, made_contents):
     (row,) = page.locator("section[aria-labelledby=stuck] tbody tr").all()
     assert "the coordinator of partition 7, which is silent, or its copy is old" in row.inner_text()
     assert row.locator("th a").all_inner_texts() == ["g0", "g1", "g2", "all 5 groups"]
+    row.locator("th a").first.click()
+    page.wait_for_selector(BARS)
+    assert "blocks" not in page.locator("#timeline").inner_text()
+    assert page.locator(".blocked").count() == 0
 
 
 def test_a_consumer_group_shows_what_each_member_has_is_to_get_and_is_to_give_up(opened, made_contents):
