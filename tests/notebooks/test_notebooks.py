@@ -24,7 +24,7 @@ from tests.conftest import QUICK_JAVA
 from tests.docs.pages import block
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-NAMES = ("build_your_own_check", "compare_two_nights", "explore_rebalances")
+NAMES = ("build_your_own_check", "compare_two_nights", "explore_rebalances", "what_is_wrong")
 DEMO, SINCE = CLUSTERS["kafka-4.3.1"], "2026-11-21 08:18:45"
 to_jupyter = runpy.run_path(str(NOTEBOOKS / "to_jupyter.py"))["to_jupyter"]
 
@@ -56,6 +56,7 @@ def run(audits, monkeypatch):
     [
         ("explore_rebalances", {}),
         ("compare_two_nights", {"cluster_before": DEMO, "since": SINCE}),
+        ("what_is_wrong", {}),
     ],
 )
 def test_a_session_of_spark_shows_the_same(run, spark, name, parameters):
@@ -152,6 +153,35 @@ class TestExploreRebalances:
     def test_a_cluster_that_is_not_there_is_named(self, run):
         with pytest.raises(InputError, match="has no tables of cluster 'nowhere'"):
             run("explore_rebalances", cluster="nowhere")
+
+
+class TestWhatIsWrong:
+    def test_it_names_the_client_that_does_not_stay_and_shows_its_stays(self, run, audits, capsys):
+        _, (now, lately, costs, stays), (figure,) = run("what_is_wrong")
+        rows = {row["group_id"]: row for row in audits.rows("kafka-4.3.1", "diagnosis") if row["severity"] != "info"}
+        row = rows["churn"]
+        assert dict(zip(now.group_id, now.pattern, strict=True)) == {name: rows[name]["pattern"] for name in rows}
+        assert set(lately.subject) == {"churn-app @ 127.0.0.1"}
+        assert [bar.name for bar in figure.data] == [row["severity"]]
+        (cost,) = costs.itertuples()
+        assert (cost.times, cost.rebalances, cost.unowned_s) == (
+            *(row["count"], row["rebalances"]),
+            row["unowned_ms"] / 1000,
+        )
+        assert set(stays.client_id) == {row["subject"]["client_id"]}
+        assert (stays.left_at.dropna() >= pd.Timestamp(row["first_seen"])).all()
+        assert (stays.left_at <= pd.Timestamp(row["last_seen"])).sum() >= row["count"]
+        assert f"warning: churn: {row['sentence']}\n    {row['next_step']}" in capsys.readouterr().out
+
+    def test_what_ended_earlier_is_not_of_the_last_hours(self, run, capsys):
+        _, (now, lately, costs, _), figures = run("what_is_wrong", hours="0.001")
+        assert (len(now), len(lately), len(costs), figures) == (1, 0, 1, [])
+        assert "No group had a trouble in the 0.001 hours before the audit" in capsys.readouterr().out
+
+    def test_groups_without_a_trouble(self, run, kinds, capsys):
+        _, displayed, figures = run("what_is_wrong", tables=kinds, cluster="connect")
+        assert ([len(each) for each in displayed], figures) == ([0, 0, 0], [])
+        assert "No group had a trouble in the history" in capsys.readouterr().out
 
 
 class TestCompareTwoNights:
