@@ -107,7 +107,9 @@ ORDER BY first_seen, group_id, pattern, sentence
 def subject_of(row):
     """Whom a row is about: a client with its host, a kind of client, or the group itself."""
     names = [None if pd.isna(name) else name for name in (row.client_id, row.client_host, row.instance_id)]
-    return client_text(*names) if any(names) else row.what if pd.notna(row.what) else "the group"
+    if any(names):
+        return client_text(*names)
+    return row.what if pd.notna(row.what) else "the group" if pd.notna(row.group_id) else "several groups"
 
 
 lately = opened.arrow(LATELY, cluster, since=run.captured_at - timedelta(hours=hours)).to_pandas()
@@ -171,8 +173,8 @@ display(costs)
 # MAGIC %md
 # MAGIC ## Is it true?
 # MAGIC
-# MAGIC The stays of the members behind the first of these rows, from the table `membership`. `left_how` says how one
-# MAGIC ended: `left` is a goodbye of the client, `expired` is none.
+# MAGIC The stays of the members behind the first of these rows that is of one group, from the table `membership`.
+# MAGIC `left_how` says how one ended: `left` is a goodbye of the client, `expired` is none.
 # MAGIC
 # MAGIC **What to see:** stays of the same length, one after the other. Look into the client's log at `left_at`.
 
@@ -184,10 +186,11 @@ FROM membership
 WHERE group_id = :group AND (left_at IS NULL OR left_at >= :first_seen) AND joined_at <= :last_seen
 ORDER BY joined_at, member_id
 """
-if costs.empty:
+of_one_group = costs.dropna(subset="group_id")
+if of_one_group.empty:
     print("No group had a trouble in the history")
 else:
-    worst = costs.iloc[0]
+    worst = of_one_group.iloc[0]
     stays = opened.arrow(
         STAYS,
         cluster,
