@@ -57,6 +57,8 @@ OF_KINDS = {
     "before_and_after": ("group-kinds", MIGRATED),
 }
 """Questions about single kinds of groups, which the tables of `kinds/` answer."""
+OF_OTHERS = {"diagnosis_of_group": {"group": "churn"}, "regexes_now": {"group": "regex"}}
+"""Groups of the capture that have what a question asks for."""
 NOTHING_WRONG = {"lost_records", "anomalies_of_group", "quarantine_of_group"}
 """Nothing is lost in a capture, and nothing in it contradicts the protocol."""
 NOTHING = {
@@ -83,7 +85,7 @@ def test_both_engines_say_the_same_of_other_kinds_of_groups(classic, kinds, name
 @pytest.mark.parametrize("name", sorted(set(TEXTS) - set(OF_KINDS)))
 def test_both_engines_give_the_same_answer(classic, audits, name):
     out = str(audits.out)
-    parameters = PARAMETERS | ({"group": "churn"} if name == "diagnosis_of_group" else {})
+    parameters = PARAMETERS | OF_OTHERS.get(name, {})
     answers = [
         tables.arrow(query(name), CLUSTERS["kafka-4.3.1"], **parameters).to_pylist()
         for tables in (DuckTables(out), SparkTables(classic, out))
