@@ -96,7 +96,7 @@ def test_a_file_that_is_no_expectation_is_named(tmp_path, name, text, reason):
         ("[expectation]", "the file has no 'expectation': did you mean expectations?"),
         ("expectations = 1", "expectations is not a table"),
         ("[expectations.group_stabel]", "expectations has no 'group_stabel': did you mean group_stable?"),
-        ("[expectations.x]", "expectations has no 'x': it may have group_stable, rebalance_time"),
+        ("[expectations.x]", "expectations has no 'x': it may have restart_loop, leaves_and_returns"),
         ("[expectations]\ngroup_stable = 600", "expectations.group_stable is not a table"),
         (STABLE + "max_second = 1", "expectations.group_stable has no 'max_second': did you mean max_seconds?"),
         (STABLE + "max_percent = 1", "expectations.group_stable has no 'max_percent'"),

@@ -1,4 +1,4 @@
-"""Expectations about what an audit found, one SQL file each.
+"""Expectations about what an audit found: one SQL file each, and one for each pattern over time.
 
 `EXPECTATIONS` contains those of this package. If the remaining history of the log is not enough to decide, the result
 is unknown: it neither passes nor fails.
@@ -12,14 +12,15 @@ from typing import Final
 
 from kip848_records.errors import InputError
 from kip848_records.expectations.files import Expectation, Limit, read_expectation
+from kip848_records.expectations.patterns import PATTERNS
 
 __all__ = ["EXPECTATIONS", "Expectation", "Limit", "load_expectations"]
 
 _NAMES: Final = (
     *("group_stable", "rebalance_time", "rebalance_time_p95", "revocation_time", "awaited_partition_free"),
-    *("unowned_time", "epochs_per_hour", "superseded_epochs", "static_member_away", "regex_flaps", "mixed_protocols"),
+    *("unowned_time", "superseded_epochs", "mixed_protocols"),
     *("one_owner", "epoch_order", "epochs_grow", "target_covers_topics", "names_or_regex", "assignor_versions"),
-    *("generations_per_hour", "aborted_rounds", "sync_time", "eager_rebalances", "downgraded"),
+    *("aborted_rounds", "sync_time", "eager_rebalances", "downgraded"),
     *("connect_task_running", "connect_delay", "connect_config_lag", "connect_balance"),
     *("streams_ready", "streams_topology_epoch", "streams_standby", "streams_cold_handover"),
     *("share_initialized", "share_partition_assigned"),
@@ -27,8 +28,11 @@ _NAMES: Final = (
 )
 
 # Spark may hand this package to a job as a zip file.
-EXPECTATIONS: Final = tuple(read_expectation(resources.files(__name__).joinpath(f"{name}.sql")) for name in _NAMES)
-"""The expectations of this package in display order: convergence, then the invariants of the KIP, then the audit."""
+_OF_FILES: Final = tuple(read_expectation(resources.files(__name__).joinpath(f"{name}.sql")) for name in _NAMES)
+
+EXPECTATIONS: Final = (*PATTERNS, *_OF_FILES)
+"""The expectations of this package in display order: troubles over time, convergence, the invariants of the KIP, and
+the audit."""
 
 
 def load_expectations(folder: str | None) -> tuple[Expectation, ...]:
@@ -42,6 +46,6 @@ def load_expectations(folder: str | None) -> tuple[Expectation, ...]:
         raise InputError.bad_expectation(folder, "it is not a folder")
     own = [read_expectation(path) for path in sorted(Path(folder).glob("*.sql"))]
     for each in own:
-        if each.name in _NAMES:
+        if each.name in {known.name for known in EXPECTATIONS}:
             raise InputError.bad_expectation(each.path, "kip848 has an expectation of that name")
     return (*EXPECTATIONS, *own)

@@ -6,8 +6,8 @@
 -- unit = "seconds"
 -- reason = "A member may take 5 minutes to revoke partitions (max.poll.interval.ms), and the next member waits for it."
 
--- The expectation static_member_away covers groups that wait only for absent static members. If compaction hid records,
--- the state can only have lasted longer.
+-- Groups that wait only for absent static members do not count (stuck_now.is_away). If compaction hid records, the state
+-- can only have lasted longer.
 SELECT
     verdict(
         CASE WHEN is_behind THEN is_late ELSE false END,

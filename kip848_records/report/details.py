@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kip848_records.pipeline.options import Audit
     from kip848_records.queries.tables import Tables
 
-_QUESTIONS: Final = ("not_converged", "slowest", "epochs_per_hour", "flapping", "unowned", "partial")
+_QUESTIONS: Final = ("diagnosis", "not_converged", "slowest", "unowned", "partial")
 _ROWS_SHOWN: Final = 10
 
 

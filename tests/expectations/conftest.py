@@ -36,12 +36,8 @@ rebalance_time_p95.max_seconds = 20.5
 revocation_time.max_seconds_over = 5
 awaited_partition_free.max_seconds = 12
 unowned_time.max_seconds = 20
-epochs_per_hour.max_epochs = 10
 superseded_epochs = { max_percent = 50, min_epochs = 5 }
-static_member_away.max_seconds = 20
-regex_flaps.max_flaps = 2
 mixed_protocols.max_seconds = 60
-generations_per_hour.max_rebalances = 3
 eager_rebalances.max_rebalances = 3
 streams_cold_handover.max_tasks = 3
 operation_size = { max_bytes = 5000, warn_percent = 75 }
@@ -81,7 +77,13 @@ def made_kinds(tmp_path_factory):
     """The folder of the made-up tables about single kinds of groups, in the cluster `KINDS`."""
     out = tmp_path_factory.mktemp("kinds")
     run = {"run": 1, "captured_at": CAPTURED_AT}
-    made_tables.write(out, KINDS, audit_runs=[run], partition_history=[], **kinds_cases.tables())
+    made_tables.write(
+        out,
+        KINDS,
+        audit_runs=[run],
+        partition_history=[{"is_base": True, "captured_at": CAPTURED_AT}],
+        **kinds_cases.tables(),
+    )
     return out
 
 

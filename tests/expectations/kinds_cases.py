@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from kip848_records.expectations.patterns import PATTERNS
 from tests.expectations.logs import END, PASS, UNKNOWN, VIOLATION
 
 Tables = dict[str, list[dict[str, Any]]]
@@ -129,34 +130,47 @@ def _shared(seconds: int, history: str = "right_censored") -> Tables:
     }
 
 
+def _trouble(pattern: str, *, severity: str = "warning", ended: float | None = None, **columns: Any) -> Tables:
+    """A trouble over time: a present one, or one that ended so many seconds ago."""
+    row = {
+        "partition": 0,
+        "pattern": pattern,
+        "severity": severity,
+        "sentence": "It fails.",
+        "next_step": "Mend it.",
+        "evidence": [3, 7],
+    }
+    row |= {
+        "is_present": ended is None,
+        "ended_at": None if ended is None else ago(ended),
+        "subject": {"groups": ["g"]},
+    }
+    return {"diagnosis": [row | columns], **_history("observed")}
+
+
+def _of_pattern(pattern: str) -> list[Made]:
+    """What an expectation says of groups that have a trouble, or have none."""
+    return [
+        Made(pattern, "present", VIOLATION, _trouble(pattern), "It fails. Mend it."),
+        Made(
+            pattern,
+            "an hour ago",
+            VIOLATION,
+            _trouble(pattern, ended=3600),
+            "It fails. Mend it. It ended 1 h before the capture.",
+        ),
+        Made(pattern, "two days ago", PASS, _trouble(pattern, ended=172_800)),
+        Made(pattern, "no alarm", PASS, _trouble(pattern, severity="info")),
+        Made(pattern, "explained", PASS, _trouble(pattern, explained_by="storm")),
+        Made(pattern, "short history", UNKNOWN, _history("left_censored")),
+    ]
+
+
 _CURRENT, _BEHIND = {"config_offset": 9, "worker_config_offset": 9}, {"config_offset": 9, "worker_config_offset": 7}
 _DELAYED, _CALM = {"delay_ms": 8000}, {"delay_ms": 0}
 
 CASES = [
-    Made(
-        "generations_per_hour",
-        "many",
-        VIOLATION,
-        _generations(4),
-        "expected at most 3 rebalances in an hour, seen 4",
-    ),
-    Made("generations_per_hour", "few", PASS, {**_generations(3), **_history("observed")}),
-    Made(
-        "generations_per_hour",
-        "two rounds each",
-        PASS,
-        {
-            "classic_generation": [
-                *_generations(3)["classic_generation"],
-                *(
-                    {**row, "generation": row["generation"] + 10}
-                    for row in _generations(3, cause="follow_up")["classic_generation"]
-                ),
-            ],
-            **_history("observed"),
-        },
-    ),
-    Made("generations_per_hour", "compacted", UNKNOWN, {**_generations(2), **_history("left_censored")}),
+    *(case for each in PATTERNS if each.name != "storm_across" for case in _of_pattern(each.name)),
     Made(
         "aborted_rounds",
         "many",

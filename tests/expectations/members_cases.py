@@ -1,8 +1,8 @@
 """Members, and what they subscribe to, that come to rest or do not."""
 
 from tests.expectations.convergence_cases import behind_clock, cleaned_behind
-from tests.expectations.logs import PASS, UNKNOWN, VIOLATION, Case, change, compacted, lose, told
-from tests.expectations.stories import away, flapping, one, two, upgrade
+from tests.expectations.logs import PASS, UNKNOWN, VIOLATION, Case, change, lose, told
+from tests.expectations.stories import flapping, one, two, upgrade
 
 HURRIED = {"rebalanceTimeoutMs": 10_000}
 
@@ -91,35 +91,6 @@ CASES = [
         ("2 ann @11 warn: expected to revoke partitions within its rebalance timeout of 300 s, took an unknown time",),
     ),
     Case(
-        "static_member_away",
-        "away",
-        VIOLATION,
-        lambda g: told(away(g, 30)),
-        ("- ann @5 warn: expected static member a to be away for at most 20 s, has been away for 30 s",),
-    ),
-    Case(
-        "static_member_away",
-        "was away",
-        VIOLATION,
-        lambda g: told(away(g, 30, back=10)),
-        ("- ann @5 warn: expected static member a to be away for at most 20 s, was away for 30 s",),
-    ),
-    Case("static_member_away", "restarted", PASS, lambda g: told(away(g, 10, back=10))),
-    Case(
-        "static_member_away",
-        "away, cleaned",
-        VIOLATION,
-        lambda g: compacted(told(away(g, 30))),
-        ("- ann @5 warn: expected static member a to be away for at most 20 s, has been away for 30 s",),
-    ),
-    Case(
-        "static_member_away",
-        "lost after",
-        UNKNOWN,
-        lambda g: lose(told(away(g, 30, back=10)), 8, memberId="ann-again"),
-        ("- ann @5 warn: expected static member a to be away for at most 20 s, was away for 30 s",),
-    ),
-    Case(
         "mixed_protocols",
         "endless upgrade",
         VIOLATION,
@@ -179,21 +150,5 @@ CASES = [
                 "consumer members at first)"
             ),
         ),
-    ),
-    Case(
-        "regex_flaps",
-        "flapping",
-        VIOLATION,
-        lambda g: told(flapping(g, 5)[0]),
-        ("- - @33 warn: expected pay.* to return to earlier topics at most 2 times in an hour, seen 3 times",),
-    ),
-    Case("regex_flaps", "found, and lost", PASS, lambda g: told(flapping(g, 4)[0])),
-    Case("regex_flaps", "subscribed anew", PASS, subscribed_anew),
-    Case(
-        "regex_flaps",
-        "cleaned",
-        UNKNOWN,
-        lambda g: cleaned_behind(told(flapping(g, 4)[0]), 16),
-        ("- - @27 warn: expected pay.* to return to earlier topics at most 2 times in an hour, seen 2 times",),
     ),
 ]

@@ -34,6 +34,8 @@ def test_every_expectation_has_all_three():
     shown |= {(case.rule, case.verdict) for case in KINDS_CASES}
     # Groups in their partitions: see test_partitions.
     assert {(each.name, verdict) for each in EXPECTATIONS for verdict in (PASS, VIOLATION, UNKNOWN)} - shown == {
-        # Whether an audit is recent: see test_rules.
+        # Whether an audit is recent, and what is of no single group: see test_rules.
         *(("audit_is_recent", verdict) for verdict in (PASS, VIOLATION, UNKNOWN)),
-    } | {("group_in_its_partition", verdict) for verdict in (PASS, VIOLATION, UNKNOWN)}
+    } | {
+        (rule, verdict) for rule in ("group_in_its_partition", "storm_across") for verdict in (PASS, VIOLATION, UNKNOWN)
+    }

@@ -105,16 +105,6 @@ def test_a_member_has_the_timeout_of_its_own_stay(found):
     ]
 
 
-def test_a_static_member_of_an_unknown_state_may_be_away(found):
-    lost = state("m", "unknown", 10, offset=10, member_epoch=-2, history=CENSORED)
-    away = state("n", "away", 10, offset=11, member_epoch=-2, history=CENSORED)
-    stays = [stay("m", 1, instance_id="i"), stay("n", 2, instance_id="j")]
-    said = found("static_member_away", member_state_timeline=[lost, away], membership=stays)
-    assert [verdict for verdict, *_ in said] == [UNKNOWN, VIOLATION]
-    assert said[1][2] == "expected static member j to be away for at most 60 s, has been away for 990 s"
-    assert found("revocation_time", member_state_timeline=[lost], membership=stays) == []
-
-
 GROUP_STATE = [{"state": "Stable", "has_full_history": True}]
 
 
@@ -233,25 +223,6 @@ def test_a_group_that_is_stuck_is_one_error(found):
 def test_percentiles_are_of_rebalances_that_converged_in_groups_with_members(found, rows, verdict):
     rows = [{"started_empty": False} | row for row in rows]
     assert [each for each, *_ in found("rebalance_time_p95", rebalance=rows)] == verdict
-
-
-def resolution(offset, *topics):
-    return {"regex": "t.*", "topics": list(topics), "resolved_at": at(offset), "offset": offset}
-
-
-def test_topics_that_come_back_are_flaps_unless_the_last_member_had_left(found):
-    resolved = [resolution(10 * nth, *topics) for nth, topics in enumerate([["a"], [], ["a"], [], ["a"]], 1)]
-    two = [stay("m", 1, regex="t.*"), stay("n", 2, 25, regex="t.*")]
-    seen = {"group_state": GROUP_STATE, "regex_resolution": resolved}
-    ((verdict, offset, message),) = found("regex_flaps", membership=two, **seen)
-    assert (verdict, offset) == (VIOLATION, 50)
-    assert message.endswith("seen 3 times")
-    replaced = [stay("m", 1, 25, regex="t.*"), stay("n", 26, joined_at=at(25), regex="t.*")]
-    assert [each[0] for each in found("regex_flaps", membership=replaced, **seen)] == [VIOLATION]
-    left = [stay("m", 1, 25, regex="t.*"), stay("n", 26, regex="t.*")]
-    ((verdict, _, message),) = found("regex_flaps", membership=left, **seen)
-    assert verdict == PASS
-    assert message.endswith("seen 1 times")
 
 
 def test_a_group_without_an_anomaly_passes_if_its_history_is_whole(found):
@@ -397,3 +368,38 @@ def test_a_rebalance_that_the_state_of_a_group_does_not_show_counts_as_not_stabl
     ((said, _, message),) = found("group_stable", group_state=[state], rebalance=[rebalance])
     assert said == verdict
     assert message.startswith("expected Stable within 60 s, rebalancing for ≥ ")
+
+
+def test_many_groups_that_rebalance_at_once_are_told_once(found):
+    row = {"pattern": "storm_across", "severity": "warning", "sentence": "Nine groups.", "next_step": "Look."}
+    row |= {"is_present": False, "ended_at": at(10), "group_id": None, "incarnation": None, "partition": None}
+    said = found("storm_across", diagnosis=[row, row | {"severity": "info"}], group_state=GROUP_STATE)
+    assert [verdict for verdict, *_ in said] == [VIOLATION]
+    assert found("storm_across", diagnosis=[], group_state=GROUP_STATE) == [
+        (PASS, None, "none is seen; its history must be known for 86400 s")
+    ]
+
+
+@pytest.mark.parametrize(("severity", "as_shown"), [("error", "error"), ("warning", "warn")])
+def test_a_trouble_is_no_worse_than_its_row(tmp_path, severity, as_shown):
+    """A build fails for what costs much now, not for each trouble."""
+    row = {
+        "group_id": "g",
+        "partition": 0,
+        "pattern": "restart_loop",
+        "severity": severity,
+        "is_present": True,
+        "sentence": "It fails.",
+    }
+    run = {"run": 1, "captured_at": at(1000)}
+    write(
+        tmp_path,
+        "c",
+        audit_runs=[run],
+        diagnosis=[row],
+        group_state=[{"group_id": "g"}],
+        group_state_timeline=[],
+        partition_history=[],
+    )
+    (found,) = evaluated(DuckTables(str(tmp_path)), RULES["restart_loop"], Setting("error", {"within_seconds": 0}))
+    assert (found.verdict, found.severity) == (VIOLATION, as_shown)

@@ -95,49 +95,6 @@ def test_question_percentiles(ask):
     assert next(iter(answer)) == "slow-revoke"
 
 
-def test_question_epochs_per_hour(ask, rows):
-    epochs = rows("epoch_timeline")
-    steps = epochs + generations(rows)
-    answer = ask("epochs_per_hour")
-    assert {row["group_id"]: row["epochs"] for row in answer} == Counter(row["group_id"] for row in steps)
-    left = sum(row["group_id"] == "churn" and row["cause"] == "member_left" for row in epochs)
-    assert (answer[0]["group_id"], answer[0]["by_leaving"]) == ("churn", left)
-
-
-def generations(rows):
-    found = [row for row in rows("classic_generation") if row["cause"] != "created"]
-    return [row | {"bumped_at": row["completed_at"]} for row in found]
-
-
-def test_question_storms(ask, rows):
-    minutes = {}
-    for row in rows("epoch_timeline") + generations(rows):
-        minutes.setdefault(row["bumped_at"].minute, []).append(row["group_id"])
-    many = {minute: groups for minute, groups in minutes.items() if len(set(groups)) >= 3}
-    assert many
-    answer = {row["minute"].minute: (row["groups"], row["epochs"]) for row in ask("storms")}
-    assert answer == {minute: (len(set(groups)), len(groups)) for minute, groups in many.items()}
-
-
-def test_question_flapping(ask, records):
-    gone = Counter(each["key"]["groupId"] for each in records if each["type"] == 5 and each["value"] is None)
-    first, *_ = answer = ask("flapping")
-    consumers = [row for row in answer if row["group_type"] == "consumer"]
-    assert {row["group_id"]: row["gone"] for row in consumers if row["gone"]} == gone
-    assert (first["group_id"], first["joined"]) == ("churn", 15)
-
-
-def test_question_causes(ask, rows):
-    answer = ask("causes")
-    by_members = {"member_joined", "member_left", "subscription_changed", "static_member_replaced", "upgraded"}
-    assert answer[0]["epochs"] >= 2
-    assert {cause for row in answer for cause in row["causes"]} <= by_members
-    epochs = rows("epoch_timeline")
-    counts = Counter((row["group_id"], member_id) for row in epochs for member_id in row["trigger_member_ids"])
-    assert {(row["group_id"], row["member_id"]): row["epochs"] for row in answer}.items() <= counts.items()
-    assert [row["epochs"] for row in answer] == sorted(counts.values(), reverse=True)[:10]
-
-
 def test_question_unowned(ask, rows):
     handovers = rows("partition_handover")
     gaps = [row for row in handovers if row["history"] == "right_censored" and row["to_member"] is None]
@@ -162,16 +119,6 @@ def test_question_handovers(ask, rows):
 
 def test_question_protocols(ask):
     assert ask("protocols") == [{"group_id": "upgrade", "what": "protocol", "used": ["classic", "consumer"]}]
-
-
-def test_question_away(ask, records):
-    current = [each for each in records if each["type"] == 8 and each["value"] is not None]
-    went = [each for each in current if each["value"]["memberEpoch"] == -2]
-    answer = ask("away")
-    assert Counter(row["group_id"] for row in answer) == Counter(each["key"]["groupId"] for each in went)
-    assert {row["instance_id"] for row in answer} <= {"inst-0", "inst-1", "inst-2"}
-    assert all(row["until"] > row["went_at"] for row in answer)
-    assert {row["left_how"] for row in answer} <= {"replaced", "expired"}
 
 
 def test_question_partial(ask):

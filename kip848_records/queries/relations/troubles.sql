@@ -1,0 +1,6 @@
+-- What is or was wrong with groups over time: rows of diagnosis without those that are no alarm, and those that another
+-- row of the group explains. ended_ms: for how long it had been over at the capture, in ms; null while it is present.
+SELECT found.*, CASE WHEN NOT is_present THEN lasted_ms(ended_at, captures.captured_at) END AS ended_ms
+FROM diagnosis AS found
+LEFT JOIN (SELECT max(captured_at) AS captured_at FROM captures) AS captures ON true
+WHERE severity <> 'info' AND explained_by IS NULL
