@@ -123,6 +123,17 @@ DIAGNOSIS: Final = TableSpec(
             "away; null: the log does not show it",
         ),
         Column(
+            "away_ms",
+            BIGINT,
+            "The part of unowned_ms that is in no rebalance: gaps while a static member was away; null: none is known",
+        ),
+        Column(
+            "lost_ms",
+            BIGINT,
+            "The part of unowned_ms that counts here when rows are added up: without away_ms, and each rebalance in "
+            "one row only. Null as unowned_ms",
+        ),
+        Column(
             "empty_ms",
             BIGINT,
             "Time in which the group had no member, between first_seen and last_seen, in ms; null: it began before the "

@@ -6,6 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
+from kip848_records.replay.diagnosis.severity import INFO
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 _STATIC: Final = frozenset({"static_member_flaps", "duplicate_instance_id"})
 
 
-def add_costs(episodes: Sequence[Episode], history: GroupHistory) -> None:
-    """Fill the costs of episodes.
+def add_costs(episodes: Sequence[Episode], history: GroupHistory) -> list[tuple[Episode, list[int]]]:
+    """Fill the costs of episodes, and return the numbers of the rebalances of each.
 
     An episode costs the rebalances that any of its members triggered, those that no member is named for (storms,
     assignors, topics) all that begin in its time, a slow member those that it slowed. Null, not 0, where the log does
@@ -50,6 +52,27 @@ def add_costs(episodes: Sequence[Episode], history: GroupHistory) -> None:
         rows = [rebalances[number] for number in numbers]
         episode.rebalances_shared = sum(counts[number] > 1 for number in numbers)
         _add(episode, rows, history)
+    return claims
+
+
+def add_bill(claims: Iterable[tuple[Episode, list[int]]], history: GroupHistory) -> None:
+    """Fill `lost_ms`: each rebalance counts in one episode, so that the sum is what the group lost.
+
+    That is one that people are shown, rather than one that another explains, or that is no alarm; of several, the one
+    with the fewest rebalances, which is about a subject rather than about all.
+    """
+    billed: set[int] = set()
+    for episode, numbers in sorted(claims, key=_before_others):
+        own = [number for number in numbers if number not in billed]
+        billed.update(own)
+        if episode.lost_ms is not None:
+            episode.lost_ms = _total(history.rebalances[number].unowned_ms for number in own) or 0
+
+
+def _before_others(claim: tuple[Episode, list[int]]) -> tuple[bool, bool, int, int, str]:
+    episode, numbers = claim
+    is_explained, is_info = episode.explained_by is not None, episode.severity == INFO
+    return is_explained, is_info, len(numbers), episode.first_seen, episode.pattern
 
 
 def _add(episode: Episode, rows: Sequence[Any], history: GroupHistory) -> None:
@@ -61,6 +84,7 @@ def _add(episode: Episode, rows: Sequence[Any], history: GroupHistory) -> None:
     episode.partitions_moved = None if is_silent else _total(row.partitions_moved for row in rows)
     unowned = None if is_silent else _total(row.unowned_ms for row in rows)
     episode.unowned_ms = away_ms if unowned is None else unowned + (away_ms or 0)
+    episode.away_ms, episode.lost_ms = away_ms, unowned
     duration = episode.last_seen - episode.first_seen
     episode.empty_ms = history.empty_ms(episode.first_seen, episode.last_seen)
     shares = []

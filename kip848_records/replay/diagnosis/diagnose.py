@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.diagnosis.coordinator_silent import coordinator_silent
-from kip848_records.replay.diagnosis.cost import add_costs
+from kip848_records.replay.diagnosis.cost import add_bill, add_costs
 from kip848_records.replay.diagnosis.everybody_left import everybody_left
 from kip848_records.replay.diagnosis.flips import assignor_flip, flapping_topics
 from kip848_records.replay.diagnosis.group_history import GroupHistory
@@ -112,10 +112,11 @@ def episodes_of(history: GroupHistory) -> list[Episode]:
         *two_applications(history),
         *task_restarts(history, exchanges),
     ]
-    add_costs(episodes, history)
+    claims = add_costs(episodes, history)
     explain(episodes)
     since = history.known_since
     for episode in episodes:
         episode.severity = severity(episode, history.limits)
         episode.at_least = since is not None and episode.first_seen - since < history.limits.cut_history
+    add_bill(claims, history)
     return episodes

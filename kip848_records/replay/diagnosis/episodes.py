@@ -151,6 +151,8 @@ class Episode:
     usual_stay_ms: int | None = None
     at_least: bool = False
     unowned_ms: int | None = None
+    away_ms: int | None = None
+    lost_ms: int | None = None
     empty_ms: int | None = None
     late_ms: int | None = None
     cost_share: float | None = None

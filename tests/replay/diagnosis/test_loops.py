@@ -225,6 +225,17 @@ def test_what_it_costs():
     assert episode.severity == "error"
 
 
+def test_a_rebalance_that_two_rows_claim_is_billed_to_one():
+    first, second = restarts(7), restarts(7, client="other")
+    pairs = zip(first, second, strict=True)
+    began = [rebalance(one.joined_at / MINUTE, one.member_id, two.member_id, unowned_ms=60_000) for one, two in pairs]
+    rows = told(group(*OTHERS, *first, *second, until=95, rebalances=began, sizes=[(0, 2)]))
+    assert {(each.pattern, each.unowned_ms, each.rebalances_shared) for each in rows} == {
+        ("restart_loop", 6 * 60_000, 6)
+    }
+    assert sorted(each.lost_ms for each in rows) == [0, 6 * 60_000]
+
+
 def test_a_past_episode_is_a_warning_at_most():
     loop = restarts(7)
     began = [rebalance(row.joined_at / MINUTE, row.member_id, unowned_ms=600_000) for row in loop]

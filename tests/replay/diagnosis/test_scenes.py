@@ -143,3 +143,23 @@ def test_storms_across_groups(name, storms):
         assert row.last_seen >= label["from"]
         assert row.severity == "warning"
         assert len(set(label["groups"]) & set(row.subject[6])) >= 0.6 * len(label["groups"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_bill_of_a_group_is_no_larger_than_its_rebalances(name):
+    """Each rebalance is in the bill once: what the rows share is not added twice."""
+    billed = 0
+    for history in scene(name).groups.values():
+        rows = episodes_of(history)
+        total = sum(each.unowned_ms or 0 for each in history.rebalances)
+        lost = sum(each.lost_ms or 0 for each in rows)
+        assert lost <= total
+        assert all((each.lost_ms or 0) + (each.away_ms or 0) <= (each.unowned_ms or 0) for each in rows)
+        # Where a row has no other beside it, it pays for all of its rebalances.
+        assert all(
+            each.lost_ms + (each.away_ms or 0) == each.unowned_ms
+            for each in rows
+            if each.rebalances_shared == 0 and each.lost_ms is not None
+        )
+        billed += lost
+    assert billed > 0
