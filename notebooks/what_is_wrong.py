@@ -174,8 +174,8 @@ display(costs)
 # MAGIC ## Is it true?
 # MAGIC
 # MAGIC The stays of the members behind the first of these rows that is of one group, from the table `membership`.
-# MAGIC `left_how` says how one ended: `left` also stands for a session that expired and a member that was fenced, for the
-# MAGIC log has one record for all of them; `expired` is a static member that was away.
+# MAGIC `left_how` says how one ended: `left` also stands for a session that expired and a member that was fenced,
+# MAGIC for the log has one record for all of them; `expired` is a static member that was away.
 # MAGIC
 # MAGIC **What to see:** stays of the same length, one after the other. Look into the client's log at `left_at`.
 
