@@ -49,7 +49,7 @@ HEALTH: Final = {
     "unknown": "insufficient data",
     "deleted": "deleted",
 }
-"""The health of a group, by `stuck_now.health`; deleted: it has no row there."""
+"""The health of a group, by `health_now.health`; deleted: it has no row there."""
 
 TASK_OF: Final = "task of subtopology"
 

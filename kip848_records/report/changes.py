@@ -71,8 +71,9 @@ def _change(row: Row, settings: Mapping[str, Setting]) -> str | None:
 
     The two captures are those of the group's partition: `earlier_ms` and `captured_ms`, in ms since 1970.
     """
-    was_overdue = _is_overdue(row.limited_by_before, row, row.limited_since_before_ms, row.earlier_ms, settings)
-    if not _is_overdue(row.limited_by, row, row.limited_since_ms, row.captured_ms, settings):
+    before_ms = _span(row.limited_since_before_ms, row.earlier_ms)
+    was_overdue = is_overdue(row.group_id, row.limited_by_before, before_ms, settings)
+    if not is_overdue(row.group_id, row.limited_by, _limited_ms(row), settings):
         # If no expectation limits the state, the log may not show whether the group left the one before.
         is_in_other_state = row.limited_by not in {None, row.limited_by_before}
         return "recovered" if was_overdue and (row.is_released or is_in_other_state) else None
@@ -82,18 +83,20 @@ def _change(row: Row, settings: Mapping[str, Setting]) -> str | None:
 
 
 def _limited_ms(row: Row) -> int | None:
-    is_known = row.limited_since_ms is not None and row.captured_ms is not None
-    return row.captured_ms - row.limited_since_ms if is_known else None
+    return _span(row.limited_since_ms, row.captured_ms)
 
 
-def _is_overdue(
-    expectation: str | None, row: Row, since_ms: int | None, at_ms: int | None, settings: Mapping[str, Setting]
-) -> bool:
-    """Return whether a group that is in a state since a time violated the expectation at another time.
+def _span(since_ms: int | None, at_ms: int | None) -> int | None:
+    return None if since_ms is None or at_ms is None else at_ms - since_ms
 
-    `settings` limit how long a group may be in a state.
+
+def is_overdue(group_id: str, expectation: str | None, limited_ms: int | None, settings: Mapping[str, Setting]) -> bool:
+    """Return whether a group has been in its state for longer than the expectation allows that limits this state.
+
+    `expectation`, `limited_ms`: ``limited_by`` of `stuck_now`, and the ms since ``limited_since``. False if one is
+    None: the expectation finds no violation then, either.
     """
-    if expectation is None or at_ms is None or since_ms is None:
+    if expectation is None or limited_ms is None:
         return False
-    setting = settings[expectation].of_group(row.group_id)
-    return setting.severity != OFF and at_ms - since_ms > setting.limits["max_seconds"] * 1000
+    setting = settings[expectation].of_group(group_id)
+    return setting.severity != OFF and limited_ms > setting.limits["max_seconds"] * 1000

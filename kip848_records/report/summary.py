@@ -13,10 +13,11 @@ from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import KINDS
 from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.queries.wording import HEALTH, causes_text
-from kip848_records.report.changes import changes_since_last_run
+from kip848_records.report.changes import changes_since_last_run, is_overdue
 from kip848_records.report.commits_only import commits_only_count
 from kip848_records.report.sql import query
 from kip848_records.report.summary_groups import (
+    Stuck,
     client_list,
     columns,
     failing_groups,
@@ -37,24 +38,25 @@ if TYPE_CHECKING:
 
     from kip848_records.log.runs import PartitionRead
     from kip848_records.pipeline.options import Audit
-    from kip848_records.queries.tables import Row, Tables
+    from kip848_records.queries.tables import Tables
 
 HEIGHT: Final = 30
 _STUCK_SHOWN: Final = 10
 _FAILING_SHOWN: Final = 8
 _FAILING_BESIDE_STUCK: Final = 3
 _NOTES_SHOWN: Final = 2
+_NOT_WELL: Final = ("stuck", "failing", "away", "unknown")
 _MILLION: Final = 1_000_000
 
 
 def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     """Yield the parts of the summary, in order: 30 lines of 80 columns, wider only if an id needs it."""
     cluster = audit.options.cluster
-    (counts,) = tables.rows(query("summary_counts"), cluster)
+    counts = Counter({row.health: row.groups for row in tables.rows(query("summary_counts"), cluster)})
     stuck = stuck_groups(tables, cluster)
     failing = failing_groups(tables, cluster)
     above = [
-        *_headline(audit, counts, commits_only_count(tables, audit), len(failing)),
+        *_headline(audit, counts, commits_only_count(tables, audit), _overdue(stuck)),
         *_losses(tables, cluster),
         *_notes(audit),
         *map(Text, limits_text(capture_limits(tables, cluster))),
@@ -62,32 +64,45 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
         *_not_upgradable(tables, cluster),
         *client_list(stuck),
     ]
-    below = [*failing_list(failing, _FAILING_BESIDE_STUCK if stuck else _FAILING_SHOWN), *_slowest(tables, cluster)]
-    below += [Text(), *_since_last_run(tables, audit), *_data(tables, audit)]
-    below += _next(tables, audit, [each.row.group_id for each in stuck] or list(failing))
+    below = [*failing_list(failing, _FAILING_BESIDE_STUCK if stuck else _FAILING_SHOWN)]
+    end = [Text(), *_since_last_run(tables, audit), *_data(tables, audit)]
+    end += _next(tables, audit, [each.row.group_id for each in stuck] or list(failing))
+    slowest = list(_slowest(tables, cluster))
+    room = HEIGHT - len(above) - len(below) - len(end)
+    # Two lines more than groups: a blank one and the titles. What is wrong now comes before what was slow.
+    if stuck and failing and room - len(slowest) < 2 + len(stuck[:_STUCK_SHOWN]):
+        slowest = []
     yield from above
-    # The list of groups is preceded by a blank line and the titles.
-    yield from stuck_list(stuck, max(1, min(_STUCK_SHOWN, HEIGHT - len(above) - len(below) - 2)))
-    yield from below
+    yield from stuck_list(stuck, min(_STUCK_SHOWN, len(stuck)), room - len(slowest))
+    yield from [*below, *slowest, *end]
 
 
-def _headline(audit: Audit, counts: Row, commits_only: int, failing: int) -> Iterator[RenderableType]:
-    verdict, style = ("CRITICAL", "bold red") if counts.stuck else ("OK", "bold green")
-    if verdict == "OK" and (failing or counts.away or counts.unknown or audit.quarantined):
+def _overdue(stuck: Sequence[Stuck]) -> int:
+    """Return how many groups have been stuck for longer than the default limits of `kip848 check` allow."""
+    settings = load_settings()
+    rows = [each.row for each in stuck]
+    return sum(is_overdue(row.group_id, row.limited_by, row.limited_ms, settings) for row in rows)
+
+
+def _headline(audit: Audit, counts: Counter[str], commits_only: int, overdue: int) -> Iterator[RenderableType]:
+    """Nearly every capture has a group in the middle of a healthy rebalance: this alone is not critical."""
+    verdict, style = ("CRITICAL", "bold red") if overdue else ("OK", "bold green")
+    if not overdue and (audit.quarantined or any(counts[health] for health in _NOT_WELL)):
         verdict, style = "WARNING", "bold yellow"
     captured = utc_text(audit.captured_at) if audit.captured_at else "an unknown time"
     headline = Text(verdict, style=style)
-    headline.append(f"  {counts.stuck:,} of {count_text(counts.groups, 'group')} stuck", style="default")
+    headline.append(f"  {counts['stuck']:,} of {count_text(counts.total(), 'group')} stuck", style="default")
+    if counts["stuck"]:
+        too_long = "all" if overdue == counts["stuck"] else f"{overdue:,}" if overdue else "none"
+        headline.append(f", {too_long} for too long", style="default")
     where = f"{printable(audit.options.cluster)}, captured {captured}"
     is_one_line = len(headline) + len(where) + 3 <= WIDTH
     yield headline.append(f"   {where}", style="default") if is_one_line else headline
     if not is_one_line:
         yield Text(where)
-    numbers = counts._asdict()
-    shown = [health for health in HEALTH if health == "healthy" or (health != "stuck" and numbers.get(health))]
-    others = [f"{numbers[health]:,} {HEALTH[health]}" for health in shown]
+    shown = [health for health in HEALTH if health == "healthy" or (health != "stuck" and counts[health])]
+    others = [f"{counts[health]:,} {HEALTH[health]}" for health in shown]
     others += [f"{commits_only:,} empty with commits only"] if commits_only else []
-    others += [f"{count_text(failing, 'group')} failing over time"] if failing else []
     yield Text(" · ".join(others))
 
 

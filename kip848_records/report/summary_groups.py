@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from kip848_records.report.advice import client_text
@@ -13,7 +15,7 @@ from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.diagnosis import pattern_text, subject_text
 from kip848_records.report.sql import query
 from kip848_records.report.terminal import span_text
-from kip848_records.text import printable
+from kip848_records.text import WIDTH, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from kip848_records.report.blockers import Blocked
 
 _CLIENTS_SHOWN: Final = 3
+_INDENT: Final = "  "
 
 
 class Stuck(NamedTuple):
@@ -57,14 +60,14 @@ def _blocker(blocked: Blocked | None) -> tuple[str | None, str | None]:
 
 
 def client_list(stuck: Sequence[Stuck]) -> Iterator[RenderableType]:
-    """List the clients that block groups, by client id and host, those with most groups first."""
+    """List the clients that block groups, by client id and host, those that have blocked for longest first."""
     by_client: dict[str, list[Stuck]] = defaultdict(list)
     for each in stuck:
         if each.client is not None and each.who is not None:
             by_client[each.who].append(each)
     if not by_client:
         return
-    ordered = sorted(by_client.items(), key=lambda item: (-len(item[1]), -sum(e.row.waiting for e in item[1]), item[0]))
+    ordered = sorted(by_client.items(), key=_harm)
     rows = [
         (
             who,
@@ -79,8 +82,24 @@ def client_list(stuck: Sequence[Stuck]) -> Iterator[RenderableType]:
     yield from columns((f"Blocking clients{more}", "groups", "members waiting", "oldest"), rows, left=1)
 
 
-def stuck_list(stuck: Sequence[Stuck], shown: int) -> Iterator[RenderableType]:
-    """List the groups that are stuck for longest."""
+def _harm(client: tuple[str, Sequence[Stuck]]) -> tuple[float, int, int, str]:
+    """Return what sorts clients: for how long they block, an unknown time first, then how many members and groups."""
+    who, blocked = client
+    ages = [each.stuck_ms for each in blocked if each.stuck_ms is not None]
+    waiting = sum(each.row.waiting for each in blocked)
+    return -max(ages, default=inf), -waiting, -len(blocked), who
+
+
+def stuck_list(stuck: Sequence[Stuck], shown: int, height: int) -> Iterator[RenderableType]:
+    """List the groups that are stuck for longest: at most `shown`, and as many as `height` lines hold, at least one."""
+    lines = list(_stuck_lines(stuck, shown))
+    while shown > 1 and len(lines) > height:
+        shown -= 1
+        lines = list(_stuck_lines(stuck, shown))
+    yield from lines
+
+
+def _stuck_lines(stuck: Sequence[Stuck], shown: int) -> Iterator[RenderableType]:
     if not stuck:
         return
     more = f" ({shown} of {len(stuck):,})" if len(stuck) > shown else ""
@@ -89,13 +108,13 @@ def stuck_list(stuck: Sequence[Stuck], shown: int) -> Iterator[RenderableType]:
             printable(each.row.group_id),
             "" if each.stuck_ms is None else _at_least(each.stuck_ms),
             "?" if each.row.converged_members is None else f"{each.row.converged_members}/{each.row.members}",
-            each.who or "",
             f"{each.row.waiting:,}",
+            each.who or "",
         )
         for each in stuck[:shown]
     ]
     yield Text()
-    yield from columns((f"Stuck groups{more}", "stuck for", "ok", "blocked by", "waiting"), rows, left=1, text=(3,))
+    yield from columns((f"Stuck groups{more}", "stuck for", "ok", "waiting", "blocked by"), rows, left=1, text=(4,))
 
 
 def failing_groups(tables: Tables, cluster: str) -> dict[str, Row]:
@@ -107,7 +126,7 @@ def failing_groups(tables: Tables, cluster: str) -> dict[str, Row]:
 
 
 def failing_list(failing: Mapping[str, Row], shown: int) -> Iterator[RenderableType]:
-    """List groups that are stuck or not, but do not stay well: the page and `explain` say what to do."""
+    """List groups that are not stuck, but do not stay well: the page and `explain` say what to do."""
     if not failing:
         return
     rows = [
@@ -132,12 +151,47 @@ def _at_least(millis: int | None) -> str:
 def columns(
     titles: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, text: Sequence[int] = ()
 ) -> Iterator[RenderableType]:
-    """Yield a title line and rows as columns: the first `left` and those in `text` are left-aligned."""
-    indented = [(f"  {row[0]}", *row[1:]) for row in rows]
-    widths = [max(len(row[n]) for row in (titles, *indented)) for n in range(len(titles))]
-    for nth, row in enumerate((titles, *indented)):
+    """Yield a title line and rows as columns of at most 80 cells.
+
+    The first `left` columns and those in `text` are left-aligned. A first cell that leaves no room has a line of its
+    own, and so has a last one in `text` that does not fit. No cell is cut: one that is wider makes its line wider.
+    """
+    indented = [tuple(titles), *((f"{_INDENT}{row[0]}", *row[1:]) for row in rows)]
+    end = len(titles) - 1 if len(titles) - 1 in text else len(titles)
+    widths = [max(cell_len(row[n]) for row in indented) for n in range(end)]
+    room = WIDTH - sum(width + len(_INDENT) for width in widths[1:])
+    widths[0] = max((cell_len(row[0]) for row in indented if cell_len(row[0]) <= room), default=0)
+    for nth, row in enumerate(indented):
+        style = "bold" if nth == 0 else ""
+        first = row[0]
+        if cell_len(first) > widths[0]:
+            yield Text(first, style=style)
+            first = ""
         cells = [
-            cell.ljust(width) if n < left or n in text else cell.rjust(width)
-            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+            _padded(cell, width, is_left=n < left or n in text)
+            for n, (cell, width) in enumerate(zip((first, *row[1:end]), widths, strict=True))
         ]
-        yield Text("  ".join(cells).rstrip(), style="bold" if nth == 0 else "")
+        line, last = _INDENT.join(cells), _INDENT.join(row[end:])
+        if cell_len(line) + len(_INDENT) + cell_len(last) <= WIDTH:
+            yield Text(f"{line}{_INDENT}{last}".rstrip(), style=style)
+        else:
+            yield Text(line.rstrip(), style=style)
+            yield from (Text(f"{_INDENT * 2}{each}", style=style) for each in _wrapped(last, WIDTH - 2 * len(_INDENT)))
+
+
+def _padded(cell: str, width: int, *, is_left: bool) -> str:
+    """Return a cell with spaces up to a width; some characters take two cells."""
+    space = " " * (width - cell_len(cell))
+    return cell + space if is_left else space + cell
+
+
+def _wrapped(cell: str, width: int) -> Iterator[str]:
+    """Yield the lines of a text; a word that alone is wider is not cut."""
+    line = ""
+    for word in cell.split(" "):
+        if line and cell_len(line) + 1 + cell_len(word) > width:
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    yield line

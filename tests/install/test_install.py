@@ -89,7 +89,7 @@ def test_the_first_steps_of_the_page(reader, clone):
     """In a new container."""
     assert "An audit can run" in reader("kip848 doctor --out kip848-demo")
     demo = reader(block("test: demo"))
-    assert demo.startswith("CRITICAL  1 of 9 groups stuck")
+    assert demo.startswith("WARNING  1 of 9 groups stuck")
     assert demo.endswith(f"Open   file://{clone}/kip848-demo/report.html\n")
     steps = reader(block("test: after the demo"))
     assert "stuck-app @ 127.0.0.1 has been asked to give up partitions" in steps
@@ -118,7 +118,7 @@ def test_two_commands_give_a_first_result(tmp_path):
     folder = copy_of_the_clone(tmp_path / "kip848-records")
     make, explain = block("test: first result").splitlines()
     system = users.environment(PATH=f"{PYTHON}:{os.environ['PATH']}")
-    assert "CRITICAL  1 of 9 groups stuck" in shell(make, folder, system)
+    assert "WARNING  1 of 9 groups stuck" in shell(make, folder, system)
     assert (folder / "out" / "report.html").is_file()
     assert "stuck-app @ 127.0.0.1 has been asked to give up partitions" in shell(explain, folder, system)
     tools = subprocess.run([folder / ".venv/bin/python", "-c", "import ruff"], capture_output=True, check=False)
@@ -147,7 +147,7 @@ def test_the_lowest_versions_run_all_commands(lowest):
         return shell(f"venv/bin/kip848 {command}", lowest, kept)
 
     assert "An audit can run" in run("doctor")
-    assert run("demo --no-browser").startswith("CRITICAL  1 of 9 groups stuck")
+    assert run("demo --no-browser").startswith("WARNING  1 of 9 groups stuck")
     forms = "--json r.json --junit r.xml --sarif r.sarif --markdown r.md --openmetrics r.prom"
     assert "PASS  " in run(f"check kip848-demo {forms} --webhook http://127.0.0.1:9/")
     assert all((lowest / name).stat().st_size for name in ("r.json", "r.xml", "r.sarif", "r.md", "r.prom"))

@@ -228,7 +228,7 @@ def test_the_demo_needs_no_clone(with_spark, tmp_path):
     done = with_spark.run("kip848", "demo", "--out", tmp_path / "demo", "--no-browser", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("CRITICAL  1 of ")
+    assert lines[0].startswith("WARNING  1 of ")
     assert f"Next   kip848 explain {tmp_path / 'demo'} --group stuck" in lines
     assert lines[-1] == f"Open   file://{tmp_path / 'demo' / 'report.html'}"
     assert "stuck" in (tmp_path / "demo" / "report.html").read_text()

@@ -177,14 +177,14 @@ def test_a_streams_group_is_stuck_since_its_rebalance_began_in_every_report(kind
     assert "Reconciling, stuck for ≥ 16 s, since 2026-11-26 03:47:43.278 UTC" in explained(
         kinds, "streams-not-ready", "ns-gone"
     )
-    assert "  ns-gone        ≥ 16 s  0/1  nsg-A-StreamThread-1-consumer @ 127.0.0.1" in summarized(
+    assert "  ns-gone        ≥ 16 s  0/1        0  nsg-A-StreamThread-1-consumer @ 127.0.0.1" in summarized(
         kinds, "streams-not-ready"
     )
 
 
 def test_the_summary_names_the_worker_that_left(kinds):
     text = summarized(kinds, "connect")
-    assert text.startswith("CRITICAL  1 of 2 groups stuck")
+    assert text.startswith("WARNING  1 of 2 groups stuck, none for too long")
     assert "worker http://127.0.0.1:19603/" in text
 
 

@@ -146,7 +146,8 @@ def rows_below(lines, title):
     for line in lines[at + 1 :]:
         if not line.startswith("  "):
             return rows
-        rows.append(re.split(r"  +", line.strip()))
+        if not line.startswith("    "):  # else it continues the row before
+            rows.append(re.split(r"  +", line.strip()))
     return rows
 
 
@@ -185,7 +186,7 @@ def test_for_how_long_groups_are_stuck_and_how_many_of_their_members_wait(termin
     assert {name: round(value * 1000) for (name,), value in samples["kip848_stuck_group_seconds"].items()} == ages
     shown = rows_below(terminal, "Stuck groups")
     assert len(shown) > 3
-    for name, age, converged, *_, waiting in shown:
+    for name, age, converged, waiting, *_ in shown:
         group = stuck[name]
         assert age == span_text(ages[name], is_minimum=True)
         assert converged == f"{group['converged_members']}/{group['members']}"

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from kip848_records.log.runs import PartitionRead
@@ -108,13 +109,15 @@ def test_five_thousand_groups_fit_thirty_lines_of_eighty_columns(printed):
     lines = printed(*rows, reads=reads, earlier=[ago(9_000)], run_number=2, out="/data/audits of prod")
     assert len(lines) <= 30, "\n".join(lines)
     assert max(map(len, lines)) <= 80, "\n".join(lines)
-    assert lines[0] == "CRITICAL  300 of 5,000 groups stuck   c, captured 2026-01-01 12:00:00.000 UTC"
+    assert lines[:2] == [
+        "CRITICAL  300 of 5,000 groups stuck, 299 for too long",
+        "c, captured 2026-01-01 12:00:00.000 UTC",
+    ]
     assert "50 partitions: compaction removed records" in lines
-    assert re.fullmatch(r"Blocking clients \(3 of 50\) +groups +members waiting +oldest", lines[4])
-    top = next(n for n, line in enumerate(lines) if line.startswith("Stuck groups (10 of 300)"))
-    assert re.fullmatch(r"  stuck-00299 +≥ 14 min 59 s +0/2 +stuck-app @ 10.0.1.49 +2", lines[top + 1])
-    # The blocker of stuck-00299 comes first of those with six groups: members wait in its groups.
-    assert re.fullmatch(r"  stuck-app @ 10.0.1.49 +6 +2 +≥ 14 min 59 s", lines[5])
+    assert re.fullmatch(r"Blocking clients \(3 of 50\) +groups +members waiting +oldest", lines[5])
+    top = next(n for n, line in enumerate(lines) if line.startswith("Stuck groups (9 of 300)"))
+    assert re.fullmatch(r"  stuck-00299 +≥ 14 min 59 s +0/2 +2 +stuck-app @ 10.0.1.49", lines[top + 1])
+    assert re.fullmatch(r"  stuck-app @ 10.0.1.49 +6 +2 +≥ 14 min 59 s", lines[6])
     assert "Next   kip848 explain '/data/audits of prod' --group stuck-00299" in lines
 
 
@@ -280,7 +283,7 @@ def test_groups_that_fail_over_time_are_no_healthy_ones(printed):
         {"group_state": group("well")},
     )
     assert lines[0].startswith("WARNING  0 of 6 groups stuck")
-    assert lines[1] == "6 healthy \u00b7 2 groups failing over time"
+    assert lines[1] == "2 failing over time \u00b7 4 healthy"
     start = next(n for n, line in enumerate(lines) if line.startswith("Failing over time "))
     assert [line.split() for line in lines[start + 1 : start + 3]] == [
         ["a", "≥", "2", "h", "1,531", "duplicate", "instance", "id", "a-app", "@", "10.0.0.1"],
@@ -294,3 +297,43 @@ def test_stuck_groups_leave_less_room_for_those_that_fail(printed, others, shown
     lines = printed(*others, *(failing(f"g{n}") for n in range(9)))
     start = next(n for n, line in enumerate(lines) if line.startswith(f"Failing over time ({shown} of 9)"))
     assert [line.split()[0] for line in lines[start + 1 : start + shown + 1]] == [f"g{n}" for n in range(shown)]
+
+
+def test_a_client_that_blocks_for_long_is_not_cut_for_those_with_more_groups(printed):
+    rows = [stuck(f"long-{n}", 90 + n, f"/10.0.0.{n}") for n in range(3)]
+    rows += [stuck(f"short-{n}", 2, "/10.0.1.1") for n in range(9)]
+    lines = printed(*rows)
+    start = next(n for n, line in enumerate(lines) if line.startswith("Blocking clients (3 of 4)"))
+    assert [line.split()[2] for line in lines[start + 1 : start + 4]] == ["10.0.0.2", "10.0.0.1", "10.0.0.0"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "headline"), [(600, "WARNING  1 of 1 group stuck, none"), (601, "CRITICAL  1 of 1 group stuck, all")]
+)
+def test_a_group_is_critical_only_beyond_the_limit_of_its_state(printed, seconds, headline):
+    assert printed(stuck("s", seconds))[0].startswith(headline)
+
+
+def test_long_names_and_two_causes_keep_eighty_columns_and_are_whole(printed):
+    wide, host = "消费者" * 8, "/10.0.0.1"
+    finished = {"group_type": "consumer", "outcome": "converged", "history": "observed", "members_before": 2}
+    causes = ["topic_metadata_changed", "assignment_configs_changed"]
+    slow = finished | {"group_id": f"slow-{wide}", "began_offset": 1, "duration_ms": 9_000, "epochs": 2}
+    trouble = failing(f"failing-{wide}", subject=failing("x")["diagnosis"]["subject"] | {"client_id": wide})
+    lines = printed(stuck(f"stuck-{wide}", 90, host), trouble, {"rebalance": slow | {"causes": causes}})
+    tables = [line for line in lines if "kip848" not in line]  # a command is one line
+    assert max(map(cell_len, tables)) <= 80, "\n".join(tables)
+    for name in (f"stuck-{wide}", f"failing-{wide}", f"slow-{wide}", f"{wide} @ 10.0.0.1"):
+        assert any(name in line for line in lines)
+    assert "topics changed, assignment configuration changed" in " ".join(line.strip() for line in lines)
+
+
+def test_groups_are_counted_once(printed):
+    """One that is stuck and fails over time is stuck, and is not listed again."""
+    both = failing("both")["diagnosis"]
+    lines = printed(stuck("both", 90), {"diagnosis": both}, failing("fails"), {"group_state": group("fine")})
+    assert lines[0].startswith("WARNING  1 of 3 groups stuck")
+    assert "1 failing over time · 1 healthy" in lines
+    start = next(n for n, line in enumerate(lines) if line.startswith("Failing over time  "))
+    assert lines[start + 1].split()[0] == "fails"
+    assert lines[start + 2] == ""

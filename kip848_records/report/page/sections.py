@@ -39,7 +39,7 @@ class Section(NamedTuple):
 
 def relations() -> dict[str, str]:
     """Return the relations that the texts of the page share, by their names."""
-    return {name: read(f"{_SQL}/{name}.sql") for name in ("failing", "ranked", "chosen")}
+    return {name: read(f"{_SQL}/{name}.sql") for name in ("ranked", "chosen")}
 
 
 SECTIONS: Final = (

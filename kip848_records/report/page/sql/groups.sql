@@ -53,7 +53,8 @@ SELECT every.partition, every.group_id, every.incarnations, every.group_type, pr
   coalesce(waits.waiting, 0) AS waiting
 FROM every
 JOIN ranked ON every.partition = ranked.partition AND every.group_id = ranked.group_id
-LEFT JOIN failing ON every.partition = failing.partition AND every.group_id = failing.group_id
+LEFT JOIN troubles_now AS failing ON every.partition = failing.partition AND every.group_id = failing.group_id
+  AND failing.nth = 1
 LEFT JOIN states ON every.partition = states.partition AND every.group_id = states.group_id
 LEFT JOIN captures ON every.partition = captures.partition
 LEFT JOIN busiest ON every.partition = busiest.partition AND every.group_id = busiest.group_id

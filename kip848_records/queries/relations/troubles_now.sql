@@ -1,0 +1,20 @@
+-- What is wrong with groups over time, at capture: the rows of `diagnosis` that are present, that are an alarm, and that no
+-- other row of the group explains. harm: errors before warnings, then the share of the group's work that was lost. nth:
+-- the rank of a row in its group; 1 is the worst. In a report the order is harm (the most first), first_seen, group_id,
+-- partition, nth.
+SELECT
+    found.*,
+    CASE found.severity WHEN 'error' THEN 2 ELSE 0 END + least(coalesce(found.cost_share, 0), 1) AS harm,
+    row_number() OVER (
+        PARTITION BY found.partition, found.group_id
+        ORDER BY
+            CASE found.severity WHEN 'error' THEN 0 ELSE 1 END, coalesce(found.cost_share, 0) DESC, found.first_seen,
+            found.pattern, found.count DESC, found.subject.client_id, found.subject.client_host,
+            found.subject.instance_id, found.subject.member_id, found.subject.what, found.subject.regex, found.episode
+    ) AS nth,
+    ms_between(found.first_seen, states.captured_at) AS failing_ms
+FROM diagnosis AS found
+JOIN group_state AS states
+    ON states.group_id = found.group_id AND states.partition = found.partition
+    AND states.incarnation = found.incarnation
+WHERE found.is_present AND found.explained_by IS NULL AND found.severity <> 'info'
