@@ -1,6 +1,7 @@
 """The named questions: each runs on the tables of a capture, and its answer is what they say."""
 
 from collections import Counter
+from datetime import datetime
 from itertools import pairwise
 
 import pytest
@@ -179,6 +180,58 @@ def test_question_diagnosis(ask, rows):
     assert Counter(row["sentence"] for row in found) == Counter(row["sentence"] for row in expected)
     loop = next(row for row in found if row["group_id"] == "churn")
     assert (loop["pattern"], loop["severity"], loop["count"]) == ("restart_loop", "warning", 6)
+
+
+def test_question_events(ask, rows):
+    answer = [
+        {name: value.replace(tzinfo=None) if isinstance(value, datetime) else value for name, value in row.items()}
+        for row in ask("events")  # a session's times have no zone
+    ]
+    assert [row["at"] for row in answer] == sorted(row["at"] for row in answer)
+    finished = [row for row in rows("rebalance") if row["outcome"] not in {None, "open", "unknown"} and row["ended_at"]]
+    told = [row for row in answer if row["event"] == "rebalance_finished"]
+    assert Counter(
+        (row["group_id"], row["at"], row["outcome"], row["duration_ms"], row["members"], row["worst_blocker"])
+        for row in told
+    ) == Counter(
+        (
+            *(
+                row["group_id"],
+                row["ended_at"].replace(tzinfo=None),
+                row["outcome"],
+                row["duration_ms"],
+                row["members"],
+            ),
+            row["blockers"][0]["client_id"] if row["blockers"] else None,
+        )
+        for row in finished
+    )
+    expected = Counter()
+    for row in rows("diagnosis"):
+        expected["trouble_began", row["group_id"], row["pattern"], row["recognized_at"].replace(tzinfo=None)] += 1
+        if not row["is_present"]:
+            expected["trouble_ended", row["group_id"], row["pattern"], row["ended_at"].replace(tzinfo=None)] += 1
+    assert expected
+    assert expected == Counter(
+        (row["event"], row["group_id"], row["pattern"], row["at"]) for row in answer if row["pattern"]
+    )
+
+
+def test_question_lost_time(ask, rows):
+    lost, parts = Counter(), Counter()
+    for row in rows("rebalance"):
+        lost[row["group_id"]] += row["unowned_ms"] or 0
+    for row in rows("diagnosis"):
+        lost[row["group_id"]] += row["away_ms"] or 0
+    answer = ask("lost_time")
+    for row in answer:
+        lost[row["group_id"]] -= 1000 * row["partition_seconds"]
+        parts[row["group_id"]] += 1
+    assert parts
+    assert all(abs(ms) <= 1000 * parts[group] for group, ms in lost.items())
+    assert [row["partition_seconds"] for row in answer] == sorted(
+        (row["partition_seconds"] for row in answer), reverse=True
+    )
 
 
 def test_question_stopped_tasks(ask_of):
