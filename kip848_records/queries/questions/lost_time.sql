@@ -2,6 +2,7 @@
 -- In partition-seconds: ten partitions without an owner for a second are ten. Without a pattern: other rebalances.
 SELECT
   group_id, pattern, coalesce(instance_id, client_id, member_id, what) AS subject, client_host, is_present, rebalances,
-  CAST(lost_ms / 1000 AS bigint) AS partition_seconds, is_minimum, CAST(empty_ms / 1000 AS bigint) AS empty_seconds
+  CAST(floor(lost_ms / 1000) AS bigint) AS partition_seconds, is_minimum,
+  CAST(floor(empty_ms / 1000) AS bigint) AS empty_seconds
 FROM lost_time WHERE lost_ms > 0 OR empty_ms > 0
 ORDER BY lost_ms DESC, empty_ms DESC, group_id, partition, pattern, instance_id, client_id, client_host, member_id, what
