@@ -1,7 +1,7 @@
 """The results of a check as metrics of Prometheus: a file for the node exporter's textfile collector.
 
-Labels are bounded: no member, client or host is one, and only stuck groups have a series of their own. The collector
-reads Prometheus' text format; it refuses OpenMetrics' types, and samples with a time.
+Labels are bounded: no member, client or host is one, and only stuck and failing groups have a series of their own. The
+collector reads Prometheus' text format; it refuses OpenMetrics' types, and samples with a time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from kip848_records.report.changes import Changes
 
 GROUPS_SHOWN: Final = 500
-"""How many stuck groups of a cluster have a series: those that have been stuck for longest."""
+"""How many stuck groups of a cluster have a series: those that have been stuck for longest; and how many troubles over
+time: those that cost most."""
 
 _LAST_RUN: Final = "SELECT * FROM audit_runs ORDER BY run DESC LIMIT 1"
 _COUNTED: Final = ("new_rebalances", "new_durations", "total_rebalances", "total_durations")
@@ -55,6 +56,17 @@ METRICS: Final[Mapping[str, MetricSpec]] = {
         ("cluster", "group"),
         "For how long a group has been stuck at the capture, at least, since its rebalance began; "
         f"for the {GROUPS_SHOWN} stuck for longest.",
+    ),
+    "kip848_groups_by_health": MetricSpec(
+        "gauge",
+        ("cluster", "health"),
+        "Groups, each once: stuck; failing over time; unknown; away, which wait for static members; empty; healthy.",
+    ),
+    "kip848_trouble_seconds": MetricSpec(
+        "gauge",
+        ("cluster", "group", "pattern", "severity"),
+        "For how long a trouble over time of a group has lasted at the capture, by its pattern: for the "
+        f"{GROUPS_SHOWN} of which errors come first, and then what costs most.",
     ),
     "kip848_newly_overdue_groups": MetricSpec(
         "gauge",
@@ -135,6 +147,11 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
     for group, seconds in sorted(stuck.items(), key=lambda item: (-item[1], item[0]))[:GROUPS_SHOWN]:
         if seconds >= 0:  # else the broker's clock went back
             add("kip848_stuck_group_seconds", (cluster, group), round(seconds, 3))
+    for row in tables.rows(query("summary_counts"), cluster):
+        add("kip848_groups_by_health", (cluster, row.health), row.groups)
+    for row in tables.rows(query("present_patterns"), cluster):
+        labels = (cluster, row.group_id, row.pattern, row.severity)
+        add("kip848_trouble_seconds", labels, round(row.failing_ms / 1000, 3))
     if captured is not None:
         add("kip848_audit_captured_timestamp_seconds", (cluster,), captured)
     if changes is not None and not changes.is_first:

@@ -89,6 +89,10 @@ def write_tables(folder, *runs):
     ]
     tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
     tables |= {"group_state": [*stuck, *others], "group_state_timeline": timeline}
+    trouble = {"group_id": "fine", "partition": 0, "incarnation": 0, "is_present": True}
+    trouble |= {"pattern": "restart_loop", "severity": "error", "first_seen": ago(hours=2)}
+    rows = [trouble, trouble | {"severity": "warning", "first_seen": ago(hours=4)}, trouble | {"is_present": False}]
+    tables |= {"diagnosis": [*rows, trouble | {"group_id": HOSTILE[0], "pattern": "storm", "severity": "info"}]}
     made_tables.write(folder, CLUSTER, audit_runs=runs, **tables)
 
 
@@ -210,6 +214,18 @@ def test_ids_come_through_whole_and_once(monitored):
     assert {row["metric"]["cluster"] for row in rows} == {CLUSTER}
     longest = max(rows, key=lambda row: float(row["value"][1]))
     assert (longest["metric"]["group"], longest["value"][1]) == (HOSTILE[0], "10800")
+
+
+def test_a_group_that_fails_over_time_has_one_series_a_pattern(monitored):
+    (row,) = monitored.ask("kip848_trouble_seconds")
+    labels = {name: row["metric"][name] for name in ("group", "pattern", "severity")}
+    assert labels == {"group": "fine", "pattern": "restart_loop", "severity": "error"}
+    assert row["value"][1] == "14400"
+
+
+def test_each_group_counts_once(monitored):
+    counts = {row["metric"]["health"]: int(row["value"][1]) for row in monitored.ask("kip848_groups_by_health")}
+    assert counts == {"stuck": len(HOSTILE) + 2, "failing": 1, "unknown": 1, "healthy": 1}
 
 
 def test_what_changed_since_the_audit_before(monitored):
