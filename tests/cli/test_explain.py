@@ -42,19 +42,20 @@ def test_a_group_that_is_stuck(explain):
     since = "stuck for ≥ 28 s, since 2026-11-21 08:18:46.358 UTC, ongoing at capture"
     assert out.startswith(f"Group stuck of cluster {CLUSTERS[STUCK]}: Reconciling, {since}\n")
     assert "group epoch 4, assignment epoch 4, 1 of 3 members converged" in out
-    asked = "stuck-app @ 127.0.0.1 has been asked to give up partitions for ≥ 27 s; 1 member waits for it"
-    assert out.splitlines()[4] == asked
+    asked = "stuck-app @ 127.0.0.1 has been asked to give up partitions for ≥ 27 s; 1 member\nwaits for it\n"
+    assert asked in out
     assert "docs/runbook.md#slow_revocation\n" in out
     rebalances = table(out, "Rebalances:")
     assert [row[0] for row in rebalances] == ["2", "3-4"]
     assert rebalances[1][2:4] == ["member joined", "≥ 28,027 ms"]
     assert rebalances[1][-1] == "ongoing at capture"
-    blocker, waiting, other = table(out, "Members:")
-    assert blocker[1:] == ["stuck-app @ 127.0.0.1", "2", "revoking", "≥ 28 s"]
-    assert waiting[3:] == ["waiting for partitions", "≥ 28 s"]
-    assert other[3:] == ["reconciled"]
-    assert f"  {waiting[0]} (stuck-app @ 127.0.0.1): waits for 12 partitions, behind for ≥ 28 s\n" in out
-    assert f"    clicks 12-23 held by {blocker[0]} (stuck-app @ 127.0.0.1)\n" in out
+    members = {row[1]: row for row in table(out, "Members:")}
+    assert set(members) == {"waiting for partitions", "revoking", "reconciled"}
+    blocker, waiting = members["revoking"], members["waiting for partitions"]
+    assert blocker[:3] == ["stuck-app @ 127.0.0.1", "revoking", "≥ 28 s"]
+    assert blocker[-3:-1] == ["clicks 12-23 (12)", "2"]
+    assert f"  {waiting[-1]} (stuck-app @ 127.0.0.1): waits for 12 partitions, behind for ≥ 28 s\n" in out
+    assert f"    clicks 12-23 held by {blocker[-1]} (stuck-app @ 127.0.0.1)\n" in out
 
 
 @pytest.mark.slow
@@ -193,6 +194,8 @@ def made(tmp_path_factory):
         out,
         "made",
         anomaly=[],
+        quarantine=[],
+        regex_resolution=[],
         group_state_timeline=[
             story("again", state="Stable", from_at=at(0), from_offset=1, to_at=at(50), duration_ms=50_000),
             story("again", incarnation=1, state="Assigning", from_at=at(100), from_offset=5, duration_ms=5_000),
@@ -291,7 +294,7 @@ def test_a_group_that_was_deleted_and_created_again(explain_made):
         "\nIt was deleted, or became a classic group, 1 time before: the following shows its last incarnation\n" in out
     )
     assert [row[0] for row in table(out, "Rebalances:")] == ["1-3"]
-    assert [row[:2] for row in table(out, "Members:")] == [["new", "assignment not yet applied"]]
+    assert table(out, "Members:") == [["assignment not yet applied", "new"]]
 
 
 def test_an_epoch_of_the_last_life_that_has_it(explain_made):

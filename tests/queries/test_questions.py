@@ -179,7 +179,7 @@ def test_question_diagnosis(ask, rows):
     expected = [row for row in rows("diagnosis") if row["explained_by"] is None]
     assert Counter(row["sentence"] for row in found) == Counter(row["sentence"] for row in expected)
     loop = next(row for row in found if row["group_id"] == "churn")
-    assert (loop["pattern"], loop["severity"], loop["count"]) == ("restart_loop", "warning", 6)
+    assert (loop["pattern"], loop["severity"], loop["count"]) == ("restart_loop", "warning", 7)
 
 
 def test_question_events(ask, rows):

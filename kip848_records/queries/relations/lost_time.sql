@@ -5,8 +5,8 @@
 SELECT
     group_id, partition, pattern, subject.instance_id, subject.client_id, subject.client_host, subject.member_id,
     coalesce(subject.what, subject.regex) AS what, count(*) AS episodes, max(is_present) AS is_present,
-    CAST(sum(coalesce(lost_ms, 0) + coalesce(away_ms, 0)) AS bigint) AS lost_ms,
-    CAST(sum(empty_ms) AS bigint) AS empty_ms, CAST(sum(rebalances) AS bigint) AS rebalances,
+    sum(CAST(coalesce(lost_ms, 0) AS double) + coalesce(away_ms, 0)) AS lost_ms,
+    sum(CAST(empty_ms AS double)) AS empty_ms, CAST(sum(rebalances) AS bigint) AS rebalances,
     bool_or(at_least OR (unowned_ms IS NULL AND rebalances IS NOT NULL)) AS is_minimum
 FROM diagnosis
 WHERE group_id IS NOT NULL
@@ -19,13 +19,13 @@ SELECT
     every.unowned_ms - coalesce(told.lost_ms, 0), NULL, every.rebalances, every.is_minimum
 FROM (
     SELECT
-        group_id, partition, CAST(coalesce(sum(unowned_ms), 0) AS bigint) AS unowned_ms, count(*) AS rebalances,
+        group_id, partition, sum(CAST(coalesce(unowned_ms, 0) AS double)) AS unowned_ms, count(*) AS rebalances,
         bool_or(unowned_ms IS NULL OR history <> 'observed') AS is_minimum
     FROM rebalance
     GROUP BY group_id, partition
 ) AS every
 LEFT JOIN (
-    SELECT group_id, partition, CAST(sum(coalesce(lost_ms, 0)) AS bigint) AS lost_ms
+    SELECT group_id, partition, sum(CAST(coalesce(lost_ms, 0) AS double)) AS lost_ms
     FROM diagnosis
     GROUP BY group_id, partition
 ) AS told ON told.group_id = every.group_id AND told.partition = every.partition

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kip848_records.report.page.contents import Fields
+    Fields = dict[str, Any]
 
 SILENT: Final = "coordinator_silent"
 """The pattern of groups of which each member waits for the coordinator: no client is to blame."""
