@@ -350,9 +350,9 @@ else:
 # MAGIC %md
 # MAGIC ## Who has what now?
 # MAGIC
-# MAGIC The partitions of a classic or a share group, the connectors and tasks of a Connect worker, or the tasks of a
-# MAGIC streams group by role, as `subtopology: partitions`. Of a consumer group, each member's last
-# MAGIC ConsumerGroupCurrentMemberAssignment (type 8): `assignedPartitions`, and those that it is still to give up.
+# MAGIC The partitions of each member, the connectors and tasks of a Connect worker, or the tasks of a streams group by
+# MAGIC role, as `subtopology: partitions`. `kip848 query DIR owners` also says what each member is to have, and is to
+# MAGIC give up.
 # MAGIC
 # MAGIC **What to see:** a member that has much more than the others, or nothing.
 
@@ -362,14 +362,9 @@ owned = pd.DataFrame(
     [{name: each[name] for name in ("member_id", "role", "units")} for each in history.get("units", [])]
 )
 if owned.empty:
-    current = (
-        "SELECT member_id, value FROM latest_state WHERE group_id = :group AND record = :record ORDER BY member_id"
-    )
-    record = "ConsumerGroupCurrentMemberAssignment"
-    owned = opened.arrow(current, cluster, group=group, record=record).to_pandas()
-if owned.empty:
     print(f"No member of group {group} has anything now")
 else:
+    owned = owned.fillna({"units": "nothing"})
     display(owned)
 
 # COMMAND ----------

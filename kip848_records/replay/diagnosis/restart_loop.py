@@ -62,7 +62,7 @@ class Chain:
         if stay.left_offset == last.left_offset:  # of one classic generation
             return stay.was_never_alive and last.was_never_alive
         apart = stay.left_at - last.left_at
-        return apart >= SECOND and apart * 4 >= stay.joined_at - (last.joined_at or 0)
+        return apart >= SECOND and apart * 3 >= stay.joined_at - (last.joined_at or 0)
 
     def end(self, stay: Stay) -> None:
         """Note an end of the name."""

@@ -38,7 +38,7 @@ def write_groups(out, groups, *, cluster="demo", members=3, rebalances=3, **more
 
 TABLE_NAMES = (
     *("audit_runs", "group_state", "group_state_timeline", "rebalance", "rebalance_lag", "member_state_timeline"),
-    *("membership", "partition_handover", "anomaly"),
+    *("membership", "partition_handover", "anomaly", "quarantine", "regex_resolution"),
     *OF_KINDS,
 )
 
