@@ -9,7 +9,7 @@ import sys
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.cli.arguments import add_quiet, is_schema_named, place
+from kip848_records.cli.arguments import add_quiet, is_schema_named, place, zoned_time
 from kip848_records.cli.audited import METAVAR, add_tables, check_tables, opened_tables
 from kip848_records.cli.output import print_parts
 from kip848_records.cli.progress import shown_progress
@@ -44,6 +44,15 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--sql", metavar="SQL|NAME", help="the same, in place of the last argument; needed if there are several sources"
     )
+    command.add_argument(
+        "--since-last-run", action="store_true", help="with events: only what the run before the last one did not know"
+    )
+    command.add_argument(
+        "--as-of",
+        type=zoned_time,
+        metavar="TIME",
+        help="with diagnosis: what was known to be wrong at that time, ISO 8601, UTC if it has no zone",
+    )
     command.add_argument("--list", action="store_true", help="list the named questions")
     form = command.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="print comma-separated values")
@@ -65,7 +74,7 @@ def _run(arguments: Namespace) -> int:
     place(arguments, next(iter(arguments.sources), None), METAVAR)
     if question is None:
         raise InputError("no question is given", f"pass SQL, or one of these names: {', '.join(named)}")
-    text = _text(question, named)
+    text, parameters = _text(question, named, arguments)
     check_tables(arguments)
     with shown_progress(arguments) as progress, opened_tables(arguments, progress) as (tables, cluster):
         progress.done()
@@ -75,7 +84,7 @@ def _run(arguments: Namespace) -> int:
             # Groups of two clusters may have one id, and the rows of an answer do not name their cluster.
             clusters = [run.cluster for run in tables.runs()]
             raise TablesError.question_of_several_clusters(tables.shown, question, clusters)
-        _print(_answer(tables, text, cluster), arguments)
+        _print(_answer(tables, text, cluster, parameters), arguments)
     return 0
 
 
@@ -101,8 +110,22 @@ def _print(answer: Any, arguments: Namespace) -> None:  # noqa: ANN401 - Arrow h
         print_parts([text_table(*names, rows=(tuple(map(table_cell_text, row)) for row in rows))])
 
 
-def _text(question: str, named: Mapping[str, Question]) -> str:
-    """Return the SQL of a question: a single word is a question's name."""
+def _text(question: str, named: Mapping[str, Question], arguments: Namespace) -> tuple[str, dict[str, Any]]:
+    """Return the SQL of a question and its parameters: a single word is a question's name."""
+    for option, value, of in (
+        ("--since-last-run", arguments.since_last_run, "events"),
+        ("--as-of", arguments.as_of, "diagnosis"),
+    ):
+        if value and question != of:
+            raise InputError(f"{option} does not fit this question", f"pass it with {of}")
+    if arguments.as_of:
+        from kip848_records.queries.texts import query
+
+        return query("queries/diagnosis_as_of"), {"as_of": arguments.as_of}
+    return _sql("new_events" if arguments.since_last_run else question, named), {}
+
+
+def _sql(question: str, named: Mapping[str, Question]) -> str:
     if not list(words(question)):
         raise InputError("the query is empty", f"pass SQL, or one of these names: {', '.join(named)}")
     if len(question.split()) != 1:
@@ -114,9 +137,9 @@ def _text(question: str, named: Mapping[str, Question]) -> str:
     return named[question].sql
 
 
-def _answer(tables: Any, text: str, cluster: str | None) -> Any:  # noqa: ANN401 - Arrow has no types
+def _answer(tables: Any, text: str, cluster: str | None, parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401 - Arrow has no types
     try:
-        return tables.arrow(text, cluster)
+        return tables.arrow(text, cluster, **parameters)
     except InputError:
         raise
     except Exception as error:

@@ -10,7 +10,6 @@ from kip848_records.report.sql import query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from kip848_records.expectations.files import Setting
     from kip848_records.queries.tables import Row, Tables
@@ -44,21 +43,19 @@ def changes_of_clusters(
     """Return the changes of each cluster by its name, as `changes_since_last_run` does; none without a capture time."""
     runs = [run for run in tables.runs() if run.cluster in set(clusters)]
     return {
-        run.cluster: changes_since_last_run(tables, run.cluster, run.run, run.captured_at, settings)
+        run.cluster: changes_since_last_run(tables, run.cluster, settings)
         for run in runs
         if run.captured_at is not None
     }
 
 
-def changes_since_last_run(
-    tables: Tables, cluster: str, run: int, captured_at: datetime, settings: Mapping[str, Setting]
-) -> Changes:
-    """Return what changed in a cluster between the run before `run` and `run`, which read the log at `captured_at`.
+def changes_since_last_run(tables: Tables, cluster: str, settings: Mapping[str, Setting]) -> Changes:
+    """Return what changed in a cluster between the run before the last one and the last one.
 
     A group is overdue if it violates `group_stable` or `streams_ready` by these settings: it has been in its state for
     longer than the limit, and the expectation is not off for it. The groups that are overdue for longest come first.
     """
-    rows = tables.rows(query("since_last_run"), cluster, run=run, captured=captured_at)
+    rows = tables.rows(query("since_last_run"), cluster)
     found: dict[str, list[Changed]] = {"newly_overdue": [], "unknown": [], "recovered": []}
     for row in rows:
         if row.group_id is not None and (change := _change(row, settings)) is not None:

@@ -151,7 +151,7 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
         add("kip848_groups_by_health", (cluster, row.health), row.groups)
     for row in tables.rows(query("present_patterns"), cluster):
         labels = (cluster, row.group_id, row.pattern, row.severity)
-        add("kip848_trouble_seconds", labels, round(row.failing_ms / 1000, 3))
+        add("kip848_trouble_seconds", labels, round(row.longest_ms / 1000, 3))
     if captured is not None:
         add("kip848_audit_captured_timestamp_seconds", (cluster,), captured)
     if changes is not None and not changes.is_first:

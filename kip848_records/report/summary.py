@@ -208,7 +208,7 @@ def _since_last_run(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     """Report the changes since the last run over a live topic, by the default limits of `kip848 check`."""
     if not audit.reads or audit.captured_at is None:
         return
-    changes = changes_since_last_run(tables, audit.options.cluster, audit.run, audit.captured_at, load_settings())
+    changes = changes_since_last_run(tables, audit.options.cluster, load_settings())
     if not changes.is_first:
         unknown = f", {len(changes.unknown):,} unknown" if changes.unknown else ""
         overdue, recovered = f"{len(changes.newly_overdue):,} newly overdue", f"{len(changes.recovered):,} recovered"

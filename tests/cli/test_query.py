@@ -5,16 +5,23 @@ import io
 import json
 import subprocess
 import sys
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from kip848_records.cli import main
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
+from kip848_records.times import utc
 from tests import made_tables
 from tests.audits import CLUSTERS, WITH_RECORD_TABLES, dumped
+from tests.engines.equal_cases import json_lines
+from tests.protocol.samples import read_capture
 
 CAPTURE = "kafka-4.3.1"
+CAPTURES = Path(__file__).parents[1] / "captures"
 
 
 @pytest.fixture
@@ -149,3 +156,52 @@ def test_a_folder_of_tables_is_asked_without_spark(audits):
     )
     done = subprocess.run([sys.executable, "-c", program, audits.out], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "False"]
+
+
+EVENTS = "rebalance_finished", "trouble_began", "trouble_ended"
+
+
+def events(capsys, *arguments):
+    """The events, each with what later records do not change."""
+    capsys.readouterr()
+    assert main(["query", *arguments, "--json", "--quiet"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return [tuple(row[name] for name in ("event", "at", "group_id", "partition", "pattern", "outcome")) for row in rows]
+
+
+def test_events_of_runs_over_a_growing_copy_are_those_of_the_last_one(tmp_path, capsys):
+    """A log shipper that asks after each audit gets each event once."""
+    rows = [row | {"timestamp": utc(row["timestamp"])} for row in read_capture(CAPTURES / CAPTURE)]
+    log = sorted(rows, key=lambda row: (row["timestamp"], row["partition"], row["offset"]))
+    out, told, middle = str(tmp_path / "out"), [], len(log) // 3
+    for length in (middle, 2 * middle, len(log)):
+        copy = tmp_path / f"{length}.json"
+        copy.write_text("\n".join(json_lines(log[:length])))
+        captured_at = log[length - 1]["timestamp"].isoformat()
+        assert main(["audit", str(copy), "--out", out, "--captured-at", captured_at, "--quiet"]) == 0
+        new = events(capsys, out, "events", "--since-last-run")
+        assert new
+        told += new
+    every = events(capsys, out, "events")
+    assert Counter(told) == Counter(every)
+    assert {row[0] for row in every} >= set(EVENTS[:2])
+
+
+def test_what_was_known_to_be_wrong_at_a_time(audits, capsys):
+    """By two times alone: what was recognized, and had not ended."""
+    rows = DuckTables(str(audits.out)).rows("SELECT * FROM diagnosis WHERE group_id = 'churn'", CLUSTERS[CAPTURE])
+    (loop,) = (row for row in rows if row.explained_by is None)
+    for at, is_open in ((loop.recognized_at, True), (loop.recognized_at - timedelta(milliseconds=1), False)):
+        arguments = ["--cluster", CLUSTERS[CAPTURE], "--as-of", at.isoformat(), "--json"]
+        assert main(["query", str(audits.out), "diagnosis", *arguments]) == 0
+        found = [json.loads(line)["group_id"] for line in capsys.readouterr().out.splitlines()]
+        assert ("churn" in found) == is_open
+
+
+@pytest.mark.parametrize(
+    ("option", "question"), [(("--as-of", "2026-11-21"), "events"), (("--since-last-run",), "diagnosis")]
+)
+def test_an_option_of_another_question(query, option, question):
+    code, _, err = query(question, *option)
+    assert (code, err.count("\n")) == (2, 2)
+    assert err.startswith(f"error: {option[0]} does not fit this question\nhint: pass it with ")

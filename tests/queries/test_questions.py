@@ -217,6 +217,11 @@ def test_question_events(ask, rows):
     )
 
 
+def test_question_new_events(ask):
+    """At the first run, all of the history is new."""
+    assert ask("new_events") == ask("events")
+
+
 def test_question_lost_time(ask, rows):
     lost, parts = Counter(), Counter()
     for row in rows("rebalance"):

@@ -1,37 +1,8 @@
 -- One row for each group that is stuck now, or was at the run before; its columns are null in the one row that is there
 -- if there is no such group. limited_by, limited_since: as in stuck_now. Offsets say what the run before had read, because the clock of its machine may differ from those of the brokers. Offsets begin again in a
 -- topic that was made anew, so that what is later than the capture of the run before is new, too.
-WITH run_before AS (
-    -- Runs over a live topic follow each other; a copy may be older than the copy of the run before it.
-    SELECT max(captured_at) AS captured_at, max(run) AS run
-    FROM (
-        SELECT
-            run, captured_at,
-            row_number() OVER (ORDER BY CASE WHEN partitions IS NULL THEN captured_at END DESC, run DESC) AS nth
-        FROM audit_runs
-        WHERE run < :run AND captured_at IS NOT NULL AND (partitions IS NOT NULL OR captured_at <= :captured)
-    ) AS runs
-    WHERE nth = 1
-),
-read_before AS (
-    SELECT read.partition AS partition, read.captured_at AS captured_at
-    FROM (
-        SELECT explode(partitions) AS read FROM audit_runs WHERE run = (SELECT run FROM run_before)
-    ) AS reads
-),
-ends AS (
-    SELECT entry.key AS partition, entry.value AS until_offset
-    FROM (
-        SELECT explode(map_entries(counted_until)) AS entry FROM audit_runs WHERE run = (SELECT run FROM run_before)
-    ) AS entries
-),
-earlier AS (
-    -- Each partition, up to when the run before knew it, and the offset after the last one that it read.
-    SELECT every.partition, coalesce(read_before.captured_at, run_before.captured_at) AS captured_at, ends.until_offset
-    FROM (SELECT DISTINCT partition FROM group_state_timeline) AS every
-    CROSS JOIN run_before
-    LEFT JOIN read_before ON read_before.partition = every.partition
-    LEFT JOIN ends ON ends.partition = every.partition
+WITH earlier AS (
+    SELECT * FROM known_before
 ),
 states AS (
     SELECT
