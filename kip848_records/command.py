@@ -37,8 +37,12 @@ def main() -> int:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if terminated:
         code = _TERMINATED
-    if threads_at_work():  # Python would wait for them, and Spark may never answer
+    # Python would wait for threads of Spark, which may never answer; and it would end those of an interrupted engine in
+    # the midst of native code, which aborts the process.
+    was_interrupted = code in {_INTERRUPTED, _TERMINATED} and "pyspark" not in sys.modules
+    if threads_at_work() or was_interrupted:
         sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(code)
     return code
 

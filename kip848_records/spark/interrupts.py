@@ -160,7 +160,8 @@ def _cancel_jobs() -> None:
     while True:
         spark = sys.modules.get("pyspark.sql")  # without it there are no jobs
         # The active session belongs to a thread, so it is not used here.
-        session = None if spark is None else spark.SparkSession._instantiatedSession  # noqa: SLF001
+        # A module that is being imported has not all of its names.
+        session = getattr(getattr(spark, "SparkSession", None), "_instantiatedSession", None)
         if session is not None:
             with suppress(Exception):  # the JVM ends with the process, and may have ended already
                 session.interruptAll()
