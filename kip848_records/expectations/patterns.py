@@ -30,7 +30,7 @@ _SENTENCES: Final = {
     "duplicate_instance_id": "No two processes use the same group.instance.id",
     "storm": "The members of a group do not leave and join all the time",
     "everybody_left": "A group that had members for hours has some",
-    "no_topic": "What a member subscribes to exists",
+    "no_topic": "Every member subscribes to topics that exist",
     "slow_by_habit": "No member takes much longer than the others to give up partitions, each time",
     "coordinator_silent": "The coordinator acts when a member does not answer",
     "flapping_topics": "The topics of a subscription do not come and go",

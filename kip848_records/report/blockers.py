@@ -28,11 +28,12 @@ class GroupIncarnation(NamedTuple):
 class Blocked(NamedTuple):
     """An ongoing rebalance. `blockers`: those that are still members and not reconciled, the worst first.
 
-    `advice`: about the trouble over time that explains it, if one does. `gone`: rows of ``workers_gone.sql``, the
-    workers that left a Connect cluster.
+    `advice`: about the trouble over time that explains it, if one does. `own_advice`: about the rebalance by itself;
+    the same if none does. `gone`: rows of ``workers_gone.sql``, the workers that left a Connect cluster.
     """
 
     advice: Advice
+    own_advice: Advice
     blockers: Sequence[dict[str, Any]]
     members: Mapping[str, MemberNow]
     gone: Sequence[Row]
@@ -40,7 +41,7 @@ class Blocked(NamedTuple):
     @property
     def worst(self) -> dict[str, Any] | None:
         """The blocker that the advice names; None where it names no member."""
-        return named(self.blockers, self.advice)
+        return _named(self.blockers, self.advice)
 
 
 def blocked_groups(tables: Tables, cluster: str) -> dict[GroupIncarnation, Blocked]:
@@ -53,13 +54,22 @@ def blocked_groups(tables: Tables, cluster: str) -> dict[GroupIncarnation, Block
     triggers = _by_incarnation(tables.rows(query("open_triggers"), cluster, open=OPEN))
     found = {}
     for row in tables.rows(query("open_rebalances"), cluster, open=OPEN):
-        incarnation = incarnation_of(row)
-        present, left = members[incarnation], gone[incarnation]
-        blockers = current_blockers(row.blockers or (), present)
-        advice = advise(row, present, left)
-        advice = explained(advice, named(blockers, advice), troubles[incarnation], triggers[incarnation])
-        found[incarnation] = Blocked(advice, blockers, present, left)
+        key = incarnation_of(row)
+        found[key] = blocked(row, members[key], gone[key], troubles[key], triggers[key])
     return found
+
+
+def blocked(
+    rebalance: Row,
+    members: Mapping[str, MemberNow],
+    gone: Sequence[Row],
+    troubles: Sequence[Row],
+    triggers: Sequence[Row],
+) -> Blocked:
+    """Return who blocks an ongoing rebalance; `troubles`, `triggers`: as in `over_time.explained`."""
+    blockers = current_blockers(rebalance.blockers or (), members)
+    own = advise(rebalance, members, gone)
+    return Blocked(explained(own, _named(blockers, own), troubles, triggers), own, blockers, members, gone)
 
 
 def _by_incarnation(rows: Sequence[Row]) -> dict[GroupIncarnation, list[Row]]:
@@ -69,7 +79,7 @@ def _by_incarnation(rows: Sequence[Row]) -> dict[GroupIncarnation, list[Row]]:
     return found
 
 
-def named(blockers: Sequence[dict[str, Any]], advice: Advice) -> dict[str, Any] | None:
+def _named(blockers: Sequence[dict[str, Any]], advice: Advice) -> dict[str, Any] | None:
     """Return the blocker that advice names."""
     return next((each for each in blockers if each["member_id"] == advice.member_id), None)
 

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from kip848_records.kinds import KINDS
 from kip848_records.report.advice import client_text
+from kip848_records.report.terminal import names_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -64,6 +65,5 @@ def _changes(rows: Sequence[Row], first: int, last: int) -> str:
 
 def _names(names: Counter[str]) -> str:
     """Return the clients that did something, those that did it most often first."""
-    named = [f"{name} ({count:,} times)" if count > 1 else name for name, count in names.most_common(_NAMED)]
-    more = len(names) - _NAMED
-    return f"{', '.join(named)} and {more:,} more" if more > 0 else ", ".join(named)
+    counted = [f"{name} ({count:,} times)" if count > 1 else name for name, count in names.most_common()]
+    return names_text(counted, _NAMED)

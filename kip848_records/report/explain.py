@@ -11,15 +11,14 @@ from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import with_page_paths
 from kip848_records.queries.wording import TASK_OF, cause_text, causes_text
 from kip848_records.replay.group.vocabulary import OPEN
-from kip848_records.report.advice import MemberNow, advise, client_text, current_blockers, member_now
-from kip848_records.report.blockers import named
+from kip848_records.report.advice import MemberNow, client_text, member_now
+from kip848_records.report.blockers import blocked
 from kip848_records.report.comings import comings_and_goings
 from kip848_records.report.current_state import current_state
 from kip848_records.report.diagnosis import diagnosis, pattern_text
 from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
 from kip848_records.report.members import members_table, regexes
 from kip848_records.report.migration import before_and_after, conversions
-from kip848_records.report.over_time import explained
 from kip848_records.report.readiness import readiness, refused_records
 from kip848_records.report.terminal import (
     CLOCK_WENT_BACK,
@@ -96,18 +95,14 @@ def _answer(
         return [row for row in rows if (row.group_id, row.partition, row.incarnation) == key]
 
     gone = of_incarnation(group.rows("workers_gone", open=OPEN))
-    now = members_by_id(members)
-    advice = advise(rebalance, now, gone)
-    over_time = explained(
-        advice,
-        named(current_blockers(rebalance.blockers or (), now), advice),
-        of_incarnation(group.rows("present_troubles")),
-        of_incarnation(group.rows("open_triggers", open=OPEN)),
-    )
-    if over_time is not advice:
+    troubles = of_incarnation(group.rows("present_troubles"))
+    triggers = of_incarnation(group.rows("open_triggers", open=OPEN))
+    found = blocked(rebalance, members_by_id(members), gone, troubles, triggers)
+    advice = found.own_advice
+    if found.advice is not advice:
         yield Text("")
         yield wrapped(f"Ongoing now: {advice.sentence}")
-        yield Text(f'  explained by "{pattern_text(over_time.pattern)}" above')
+        yield Text(f'  explained by "{pattern_text(found.advice.pattern)}" above')
         return
     yield Text("")
     yield wrapped(advice.sentence)

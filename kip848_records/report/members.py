@@ -10,7 +10,7 @@ from rich.text import Text
 from kip848_records.queries.wording import member_state_text
 from kip848_records.replay.group.vocabulary import RECONCILED
 from kip848_records.report.advice import client_text
-from kip848_records.report.terminal import count_text, span_text, text_table, time_text
+from kip848_records.report.terminal import count_text, names_text, span_text, text_table, time_text
 from kip848_records.report.units import units_text
 from kip848_records.text import printable
 
@@ -91,9 +91,8 @@ def _resolved(row: Row) -> str:
     at = f", resolved at {time_text(row.resolved_ms)}" if row.resolved_ms is not None else ""
     if not row.topics:
         return f"it matches no topic that the client may see{at}"
-    more = len(row.topics) - _TOPICS_SHOWN
-    named = ", ".join(map(printable, row.topics[:_TOPICS_SHOWN]))
-    return f"{named}{f' and {more:,} more' if more > 0 else ''} ({count_text(len(row.topics), 'topic')}){at}"
+    named = names_text([*map(printable, row.topics)], _TOPICS_SHOWN)
+    return f"{named} ({count_text(len(row.topics), 'topic')}){at}"
 
 
 def _order(group: GroupHistory, row: Row, owned: dict[str, _Owned]) -> tuple[bool, int, int, str]:

@@ -93,10 +93,13 @@ def span_text(millis: int | None, *, is_minimum: bool = False) -> str:
 
 def ids_text(ids: Sequence[str | None] | None) -> str:
     """Return the first ids in full, and the number of the others."""
-    known = [each for each in ids or () if each is not None]
-    named = ", ".join(known[:_IDS_SHOWN])
-    more = len(known) - _IDS_SHOWN
-    return f"{named} and {more:,} more" if more > 0 else named
+    return names_text([each for each in ids or () if each is not None], _IDS_SHOWN)
+
+
+def names_text(names: Sequence[str], shown: int) -> str:
+    """Return the first names, and the number of the others."""
+    more = len(names) - shown
+    return ", ".join(names[:shown]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def ranges_text(numbers: Iterable[int | None] | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from kip848_records.report.advice import client_text
-from kip848_records.report.terminal import count_text, wrapped
+from kip848_records.report.terminal import count_text, names_text, wrapped
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ def mixed(members: Sequence[Row]) -> Iterator[Text]:
     if not classic or len(classic) == len(members):
         return
     names = [client_text(row.client_id, row.client_host, row.instance_id) or row.member_id for row in classic]
-    more = len(names) - _NAMED
-    named = f"{', '.join(map(printable, names[:_NAMED]))}{f' and {more:,} more' if more > 0 else ''}"
+    named = names_text([*map(printable, names)], _NAMED)
     still = f"{len(classic):,} of {count_text(len(members), 'member')}"
     yield Text("")
     yield wrapped(
@@ -66,9 +65,7 @@ def needed_topics(group: GroupHistory, incarnation: Incarnation) -> Iterator[Tex
         yield Text("\nTopics that its topology needs; the log does not tell which of them is missing:")
         for what, topics in needed.items():
             if names := sorted(set(topics)):
-                more = len(names) - 2 * _NAMED
-                shown = ", ".join(map(printable, names[: 2 * _NAMED]))
-                yield Text(f"  {what:<11}  {shown}{f' and {more:,} more' if more > 0 else ''}")
+                yield Text(f"  {what:<11}  {names_text([*map(printable, names)], 2 * _NAMED)}")
         yield Text("  Brokers create repartition and changelog topics once all sources exist")
 
 

@@ -3,8 +3,8 @@
 -- run everything is new. `kip848 query DIR events --since-last-run` asks it.
 SELECT
   event, happened.at, group_id, incarnation, happened.partition, outcome, began_at, ended_at, duration_ms,
-  duration_is_minimum, causes, members, unowned_ms, worst_blocker, pattern, probable_cause, severity, explained_by, subject, client_host,
-  sentence
+  duration_is_minimum, causes, members, unowned_ms, worst_blocker, pattern, probable_cause, severity, explained_by,
+  subject, client_host, sentence
 FROM happened
 CROSS JOIN run_before
 LEFT JOIN known_before ON known_before.partition = happened.partition

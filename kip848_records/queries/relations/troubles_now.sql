@@ -1,5 +1,4 @@
--- What is wrong with groups over time, at capture: the rows of `diagnosis` that are present, that are an alarm, and that no
--- other row of the group explains. harm: errors before warnings, then the share of the group's work that was lost. nth:
+-- What is wrong with groups over time, at capture: the rows of troubles that are present. harm: errors before warnings, then the share of the group's work that was lost. nth:
 -- the rank of a row in its group; 1 is the worst. In a report the order is harm (the most first), first_seen, group_id,
 -- partition, nth.
 SELECT
@@ -13,8 +12,8 @@ SELECT
             found.subject.instance_id, found.subject.member_id, found.subject.what, found.subject.regex, found.episode
     ) AS nth,
     ms_between(found.first_seen, states.captured_at) AS failing_ms
-FROM diagnosis AS found
+FROM troubles AS found
 JOIN group_state AS states
     ON states.group_id = found.group_id AND states.partition = found.partition
     AND states.incarnation = found.incarnation
-WHERE found.is_present AND found.explained_by IS NULL AND found.severity <> 'info'
+WHERE found.is_present

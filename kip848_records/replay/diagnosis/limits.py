@@ -117,7 +117,7 @@ class Limits(NamedTuple):
     slow_revocations: int = 5
     slow_within: int = DAY
     slow_share: float = 0.75
-    """Of its revocations: a habit."""
+    """If so many of its revocations are slow, that is a habit."""
     slow_times: int = 3
     slow_others: int = 3
     silent_for: int = 2 * MINUTE

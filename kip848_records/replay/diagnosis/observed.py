@@ -94,7 +94,7 @@ _T = TypeVar("_T")
 
 
 class _Changes(Generic[_T]):
-    """What is remembered by key: the last value of each, and the newest values before, by their `weight`."""
+    """Remembers values by key: the last one of each, and the newest of those before, as their `weight` allows."""
 
     def __init__(self) -> None:
         self.last: dict[str, _T] = {}

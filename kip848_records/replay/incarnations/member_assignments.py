@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kip848_records.kinds import CLASSIC, CONNECT
+from kip848_records.kinds import CLASSIC
+from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.replay.modern.member import GONE, NOTHING
 from kip848_records.replay.rows import MemberAssignment
@@ -51,7 +52,7 @@ def _of_classic(context: Context, group: ClassicGroup) -> Iterator[Row]:
     value = group.value
     if value is None:
         return
-    is_connect = value.protocol_type == CONNECT
+    is_connect = value.protocol_type == CONNECT_PROTOCOL_TYPE
     for member in value.members:
         present: dict[Place, list[int]] = {}
         for name, number in map(context.numbers.of_names.name, member.units or ()):

@@ -1,10 +1,8 @@
 -- One row for each group that is stuck now, or was at the run before; its columns are null in the one row that is there
--- if there is no such group. limited_by, limited_since: as in stuck_now. Offsets say what the run before had read, because the clock of its machine may differ from those of the brokers. Offsets begin again in a
--- topic that was made anew, so that what is later than the capture of the run before is new, too.
-WITH earlier AS (
-    SELECT * FROM known_before
-),
-states AS (
+-- if there is no such group. limited_by, limited_since: as in stuck_now. Offsets say what the run before had read,
+-- because the clock of its machine may differ from those of the brokers. Offsets begin again in a topic that was made
+-- anew, so that what is later than the capture of the run before is new, too.
+WITH states AS (
     SELECT
         timeline.*, limited_by(state) AS limited_by,
         earlier.captured_at IS NOT NULL AND coalesce(from_offset < until_offset, true)
@@ -12,7 +10,7 @@ states AS (
         (to_at IS NOT NULL OR to_offset IS NOT NULL) AND coalesce(to_offset < until_offset, true)
             AND coalesce(to_at <= earlier.captured_at, true) AS had_ended
     FROM group_state_timeline AS timeline
-    JOIN earlier ON earlier.partition = timeline.partition
+    JOIN known_before AS earlier ON earlier.partition = timeline.partition
 ),
 before AS (
     SELECT group_id, partition, max_by(incarnation, from_offset) AS incarnation, max_by(state, from_offset) AS state,
@@ -42,7 +40,7 @@ hidden_before AS (
     -- The states of classic and share groups do not show a rebalance.
     SELECT rebalance.group_id, rebalance.partition, min(began_at) AS since, bool_and(outcome <> 'open') AS has_ended
     FROM rebalance
-    JOIN earlier ON earlier.partition = rebalance.partition
+    JOIN known_before AS earlier ON earlier.partition = rebalance.partition
     WHERE outcome IS NOT NULL AND earlier.captured_at IS NOT NULL
         AND coalesce(began_offset < until_offset, true) AND began_at <= earlier.captured_at
         AND (outcome = 'open' OR NOT (coalesce(ended_offset < until_offset, true) AND ended_at <= earlier.captured_at))
@@ -75,7 +73,7 @@ compared AS (
         FROM group_state AS states
         JOIN stuck_now AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
     ) AS now
-    LEFT JOIN earlier ON earlier.partition = now.partition
+    LEFT JOIN known_before AS earlier ON earlier.partition = now.partition
     LEFT JOIN before ON before.group_id = now.group_id AND before.partition = now.partition
     LEFT JOIN rebalancing
         ON rebalancing.group_id = before.group_id AND rebalancing.partition = before.partition

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kip848_records.kinds import CLASSIC, CONSUMER, SHARE, STREAMS
 from kip848_records.simulate.scripted.behaviours import (
@@ -19,7 +19,7 @@ from kip848_records.simulate.scripted.process import Process
 from kip848_records.simulate.scripted.scene import ALL, CALM, MODERN, scene
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kip848_records.simulate.scripted.script import Script
 
@@ -87,22 +87,23 @@ def _misses_polls_under_new_ids(group: Script) -> Iterator[int]:
     yield from _loop(group, 12, (301, 303), (2, 5), kills=False)
 
 
-@scene(*MODERN)
-def _misses_each_poll(group: Script) -> Iterator[int]:
+def _returns(group: Script, times: int, stays: tuple[float, float], away: tuple[float, float]) -> Iterator[int]:
+    """Let one of four processes leave and join again, without ending."""
     slow, *_ = fleet(group, 4)
     yield CALM
     before = slow.ends
     group.trouble("leaves_and_returns", lambda: slow.ends - before, slow)
-    yield from rejoin_again(group, slow, 12, (300, 304), (2, 6))
+    yield from rejoin_again(group, slow, times, stays, away)
+
+
+@scene(*MODERN)
+def _misses_each_poll(group: Script) -> Iterator[int]:
+    yield from _returns(group, 12, (300, 304), (2, 6))
 
 
 @scene(*MODERN)
 def _unsubscribes(group: Script) -> Iterator[int]:
-    slow, *_ = fleet(group, 4)
-    yield CALM
-    before = slow.ends
-    group.trouble("leaves_and_returns", lambda: slow.ends - before, slow)
-    yield from rejoin_again(group, slow, 20, (100, 400), (1, 30))
+    yield from _returns(group, 20, (100, 400), (1, 30))
 
 
 @scene(CONSUMER, CLASSIC)
@@ -126,25 +127,23 @@ def _two_with_one_instance_id(group: Script) -> Iterator[int]:
         yield some(group, (10, 20))
 
 
-@scene(*ALL)
-def _all_run_out_of_memory(group: Script) -> Iterator[int]:
-    size = 10
-    everybody = fleet(group, size)
+def _storm(group: Script, everybody: Sequence[Process], **subject: Any) -> Iterator[int]:  # noqa: ANN401
+    """Let all processes restart again and again; the first end of each is that of a long time that went well."""
     yield CALM
-    # The first end of each is that of a long time that went well.
-    group.trouble("storm", lambda: sum(each.ends for each in everybody) - size, members=size)
+    group.trouble("storm", lambda: sum(each.ends for each in everybody) - len(everybody), **subject)
     for place, each in enumerate(everybody):
         group.follow(restart_again(group, each, 16, (240, 540), (10, 30), ends=False), place * 30 * SECOND)
+
+
+@scene(*ALL)
+def _all_run_out_of_memory(group: Script) -> Iterator[int]:
+    yield from _storm(group, fleet(group, 10), members=10)
 
 
 @scene(CONSUMER, CLASSIC, SHARE, STREAMS)
 def _all_behind_one_address_run_out_of_memory(group: Script) -> Iterator[int]:
     """All have one client id and one address."""
-    everybody = fleet(group, 10, "rdkafka", host="/192.0.2.1")
-    yield CALM
-    group.trouble("storm", lambda: sum(each.ends for each in everybody) - len(everybody))
-    for place, each in enumerate(everybody):
-        group.follow(restart_again(group, each, 16, (240, 540), (10, 30), ends=False), place * 30 * SECOND)
+    yield from _storm(group, fleet(group, 10, "rdkafka", host="/192.0.2.1"))
 
 
 @scene(*ALL)

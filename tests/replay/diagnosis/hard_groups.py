@@ -57,6 +57,15 @@ def hard(*kinds: str) -> Callable[[Callable[[Script], Wait]], Callable[[Script],
     return add
 
 
+def in_turn(
+    group: Script, act: Callable[[Process], None], processes: list[Process], between: tuple[float, float]
+) -> Wait:
+    """Start or stop processes one after another."""
+    for each in processes:
+        act(each)
+        yield some(group, between)
+
+
 def begin(number: int, seed: int) -> tuple[str, Script]:
     """A hard group: its name, and the group; kinds and scripts come in turn."""
     name = list(HARD)[number % len(HARD)]
@@ -170,9 +179,7 @@ def surge(group: Script) -> Wait:
             group.start(pods[-1])
             yield some(group, (0.1, 20))
         yield some(group, (60, 900))
-        for each in old:
-            group.stop(each)
-            yield some(group, (0.1, 20))
+        yield from in_turn(group, group.stop, old, (0.1, 20))
 
 
 @hard(*ALL)
@@ -186,9 +193,7 @@ def recreate(group: Script) -> Wait:
         yield some(group, (5, 120))
         name = successor(group)
         pods[:] = [Process(*name(each)) for each in pods]
-        for each in pods:
-            group.start(each)
-            yield some(group, (0.1, 8))
+        yield from in_turn(group, group.start, pods, (0.1, 8))
 
 
 @hard(*NOT_CONNECT)
@@ -217,13 +222,9 @@ def to_zero(group: Script) -> Wait:
     while True:
         yield some(group, (12 * 60, 90 * 60))
         pods = [Process(*name(first)) for _ in range(group.rng.randint(1, 5))]
-        for each in pods:
-            group.start(each)
-            yield some(group, (1, 60))
+        yield from in_turn(group, group.start, pods, (1, 60))
         yield some(group, (12 * 60, 90 * 60))
-        for each in pods:
-            group.stop(each)
-            yield some(group, (0.1, 10))
+        yield from in_turn(group, group.stop, pods, (0.1, 10))
 
 
 @hard(*NOT_CONNECT)
@@ -446,13 +447,9 @@ def scale_once(group: Script) -> Wait:
     pods = crowd(group, 3)
     yield some(group, (3 * 3600, 6 * 3600))
     more = [Process("payments", new_host(group)) for _ in range(group.rng.randint(3, 20))]
-    for each in more:
-        group.start(each)
-        yield some(group, (0.1, 10))
+    yield from in_turn(group, group.start, more, (0.1, 10))
     yield some(group, (2 * 3600, 6 * 3600))
-    for each in more:
-        group.stop(each)
-        yield some(group, (0.1, 2))
+    yield from in_turn(group, group.stop, more, (0.1, 2))
     yield some(group, (3600, 7200))
     for each in pods:
         group.stop(each)
@@ -500,13 +497,9 @@ def batch_by_people(group: Script) -> Wait:
     while True:
         yield some(group, (1200, 5 * 3600))
         batch = [Process("backfill", new_host(group)) for _ in range(group.rng.randint(1, 6))]
-        for each in batch:
-            group.start(each)
-            yield some(group, (0.1, 3))
+        yield from in_turn(group, group.start, batch, (0.1, 3))
         yield some(group, (90, 5400))
-        for each in batch:
-            group.stop(each)
-            yield some(group, (0.1, 30))
+        yield from in_turn(group, group.stop, batch, (0.1, 30))
 
 
 @hard(*ALL)
