@@ -47,7 +47,8 @@ def of_spark(classic):
     session = classic.newSession()  # other tests have views of these names
     for name, spec in TABLES.items():
         session.createDataFrame([], spark_schema(spec)).createOrReplaceTempView(name)
-    return session
+    yield session
+    classic.createDataFrame([], "number int")  # which makes it the active session again
 
 
 @pytest.mark.parametrize(("text", "own"), [pytest.param(*each, id=name) for name, *each in texts()])
