@@ -10,7 +10,7 @@ CLASSIC, CONNECT = "classic", "connect"
 # Whatever of the package only reads and transforms. What writes Delta tables needs a server that is set up for it.
 ON_BOTH = {
     *("tests.decode.test_dialects", "tests.decode.test_hostile_rows", "tests.log.test_both_engines"),
-    *("tests.notebooks.test_notebooks", "tests.queries.test_engines"),
+    *("tests.notebooks.test_notebooks", "tests.queries.test_answers", "tests.queries.test_engines"),
     "tests.queries.test_questions",
 }
 """The modules of which each test that asks for `spark` runs on both kinds."""

@@ -55,6 +55,11 @@ concat({{ _whole(count, 1000) }}, ',', lpad(CAST({{ count }} % 1000 AS string), 
 CASE WHEN {{ count }} = 1 THEN ' {{ what }}' ELSE ' {{ what }}s' END)
 {%- endmacro %}
 
+{# Return whom or what a row of `diagnosis` is about, in a word; null for the whole group. #}
+{% macro subject_name(subject) -%}
+coalesce({{ subject }}.instance_id, {{ subject }}.client_id, {{ subject }}.member_id, {{ subject }}.what, {{ subject }}.regex)
+{%- endmacro %}
+
 {# Return the milliseconds from one timestamp to another; negative if a clock went back. #}
 {% macro ms_between(start, end) -%}
 (unix_millis({{ end }}) - unix_millis({{ start }}))

@@ -6,6 +6,7 @@ They are committed, so that they can be read without a build. A test compares th
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import textwrap
 from importlib.resources import files
@@ -16,6 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from kip848_records.cli import _parser
 from kip848_records.config import load_settings
 from kip848_records.expectations import EXPECTATIONS, Expectation
+from kip848_records.queries.answers import ANSWERS, json_schema
 from kip848_records.queries.questions import questions
 from kip848_records.specs.columns import TIMESTAMP
 from kip848_records.specs.registry import DERIVED
@@ -45,7 +47,15 @@ def reference() -> dict[Path, str]:
         "records": _records(),
         "tables": _tables(),
     }
-    return {DOCS / "reference" / f"{name}.md": _page(text) for name, text in made.items()}
+    pages = {DOCS / "reference" / f"{name}.md": _page(text) for name, text in made.items()}
+    return pages | {
+        DOCS / "reference" / _schema(name): f"{json.dumps(json_schema(name), indent=2)}\n" for name in ANSWERS
+    }
+
+
+def _schema(question: str) -> str:
+    """Return the path of a question's JSON Schema, from the folder of the reference."""
+    return f"schemas/{question}.schema.json"
 
 
 def _page(text: str) -> str:
@@ -236,6 +246,7 @@ def _questions() -> str:
             [
                 f"## `{each.name}`",
                 " ".join(filter(None, [each.words, each.note])),
+                *_answer(each.name),
                 f"```sql\n{each.sql}\n```",
                 "",
                 "",
@@ -254,6 +265,15 @@ cluster: if the tables have several, add `--cluster`. The SQL also runs in a not
 {"".join(shown)}"""
 
 
+def _answer(question: str) -> list[str]:
+    """Return the columns of an answer that has a schema."""
+    if question not in ANSWERS:
+        return []
+    rows = ([f"`{each.name}`", _type(each), _unit(each), _comment(each)] for each in ANSWERS[question])
+    schema = f"The [JSON Schema]({_schema(question)}) of a line that `--json` prints is made from these columns."
+    return [table(["column", "type", "unit", "meaning"], rows), schema]
+
+
 def _first_comment(sql: str) -> str:
     lines = sql.strip().splitlines()
     length = next((nth for nth, line in enumerate(lines) if not line.startswith("--")), len(lines))
@@ -263,6 +283,7 @@ def _first_comment(sql: str) -> str:
 def main() -> None:
     """Write all pages."""
     for path, text in reference().items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
 

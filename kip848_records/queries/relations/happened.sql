@@ -12,8 +12,7 @@ UNION ALL
 SELECT
   troubles.at, event, group_id, incarnation, partition, episode, NULL, first_seen, ended_at, NULL, NULL, NULL, NULL,
   NULL, NULL, pattern, probable_cause, severity, explained_by,
-  coalesce(subject.instance_id, subject.client_id, subject.member_id, subject.what, subject.regex),
-  subject.client_host, sentence
+  subject_name(subject), subject.client_host, sentence
 FROM (
   SELECT *, recognized_at AS at, 'trouble_began' AS event FROM diagnosis
   UNION ALL
