@@ -19,6 +19,7 @@ from kip848_records.specs.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
 from kip848_records.specs.latest_state import LATEST_STATE
 from kip848_records.specs.member_assignment import MEMBER_ASSIGNMENT
 from kip848_records.specs.members import MEMBER_STATE_TIMELINE, MEMBERSHIP, REGEX_RESOLUTION
+from kip848_records.specs.owned_partition import OWNED_PARTITION
 from kip848_records.specs.ownership import OWNERSHIP
 from kip848_records.specs.partition_handover import PARTITION_HANDOVER
 from kip848_records.specs.rebalance import BLOCKERS, REBALANCE
@@ -125,6 +126,7 @@ LatestState: Final = row_class("LatestState", LATEST_STATE)
 Quarantine: Final = row_class("Quarantine", QUARANTINE)
 UnknownRecord: Final = row_class("UnknownRecord", UNKNOWN_RECORD)
 StoppedPartition: Final = row_class("StoppedPartition", STOPPED_PARTITION)
+OwnedPartition: Final = row_class("OwnedPartition", OWNED_PARTITION)
 TopicName: Final = row_class("TopicName", RECORDED_TOPIC_NAME)
 
 ROW_CLASSES: Final = dict(_TABLES)

@@ -19,6 +19,7 @@ KEYS = {
     "PartitionHandover": ("group_id", "topic_id", "partition", "acquired_offset", "released_offset", "to_member"),
     "TaskHandover": ("group_id", "subtopology_id", "task", "acquired_offset", "released_offset", "to_member"),
     "OwnershipInterval": ("group_id", "member_id", "topic_id", "subtopology_id", "partition", "role", "from_offset"),
+    "OwnedPartition": ("group_id", "topic_id", "topic", "partition", "acquired_offset"),
     "SharePartitionState": ("group_id", "topic_id", "state", "from_offset"),
     "GroupStateInterval": ("group_id", "from_offset"),
     "Rebalance": ("group_id", "began_offset"),

@@ -28,12 +28,12 @@ Rows = dict[str, list[Any]]
 def inputs_of(
     complete_from: Mapping[int, int], captured_at: int | None, dialect: str = "kafka", **known: Any
 ) -> ReplayInputs:
-    """Partitions that are complete from an offset on; of others nothing is known."""
+    """Partitions that are complete from an offset on; of others nothing is known. The log has offset commits."""
     partitions = {
         partition: PartitionCoverage(((first, END),), last_offset=END - 1, **known)
         for partition, first in complete_from.items()
     }
-    return ReplayInputs(dialect, captured_at, partitions)
+    return ReplayInputs(dialect, captured_at, partitions, offset_commits=True)
 
 
 def replayed(records: Iterable[Mapping[str, Any] | Record], inputs: ReplayInputs) -> Rows:

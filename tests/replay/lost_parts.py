@@ -126,7 +126,9 @@ def replayed_log(rows: pa.Table, partitions: Mapping[int, PartitionCoverage], at
     is_commit = pc.less(pc.fill_null(rows["key_type"], _FIRST_OF_GROUPS), _FIRST_OF_GROUPS)
     chosen = rows.filter(pc.and_(readable, pc.invert(is_commit))).select(LOG_SCHEMA.names)
     in_order = chosen.sort_by([(name, "ascending") for name in ("partition", "group_id", "offset")])
-    return replayed_batches(ReplayInputs("kafka", at, partitions), in_order.combine_chunks().to_batches())
+    return replayed_batches(
+        ReplayInputs("kafka", at, partitions, offset_commits=True), in_order.combine_chunks().to_batches()
+    )
 
 
 def replayed_batches(inputs: ReplayInputs, batches: Iterable[pa.RecordBatch]) -> Rows:
@@ -181,7 +183,8 @@ def called_open(rows: Rows) -> list[tuple[int, Any]]:
     epochs = [(row.bump_offset, row) for row in rows["Epoch"] if row.status == OPEN]
     gaps = [(row.released_offset, row) for row in rows["TaskHandover"] if row.status == OPEN]
     owned = [(row.from_offset, row) for row in rows["OwnershipInterval"] if row.to_at is None]
-    return [*rebalances, *epochs, *gaps, *owned]
+    stays = [(row.acquired_offset, row) for row in rows["OwnedPartition"] if row.released_offset is None]
+    return [*rebalances, *epochs, *gaps, *owned, *stays]
 
 
 def _differing(row: Any, true: Any) -> list[str]:

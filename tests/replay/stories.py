@@ -2,9 +2,9 @@
 
 A line is one operation: its time, then its records: ``5 a`` (member a), ``3 2`` (group epoch 2), ``6 2`` (assignment
 epoch 2), ``8 a 2`` (a STABLE at member epoch 2; after it 1 is UNREVOKED, 2 UNRELEASED, - no state), ``2 7/3`` (classic
-generation 7 with three members), ``2 7/a+b`` (with members a and b), ``16 r`` (regular expression r, which is also the
-default), ``3 x`` and ``5 a x`` (tombstones), ``8 a lost`` (a record that was lost). A line of dots is other groups'
-records.
+generation 7 with three members), ``2 7/a+b`` (with members a and b), ``2 7/a=01+b=?`` (consumers: a has the partitions
+0 and 1, the assignment of b cannot be read), ``16 r`` (regular expression r, which is also the default), ``3 x`` and
+``5 a x`` (tombstones), ``8 a lost`` (a record that was lost). A line of dots is other groups' records.
 
 Words that start with a sign may follow: ``@i`` instance id i, ``~t`` topic t of a subscription (5) or of a regular
 expression (16), ``%r`` subscribed to the regular expression r, ``*`` a member of the classic protocol (5), ``<0``
@@ -64,7 +64,7 @@ class Story:
         if coverage is None and first is not None:
             coverage = PartitionCoverage(((first, END),), last_offset=END - 1)
         known = {} if coverage is None else {0: coverage}
-        return replayed(_records_of(self), ReplayInputs(self.dialect, CAPTURED_AT, known))
+        return replayed(_records_of(self), ReplayInputs(self.dialect, CAPTURED_AT, known, offset_commits=True))
 
 
 def dash(value: Any) -> str:
@@ -120,7 +120,12 @@ def _value(kind: str, rest: list[str]) -> dict[str, Any]:
     if kind == "2":
         generation, members = rest[0].split("/")
         ids = [str(n) for n in range(int(members))] if members.isdigit() else members.split("+")
-        return {"generation": int(generation), "members": [_classic_member(each) for each in ids]}
+        kind_of_all = "consumer" if "=" in members else None
+        return {
+            "generation": int(generation),
+            "protocolType": kind_of_all,
+            "members": [_classic_member(each) for each in ids],
+        }
     fields = {"3": ("epoch",), "6": ("assignmentEpoch",), "8": ("memberEpoch", "state")}.get(kind, ())
     words = (None if word == "-" else int(word) for word in rest if word[0] not in _SIGNS)
     value: dict[str, Any] = {"state": 0, **dict(zip(fields, words, strict=False))}
@@ -137,8 +142,14 @@ def _value(kind: str, rest: list[str]) -> dict[str, Any]:
 
 
 def _classic_member(text: str) -> dict[str, Any]:
-    member_id, _, instance_id = text.partition("@")
-    return {"memberId": member_id, "groupInstanceId": instance_id or None}
+    named, equals, partitions = text.partition("=")
+    member_id, _, instance_id = named.partition("@")
+    member: dict[str, Any] = {"memberId": member_id, "groupInstanceId": instance_id or None, "clientId": "app"}
+    if equals:
+        assigned = {"topic": "t", "partitions": [int(number) for number in partitions if number != "?"]}
+        member["subscription"] = {"topics": ["t"]}
+        member["assignment"] = b"?" if partitions == "?" else {"assignedPartitions": [assigned]}
+    return member
 
 
 def _partitions(word: str) -> list[dict[str, Any]]:

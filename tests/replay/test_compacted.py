@@ -26,7 +26,7 @@ Read = Callable[[Any, random.Random], tuple[Any, Any]]
 def test_what_is_called_observed_is_true(name: str, read: Read, seed: int) -> None:
     records, known = read(capture_records(name), random.Random(seed))  # noqa: S311 - no secret
     assert len(records) < len(capture_records(name))
-    rows = replayed(records, ReplayInputs("kafka", CAPTURED_AT, known))
+    rows = replayed(records, ReplayInputs("kafka", CAPTURED_AT, known, offset_commits=True))
     seen, wrong = wrong_values(capture_rows(name), rows)
     assert wrong == Counter()
     assert sum(seen.values()) > 20
@@ -38,9 +38,8 @@ def test_the_present_state_is_that_of_the_whole_log(name: str) -> None:
     whole = {row.group_id: row for row in capture_rows(name)["GroupState"]}
     for seed in range(8):
         records, known = compacted(capture_records(name), random.Random(seed))  # noqa: S311 - no secret
-        present = {
-            row.group_id: row for row in replayed(records, ReplayInputs("kafka", CAPTURED_AT, known))["GroupState"]
-        }
+        rows = replayed(records, ReplayInputs("kafka", CAPTURED_AT, known))
+        present = {row.group_id: row for row in rows["GroupState"]}
         assert present.keys() == whole.keys()
         for group_id, row in whole.items():
             ours = present[group_id]
@@ -56,7 +55,7 @@ def test_nothing_that_the_log_shows_is_left_out() -> None:
     shown: Counter[str] = Counter()
     for name in NAMES:
         records, known = compacted(capture_records(name), random.Random(3))  # noqa: S311 - no secret
-        rows = replayed(records, ReplayInputs("kafka", CAPTURED_AT, known))
+        rows = replayed(records, ReplayInputs("kafka", CAPTURED_AT, known, offset_commits=True))
         for table, begin in (("Epoch", "bump_offset"), ("GroupStateInterval", "from_offset")):
             ours = {(row.partition, getattr(row, begin)): row.history for row in rows[table]}
             for row in capture_rows(name)[table]:
@@ -75,7 +74,7 @@ def test_random_logs(read: Read, seed: int) -> None:
     whole = random_records(seed, groups=60, operations=30, partitions=3)
     true = replayed(whole, inputs_of(dict.fromkeys(range(3), 0), CAPTURED_AT))
     records, known = read(whole, random.Random(seed))  # noqa: S311 - no secret
-    rows = replayed(records, ReplayInputs("kafka", CAPTURED_AT, known))
+    rows = replayed(records, ReplayInputs("kafka", CAPTURED_AT, known, offset_commits=True))
     seen, wrong = wrong_values(true, rows, odd_groups(true))
     assert wrong == Counter()
     assert sum(seen.values()) > 100

@@ -13,6 +13,7 @@ from kip848_records.replay.group import spill
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from tests.replay.captures import CAPTURED_AT
 from tests.replay.logs import Rows, inputs_of, replayed
+from tests.replay.owned import overlapping
 from tests.replay.random_log import random_records
 
 HISTORIES = {"observed", "left_censored", "right_censored", "censored"}
@@ -28,7 +29,7 @@ def test_whatever_is_known(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     last = max(record["offset"] for record in records)
     known = {partition: _known(rng, last) for partition in range(2) if rng.random() < 0.85}
-    rows = replayed(records, ReplayInputs("kafka", rng.choice([None, CAPTURED_AT]), known))
+    rows = replayed(records, ReplayInputs("kafka", rng.choice([None, CAPTURED_AT]), known, offset_commits=True))
     for table in rows.values():
         for row in table:
             assert getattr(row, "history", "observed") in HISTORIES
@@ -45,6 +46,7 @@ def test_whatever_is_known(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for row in rows["RebalanceLag"]:
         assert (row.revoke_ms or 0) >= 0
         assert (row.wait_ms or 0) >= 0
+    assert overlapping(rows["OwnedPartition"]) == []
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.kinds import CONSUMER
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import MOVED, REVOKED
-from kip848_records.replay.modern.ownership import Ownership
+from kip848_records.replay.modern.ownership_for_commits import OwnershipForCommits
 from kip848_records.replay.rows import new_row
 from kip848_records.specs.consumption_stop import STOPPED_PARTITION
 from kip848_records.specs.partition_handover import PARTITION_HANDOVER
@@ -23,8 +23,10 @@ _new_row: Final = new_row(PARTITION_HANDOVER)
 _new_stopped: Final = new_row(STOPPED_PARTITION)
 
 
-class ConsumerOwnership(Ownership):
+class ConsumerOwnership(OwnershipForCommits):
     """The owners of an incarnation's partitions."""
+
+    group_type = CONSUMER
 
     def _emit(self, partition: int, begin: int, handover: Handover, *, has_end: bool = True) -> None:
         context = self._context

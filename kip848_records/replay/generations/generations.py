@@ -9,6 +9,7 @@ from kip848_records.replay.generations.generation import Generation
 from kip848_records.replay.generations.last_owners import LastOwners
 from kip848_records.replay.generations.rebalances import ClassicRebalances
 from kip848_records.replay.generations.round import Round, members_and_stopped
+from kip848_records.replay.generations.stays import GenerationStays
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import CREATED, EMPTIED, EPOCH_WENT_BACK, FIRST_GENERATION, TWO_OWNERS
@@ -45,6 +46,7 @@ class Generations:
         self._round: Round | None = None
         self.owners = LastOwners()
         self._rebalances = ClassicRebalances(context)
+        self._stays = GenerationStays(context)
 
     def replay(
         self,
@@ -60,8 +62,10 @@ class Generations:
         """
         at, before = self._context.operation.at, self._open
         if before is not None and before.value.generation == value.generation and not is_downgrade:
+            last_offset = before.last_offset
             self._emit_members(before, before.replace(value, offset, at))
             self.owners.assign(before)
+            self._stays.assign(before, last_offset, has_partitions=self._rules_of(before).stops_partitions)
             return
         if before is not None and before.value.generation > value.generation:
             # The group was deleted in between and its tombstone is missing, or its generation went back.
@@ -70,6 +74,7 @@ class Generations:
                 EPOCH_WENT_BACK, offset, None, value.generation, expected, str(value.generation), before.last_offset
             )
             before = None
+            self._stays.lose()
         now = Generation(value, offset, at, self._context.operation.leader_epoch)
         if before is not None and not is_downgrade:
             now.replace_in_round(before)
@@ -87,6 +92,7 @@ class Generations:
         operation = self._context.operation
         self._emit(operation.at, ended_by, operation.last)
         self._rebalances.end(ended_by)
+        self._stays.end()
         for rules in self._rules.values():
             rules.end()
         self.owners.forget()
@@ -101,6 +107,7 @@ class Generations:
     def end_unseen(self) -> None:
         """End the open rebalance, and the gaps of units: records are missing that may have ended them."""
         self._rebalances.lose()
+        self._stays.lose()
         for rules in self._rules.values():
             rules.lose()
 
@@ -108,6 +115,7 @@ class Generations:
         """Write the generation that is open at the end of the log."""
         self._emit(None, None)
         self._rebalances.finish()
+        self._stays.finish()
         for rules in self._rules.values():
             rules.finish()
 
@@ -149,6 +157,7 @@ class Generations:
         if self._context.is_evaluated:
             rules.assign(this)
         self._rebalances.add(this, rules)
+        self._stays.assign(now, begin, has_partitions=rules.stops_partitions)
         self._context.round_offset = now.offset
 
     def _check_owners(self, now: Generation, expected: str | None) -> None:

@@ -1,0 +1,98 @@
+"""The stays of partitions: the times in which one member owns one without a break.
+
+The pass over offset commits takes them as marks. The replay emits them only if the log has offset commits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kip848_records.replay.rows import new_row
+from kip848_records.specs.owned_partition import OWNED_PARTITION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from kip848_records.replay.group.context import Context
+    from kip848_records.replay.records import AnyMemberValue, ClassicMemberValue
+
+    Names = Callable[[int], Iterable[tuple[str | None, str | None, int]]]
+    """Returns the topic partitions of a unit: topic id or name, the other one None, and the partition's number."""
+
+_new_row: Final = new_row(OWNED_PARTITION)
+
+
+class Acquisition(NamedTuple):
+    """How a member acquired partitions; `depends_on`: the first offset on which that depends, -1 if it is unknown."""
+
+    member_id: str
+    value: AnyMemberValue | ClassicMemberValue | None
+    at: int | None
+    offset: int
+    depends_on: int
+
+
+class OwnedPartitions:
+    """The open stays of a group. A unit is a partition, or the active task of a streams group."""
+
+    def __init__(self, context: Context, group_type: str, names: Names) -> None:
+        self._context = context
+        self._group_type = group_type
+        self._names = names
+        self._open: dict[int, Acquisition] = {}
+
+    def own(self, unit: int, acquired: Acquisition) -> None:
+        """Let a member own a unit: its stay goes on, or that of another ends where this one begins."""
+        before = self._open.get(unit)
+        if before is not None:
+            if before.member_id == acquired.member_id:
+                return
+            self._emit(unit, before, acquired.at, acquired.offset, has_end=True)
+        self._open[unit] = acquired
+
+    def release(self, unit: int, at: int | None, offset: int) -> None:
+        """End the stay of a unit, if it has one."""
+        before = self._open.pop(unit, None)
+        if before is not None:
+            self._emit(unit, before, at, offset, has_end=True)
+
+    def keep(self, units: Collection[int], at: int | None, offset: int) -> None:
+        """End the stays of all other units."""
+        for unit in [unit for unit in self._open if unit not in units]:
+            self.release(unit, at, offset)
+
+    def lose(self, member_ids: Collection[str] | None = None, but: Collection[int] = ()) -> None:
+        """End the stays of members, of all by default, for all that is known; not those of some units.
+
+        Records of the group are missing that may have ended them, or one that could not be read.
+        """
+        operation = self._context.operation
+        for unit, acquired in list(self._open.items()):
+            if (member_ids is None or acquired.member_id in member_ids) and unit not in but:
+                del self._open[unit]
+                self._emit(unit, acquired, operation.at, operation.last, has_end=False)
+
+    def finish(self) -> None:
+        """Write the stays that are open at the end of the log."""
+        for unit, acquired in self._open.items():
+            self._emit(unit, acquired, None, None, has_end=False)
+
+    def _emit(self, unit: int, acquired: Acquisition, at: int | None, offset: int | None, *, has_end: bool) -> None:
+        context, value = self._context, acquired.value
+        for topic_id, topic, partition in self._names(unit):
+            row = _new_row(
+                context,
+                group_type=self._group_type,
+                topic_id=topic_id,
+                topic=topic,
+                partition=partition,
+                member_id=acquired.member_id,
+                instance_id=None if value is None else value.instance_id,
+                client_id=None if value is None else value.client_id,
+                rebalance_timeout_ms=None if value is None else value.rebalance_timeout_ms,
+                acquired_at=acquired.at,
+                acquired_offset=acquired.offset,
+                released_at=at,
+                released_offset=offset,
+            )
+            context.emit(row, acquired.depends_on, has_end=has_end)
