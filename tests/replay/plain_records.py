@@ -125,7 +125,12 @@ def _streams_value(key_type: int, value: dict[str, Any]) -> Any:
             epochs = value["memberEpoch"], value["previousMemberEpoch"], value["state"] - 1
             return *epochs, _tasks(value, "Tasks"), _tasks(value, "TasksPendingRevocation")
     parts = value["subtopologies"]
-    return value["epoch"], frozenset(part["subtopologyId"] for part in parts if part["stateChangelogTopics"])
+    stateful = frozenset(part["subtopologyId"] for part in parts if part["stateChangelogTopics"])
+    return value["epoch"], stateful, {part["subtopologyId"]: _topics_read(part) for part in parts}
+
+
+def _topics_read(part: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(sorted({*part["sourceTopics"], *(topic["name"] for topic in part["repartitionSourceTopics"])}))
 
 
 def _pairs(items: list[dict[str, Any]] | None) -> tuple[tuple[str, str], ...]:

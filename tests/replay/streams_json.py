@@ -42,7 +42,13 @@ def streams_value(role: Role, value: Mapping[str, Any], numbers: PartitionNumber
             )
     parts = value["subtopologies"]
     stateful = frozenset(each["subtopologyId"] for each in parts if each["stateChangelogTopics"])
-    return TopologyValue(value["epoch"], stateful)
+    sources = {each["subtopologyId"]: tuple(sorted(_sources(each))) for each in parts}
+    return TopologyValue(value["epoch"], stateful, sources)
+
+
+def _sources(subtopology: Mapping[str, Any]) -> set[str]:
+    repartition = subtopology.get("repartitionSourceTopics") or ()
+    return {*(subtopology.get("sourceTopics") or ()), *(topic["name"] for topic in repartition)}
 
 
 def _pairs(items: Iterable[Mapping[str, Any]] | None) -> tuple[tuple[str, str], ...]:

@@ -4,7 +4,8 @@
 epoch, ``/clientHost=h`` any field of text, ``/endpoint=h`` the host of its endpoint, ``/tags=v`` the value of a tag.
 ``17 2`` is group epoch 2 without a validated topology, ``17 2 ?0`` with the validated topology epoch 0,
 ``17 2 ?-`` of Kafka before 4.2, which does not write it.
-``23 0`` is a topology of the subtopology s0. ``21 a +0+1 &2`` are a's active tasks 0 and 1, and its standby 2.
+``23 0 /in`` is a topology of the subtopology s0, which reads the topic in. ``21 a +0+1 &2`` are a's active tasks 0
+and 1, and its standby 2.
 ``22 a 2 1 +0 &2 !1`` has the states of a type 8, and the active task 1 that it must revoke.
 """
 
@@ -34,7 +35,8 @@ def value_of(kind: str, words: list[str]) -> dict[str, Any]:
             revoked = {"activeTasksPendingRevocation": _parts(signs.get("!", ""))}
             previous = {"previousMemberEpoch": int(signs["<"][1:])} if "<" in signs else {}
             return {"memberEpoch": epoch, "state": state + _STATE_OFFSET, **_tasks(signs), **revoked, **previous}
-    part = {"subtopologyId": "s0", "stateChangelogTopics": [{"name": "changelog"}]}
+    topics = [word[1:] for word in words if word[0] == "/"]
+    part = {"subtopologyId": "s0", "stateChangelogTopics": [{"name": "changelog"}], "sourceTopics": topics}
     return {"epoch": numbers[0], "subtopologies": [part]}
 
 

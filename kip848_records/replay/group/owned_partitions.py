@@ -61,6 +61,14 @@ class OwnedPartitions:
         for unit in [unit for unit in self._open if unit not in units]:
             self.release(unit, at, offset)
 
+    def begin_again(self) -> None:
+        """End all stays with the operation, and begin them again: units have other partitions from here on."""
+        operation = self._context.operation
+        at, last = operation.at, operation.last
+        for unit, acquired in self._open.items():
+            self._emit(unit, acquired, at, last, has_end=True)
+            self._open[unit] = acquired._replace(at=at, offset=last, depends_on=last)
+
     def lose(self, member_ids: Collection[str] | None = None, but: Collection[int] = ()) -> None:
         """End the stays of members, of all by default, for all that is known; not those of some units.
 

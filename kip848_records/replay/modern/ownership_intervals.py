@@ -127,6 +127,7 @@ class OwnershipWithIntervals(Ownership):
 
     def end_unseen(self) -> None:
         """End the intervals of an incarnation that ends while its state is unknown."""
+        super().end_unseen()
         self._intervals.end_all()
 
     def lose(self) -> None:

@@ -71,7 +71,7 @@ class StreamsGroup(ModernGroup):
         value = cast("TopologyValue | None", record.value)
         self.topology_epoch = None if value is None else value.epoch
         if value is not None:
-            cast("TaskOwnership", self.end.ownership).topology(value.stateful)
+            cast("TaskOwnership", self.end.ownership).topology(value)
             self._causes.topology()
         for member in self.members.values():
             self._compare_topology(member)

@@ -7,20 +7,23 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, UNKNOWN
+from kip848_records.replay.modern.ownership_for_commits import OwnershipForCommits
 from kip848_records.replay.modern.ownership_intervals import OwnershipIntervals, OwnershipWithIntervals
 from kip848_records.replay.numbers import ROLES, is_active, role_name, task_of
 from kip848_records.replay.rows import new_row
 from kip848_records.specs.task_handover import TASK_HANDOVER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from kip848_records.replay.group.context import Context
+    from kip848_records.replay.group.owned_partitions import OwnedPartitions
     from kip848_records.replay.modern.handover import Handover
     from kip848_records.replay.modern.member import Member
     from kip848_records.replay.modern.targets import Assignment, Targets
     from kip848_records.replay.modern.timelines.rebalances import Rebalances
     from kip848_records.replay.modern.waits import Waits
+    from kip848_records.replay.streams.values import TopologyValue
 
 _new_row: Final = new_row(TASK_HANDOVER)
 
@@ -41,10 +44,11 @@ class TaskIntervals(OwnershipIntervals):
         }
 
 
-class TaskOwnership(OwnershipWithIntervals):
-    """The owners of an incarnation's tasks; its gaps are those of active tasks.
+class TaskOwnership(OwnershipWithIntervals, OwnershipForCommits):
+    """The owners of an incarnation's tasks; its gaps and stays are those of active tasks.
 
     `_stateful`: the subtopologies with changelog topics, by the last topology; None if it is not in the log.
+    `_sources`: by subtopology, the topics that its tasks read.
     `_warm`: by active task that a member does not own yet, and this member: whether another thread of its process had
     the task, in any role, when the last assignment was written. `_left`: when a member of a process last gave up a task
     in any role, by task and process id, since the last rebalance ended.
@@ -56,6 +60,7 @@ class TaskOwnership(OwnershipWithIntervals):
     def __init__(self, context: Context, targets: Targets, waits: Waits, rebalances: Rebalances) -> None:
         super().__init__(context, targets, waits, rebalances)
         self._stateful: frozenset[str] | None = None
+        self._sources: Mapping[str, tuple[str, ...]] = {}
         self._warm: dict[tuple[int, str], bool] = {}
         self._assigned = NEVER
         self._left: dict[tuple[int, str | None], int | None] = {}
@@ -78,9 +83,20 @@ class TaskOwnership(OwnershipWithIntervals):
         super().end_rebalance()
         self._left.clear()
 
-    def topology(self, stateful: frozenset[str]) -> None:
-        """Note the subtopologies of a topology that have changelog topics."""
-        self._stateful = cast("TaskIntervals", self._intervals).stateful = stateful
+    def topology(self, value: TopologyValue) -> None:
+        """Note a topology: which subtopologies have changelog topics, and which topics they read."""
+        self._stateful = cast("TaskIntervals", self._intervals).stateful = value.stateful
+        if self._stays is not None and self._sources != value.sources:
+            self._stays.begin_again()
+        self._sources = value.sources
+
+    def partitions_of(self, unit: int) -> Iterable[tuple[str | None, str | None, int]]:
+        """Return the partitions that an active task reads, as if all its topics had as many.
+
+        Topics that are joined do. Of others, the log does not show how many partitions they have.
+        """
+        subtopology_id, number = self._context.numbers.name(unit)
+        return ((None, topic, number) for topic in self._sources.get(subtopology_id, ()))
 
     def assign(self, assignment: Assignment, members: Iterable[Member], *, is_complete: bool) -> None:
         """Note which of the assigned active tasks the members' processes have, before the operation changes that.
@@ -98,6 +114,9 @@ class TaskOwnership(OwnershipWithIntervals):
         """Set the owners without handovers: what their processes gave up before is unknown."""
         super().baseline(changed)
         self._left.clear()
+
+    def _settle(self, stays: OwnedPartitions, units: Iterable[int], unseen: Collection[Member] = ()) -> None:
+        super()._settle(stays, filter(is_active, units), unseen)
 
     def _process_has(self, member: Member, unit: int) -> bool:
         process_id = member.process_id

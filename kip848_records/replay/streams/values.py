@@ -5,8 +5,10 @@ from __future__ import annotations
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import pyarrow as pa
+
 from kip848_records.kinds import Role
-from kip848_records.replay.decode.columns import list_parts, texts, tuples
+from kip848_records.replay.decode.columns import list_parts, sorted_texts, texts, tuples
 from kip848_records.replay.records import CurrentAssignmentValue, StreamsGroupEpochValue, StreamsMemberValue
 
 if TYPE_CHECKING:
@@ -16,10 +18,14 @@ if TYPE_CHECKING:
 
 
 class TopologyValue(NamedTuple):
-    """The value of a type 23. `stateful`: the subtopologies with changelog topics."""
+    """The value of a type 23. `stateful`: the subtopologies with changelog topics.
+
+    `sources`: by subtopology, the topics that its tasks read; those that match a regular expression are not in it.
+    """
 
     epoch: int
     stateful: frozenset[str]
+    sources: Mapping[str, tuple[str, ...]]
 
 
 def _streams_members(columns: Columns) -> Iterable[StreamsMemberValue]:
@@ -51,9 +57,20 @@ def _topologies(columns: Columns) -> Iterable[TopologyValue]:
     offsets, parts = list_parts(columns["subtopologies"])
     ids = texts(parts.field("subtopology_id"))
     counts = parts.field("state_changelog_topics").value_lengths().to_pylist()
-    bounds = pairwise(offsets.tolist())
+    bounds = list(pairwise(offsets.tolist()))
     stateful = (frozenset(name for name, count in zip(ids[a:b], counts[a:b], strict=True) if count) for a, b in bounds)
-    return tuples(TopologyValue, columns.ints("epoch"), stateful)
+    topics = _source_topics(parts)
+    sources: Iterable[dict[Any, tuple[str, ...]]] = (dict(zip(ids[a:b], topics[a:b], strict=True)) for a, b in bounds)
+    return tuples(TopologyValue, columns.ints("epoch"), stateful, sources)
+
+
+def _source_topics(subtopologies: pa.StructArray) -> list[tuple[str, ...]]:
+    """Return the topics that each subtopology reads: sources and repartition topics, sorted."""
+    repartition = subtopologies.field("repartition_source_topics")
+    offsets, named = list_parts(repartition)
+    names = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), named.field("name"))
+    lists = sorted_texts(subtopologies.field("source_topics")), sorted_texts(names)
+    return [tuple(sorted({*read, *written})) for read, written in zip(*lists, strict=True)]
 
 
 READERS: Final[Mapping[Role, Callable[[Columns], Iterable[Any]]]] = {
