@@ -2,7 +2,11 @@
 
 import pytest
 
+from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
+from tests.replay.classic_logs import batch_of
+from tests.replay.logs import END
 from tests.replay.owned import lines
+from tests.replay.segment_copies import replayed_batch
 from tests.replay.stories import Story, complete_between
 
 CONSUMER = """
@@ -279,3 +283,22 @@ def test_the_member_of_a_stay() -> None:
     log = CONSUMER + "60: 5 b @j"
     rows = Story("a static member", log).replay()["OwnedPartition"]
     assert {(row.member_id, row.instance_id, row.client_id) for row in rows} == {("a", "i", "app"), ("b", None, "app")}
+
+
+def test_the_units_of_connect_are_no_partitions() -> None:
+    rows = replayed_batch(batch_of("connect"), _inputs(offset_commits=True))
+    assert len(rows["ConnectAssignment"]) > 0
+    # The consumers of a sink connector are a group of their own.
+    assert {row.group_id for row in rows["OwnedPartition"]} == {"connect-sink1"}
+
+
+def test_a_log_without_offset_commits_needs_no_stays() -> None:
+    for name in ("group-kinds", "streams-not-ready"):
+        with_commits, without = (replayed_batch(batch_of(name), _inputs(offset_commits=each)) for each in (True, False))
+        assert len(with_commits["OwnedPartition"]) > 0
+        assert without["OwnedPartition"] == []
+
+
+def _inputs(*, offset_commits: bool) -> ReplayInputs:
+    known = PartitionCoverage(((0, END),), last_offset=END - 1)
+    return ReplayInputs("kafka", None, dict.fromkeys(range(50), known), offset_commits=offset_commits)
