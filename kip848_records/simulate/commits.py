@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import struct
 from base64 import urlsafe_b64decode
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kip848_records.protocol.encode import encode_key
 from kip848_records.protocol.messages import RECORDS
@@ -24,9 +25,31 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 OFFSET_COMMIT: Final = 1
-HIDDEN: Final = -1
-"""Instead of a key's number: an offset that readers of committed records skip, a marker or an aborted commit."""
+COMMIT: Final = np.dtype(
+    [
+        ("time", np.int64),
+        ("timestamp", np.int64),
+        ("key", np.int64),
+        ("offset", np.int64),
+        ("producer_id", np.int64),
+        ("producer_epoch", np.int16),
+        ("control", np.int8),
+        ("is_hidden", np.bool_),
+        ("comes_first", np.bool_),
+    ]
+)
+"""An offset commit, or a marker of a transaction.
 
+`time`: the simulation's, in ms; `timestamp`: the coordinator's, likewise. `key`: the number of its key. `producer_id`: -1
+outside transactions. `control`: `NO_MARKER`, `ABORT` or `COMMITTED`. `is_hidden`: readers of committed records do not see
+it: a marker, or a commit of a transaction that is not committed. `comes_first`: before an operation of the same time.
+"""
+NO_MARKER: Final = -1
+ABORT: Final = 0
+COMMITTED: Final = 1
+
+_MARKER: Final = struct.pack(">hi", 0, 0)
+"""The value of a marker: its version, and the epoch of the transaction coordinator."""
 _ABORTED_OF: Final = 20
 """One of this many transactions is aborted."""
 
@@ -56,21 +79,20 @@ _VALUES: Final = {
 """OffsetCommit values with empty metadata, by version: all have the same length."""
 
 
-@dataclass(frozen=True)
-class Commits:
-    """Offset commits in the order of the log: the time (ms) of each, and its key's number or `HIDDEN`."""
+def no_commits(count: int = 0) -> NDArray[Any]:
+    """Return so many offset commits outside transactions, which are to be filled in."""
+    commits = np.zeros(count, COMMIT)
+    commits["producer_id"] = commits["producer_epoch"] = commits["control"] = -1
+    return commits
 
-    times: Ints
-    keys: Ints
 
-
-def commits_of(spans: Sequence[Span], in_transactions: Sequence[bool], interval_ms: int) -> Commits:
+def commits_of(spans: Sequence[Span], in_transactions: Sequence[bool], interval_ms: int) -> NDArray[Any]:
     """Return the commits of members that commit all their partitions every `interval_ms` while they own them.
 
-    `in_transactions`: whether a span commits in transactions, whose markers take offsets, too.
+    `in_transactions`: whether a span commits in transactions, whose markers take offsets, too. Timestamps are 0.
     """
     if not spans or not interval_ms:
-        return Commits(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return no_commits()
     origins, starts, ends = np.array([(span.origin, span.start, span.end) for span in spans], np.int64).T
     sizes = np.array([len(span.keys) for span in spans], np.int64)
     keys = np.fromiter((key for span in spans for key in span.keys), np.int64, int(sizes.sum()))
@@ -88,8 +110,18 @@ def commits_of(spans: Sequence[Span], in_transactions: Sequence[bool], interval_
     starts_at = np.cumsum(sizes) - sizes
     is_marker = place == sizes[span_of][request_of]
     rows = np.where(is_marker, 0, starts_at[span_of][request_of] + place)
-    hidden = is_marker | aborted[request_of]
-    return Commits(times[request_of], np.where(hidden, HIDDEN, keys[rows]))
+    commits = no_commits(len(rows))
+    commits["time"] = times[request_of]
+    commits["key"] = keys[rows]
+    commits["offset"] = offsets_of(commits)
+    commits["control"] = np.where(is_marker, COMMITTED, NO_MARKER)
+    commits["is_hidden"] = is_marker | aborted[request_of]
+    return commits
+
+
+def offsets_of(commits: NDArray[Any]) -> Ints:
+    """Return how many messages the partitions have at the times of commits: each receives them at its own rate."""
+    return (commits["time"] - START_MS) * (commits["key"] % 97 + 3) // 1000
 
 
 def commit_keys(keys: CommitKeys, since: int) -> list[bytes]:
@@ -107,20 +139,25 @@ def topic_ids(keys: CommitKeys) -> NDArray[Any]:
     return np.array([raw[topic] for _, topic in keys.topics], "V16")
 
 
-def commit_values(commits: Commits, timestamps: Ints, ids: NDArray[Any], release: Release) -> pa.BinaryArray:
-    """Return the values of commits that are not hidden; `ids` are the topic ids by key."""
+def commit_values(commits: NDArray[Any], ids: NDArray[Any], release: Release) -> pa.BinaryArray:
+    """Return the values of commits and markers; `ids` are the topic ids by key."""
     kind = _VALUES[release.offset_commit_version]
-    values = np.zeros(len(commits.keys), kind)
+    values = np.zeros(len(commits), kind)
     values["version"] = release.offset_commit_version
-    # Each partition receives records at its own rate.
-    values["offset"] = (commits.times - START_MS) * (commits.keys % 97 + 3) // 1000
-    values["commit_timestamp"] = timestamps
+    values["offset"] = commits["offset"]
+    values["commit_timestamp"] = commits["timestamp"]
     if release.offset_commit_version >= 4:  # noqa: PLR2004 - the first flexible one
         values["metadata_length"] = 1  # compact: the length plus one
         values["tag"] = np.void(_TOPIC_ID_TAG)
-        values["topic_id"] = ids[commits.keys]
+        values["topic_id"] = ids[commits["key"]]
     ends = np.arange(0, (len(values) + 1) * kind.itemsize, kind.itemsize, dtype=np.int32)
-    return pa.BinaryArray.from_buffers(pa.binary(), len(values), [None, pa.py_buffer(ends), pa.py_buffer(values)])
+    encoded = pa.BinaryArray.from_buffers(pa.binary(), len(values), [None, pa.py_buffer(ends), pa.py_buffer(values)])
+    return pc.if_else(pa.array(commits["control"] == NO_MARKER), encoded, pa.scalar(_MARKER, pa.binary()))
+
+
+def marker_key(control: int) -> bytes:
+    """Return the key of a marker, `ABORT` or `COMMITTED`: its version and type."""
+    return struct.pack(">hh", 0, control)
 
 
 def _repeat(counts: Ints) -> tuple[Ints, Ints]:

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +22,9 @@ from kip848_records.machine.disks import DiskError
 from kip848_records.simulate.behaviour import GroupScenario
 from kip848_records.simulate.broker.cluster import offsets_partition, uuid_of
 from kip848_records.simulate.cleaner import clean
-from kip848_records.simulate.commits import Commits, commits_of
+from kip848_records.simulate.commits import commits_of, no_commits, offsets_of
 from kip848_records.simulate.consumption import CommitKeys, Consumption
-from kip848_records.simulate.partition_log import PartitionLog
+from kip848_records.simulate.partition_log import OrderedLog, PartitionLog
 from kip848_records.simulate.profiles import group_id
 from kip848_records.simulate.spec import START_MS, BrokerClock, Simulation
 from kip848_records.simulate.truth import Truth, collect
@@ -33,6 +33,8 @@ from kip848_records.simulate.walks.walked_groups import WalkedGroup, walked_grou
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from kip848_records.simulate.broker.operation import Operation
     from kip848_records.simulate.walks.walk import Walk
@@ -133,7 +135,8 @@ def simulate_partition(spec: Simulation, partition: int, groups: PartitionGroups
     observed = [_Observed(spec, partition, number, clock, keys) for number in groups.numbers]
     walks = [group.begin(spec) for group in groups.walked]
     path = folder / "log" / f"partition-{partition}.parquet"
-    with PartitionLog(path, partition, spec.kafka, keys) as log, TruthFiles(folder / "truth", f"-{partition}") as truth:
+    log = OrderedLog(spec.kafka, keys)
+    with PartitionLog(path, partition, log) as file, TruthFiles(folder / "truth", f"-{partition}") as truth:
         window, start = _FIRST_WINDOW_MS, START_MS
         while start < spec.end_ms:
             end = min(start + window, spec.end_ms)
@@ -145,7 +148,8 @@ def simulate_partition(spec: Simulation, partition: int, groups: PartitionGroups
             commits = _commits(spec, observed, end)
             if groups.ends_log and end == spec.end_ms:
                 commits = _with_last(commits, end, _last_key(spec, observed, keys))
-            log.append(operations, commits, clock.of_many)
+            commits["timestamp"] = clock.of_many(commits["time"])
+            file.append(operations, commits)
             truth.write(collect([*(group.truth for group in observed), *walks]))
             written = max(log.next_offset - before, 1)
             # The next time interval should have about as many rows as fit.
@@ -198,7 +202,7 @@ class _Observed:
         return self.scenario.clients.coordinator.take()
 
 
-def _commits(spec: Simulation, groups: list[_Observed], end: int) -> Commits:
+def _commits(spec: Simulation, groups: list[_Observed], end: int) -> NDArray[Any]:
     spans, in_transactions = [], []
     for group in groups:
         ended = group.consumption.take(end)
@@ -207,9 +211,12 @@ def _commits(spec: Simulation, groups: list[_Observed], end: int) -> Commits:
     return commits_of(spans, in_transactions, spec.commit_interval_ms)
 
 
-def _with_last(commits: Commits, time: int, key: int) -> Commits:
+def _with_last(commits: NDArray[Any], time: int, key: int) -> NDArray[Any]:
     """Add a commit. The truth covers the simulation to its end, so the newest row of the log has that time."""
-    return Commits(np.append(commits.times, time), np.append(commits.keys, key))
+    last = no_commits(1)
+    last["time"], last["key"] = time, key
+    last["offset"] = offsets_of(last)
+    return np.append(commits, last)
 
 
 def _last_key(spec: Simulation, groups: list[_Observed], keys: CommitKeys) -> int:
