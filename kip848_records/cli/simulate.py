@@ -37,6 +37,14 @@ def add(commands: Commands) -> None:
         f"--hours {MIN_HOURS_OF_TROUBLES} or more",
     )
     command.add_argument(
+        "--committing-groups",
+        type=int,
+        default=0,
+        metavar="N",
+        help="how many consumer, classic and simple groups that commit what they have read, none of them stuck "
+        "(%(default)s)",
+    )
+    command.add_argument(
         "--members", type=int, default=5, metavar="M", help="mean members per consumer group (%(default)s)"
     )
     command.add_argument(
@@ -67,7 +75,17 @@ def _run(arguments: Namespace) -> int:
     before_spark.check_outputs({"--out": arguments.out})
     if arguments.largest == 0:  # Simulation reads 0 as "not given"
         raise InputError.not_simulated("largest", 0, 1, MOST_MEMBERS)
-    names = ["groups", "troubled_groups", "members", "hours", "seed", "release", "largest", "compacted"]
+    names = [
+        "groups",
+        "troubled_groups",
+        "committing_groups",
+        "members",
+        "hours",
+        "seed",
+        "release",
+        "largest",
+        "compacted",
+    ]
     names += [kind.field for kind in OTHER_KINDS]
     spec = Simulation(**{name: given for name in names if (given := getattr(arguments, name)) is not None})
     simulated = simulate(spec, arguments.out, processes=os.cpu_count() or 1)

@@ -40,9 +40,10 @@ COMMIT: Final = np.dtype(
 )
 """An offset commit, or a marker of a transaction.
 
-`time`: the simulation's, in ms; `timestamp`: the coordinator's, likewise. `key`: the number of its key. `producer_id`: -1
-outside transactions. `control`: `NO_MARKER`, `ABORT` or `COMMITTED`. `is_hidden`: readers of committed records do not see
-it: a marker, or a commit of a transaction that is not committed. `comes_first`: before an operation of the same time.
+`time`: the simulation's, in ms; `timestamp`: the coordinator's, likewise. `key`: the number of its key. `producer_id`:
+-1 outside transactions. `control`: `NO_MARKER`, `ABORT` or `COMMITTED`. `is_hidden`: readers of committed records do
+not see it: a marker, or a commit of a transaction that is not committed. `comes_first`: before an operation of that
+time.
 """
 NO_MARKER: Final = -1
 ABORT: Final = 0
@@ -121,7 +122,8 @@ def commits_of(spans: Sequence[Span], in_transactions: Sequence[bool], interval_
 
 def offsets_of(commits: NDArray[Any]) -> Ints:
     """Return how many messages the partitions have at the times of commits: each receives them at its own rate."""
-    return (commits["time"] - START_MS) * (commits["key"] % 97 + 3) // 1000
+    offsets: Ints = (commits["time"] - START_MS) * (commits["key"] % 97 + 3) // 1000
+    return offsets
 
 
 def commit_keys(keys: CommitKeys, since: int) -> list[bytes]:

@@ -23,6 +23,7 @@ from kip848_records.simulate.behaviour import GroupScenario
 from kip848_records.simulate.broker.cluster import offsets_partition, uuid_of
 from kip848_records.simulate.cleaner import clean
 from kip848_records.simulate.commits import commits_of, no_commits, offsets_of
+from kip848_records.simulate.committing.topics import end_offsets, read_topics
 from kip848_records.simulate.consumption import CommitKeys, Consumption
 from kip848_records.simulate.partition_log import OrderedLog, PartitionLog
 from kip848_records.simulate.profiles import group_id
@@ -82,10 +83,11 @@ def simulate(spec: Simulation, out: str | Path, processes: int = 1) -> Simulated
     """Write a simulated log and its ground truth.
 
     Below `out`: `log/partition-<n>.parquet`, the rows of Spark's Kafka source as a reader of committed records sees
-    them; `topics.json`, names by topic id; `truth/<table>.parquet`, the rows of each table as if the log had never been
-    compacted (for `group_state`, columns that do not depend on the log's form); `truth/log_partition.parquet`, the end
-    of each partition and the offset up to which the cleaner went. `docs/python.md` lists the tables of each kind of
-    groups. The number of `processes` does not change the output.
+    them; `topics.json`, names by topic id; `end-offsets.txt`, if groups commit what they have read, the end of each
+    partition of their topics, as `kafka-get-offsets` prints it; `truth/<table>.parquet`, the rows of each table as if
+    the log had never been compacted (for `group_state`, columns that do not depend on the log's form);
+    `truth/log_partition.parquet`, the end of each partition and the offset up to which the cleaner went.
+    `docs/python.md` lists the files of each kind of groups. The number of `processes` does not change the output.
 
     Raises InputError if `out` cannot be written to, or already contains a log.
     """
@@ -96,8 +98,8 @@ def simulate(spec: Simulation, out: str | Path, processes: int = 1) -> Simulated
             raise InputError.simulated_before(f"{out}/log")
         with TemporaryDirectory(prefix=".simulation-", dir=folder) as work:
             rows = _write_all(spec, Path(work), processes)
-            for name in ("topics.json", "truth", "log"):
-                _move(Path(work) / name, folder / name)
+            for written in sorted(Path(work).iterdir(), key=lambda path: path.name == "log"):
+                _move(written, folder / written.name)
     except OSError as error:
         raise DiskError.of_folder(str(out), error) from None
     return Simulated(folder, rows, spec.end_ms)
@@ -133,7 +135,7 @@ def simulate_partition(spec: Simulation, partition: int, groups: PartitionGroups
     keys = CommitKeys()
     clock = BrokerClock(spec, partition)
     observed = [_Observed(spec, partition, number, clock, keys) for number in groups.numbers]
-    walks = [group.begin(spec) for group in groups.walked]
+    walks = [group.begin(spec, keys) for group in groups.walked]
     path = folder / "log" / f"partition-{partition}.parquet"
     log = OrderedLog(spec.kafka, keys)
     with PartitionLog(path, partition, log) as file, TruthFiles(folder / "truth", f"-{partition}") as truth:
@@ -149,6 +151,7 @@ def simulate_partition(spec: Simulation, partition: int, groups: PartitionGroups
             if groups.ends_log and end == spec.end_ms:
                 commits = _with_last(commits, end, _last_key(spec, observed, keys))
             commits["timestamp"] = clock.of_many(commits["time"])
+            commits = np.concatenate([commits, *(walk.take_commits(end) for walk in walks)])
             file.append(operations, commits)
             truth.write(collect([*(group.truth for group in observed), *walks]))
             written = max(log.next_offset - before, 1)
@@ -257,6 +260,9 @@ def _write_topics(spec: Simulation, folder: Path) -> None:
     names = {uuid_of("topic", spec.seed, name): name for name, _ in spec.topics()}
     names |= walked_topics(spec)
     names |= {uuid_of("topic", topic.seed, topic.name): topic.name for topic in spec.recreations()}
+    if spec.committing_groups:
+        lines = [f"{name}:{number}:{end}\n" for name in read_topics(spec) for number, end in end_offsets(spec, name)]
+        (folder / "end-offsets.txt").write_text("".join(lines), encoding="utf-8")
     (folder / "topics.json").write_text(json.dumps(names, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

@@ -86,8 +86,9 @@ class Simulation:
     deleted, and created again with another id. `classic_groups`, `connect_groups`, `share_groups`, `streams_groups`:
     how many groups of other kinds there are, with about four members each; they need `hours` of at least 0.04.
     `troubled_groups`: how many groups, of all kinds, have a trouble that the table `diagnosis` is to show; they need
-    `hours` of at least 12. The
-    fields `members`, `commit_interval_ms`, `largest` and `recreations_per_hour` are for consumer groups only.
+    `hours` of at least 12. `committing_groups`: how many groups, consumer, classic and simple ones, commit what they
+    have really read; none of them is stuck. The fields `members`, `commit_interval_ms`, `largest` and
+    `recreations_per_hour` are only for the groups that `groups` counts.
 
     The same fields give the same log, and a group behaves the same with any other groups.
 
@@ -111,6 +112,7 @@ class Simulation:
     share_groups: int = 0
     streams_groups: int = 0
     troubled_groups: int = 0
+    committing_groups: int = 0
 
     def __post_init__(self) -> None:
         """Reject values that cannot be simulated."""
@@ -118,8 +120,8 @@ class Simulation:
         troubled = self.troubled_groups
         shortest = MIN_HOURS_OF_OTHERS if any(others.values()) else _MIN_HOURS
         limits: dict[str, tuple[float, float]] = {
-            "groups": (0 if any(others.values()) or troubled else 1, _MOST_GROUPS),
-            **dict.fromkeys([*others, "troubled_groups"], (0, _MOST_GROUPS)),
+            "groups": (0 if any(others.values()) or troubled or self.committing_groups else 1, _MOST_GROUPS),
+            **dict.fromkeys([*others, "troubled_groups", "committing_groups"], (0, _MOST_GROUPS)),
             "members": (1, MOST_MEMBERS),
             "hours": (MIN_HOURS_OF_TROUBLES if troubled else shortest, _MAX_HOURS),
             "partitions": (1, 10_000),

@@ -12,7 +12,7 @@ from kip848_records.protocol.messages.classic import (
     CONSUMER_PROTOCOL_SUBSCRIPTION,
     CONSUMER_PROTOCOL_TYPE,
 )
-from kip848_records.simulate.broker.assignors import range_assignor
+from kip848_records.simulate.broker.assignors import range_assignor, uniform_assignor
 from kip848_records.simulate.broker.operation import ClassicGenerationWritten, ClassicGroupRemoved
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _SUBSCRIPTION = CONSUMER_PROTOCOL_SUBSCRIPTION.layouts[1]
 _ASSIGNMENT = CONSUMER_PROTOCOL_ASSIGNMENT.layouts[1]
 SESSION_TIMEOUT_MS = 45_000
+COOPERATIVE = "cooperative-sticky"
+"""The assignor whose members give partitions up only after a generation without them, and then join again."""
 
 
 @dataclass
@@ -35,6 +37,8 @@ class ClassicGroup:
     members: dict[str, Member] = field(default_factory=dict)
     protocol: str = "range"
     """The assignor that its members have agreed on."""
+    waits: bool = False
+    """Whether members are to get partitions in the next generation, which others give up after this one."""
 
     @property
     def state(self) -> str:
@@ -44,10 +48,16 @@ class ClassicGroup:
     def rebalance(self, operation: Operation, members: list[Member]) -> None:
         """Finish a rebalance with `members`; the first of them leads."""
         self.generation += 1
+        before = {member.member_id: frozenset(member.assigned) for member in self.members.values()}
         self.members = {member.member_id: member for member in members}
         subscriptions = {member.member_id: member.topics for member in members}
-        for member_id, target in range_assignor(subscriptions, self.cluster.topics, {}).items():
-            self.members[member_id].assigned = dict.fromkeys(target, self.generation)
+        assignor = uniform_assignor if self.protocol == COOPERATIVE else range_assignor
+        held = {tp: member for member, tps in before.items() if member in self.members for tp in tps}
+        self.waits = False
+        for member_id, target in assignor(subscriptions, self.cluster.topics, before).items():
+            free = [tp for tp in sorted(target) if self.protocol != COOPERATIVE or held.get(tp, member_id) == member_id]
+            self.members[member_id].assigned = dict.fromkeys(free, self.generation)
+            self.waits |= len(free) < len(target)
         self.write(operation)
 
     def replace(self, operation: Operation, member_id: str, new_id: str) -> None:

@@ -9,7 +9,7 @@ from kip848_records.protocol.key_types import KeyType
 from kip848_records.simulate.broker.classic import ClassicGroup
 from kip848_records.simulate.broker.group import ConsumerGroup
 from kip848_records.simulate.broker.member import AWAY_EPOCH, Member
-from kip848_records.simulate.broker.operation import Operation
+from kip848_records.simulate.broker.operation import ClassicGroupRemoved, Operation
 
 if TYPE_CHECKING:
     from kip848_records.simulate.broker.cluster import Cluster, TopicPartition
@@ -161,17 +161,29 @@ class Coordinator:
         operation.write(KeyType.OFFSET_COMMIT, key, {**value, **tagged, **fields})
         self.operations.append(operation)
 
-    def delete(self, time: int, committed: Collection[tuple[str, int]] = ()) -> None:
-        """Delete the group, which must be empty, with its committed offsets (topic names and partitions)."""
+    def remove_offsets(self, time: int, committed: Collection[tuple[str, int]]) -> None:
+        """Remove committed offsets (topic names and partitions) from a group that stays, or never was."""
         operation = self._operation(time)
+        self._write_removed(operation, committed)
+        self.operations.append(operation)
+
+    def _write_removed(self, operation: Operation, committed: Collection[tuple[str, int]]) -> None:
         for topic, partition in sorted(committed):
-            operation.write(
-                KeyType.OFFSET_COMMIT, {"group": self.group_id, "topic": topic, "partition": partition}, None
-            )
-        if isinstance(self.group, ClassicGroup):
-            self.group.write_tombstone(operation)
+            key = {"group": self.group_id, "topic": topic, "partition": partition}
+            operation.write(KeyType.OFFSET_COMMIT, key, None)
+
+    def delete(self, time: int, committed: Collection[tuple[str, int]] = ()) -> None:
+        """Delete the group, which must be empty, with its committed offsets (topic names and partitions).
+
+        A group of offsets only gets the tombstone of a classic group, too.
+        """
+        operation = self._operation(time)
+        self._write_removed(operation, committed)
+        if isinstance(self.group, ConsumerGroup):
+            self.group.write_tombstones(operation)
         else:
-            self.consumers.write_tombstones(operation)
+            operation.events.append(ClassicGroupRemoved(operation.size))
+            operation.write(KeyType.GROUP_METADATA, {"group": self.group_id}, None)
         self.group = None
         self.incarnation += 1
         self._end(operation)

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kip848_records.kinds import CLASSIC, CONSUMER
+from kip848_records.simulate.broker.classic import ClassicGroup
 from kip848_records.simulate.broker.cluster import Cluster, uuid_of
 from kip848_records.simulate.broker.coordinator import Coordinator
 from kip848_records.simulate.broker.member import Member
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _PARTITIONS = 12
 
 
-class _Coordinated(Script):
+class Coordinated(Script):
     """A group of the simulated coordinator."""
 
     def __init__(self, seed: object, group_id: str = "g", partition: int = 0) -> None:
@@ -55,7 +56,7 @@ class _Coordinated(Script):
         return uuid_of(self.group_id, self._named)
 
 
-class ConsumerScript(_Coordinated):
+class ConsumerScript(Coordinated):
     """A consumer group."""
 
     KIND = CONSUMER
@@ -115,7 +116,7 @@ class ConsumerScript(_Coordinated):
             self.clients.resolve(regex, tuple(name for name in sorted(self.cluster.topics) if name.startswith(start)))
 
 
-class ClassicScript(_Coordinated):
+class ClassicScript(Coordinated):
     """A classic group: some seconds after a change, the members have joined again."""
 
     KIND = CLASSIC
@@ -158,3 +159,5 @@ class ClassicScript(_Coordinated):
         protocol = votes.most_common(1)[0][0] if votes else "range"
         self._known = frozenset(self._there)
         self.coordinator.rebalance_classic(self.now, members, protocol)
+        if isinstance(self.coordinator.group, ClassicGroup) and self.coordinator.group.waits:
+            self.rejoin()

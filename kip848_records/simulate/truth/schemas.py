@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from kip848_records.simulate.truth.facts import FACTS
 from kip848_records.specs.columns import CLUSTER, TIMESTAMP
 from kip848_records.specs.registry import REPLAYED
 
@@ -54,5 +55,5 @@ def _schema(table: str, unknown: tuple[str, ...]) -> pa.Schema:
     return pa.schema([(each.name, each.type) for each in known])
 
 
-SCHEMAS: Final = {table: _schema(table, unknown) for table, unknown in _UNKNOWN.items()}
-"""By table. `anomaly` has no rows."""
+SCHEMAS: Final = {table: _schema(table, unknown) for table, unknown in _UNKNOWN.items()} | FACTS
+"""By table, and by the names of facts that no table has. `anomaly` has no rows."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from random import Random
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from kip848_records.simulate.broker.operation import Operation
+from kip848_records.simulate.commits import no_commits
 from kip848_records.simulate.spec import START_MS
 from kip848_records.simulate.truth.rows import At, Row
 from kip848_records.simulate.truth.schemas import SCHEMAS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _HEARTBEAT_MS: Final = 5_000
 """The mean time between two heartbeats of a member."""
@@ -114,6 +118,10 @@ class Walk(ABC):
         taken = [each for each in self._operations if until is None or each.time <= until]
         self._operations = self._operations[len(taken) :]
         return taken
+
+    def take_commits(self, until: int) -> NDArray[Any]:  # noqa: ARG002 - some groups commit
+        """Return and remove the offset commits before a time (ms)."""
+        return no_commits()
 
     def take(self) -> dict[str, list[Row]]:
         """Return and remove the rows, unless operations wait for their offsets."""

@@ -1,0 +1,139 @@
+"""Groups whose clients follow a script, read messages and commit their positions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kip848_records.simulate.committing.reader import Style
+from kip848_records.simulate.committing.reading import Reading
+from kip848_records.simulate.scripted.coordinated import ClassicScript, ConsumerScript, Coordinated
+from kip848_records.simulate.truth.facts import FACTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from kip848_records.simulate.broker.cluster import TopicPartition
+    from kip848_records.simulate.committing.flows import Flow
+    from kip848_records.simulate.committing.topics import Topic
+    from kip848_records.simulate.consumption import CommitKeys
+    from kip848_records.simulate.scripted.process import Process
+
+
+class Committing(Coordinated):
+    """The clients of a group read topics, and commit as `style` says.
+
+    `styles`: how processes commit that differ from it.
+    """
+
+    TABLES = (*Coordinated.TABLES, *FACTS)
+
+    def __init__(self, seed: object, group_id: str = "g", partition: int = 0) -> None:
+        super().__init__(seed, group_id, partition)
+        self.style = Style()
+        self.styles: dict[Process, Style] = {}
+        self._flows: dict[TopicPartition, Flow] = {}
+
+    def subscribe_to(self, topics: Iterable[Topic], keys: CommitKeys) -> None:
+        """Let the group read some topics. `keys`: those of its partition's commits."""
+        for topic in topics:
+            self.create_topic(topic)
+        self.topics = frozenset(topic.name for topic in topics)
+        names = self.cluster.names
+        self.reading = Reading(self.group_id, names, self._flows, keys, self._style_of, self.note)
+        self.coordinator.watch([self.reading])
+
+    def create_topic(self, topic: Topic) -> None:
+        """Let a topic exist."""
+        created = self.cluster.create(topic.name, len(topic.flows), topic.seed)
+        self._flows |= {(created.topic_id, number): flow for number, flow in enumerate(topic.flows)}
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the partitions of the group's topics that exist."""
+        topics = [self.cluster.topics[name] for name in sorted(self.topics & self.cluster.topics.keys())]
+        return [(topic.topic_id, number) for topic in topics for number in range(topic.partitions)]
+
+    def moment(self) -> int:
+        """Return the time at which the coordinator hears of what a client does now, in ms."""
+        return self.now
+
+    def silence(self, process: Process) -> None:
+        """Let a client end without a word."""
+        self.reading.kill(process.member_id, self.moment())
+        super().silence(process)
+
+    def stop(self, process: Process) -> None:
+        """Let a client end in order: it commits what it has read."""
+        self.reading.close(process.member_id, self.moment())
+        super().stop(process)
+
+    def reset(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Let a tool commit offsets; the group must be without members."""
+        for tp, offset in offsets.items():
+            before = self.reading.committed.get(tp)
+            if before is not None:
+                self.reading.changed(tp, self.now, "reset_back" if offset < before else "reset_ahead", before, offset)
+            self.reading.committed[tp] = offset
+            self.coordinator.commit(self.now, self.cluster.names[tp[0]], tp[1], offset)
+
+    def remove(self, kind: str, chosen: Iterable[TopicPartition] | None = None) -> None:
+        """Let committed offsets be removed, all or some; with `group_expired` and `group_deleted` the group is."""
+        gone = [tp for tp in sorted(self.reading.committed) if chosen is None or tp in chosen]
+        committed = [(self.cluster.names[topic_id], number) for topic_id, number in gone]
+        if kind.startswith("group_"):
+            self.coordinator.delete(self.now, committed)
+        else:
+            self.coordinator.remove_offsets(self.now, committed)
+        for tp in gone:
+            self.reading.changed(tp, self.now, kind, self.reading.committed.pop(tp), None)
+
+    def delete_topic(self, name: str) -> None:
+        """Let a topic be deleted, with the group's offsets; members hear of it later."""
+        topic_id = self.cluster.topics[name].topic_id
+        gone = self.reading.delete_topic(topic_id, self.moment())
+        self.remove("topic_deleted", gone)
+        self.cluster.delete(name)
+
+    def take_commits(self, until: int) -> NDArray[Any]:
+        """Return and remove the commits before a time (ms)."""
+        return self.reading.take_commits(until)
+
+    def close(self, captured_at: int) -> None:
+        """Note what is so at the end of the log."""
+        self.reading.end_truth(captured_at)
+        super().close(captured_at)
+
+    def _style_of(self, member_id: str) -> tuple[Style, str]:
+        process = self._there[member_id]
+        return self.styles.get(process, self.style), process.client_id
+
+
+class CommittingConsumer(Committing, ConsumerScript):
+    """A consumer group that commits."""
+
+    def moment(self) -> int:
+        """Return the time at which the coordinator hears of what a client does now, in ms."""
+        return self.clients.now
+
+
+class CommittingClassic(Committing, ClassicScript):
+    """A classic group that commits."""
+
+
+class CommittingSimple(CommittingClassic):
+    """A group id without members: its clients choose their partitions themselves."""
+
+    KIND = "simple"
+
+    def start(self, process: Process, *, returns: bool = False) -> None:  # noqa: ARG002 - it never joins
+        """Let a client begin to read all partitions."""
+        process.runs, process.member_id = True, self.new_id()
+        self._there[process.member_id] = process
+        for tp in self.partitions():
+            self.reading.read(process.member_id, tp, self.now)
+
+    def stop(self, process: Process) -> None:
+        """Let a client end in order."""
+        process.runs = False
+        self.reading.close(process.member_id, self.now)
