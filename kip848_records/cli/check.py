@@ -74,9 +74,9 @@ def add(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="URL",
-        help="send which groups became overdue, by the limits of group_stable and streams_ready, or recovered since "
-        "the run before, if any did: https://... gets JSON, slack://... and others are Apprise's; ${env:NAME} in the "
-        "URL is a variable; may be given several times",
+        help="send which groups became overdue, by the limits of group_stable and streams_ready, or recovered, and "
+        "which troubles over time began or ended since the run before, if any did: https://... gets JSON, slack://... "
+        "and others are Apprise's; ${env:NAME} in the URL is a variable; may be given several times",
     )
     add_quiet(command)
     command.set_defaults(run=_run)

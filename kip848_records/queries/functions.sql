@@ -55,6 +55,12 @@ concat({{ _whole(count, 1000) }}, ',', lpad(CAST({{ count }} % 1000 AS string), 
 CASE WHEN {{ count }} = 1 THEN ' {{ what }}' ELSE ' {{ what }}s' END)
 {%- endmacro %}
 
+{# Return whether the run before the last one could not know what happened at a time; true at the first run. The text joins
+   `run_before`, and `known_before` of the partition. #}
+{% macro is_new(at) -%}
+coalesce({{ at }} > coalesce(known_before.captured_at, run_before.captured_at), true)
+{%- endmacro %}
+
 {# Return whom or what a row of `diagnosis` is about, in a word; null for the whole group. #}
 {% macro subject_name(subject) -%}
 coalesce({{ subject }}.instance_id, {{ subject }}.client_id, {{ subject }}.member_id, {{ subject }}.what, {{ subject }}.regex)

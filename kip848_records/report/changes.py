@@ -1,11 +1,14 @@
-"""The groups that became overdue, or recovered, since the run before: stuck for longer than an expectation allows."""
+"""What changed since the run before: groups that became overdue or recovered, troubles over time that began or ended.
+
+An overdue group is stuck for longer than an expectation allows.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kip848_records.expectations.results import OFF
+from kip848_records.expectations.results import ERROR, OFF, WARN
 from kip848_records.report.sql import query
 
 if TYPE_CHECKING:
@@ -22,19 +25,39 @@ class Changed(NamedTuple):
     limited_ms: int | None
 
 
+class Trouble(NamedTuple):
+    """A trouble over time, a row of `diagnosis` that is an alarm.
+
+    `group_id`: None for a trouble of several groups. `severity`: ``error`` or ``warn``, as in a check. `subject`: the
+    struct of the row. `lasted_ms`: from its first event to the capture or to its last event; None: not known.
+    """
+
+    group_id: str | None
+    pattern: str
+    severity: str
+    subject: dict[str, Any]
+    lasted_ms: int | None
+    at_least: bool
+
+
 @dataclass(frozen=True)
 class Changes:
     """The changes of a cluster's groups between the captures of two runs.
 
     `is_first`: no run came before, so that nothing could change. `newly_overdue`: the group was not overdue then.
     `unknown`: it is overdue now, but its state at that time is not in the log. `recovered`: it was overdue then, has
-    left that state, and is not overdue now.
+    left that state, and is not overdue now. `began`: troubles over time that were not known then, and are present; at
+    the first run all that are present. `ended`: they were known then, and have ended. `passed`: they began and ended
+    since then. The worst trouble comes first.
     """
 
     is_first: bool
     newly_overdue: Sequence[Changed]
     unknown: Sequence[Changed]
     recovered: Sequence[Changed]
+    began: Sequence[Trouble]
+    ended: Sequence[Trouble]
+    passed: Sequence[Trouble]
 
 
 def changes_of_clusters(
@@ -53,14 +76,38 @@ def changes_since_last_run(tables: Tables, cluster: str, settings: Mapping[str, 
     """Return what changed in a cluster between the run before the last one and the last one.
 
     A group is overdue if it violates `group_stable` or `streams_ready` by these settings: it has been in its state for
-    longer than the limit, and the expectation is not off for it. The groups that are overdue for longest come first.
+    longer than the limit, and the expectation is not off for it. The groups that are overdue for longest come first. A
+    trouble counts if the expectation of its pattern is not off for its group, which also limits its severity.
     """
     rows = tables.rows(query("since_last_run"), cluster)
-    found: dict[str, list[Changed]] = {"newly_overdue": [], "unknown": [], "recovered": []}
+    groups: dict[str, list[Changed]] = {"newly_overdue": [], "unknown": [], "recovered": []}
     for row in rows:
         if row.group_id is not None and (change := _change(row, settings)) is not None:
-            found[change].append(Changed(row.group_id, None if change == "recovered" else _limited_ms(row)))
-    return Changes(is_first=rows[0].is_first, **found)
+            groups[change].append(Changed(row.group_id, None if change == "recovered" else _limited_ms(row)))
+    troubles = _troubles(tables, cluster, settings)
+    return Changes(
+        is_first=rows[0].is_first,
+        newly_overdue=groups["newly_overdue"],
+        unknown=groups["unknown"],
+        recovered=groups["recovered"],
+        began=troubles["began"],
+        ended=troubles["ended"],
+        passed=troubles["passed"],
+    )
+
+
+def _troubles(tables: Tables, cluster: str, settings: Mapping[str, Setting]) -> dict[str, list[Trouble]]:
+    """Return the troubles of `Changes`, by the name of the field."""
+    found: dict[str, list[Trouble]] = {"began": [], "ended": [], "passed": []}
+    for row in tables.rows(query("trouble_news"), cluster):
+        setting = settings[row.pattern]
+        severity = (setting if row.group_id is None else setting.of_group(row.group_id)).severity
+        if severity != OFF:
+            change = "began" if row.is_present else "ended" if row.was_known else "passed"
+            told = severity if row.severity == ERROR else WARN
+            found[change].append(Trouble(row.group_id, row.pattern, told, row.subject, row.lasted_ms, row.at_least))
+    # A setting may make an error a warning.
+    return {change: sorted(troubles, key=lambda each: each.severity != ERROR) for change, troubles in found.items()}
 
 
 def _change(row: Row, settings: Mapping[str, Setting]) -> str | None:

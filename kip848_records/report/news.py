@@ -1,10 +1,12 @@
-"""The news of an audit as a message: which groups became overdue, and which recovered, since the run before."""
+"""The news of an audit as a message: which groups became overdue or recovered, and which troubles began or ended."""
 
 from __future__ import annotations
 
 import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kip848_records.expectations.results import ERROR, WARN
+from kip848_records.report.diagnosis import pattern_text, subject_text
 from kip848_records.report.terminal import count_text, span_text
 from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
@@ -16,9 +18,10 @@ if TYPE_CHECKING:
 
     from kip848_records.expectations.results import CaptureLimits
     from kip848_records.queries.tables import Run, Tables
-    from kip848_records.report.changes import Changed, Changes
+    from kip848_records.report.changes import Changed, Changes, Trouble
 
 _SHOWN: Final = 10
+_SEVERITY: Final = {ERROR: "error", WARN: "warning"}
 
 
 class News(NamedTuple):
@@ -31,18 +34,28 @@ class News(NamedTuple):
 def news(tables: Tables, changes: Mapping[str, Changes], limits: Mapping[str, CaptureLimits]) -> News | None:
     """Return the changes of clusters since the run before as a message; None if nothing changed.
 
-    At the first audit of a cluster every overdue group is news. `limits`: what limits the ages of groups, by cluster.
+    At the first audit of a cluster every overdue group is news, and every trouble over time that lasts. `limits`: what
+    limits the ages of groups, by cluster.
     """
     found = [(run, changes[run.cluster]) for run in tables.runs() if run.cluster in changes]
-    changed = [(run, each) for run, each in found if each.newly_overdue or each.unknown or each.recovered]
+    changed = [(run, each) for run, each in found if any(_counts([each]).values())]
     if not changed:
         return None
-    overdue = sum(len(each.newly_overdue) + len(each.unknown) for _, each in changed)
-    recovered = sum(len(each.recovered) for _, each in changed)
-    parts = [f"{count_text(overdue, 'group')} overdue"] if overdue else []
-    parts += [f"{count_text(recovered, 'group')} recovered"] if recovered else []
+    counted = _counts([each for _, each in changed])
+    parts = [f"{count_text(count, noun)} {verb}" for (noun, verb), count in counted.items() if count]
     title = f"kip848: {', '.join(parts)} ({', '.join(printable(run.cluster) for run, _ in changed)})"
     return News(title, "\n".join(line for run, each in changed for line in _lines(tables.shown, run, each, limits)))
+
+
+def _counts(changes: Sequence[Changes]) -> dict[tuple[str, str], int]:
+    """Return how many things of a kind changed, by their noun and what happened to them."""
+    return {
+        ("group", "overdue"): sum(len(each.newly_overdue) + len(each.unknown) for each in changes),
+        ("group", "recovered"): sum(len(each.recovered) for each in changes),
+        ("trouble", "began"): sum(len(each.began) for each in changes),
+        ("trouble", "ended"): sum(len(each.ended) for each in changes),
+        ("trouble", "came and went"): sum(len(each.passed) for each in changes),
+    }
 
 
 def _lines(location: str, run: Run, changes: Changes, limits: Mapping[str, CaptureLimits]) -> Iterator[str]:
@@ -56,10 +69,29 @@ def _lines(location: str, run: Run, changes: Changes, limits: Mapping[str, Captu
             yield f"{what}: {_groups(groups)}"
     if changes.recovered:
         yield f"Recovered: {_groups(changes.recovered)}"
-    if overdue := [*changes.newly_overdue, *changes.unknown]:
-        group = shlex.quote(overdue[0].group_id)
-        named = f"{place_arguments(location)} --cluster {shlex.quote(run.cluster)}"
-        yield printable(f"Next: kip848 explain {named} --group={group}")
+    yield from _troubles(
+        "Troubles over time at the first audit" if changes.is_first else "New troubles over time", changes.began
+    )
+    yield from _troubles("Troubles that ended", changes.ended)
+    yield from _troubles("Troubles that came and went since the audit before", changes.passed)
+    worst = [each.group_id for each in [*changes.newly_overdue, *changes.unknown]]
+    worst += [each.group_id for each in changes.began if each.group_id is not None]
+    if worst:
+        place = f"{place_arguments(location)} --cluster {shlex.quote(run.cluster)}"
+        yield printable(f"Next: kip848 explain {place} --group={shlex.quote(worst[0])}")
+
+
+def _troubles(what: str, troubles: Sequence[Trouble]) -> Iterator[str]:
+    """Yield a line for each of the worst troubles, and one with the number of the others."""
+    if troubles:
+        yield f"{what}:"
+    for each in troubles[:_SHOWN]:
+        group = "several groups" if each.group_id is None else printable(each.group_id)
+        named = ", ".join(part for part in (pattern_text(each.pattern), subject_text(each.subject)) if part)
+        lasted = span_text(each.lasted_ms, is_minimum=each.at_least)
+        yield f"  {_SEVERITY[each.severity]}: {group}: {named}{f' ({lasted})' if lasted else ''}"
+    if len(troubles) > _SHOWN:
+        yield f"  and {len(troubles) - _SHOWN:,} more"
 
 
 def _groups(groups: Sequence[Changed]) -> str:

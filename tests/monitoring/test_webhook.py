@@ -87,19 +87,30 @@ def checked(tmp_path, capsys):
     """Write the tables of two audits, an hour apart, and check them; the exit code, stdout and stderr."""
 
     def run(  # noqa: PLR0913 - what a test may choose
-        *groups, webhooks=(), audits=2, more=(), rebalances=(), config="", history=(), before=None, **facts
+        *groups,
+        webhooks=(),
+        audits=2,
+        more=(),
+        rebalances=(),
+        config="",
+        history=(),
+        before=None,
+        troubles=(),
+        on=(),
+        **facts,
     ):
         tables = {name: [] for name in DEFAULT if name not in ("audit_runs", "log")}
         tables["group_state"] = [row for row, _ in groups]
         tables["group_state_timeline"] = [each for _, timeline in groups for each in timeline]
         tables["rebalance"] = rebalances
+        tables["diagnosis"] = troubles
         tables["partition_history"] = history
         run = {"dialect": "kafka", **facts}
         runs = [run | {"run": n, "captured_at": at} for n, at in ((1, ago(60)), (2, CAPTURED))]
         runs[0] |= before or {}
         if not (tmp_path / "out").exists():
             made_tables.write(tmp_path / "out", "prod", audit_runs=runs[-audits:], **tables)
-            off = "".join(f'[expectations.{each}]\nseverity = "off"\n' for each in OTHERS)
+            off = "".join(f'[expectations.{each}]\nseverity = "off"\n' for each in OTHERS if each not in on)
             (tmp_path / "audit.toml").write_text(off + config)
         options = [text for url in webhooks for text in ("--webhook", url)]
         options += more
@@ -319,6 +330,94 @@ def test_many_groups_are_counted(checked, server):
     ((_, _, sent),) = server.got
     assert sent["title"] == "kip848: 15 groups overdue (prod)"
     assert "g09 (≥ 30 min), 5 more" in sent["message"]
+
+
+def trouble(group, first, last=None, *, pattern="restart_loop", severity="warning", **columns):
+    """A trouble of a client that was recognized ten minutes after its first event, and ended ten after its last one."""
+    ends = {"last_seen": CAPTURED, "is_present": True}
+    if last is not None:
+        ends = {"last_seen": ago(last), "ended_at": ago(last - 10), "is_present": False}
+    row = {
+        "group_id": group,
+        "partition": 0,
+        "pattern": pattern,
+        "severity": severity,
+        "first_seen": ago(first),
+        **ends,
+    }
+    row |= {"recognized_at": ago(first - 10), "sentence": "It restarts.", "next_step": "Read its log.", "episode": 1}
+    return row | {"subject": {"client_id": f"{group}-app", "client_host": "/10.0.0.9"}} | columns
+
+
+LOOPS = ("restart_loop", "storm", "storm_across")
+
+
+def test_troubles_that_began_or_ended_are_sent(checked, server, tmp_path):
+    """The audit before was an hour ago. What began before it, and lasts, is no news; nor is what had ended before."""
+    calm = [with_states(each, Stable=6000) for each in ("new", "worse", "old")]
+    storm = trouble(None, 50, 45, pattern="storm_across", incarnation=None, partition=None, subject={})
+    rows = [
+        trouble("new", 65),
+        trouble("worse", 40, pattern="storm", severity="error", cost_share=0.4, at_least=True, subject={}),
+        trouble("old", 300),
+        trouble("old", 200, 65, pattern="storm", subject={}),
+        trouble("earlier", 300, 100),
+        trouble("gone", 55, 30),
+        storm,
+        trouble("explained", 40, explained_by="storm"),
+        trouble("info", 40, severity="info"),
+    ]
+    checked(*calm, webhooks=[server.url], troubles=rows, on=LOOPS)
+    ((_, _, sent),) = server.got
+    assert sent["title"] == "kip848: 2 troubles began, 1 trouble ended, 2 troubles came and went (prod)"
+    assert sent["message"].splitlines()[1:] == [
+        "New troubles over time:",
+        "  error: worse: storm (≥ 40 min)",
+        "  warning: new: restart loop, new-app @ 10.0.0.9 (1 h 5 min)",
+        "Troubles that ended:",
+        "  warning: old: storm (2 h 15 min)",
+        "Troubles that came and went since the audit before:",
+        "  warning: gone: restart loop, gone-app @ 10.0.0.9 (25 min)",
+        "  warning: several groups: storm across (5 min)",
+        f"Next: kip848 explain {tmp_path / 'out'} --cluster prod --group=worse",
+    ]
+
+
+def test_a_trouble_of_an_audit_that_is_repeated_is_no_news(checked, server):
+    """Two audits of one copy: the second one knows what the first one knew."""
+    rows = [trouble("new", 40), trouble("gone", 55, 30)]
+    before = {"captured_at": CAPTURED}
+    checked(with_states("new", Stable=600), webhooks=[server.url], troubles=rows, on=LOOPS, before=before)
+    assert server.got == []
+
+
+def test_at_the_first_audit_every_trouble_that_lasts_is_news(checked, server):
+    rows = [trouble("old", 300), trouble("gone", 300, 200)]
+    checked(with_states("old", Stable=600), webhooks=[server.url], troubles=rows, on=LOOPS, audits=1)
+    assert lines(server) == [
+        "Troubles over time at the first audit:",
+        "  warning: old: restart loop, old-app @ 10.0.0.9 (5 h)",
+    ]
+
+
+def test_of_many_troubles_the_worst_are_sent_and_the_others_counted(checked, server):
+    rows = [trouble(f"g{n:02}", 40, cost_share=n / 100) for n in range(14)]
+    checked(*(with_states(row["group_id"], Stable=600) for row in rows), webhooks=[server.url], troubles=rows, on=LOOPS)
+    told = lines(server)
+    assert [line.split(": ")[1] for line in told[1:-1]] == [f"g{n:02}" for n in range(13, 3, -1)]
+    assert told[-1] == "  and 4 more"
+
+
+def test_a_trouble_has_the_severity_of_the_expectation_of_its_pattern(checked, server):
+    config = """
+        [expectations.restart_loop]
+        severity = "warn"
+        [expectations.restart_loop.groups]
+        "test-*" = { severity = "off" }
+    """
+    rows = [trouble("test-1", 40), trouble("real", 40, severity="error", cost_share=0.4)]
+    checked(with_states("real", Stable=600), webhooks=[server.url], troubles=rows, on=LOOPS, config=config)
+    assert lines(server)[1:] == ["  warning: real: restart loop, real-app @ 10.0.0.9 (40 min)"]
 
 
 def test_secrets_reach_the_server_and_no_text(checked, server, monkeypatch):

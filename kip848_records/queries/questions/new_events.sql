@@ -10,6 +10,6 @@ CROSS JOIN run_before
 LEFT JOIN known_before ON known_before.partition = happened.partition
 WHERE CASE
   WHEN event = 'rebalance_finished' AND until_offset IS NOT NULL THEN coalesce(nth >= until_offset, true)
-  ELSE coalesce(happened.at > coalesce(known_before.captured_at, run_before.captured_at), true)
+  ELSE is_new(happened.at)
 END
 ORDER BY happened.at, event, group_id, incarnation, happened.partition, nth, pattern, subject, client_host, began_at

@@ -1,9 +1,7 @@
--- What is wrong with groups over time, at capture: the rows of troubles that are present. harm: errors before warnings, then the share of the group's work that was lost. nth:
--- the rank of a row in its group; 1 is the worst. In a report the order is harm (the most first), first_seen, group_id,
--- partition, nth.
+-- What is wrong with groups over time, at capture: the rows of troubles that are present. nth: the rank of a row in its
+-- group; 1 is the worst. In a report the order is harm (the most first), first_seen, group_id, partition, nth.
 SELECT
     found.*,
-    CASE found.severity WHEN 'error' THEN 2 ELSE 0 END + least(coalesce(found.cost_share, 0), 1) AS harm,
     row_number() OVER (
         PARTITION BY found.partition, found.group_id
         ORDER BY

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 PATTERN: Final = "storm"
 LOOPS: Final = frozenset({"duplicate_instance_id", "static_member_flaps", "leaves_and_returns", "restart_loop"})
 REJOINED: Final = "rejoined"
+_SELDOM: Final = 16
 _REJOINED: Final = frozenset({"unknown", "subscription_changed", "assignor_changed"})
 
 
@@ -43,14 +44,38 @@ def storms(history: GroupHistory, loops: Sequence[Episode], exchanges: Sequence[
     found = []
     moments = list(_moments(young, limits.storm_moment))
     for span in recognise(moments, [Test(limits.storm_moments, limits.storm_within)], limits, history.captured_at):
-        items = [item for event in span.events for item in event.item]
-        others = sum(any(item is None or item not in repeated for item in event.item) for event in span.events)
-        if others >= limits.storm_moments and not _is_of_one(items, loops, history):
-            found.append(_episode(span, items, history))
+        recognized_at = _recognized_at(span, repeated, loops, history)
+        if recognized_at is not None:
+            span.recognized_at = recognized_at
+            found.append(_episode(span, _items(span.events), history))
     yield from found
     for begin, end in _of_loops(loops, history):
         if not any(each.first_seen <= end and (each.ended_at or history.captured_at) >= begin for each in found):
             yield from _by_loops(begin, end, young, history)
+
+
+def _recognized_at(
+    span: Span, repeated: Container[Stay], loops: Sequence[Episode], history: GroupHistory
+) -> int | None:
+    """Return when the moments of a span were a storm at first: no name alone caused them. None: they never are one.
+
+    The longer it lasts, the more seldom this is looked at, so that it takes a time linear in the moments.
+    """
+
+    def is_storm(events: Sequence[Event]) -> bool:
+        others = sum(any(item is None or item not in repeated for item in event.item) for event in events)
+        return others >= history.limits.storm_moments and not _is_of_one(_items(events), loops, history)
+
+    if not is_storm(span.events):
+        return None
+    number = next(n for n, event in enumerate(span.events, 1) if event.at >= span.recognized_at)
+    while number < len(span.events) and not is_storm(span.events[:number]):
+        number += 1 + number // _SELDOM
+    return span.events[min(number, len(span.events)) - 1].at
+
+
+def _items(events: Sequence[Event]) -> list[Stay | None]:
+    return [item for event in events for item in event.item]
 
 
 def _young(history: GroupHistory, exchanged: Container[Stay]) -> Iterator[tuple[int, int, Stay | None]]:
