@@ -97,9 +97,10 @@ def changes_since_last_run(tables: Tables, cluster: str, settings: Mapping[str, 
 
 
 def _troubles(tables: Tables, cluster: str, settings: Mapping[str, Setting]) -> dict[str, list[Trouble]]:
-    """Return the troubles of `Changes`, by the name of the field."""
+    """Return the troubles of `Changes`, by the name of the field; a pattern without an expectation is no alarm."""
     found: dict[str, list[Trouble]] = {"began": [], "ended": [], "passed": []}
-    for row in tables.rows(query("trouble_news"), cluster):
+    alarms = (row for row in tables.rows(query("trouble_news"), cluster) if row.pattern in settings)
+    for row in alarms:
         setting = settings[row.pattern]
         severity = (setting if row.group_id is None else setting.of_group(row.group_id)).severity
         if severity != OFF:
