@@ -58,16 +58,21 @@ _LAST_BYTES: Final = 64 << 10
 """How much of the end of each file is part of the key: the last batch of a segment, or the footer of Parquet."""
 
 
-def add_tables(command: Parser) -> None:
-    """Add the options that name tables, or sources to audit: `sources`, their options, `catalog`, and `engine`."""
+def add_tables(command: Parser, *, needs_commits: bool = False) -> None:
+    """Add the options that name tables, or sources to audit: `sources`, their options, `catalog`, and `engine`.
+
+    `needs_commits`: the command always decodes the offset commits of sources, and has no option for it.
+    """
     add_source(command, METAVAR, "the folder of an audit's tables; or ", at_least=0)
     add_schema(command)
     command.add_argument("--cluster", metavar="NAME", help="only this cluster of DIR; for a log, its cluster name")
     add_capture(command)
-    command.add_argument("--offset-commits", action="store_true", help="for a log: decode offset commits too")
+    if not needs_commits:
+        command.add_argument("--offset-commits", action="store_true", help="for a log: decode offset commits too")
     add_engine(command)
     command.add_argument("--no-cache", action="store_true", help="for a log: audit it even if its tables are cached")
-    command.set_defaults(dialect=None)  # None shows that the option was not given
+    # A dialect of None shows that the option was not given.
+    command.set_defaults(dialect=None, offset_commits=False, needs_commits=needs_commits)
 
 
 def check_tables(arguments: Namespace, keep: str | None = None) -> None:
@@ -136,7 +141,7 @@ def opened_tables(
         return
     cluster = DEFAULT_CLUSTER if arguments.cluster is None else arguments.cluster
     named = audit_options(arguments, keep or "", cluster)
-    options = replace(named, offset_commits=arguments.offset_commits)
+    options = replace(named, offset_commits=_has_commits(arguments))
     with _audited(options, arguments, progress, keep, None if keep else group) as out:
         tables = opened(out)
         if keep is None:
@@ -167,9 +172,13 @@ def _are_tables(arguments: Namespace, session: Callable[[], SparkSession]) -> bo
     return any(is_there(spark, first, name) for name in (AUDIT_RUNS.name, LATEST_STATE.name, LOG.name))
 
 
+def _has_commits(arguments: Namespace) -> bool:
+    return bool(arguments.needs_commits or arguments.offset_commits)
+
+
 def _shown(arguments: Namespace) -> str:
     """Return what stands for the tables in messages: the sources and options of the log, valid in any folder."""
-    options = ["--offset-commits"] if arguments.offset_commits else []
+    options = ["--offset-commits"] if _has_commits(arguments) else []
     for name, text in _WORDS.items():
         if (given := getattr(arguments, name)) is not None:
             options += [f"--{name.replace('_', '-')}", text(given)]

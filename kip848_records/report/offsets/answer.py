@@ -1,0 +1,148 @@
+"""Which offsets were committed at a time, and which of them the log does not show."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from kip848_records.errors import InputError
+from kip848_records.report.offsets import words
+from kip848_records.report.offsets.gone import gone, listed_topics, members_now
+from kip848_records.report.offsets.keys import Scope, histories, partitions
+from kip848_records.report.sql import query
+from kip848_records.tables.errors import NoGroupError, TablesError
+from kip848_records.tables.location import groups_command, place_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kip848_records.queries.tables import Row, Run, Tables
+    from kip848_records.report.offsets.keys import Key, KeyHistory
+
+
+@dataclass
+class Answer:
+    """The offsets at a time.
+
+    `offsets`: by key, in the order of the file. `is_complete`: no key is left out because the log does not show its
+    offset. `notes`: what was left out, and what else to know, a sentence each.
+    """
+
+    offsets: dict[Key, int]
+    is_complete: bool = True
+    notes: list[str] = field(default_factory=list)
+
+
+def offsets_at(tables: Tables, cluster: str | None, group: str | None, at_ms: int | None) -> Answer:
+    """Return the offsets of a group, or of all groups of a cluster, as the coordinator had them at a time.
+
+    `at_ms`: in ms since 1970; None: at the end of the log. Raises InputError if the tables have no offset commits, no
+    such group, or nothing of that time.
+    """
+    scope = _scope(tables, cluster, group, at_ms)
+    known = partitions(scope)
+    _check_time(scope, known)
+    found = sorted(histories(scope), key=lambda history: history.key)
+    if not found:
+        raise InputError(f"the log has no offset commit of {_who(group)}", "the group may keep its offsets elsewhere")
+    answer = _answer(scope, known, found)
+    if answer.is_complete and not any(each.had_offset for each in found):
+        raise InputError(f"{_who(group)} had no committed offset {words.when(at_ms)}", words.hint_of_times(found))
+    return answer
+
+
+def _who(group: str | None) -> str:
+    return "any group" if group is None else f"group {group!r}"
+
+
+def _scope(tables: Tables, cluster: str | None, group: str | None, at_ms: int | None) -> Scope:
+    runs = {run.cluster: run for run in tables.chosen_runs(cluster)}
+    partition = None
+    chosen = cluster or _only(tables, runs)
+    if group is not None:
+        places = [row for row in tables.rows(query("group_in_log"), cluster, group=group) if row.cluster in runs]
+        chosen = _cluster_of_group(tables, group, cluster, places)
+        # A group is in two partitions only if the topic got more of them: the newest record shows where it is now.
+        partition = [row for row in places if row.cluster == chosen][-1].partition
+    if chosen is None:
+        raise TablesError.question_of_several_clusters(tables.shown, "offsets", [*runs])
+    run: Run = runs[chosen]
+    if not run.offset_commits:
+        raise InputError(
+            f"{place_text(tables.shown)} has no offset commits of cluster {run.cluster!r}: its audit skipped them",
+            "audit the log with --offset-commits, or pass the log itself",
+        )
+    return Scope(tables, run, at_ms, group, partition)
+
+
+def _only(tables: Tables, runs: Mapping[str, Run]) -> str | None:
+    return next(iter(runs)) if len(runs) == 1 else None
+
+
+def _cluster_of_group(tables: Tables, group: str, cluster: str | None, places: Sequence[Row]) -> str:
+    clusters = sorted({row.cluster for row in places})
+    if not clusters:
+        similar = get_close_matches(group, [row.group_id for row in tables.rows(query("groups_in_log"), cluster)])
+        command = groups_command(tables.shown)
+        raise NoGroupError.named(group, place_text(tables.shown), similar, command, has_commits=True)
+    if len(clusters) > 1:
+        raise TablesError.several_clusters(group, clusters)
+    return str(clusters[0])
+
+
+def _check_time(scope: Scope, known: Mapping[int, Row]) -> None:
+    first_ms = min((row.first_ms for row in known.values()), default=None)
+    if scope.at_ms is not None and first_ms is not None and scope.at_ms < first_ms:
+        raise InputError(
+            f"{words.time(scope.at_ms)} is before the log, whose first record is of {words.time(first_ms)}",
+            "pass a later time with --at, or an older copy of the log",
+        )
+
+
+def _answer(scope: Scope, known: Mapping[int, Row], found: Sequence[KeyHistory]) -> Answer:
+    """Decide each key: in the file, left out as not known, or left out because its topic is gone."""
+    unknown: dict[str, list[Key]] = defaultdict(list)
+    shown: list[KeyHistory] = []
+    for each in found:
+        why = _why_unknown(each, known[each.log_partition], scope.at_ms)
+        if why is not None:
+            unknown[why].append(each.key)
+        elif each.had_offset:
+            shown.append(each)
+    lost = gone(scope, shown)
+    kept = [each for each in shown if each.key not in lost or not lost[each.key].is_certain]
+    offsets = {each.key: each.then.committed for each in kept if each.then and each.then.committed is not None}
+    answer = Answer(dict(sorted(offsets.items())), is_complete=not unknown)
+    answer.notes += words.summary(scope, known, answer.offsets)
+    answer.notes += words.left_out(unknown)
+    answer.notes += words.gone(lost)
+    answer.notes += words.pending(found, answer.offsets)
+    answer.notes += words.of_partitions(scope, known, shown)
+    if any(row.start_missing for row in known.values()):
+        answer.is_complete = False
+    answer.notes += words.of_topics(listed_topics(scope), answer.offsets)
+    answer.notes += words.members(members_now(scope), answer.offsets)
+    return answer
+
+
+def _why_unknown(history: KeyHistory, part: Row, at_ms: int | None) -> str | None:
+    """Return why the log does not show which offset a key had; None if it does.
+
+    Compaction keeps the last record of each key: a record that is the last one of all was the last one then as well.
+    """
+    then = history.then
+    until = part.until_offset
+    place = -1 if then is None else then.place
+    if then is not None and then.error is not None:
+        return f"its record at offset {then.place} of {words.log(history.log_partition)} cannot be read: {then.error}"
+    if part.first_lost is not None and part.last_lost > place and (until is None or part.first_lost < until):
+        return f"records of {words.log(history.log_partition)} up to offset {part.last_lost} are lost"
+    if then is not None and then.transaction == "unknown" and then.producer_id is not None:
+        return f"whether its transaction at offset {then.place} was committed is not known"
+    if until is None or (part.complete_from is not None and until >= part.complete_from):
+        return None
+    if then is not None and history.last is not None and then.place == history.last.place:
+        return None
+    return words.not_complete(history.log_partition, part.complete_ms, at_ms)

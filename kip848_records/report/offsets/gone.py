@@ -1,0 +1,109 @@
+"""Topics that were deleted, or created anew, after an offset was committed: no tool can set an offset of theirs back.
+
+When a topic is deleted, the coordinators write a tombstone for each of its keys, in every group. So a key of the topic
+that kept its offset proves that the topic was not deleted then.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kip848_records.report.offsets.keys import histories
+from kip848_records.report.sql import query
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kip848_records.queries.tables import Row
+    from kip848_records.report.offsets.keys import Commit, Key, KeyHistory, Scope
+
+_RETENTION_MS: Final = 7 * 24 * 60 * 60 * 1000
+"""Kafka's default of `offsets.retention.minutes`: an older commit may have expired."""
+_TOGETHER_MS: Final = 60_000
+"""In how much time the coordinators of all partitions remove the offsets of a deleted topic."""
+
+
+class Gone(NamedTuple):
+    """Keys whose topic was deleted or created anew (`is_certain`), or whose offsets were removed, perhaps with it.
+
+    `at_ms`: when they were removed; None if only the topic's id shows it. `topic_ids`: the id then, and the newest.
+    """
+
+    is_certain: bool
+    at_ms: int | None
+    topic_ids: tuple[str, str] | None = None
+
+
+def gone(scope: Scope, found: Sequence[KeyHistory]) -> dict[Key, Gone]:
+    """Return which keys have a topic that is gone, or may be; `found`: those of the scope that had an offset."""
+    changed = [each for each in found if each.removed is not None or _has_other_id(each.then, each.last)]
+    if not changed:
+        return {}
+    topics = {each.key.topic for each in changed}
+    by_topic: dict[str, list[KeyHistory]] = defaultdict(list)
+    for each in histories(scope._replace(group=None, partition=None), topics):
+        by_topic[each.key.topic].append(each)
+    evidence = {topic: _Evidence(scope, by_topic[topic]) for topic in topics}
+    shown = {each.key: evidence[each.key.topic].of(each) for each in found if each.key.topic in topics}
+    return {key: each for key, each in shown.items() if each is not None}
+
+
+def _has_other_id(then: Commit | None, later: Commit | None) -> bool:
+    ids = [commit.topic_id for commit in (then, later) if commit is not None]
+    return len(ids) == 2 and None not in ids and ids[0] != ids[1]  # noqa: PLR2004 - both
+
+
+class _Evidence:
+    """What the keys of all groups show of one topic."""
+
+    def __init__(self, scope: Scope, found: Sequence[KeyHistory]) -> None:
+        self._scope = scope
+        self._removed = [each for each in found if each.had_offset and each.removed is not None]
+        self._has_survivors = any(each.had_offset and each.removed is None for each in found)
+        named = [each.last for each in found if each.last is not None and each.last.topic_id is not None]
+        self._newest = max(named, key=lambda commit: commit.at_ms or 0, default=None)
+
+    def of(self, history: KeyHistory) -> Gone | None:
+        """Return whether the topic of a key is gone; None if it is there, as far as the log shows."""
+        then, removed = history.then, history.removed
+        at_ms = None if removed is None else removed.at_ms
+        if then is not None and self._newest is not None and _has_other_id(then, self._newest):
+            if (self._newest.at_ms or 0) > (then.at_ms or 0):
+                return Gone(True, at_ms, (str(then.topic_id), str(self._newest.topic_id)))
+        if removed is None or then is None or self._has_survivors:
+            return None
+        if at_ms is None or then.at_ms is None:
+            return Gone(False, at_ms)
+        may_have_expired = at_ms - then.at_ms >= _RETENTION_MS
+        return Gone(not may_have_expired and self._is_deletion(history.key, at_ms), at_ms)
+
+    def _is_deletion(self, key: Key, at_ms: int) -> bool:
+        """Return whether only the deletion of the topic explains a tombstone.
+
+        Other groups lost the topic too, or the group had a member that subscribed to it: then no tool may remove an
+        offset, and none expires.
+        """
+        others = (each.removed.at_ms for each in self._removed if each.key.group_id != key.group_id and each.removed)
+        if any(other is not None and abs(other - at_ms) <= _TOGETHER_MS for other in others):
+            return True
+        rows = self._scope.tables.rows(
+            query("subscribed_members"), self._scope.run.cluster, from_ms=at_ms, until_ms=at_ms
+        )
+        return any(row.group_id == key.group_id and _subscribes(row, key.topic) for row in rows)
+
+
+def _subscribes(row: Row, topic: str) -> bool:
+    return row.regex is not None or topic in (row.topics or ())
+
+
+def listed_topics(scope: Scope) -> set[str]:
+    """Return the names of the topics in the user's file; none without one."""
+    rows: Sequence[Row] = scope.tables.rows(query("listed_topics"), scope.run.cluster)
+    return {row.topic for row in rows}
+
+
+def members_now(scope: Scope) -> Mapping[str, int]:
+    """Return how many members the groups have at the end of the log; groups without one are missing."""
+    rows = scope.tables.rows(query("groups_with_members"), scope.run.cluster)
+    return {row.group_id: row.members for row in rows}
