@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from argparse import ArgumentTypeError
-from datetime import datetime
+from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from kip848_records.times import utc
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from datetime import datetime
 
     from kip848_records.cli.arguments import Commands
 
@@ -33,8 +33,6 @@ exit codes:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    from argparse import RawDescriptionHelpFormatter
-
     command = commands.add_parser(
         "offsets",
         help="print the offsets that were committed at a time, for kafka-consumer-groups --reset-offsets --from-file",

@@ -1,1 +1,1 @@
-"""The offsets that were committed at a time: read from the log (`keys`), decided (`answer`, `gone`), written (`words`)."""
+"""The offsets that were committed at a time: `keys` reads the log, `answer` and `gone` decide, `words` writes."""

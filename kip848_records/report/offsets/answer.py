@@ -60,7 +60,7 @@ def _who(group: str | None) -> str:
 def _scope(tables: Tables, cluster: str | None, group: str | None, at_ms: int | None) -> Scope:
     runs = {run.cluster: run for run in tables.chosen_runs(cluster)}
     partition = None
-    chosen = cluster or _only(tables, runs)
+    chosen = next(iter(runs)) if len(runs) == 1 else None
     if group is not None:
         places = [row for row in tables.rows(query("group_in_log"), cluster, group=group) if row.cluster in runs]
         chosen = _cluster_of_group(tables, group, cluster, places)
@@ -75,10 +75,6 @@ def _scope(tables: Tables, cluster: str | None, group: str | None, at_ms: int | 
             "audit the log with --offset-commits, or pass the log itself",
         )
     return Scope(tables, run, at_ms, group, partition)
-
-
-def _only(tables: Tables, runs: Mapping[str, Run]) -> str | None:
-    return next(iter(runs)) if len(runs) == 1 else None
 
 
 def _cluster_of_group(tables: Tables, group: str, cluster: str | None, places: Sequence[Row]) -> str:

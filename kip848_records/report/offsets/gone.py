@@ -30,8 +30,8 @@ class Gone(NamedTuple):
     `at_ms`: when they were removed; None if only the topic's id shows it. `topic_ids`: the id then, and the newest.
     """
 
-    is_certain: bool
     at_ms: int | None
+    is_certain: bool
     topic_ids: tuple[str, str] | None = None
 
 
@@ -68,15 +68,17 @@ class _Evidence:
         """Return whether the topic of a key is gone; None if it is there, as far as the log shows."""
         then, removed = history.then, history.removed
         at_ms = None if removed is None else removed.at_ms
-        if then is not None and self._newest is not None and _has_other_id(then, self._newest):
-            if (self._newest.at_ms or 0) > (then.at_ms or 0):
-                return Gone(True, at_ms, (str(then.topic_id), str(self._newest.topic_id)))
+        newest = self._newest
+        is_newer = then is not None and newest is not None and (newest.at_ms or 0) > (then.at_ms or 0)
+        if then is not None and newest is not None and is_newer and _has_other_id(then, newest):
+            return Gone(at_ms, is_certain=True, topic_ids=(str(then.topic_id), str(newest.topic_id)))
         if removed is None or then is None or self._has_survivors:
             return None
         if at_ms is None or then.at_ms is None:
-            return Gone(False, at_ms)
+            return Gone(at_ms, is_certain=False)
         may_have_expired = at_ms - then.at_ms >= _RETENTION_MS
-        return Gone(not may_have_expired and self._is_deletion(history.key, at_ms), at_ms)
+        is_certain = not may_have_expired and self._is_deletion(history.key, at_ms)
+        return Gone(at_ms, is_certain=is_certain)
 
     def _is_deletion(self, key: Key, at_ms: int) -> bool:
         """Return whether only the deletion of the topic explains a tombstone.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from kip848_records.queries.texts import rendered
 from kip848_records.sources.predicates import IS_OFFSET_COMMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from kip848_records.queries.tables import Row, Run, Tables
 
@@ -138,7 +138,7 @@ def _in_key(topic: str) -> str:
     return (len(name).to_bytes(2, "big") + name).hex().upper()
 
 
-def _decoded(rows: pa.Table, dialect: str) -> Iterable[tuple[Mapping[str, object], Key, Commit]]:
+def _decoded(rows: pa.Table, dialect: str) -> Iterable[tuple[dict[str, Any], Key, Commit]]:
     keys, values = (rows[name].combine_chunks().cast(pa.binary()) for name in ("key", "value"))
     named = _fields(keys, pa.nulls(len(keys), pa.binary()), dialect)
     committed = _fields(keys, values, dialect)
@@ -164,9 +164,7 @@ def _decoded(rows: pa.Table, dialect: str) -> Iterable[tuple[Mapping[str, object
         )
 
 
-def _fields(
-    keys: pa.Array, values: pa.Array, dialect: str
-) -> dict[int, tuple[str, int, int | None, str | None]]:
+def _fields(keys: pa.Array, values: pa.Array, dialect: str) -> dict[int, tuple[str, int, int | None, str | None]]:
     """Return topic, partition, offset and topic id of the rows that decode, by their numbers."""
     found: dict[int, tuple[str, int, int | None, str | None]] = {}
     for group in decode_records(keys, values, DIALECTS[dialect]).groups:

@@ -128,14 +128,19 @@ def of_partitions(scope: Scope, known: Mapping[int, Row], shown: Sequence[KeyHis
 
     named("the start of the log is missing, and older commits with it", lambda row: row.start_missing)
     named(
-        "compaction removed records up to this time, so keys that were deleted since are not seen",
-        lambda row: row.until_offset is not None
-        and (row.complete_from is None or row.until_offset < row.complete_from),
+        "not complete at this time, so keys that were deleted since are not seen",
+        lambda row: (
+            row.until_offset is not None and (row.complete_from is None or row.until_offset < row.complete_from)
+        ),
     )
-    named(
-        "known only up to an earlier time; later commits are not in this log",
-        lambda row: at_ms is not None and row.known_to_ms is not None and row.known_to_ms < at_ms,
-    )
+    known_to: dict[int, list[int]] = defaultdict(list)
+    for row in known.values():
+        if at_ms is not None and row.known_to_ms is not None and row.known_to_ms < at_ms:
+            known_to[row.known_to_ms].append(row.partition)
+    notes += [
+        f"partition {ranges_text(numbers)} of {log(None)}: known only to {time(ms)}; later commits are not in this log"
+        for ms, numbers in known_to.items()
+    ]
     if any(each.then and each.then.transaction == "unknown" for each in shown) and scope.run.is_copy:
         notes.append("this copy does not show transactions: a commit counts even if its transaction was aborted")
     return notes
