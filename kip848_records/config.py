@@ -1,6 +1,7 @@
-"""The configuration of expectations: a severity and limits for each one.
+"""The configuration: a severity and limits for each expectation, and limits for each pattern of the diagnosis.
 
-The headers of the expectations' SQL files hold the defaults. A user's TOML file contains only the differences.
+The headers of the expectations' SQL files, and `replay/diagnosis/settings.py`, hold the defaults. A user's TOML file
+contains only the differences.
 """
 
 from __future__ import annotations
@@ -8,21 +9,35 @@ from __future__ import annotations
 import tomllib
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.errors import InputError
 from kip848_records.expectations import EXPECTATIONS, load_expectations
 from kip848_records.expectations.files import LARGEST, SEVERITIES, Setting
+from kip848_records.replay.diagnosis.settings import (
+    ACROSS_GROUPS,
+    ALL_PATTERNS,
+    ENABLED,
+    SECONDS,
+    SETTINGS,
+    SHARE,
+    ChangedLimit,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kip848_records.expectations import Expectation
+    from kip848_records.replay.diagnosis.settings import LimitSetting
 
 _TABLE: Final = "expectations"
 _GROUPS: Final = "groups"
 _FOLDER: Final = "expectation_files"
+_DIAGNOSIS: Final = "diagnosis"
+_MOST: Final = 1_000_000
+_TABLES: Final = (_TABLE, _FOLDER, _DIAGNOSIS)
 
 
 def load_config(path: str | None = None, folder: str | None = None) -> tuple[Sequence[Expectation], dict[str, Setting]]:
@@ -31,8 +46,10 @@ def load_config(path: str | None = None, folder: str | None = None) -> tuple[Seq
     `path`: a TOML file with the user's settings. `folder`: a folder with the user's own expectations, SQL files; by
     default `expectation_files` in the file at `path` names it, relative to that file.
 
-    Raises InputError if a file cannot be read, or if its content is wrong.
+    Raises InputError if a file cannot be read, or if its content is wrong, also where it is about the diagnosis.
     """
+    if path is not None:
+        load_limits(path)
     if folder is None and path is not None:
         named = _document(path).get(_FOLDER)
         if named is not None and not isinstance(named, str):
@@ -56,6 +73,60 @@ def load_settings(path: str | None = None, expectations: Iterable[Expectation] =
     return settings if path is None else _merged(settings, path, known)
 
 
+def load_limits(path: str) -> tuple[ChangedLimit, ...]:
+    """Return the limits of the diagnosis that are not the defaults, from the file at `path`, in its order.
+
+    Raises InputError as `load_settings`; expectations in the file are not looked at.
+    """
+    document = _document(path)
+    _check_names(path, "the file", document, _TABLES)
+    tables = _table(path, _DIAGNOSIS, document.get(_DIAGNOSIS, {}))
+    _check_names(path, _DIAGNOSIS, tables, SETTINGS)
+    return tuple(chain.from_iterable(_changed_limits(path, pattern, tables[pattern]) for pattern in tables))
+
+
+def _changed_limits(path: str, pattern: str, table: object) -> Iterator[ChangedLimit]:
+    """Yield the changed limits of a pattern: those of all groups, then those of its patterns of group ids."""
+    where = f"{_DIAGNOSIS}.{pattern}"
+    known = [*SETTINGS[pattern], *([] if pattern == ALL_PATTERNS else [ENABLED])]
+    values = _table(path, where, table)
+    if pattern == ACROSS_GROUPS and _GROUPS in values:
+        raise InputError.bad_config(path, f"{where} has no {_GROUPS!r}: it is about many groups together")
+    of_groups = _table(path, f"{where}.{_GROUPS}", values.pop(_GROUPS, {}))
+    tables = [
+        (None, where, values),
+        *((groups, f"{where}.{_GROUPS}.{groups!r}", of_groups[groups]) for groups in of_groups),
+    ]
+    for groups, place, limits in tables:
+        names = known if groups is not None or pattern == ACROSS_GROUPS else (*known, _GROUPS)
+        _check_names(path, place, _table(path, place, limits), names)
+        if groups is not None and not limits:
+            raise InputError.bad_config(path, f"{place} is empty: name a limit, perhaps with its default")
+        for name, value in limits.items():
+            yield ChangedLimit(
+                pattern, groups, name, _limit(path, f"{place}.{name}", SETTINGS[pattern].get(name), value)
+            )
+
+
+def _limit(path: str, where: str, setting: LimitSetting | None, value: object) -> float:
+    """Return the value of a limit of the diagnosis; `setting`: None if it switches the pattern on or off.
+
+    Raises InputError if the value does not fit its unit.
+    """
+    if setting is None:
+        if not isinstance(value, bool):
+            raise InputError.bad_config(path, f"{where} is {value!r}, not true or false")
+        return float(value)
+    if setting.unit == SECONDS:
+        return _number(path, where, value)
+    if setting.unit == SHARE:
+        return _number(path, where, value, 1)
+    if isinstance(value, bool) or not isinstance(value, int) or not setting.least <= value <= _MOST:
+        wanted = f"a whole number from {setting.least} to {_MOST:,}"
+        raise InputError.bad_config(path, f"{where} is {value!r}, not {wanted}")
+    return value
+
+
 def _document(path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -67,7 +138,7 @@ def _document(path: str) -> dict[str, Any]:
 
 def _merged(settings: Mapping[str, Setting], path: str, known: Mapping[str, Expectation]) -> dict[str, Setting]:
     document = _document(path)
-    _check_names(path, "the file", document, (_TABLE, _FOLDER))
+    _check_names(path, "the file", document, _TABLES)
     tables = _table(path, _TABLE, document.get(_TABLE, {}))
     _check_names(path, _TABLE, tables, known)
     changed = {
@@ -108,8 +179,9 @@ def _table(path: str, where: str, value: object) -> dict[str, Any]:
     return value
 
 
-def _number(path: str, where: str, value: object) -> float:
+def _number(path: str, where: str, value: object, largest: float = LARGEST) -> float:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= LARGEST:  # type: ignore[operator]
-        raise InputError.bad_config(path, f"{where} is {value!r}, not a number from 0 to {LARGEST:.0e}")
+    if not is_number or not 0 <= value <= largest:  # type: ignore[operator]
+        to = f"{largest:.0e}" if largest == LARGEST else largest
+        raise InputError.bad_config(path, f"{where} is {value!r}, not a number from 0 to {to}")
     return value  # type: ignore[return-value]

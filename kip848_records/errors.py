@@ -187,7 +187,7 @@ class InputError(Kip848Error):
         """A configuration cannot be read, or contains an invalid value."""
         return cls(
             f"{path} is not a valid configuration: {reason}",
-            "see docs/reference/expectations.md for the expectations and their limits",
+            "see docs/reference/expectations.md for expectations, and docs/reference/diagnosis.md for the diagnosis",
         )
 
     @classmethod

@@ -1,7 +1,12 @@
-"""Text for people: values from a log, a path or an option may contain any character; times have two units."""
+"""Text for people: values from a log, a path or an option may contain any character; times have two units.
+
+And the patterns by which people name several groups.
+"""
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import Final
 
 WIDTH: Final = 80
@@ -28,3 +33,14 @@ def duration_text(millis: int | None) -> str:
     units = ((millis // _DAY, "d"), (millis // _HOUR % 24, "h"), (millis // _MINUTE % 60, "min"))
     shown = [f"{count} {unit}" for count, unit in (*units, (millis // _SECOND % 60, "s")) if count][:2]
     return " ".join(shown) or "0 s"
+
+
+def matches(pattern: str, group_id: str) -> bool:
+    """Return whether a group id matches a pattern, in which ``*`` stands for any text and ``?`` for one character."""
+    return _expression(pattern).fullmatch(group_id) is not None
+
+
+@lru_cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    parts = (".*" if character == "*" else "." if character == "?" else re.escape(character) for character in pattern)
+    return re.compile("".join(parts), re.DOTALL)

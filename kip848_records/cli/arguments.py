@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kip848_records.pipeline.options import AuditOptions
+    from kip848_records.replay.diagnosis.settings import ChangedLimit
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse has no public name for it
 """The object to which a command adds its parser."""
@@ -112,7 +113,7 @@ def check_source(arguments: argparse.Namespace) -> None:
 
 
 def add_capture(command: Parser) -> None:
-    """Add the options with more facts about a log: its `topics`, and `captured_at`."""
+    """Add the options with more facts about a log: its `topics`, `captured_at`, and a `config` for the diagnosis."""
     command.add_argument(
         "--topics", type=given_path, metavar="FILE", help='topic names, as JSON: {"<topic id>": "<name>", ...}'
     )
@@ -121,6 +122,12 @@ def add_capture(command: Parser) -> None:
         type=zoned_time,
         metavar="TIME",
         help="when the log was copied, ISO 8601, UTC if it has no zone (default: the newest time in the log)",
+    )
+    command.add_argument(
+        "--config",
+        type=given_path,
+        metavar="FILE",
+        help="TOML with limits that differ from the defaults: for the diagnosis of a log, and for expectations",
     )
 
 
@@ -143,7 +150,16 @@ def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> Audi
         topics=read_topics_file(arguments.topics) if arguments.topics else None,
         captured_at=arguments.captured_at,
         kafka_config=arguments.kafka_config,
+        limits=_limits(arguments.config),
     )
+
+
+def _limits(path: str | None) -> tuple[ChangedLimit, ...]:
+    if path is None:
+        return ()
+    from kip848_records.config import load_limits
+
+    return load_limits(path)
 
 
 def add_schema(command: Parser) -> None:
@@ -153,8 +169,7 @@ def add_schema(command: Parser) -> None:
 
 
 def add_expectations(command: Parser) -> None:
-    """Add `config` and `expectations`, for commands that evaluate expectations."""
-    command.add_argument("--config", type=given_path, metavar="FILE", help="TOML with changes to the defaults")
+    """Add `expectations`, for commands that evaluate expectations."""
     command.add_argument(
         "--expectations", type=given_path, metavar="DIR", help="a folder with your own expectations, SQL files"
     )

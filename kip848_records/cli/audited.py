@@ -52,6 +52,7 @@ _WORDS: Final[Mapping[str, Callable[[Any], str]]] = {
     "topics": _absolute,
     "captured_at": lambda time: time.isoformat(),
     "kafka_config": _absolute,
+    "config": _absolute,
 }
 _TABLES: Final = "tables"
 _LAST_BYTES: Final = 64 << 10
@@ -109,6 +110,8 @@ def is_certainly_of_log(arguments: Namespace) -> bool:
 def refuse_options_of_logs(arguments: Namespace, tables: str, keep: str | None) -> None:
     """Raise InputError for an option that describes a log, if tables are named."""
     given = [name for name in _WORDS if getattr(arguments, name) is not None]
+    if hasattr(arguments, "expectations"):  # the limits of these are in the same file
+        given = [name for name in given if name != "config"]
     given += ["offset_commits"] if arguments.offset_commits else []
     given += ["out"] if keep is not None else []
     for name in given:
@@ -147,6 +150,21 @@ def opened_tables(
         if keep is None:
             tables.shown = _shown(arguments)
         yield tables, cluster
+
+
+def note_other_limits(arguments: Namespace, tables: Tables, cluster: str | None) -> None:
+    """Say so if the file of `--config` has limits of the diagnosis other than those that the tables were made with."""
+    if arguments.config is None:
+        return
+    from kip848_records.config import load_limits
+    from kip848_records.report.changed_limits import changed_limits
+
+    given = load_limits(arguments.config)
+    if given and any(changed_limits(tables, run.cluster) != given for run in tables.chosen_runs(cluster)):
+        print_note(
+            f"{arguments.config} has limits of the diagnosis with which the tables were not made; pass it to "
+            "kip848 audit"
+        )
 
 
 def _are_tables(arguments: Namespace, session: Callable[[], SparkSession]) -> bool:

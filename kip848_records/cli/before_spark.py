@@ -45,6 +45,10 @@ def check_log(arguments: Namespace, outputs: Mapping[str, str | None]) -> None:
         read_topics_file(arguments.topics)
     if arguments.kafka_config is not None:
         read_client_settings(arguments.kafka_config)
+    if getattr(arguments, "config", None) is not None:
+        from kip848_records.config import load_limits
+
+        load_limits(arguments.config)
     copies = [source for source in arguments.sources if not is_topic(source)]
     check_outputs(outputs, copies)
     _check_copies(copies, arguments.format)

@@ -11,7 +11,14 @@ from rich.text import Text
 
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_expectations, add_quiet, given_path
-from kip848_records.cli.audited import add_tables, check_tables, is_certainly_of_log, is_of_tables, opened_tables
+from kip848_records.cli.audited import (
+    add_tables,
+    check_tables,
+    is_certainly_of_log,
+    is_of_tables,
+    note_other_limits,
+    opened_tables,
+)
 from kip848_records.cli.output import print_error, print_parts, width
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.result_files import FORMATS, METRICS, add_forms, add_metrics, checked_files, write_files
@@ -100,6 +107,7 @@ def _run(arguments: Namespace) -> int:
         opened_tables(arguments, progress, keep=arguments.out) as (tables, cluster),
     ):
         progress.phase("evaluating expectations")
+        note_other_limits(arguments, tables, cluster)
         verdict = check(tables, settings, expectations=expectations, cluster=cluster)
         errors: list[Kip848Error] = [each for result in verdict.results for each in faults(result).values()]
         changes: Mapping[str, Changes] = {}

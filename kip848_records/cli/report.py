@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_expectations, add_quiet, given_path
-from kip848_records.cli.audited import add_tables, check_tables, is_of_tables, opened_tables
+from kip848_records.cli.audited import add_tables, check_tables, is_of_tables, note_other_limits, opened_tables
 from kip848_records.cli.output import print_error
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.replaced_file import check_file, write_file
+from kip848_records.tables.location import is_of_sources
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -48,8 +49,11 @@ def _run(arguments: Namespace) -> int:
     expectations, settings = load_config(arguments.config, arguments.expectations)
     with shown_progress(arguments) as progress, opened_tables(arguments, progress) as (tables, cluster):
         progress.phase("evaluating expectations")
+        note_other_limits(arguments, tables, cluster)
         verdict = check(tables, settings, expectations=expectations, cluster=cluster)
-        files = {"config": arguments.config, "expectations": arguments.expectations}
+        files = {"expectations": arguments.expectations}
+        if not is_of_sources(tables.shown):  # else it is one of the options of the log
+            files["config"] = arguments.config
         found = contents(tables, verdict, cluster=arguments.cluster, files=files)
         progress.phase("writing the page")
         written = page(found)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.errors import InputError
 from kip848_records.expectations.results import ERROR, OFF, WARN
+from kip848_records.text import matches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,12 +66,7 @@ class Setting:
 
     def of_group(self, group_id: str) -> Setting:
         """Return the setting for a group: that of the first pattern which matches its id, else this one."""
-        return next((each for pattern, each in self.groups.items() if _matches(pattern, group_id)), self)
-
-
-def _matches(pattern: str, group_id: str) -> bool:
-    parts = (".*" if character == "*" else "." if character == "?" else re.escape(character) for character in pattern)
-    return re.fullmatch("".join(parts), group_id, re.DOTALL) is not None
+        return next((each for pattern, each in self.groups.items() if matches(pattern, group_id)), self)
 
 
 def read_expectation(path: Path | Traversable) -> Expectation:

@@ -130,6 +130,7 @@ def log_facts(log: LogTable, knowledge: Knowledge) -> LogFacts:
             coverage.partitions,
             offset_commits=info.offset_commits,
             newest={row.partition: row.newest_ms for row in log.ask(_NEWEST) if row.newest_ms is not None},
+            limits=info.limits,
         ),
         counts=counts,
         copies=coverage.copies,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from kip848_records.replay.diagnosis.settings import ChangedLimit
 from kip848_records.replay.inputs import PartitionCoverage
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ class RunInfo:
 
     `captured_ms`: when the log was copied, as the user named it, or when the run read the topic; None for a copy of
     which no time was named: the newest time in the log stands for it. `dialect` may be `auto` for a copy: then its
-    records decide. `names`: (topic id, topic, source) that are in no record. `kept_since_ms`: retention removed rows
+    records decide. `names`: (topic id, topic, source) that are in no record. `limits`: those of the diagnosis that are
+    not the defaults. `kept_since_ms`: retention removed rows
     that had ended before. `is_pruning`: the run only did that, without a read. `record_tables`: decoded records get
     their own tables.
     """
@@ -36,12 +38,14 @@ class RunInfo:
     is_archived: bool = False
     record_tables: bool = False
     names: tuple[tuple[str, str, str], ...] = ()
+    limits: tuple[ChangedLimit, ...] = ()
 
     @classmethod
     def of(cls, run: int, known: Mapping[str, Any]) -> RunInfo:
         """Return the run of a row of the log, by its column `run_info`."""
         names = tuple((each["topic_id"], each["topic"], each["source"]) for each in known["names"] or ())
-        return cls(run=run, **{**known, "sources": tuple(known["sources"]), "names": names})
+        limits = tuple(ChangedLimit(**each) for each in known["limits"] or ())
+        return cls(run=run, **{**known, "sources": tuple(known["sources"]), "names": names, "limits": limits})
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,7 @@ def facts(of: RunInfo | PartitionRead) -> dict[str, Any]:
     if isinstance(of, RunInfo):
         names = ("topic_id", "topic", "source")
         known |= {"sources": list(of.sources), "names": [dict(zip(names, each, strict=True)) for each in of.names]}
+        known["limits"] = [each._asdict() for each in of.limits]
     return known
 
 

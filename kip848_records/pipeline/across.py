@@ -14,15 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kip848_records.engines.engine import Rows
+    from kip848_records.replay.inputs import ReplayInputs
     from kip848_records.replay.rows import Row
 
 
-def storms_across(outlines: Rows, captured_at: int | None) -> pa.Table:
+def storms_across(outlines: Rows, inputs: ReplayInputs) -> pa.Table:
     """Return the storms of many groups, in the columns of `diagnosis` but for the cluster.
 
-    `outlines`: rows of `replay.rows.GroupOutline`. `captured_at`: of the log, in ms since 1970.
+    `outlines`: rows of `replay.rows.GroupOutline`.
     """
-    return pa.Table.from_batches([to_batch(Diagnosis, list(across_groups(_outlines(outlines), captured_at)))])
+    found = across_groups(_outlines(outlines), inputs.captured_at, inputs.limits)
+    return pa.Table.from_batches([to_batch(Diagnosis, list(found))])
 
 
 def _outlines(rows: Rows) -> Iterator[Row]:

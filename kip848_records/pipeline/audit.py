@@ -143,6 +143,7 @@ def _copy_info(log: LogTable, before: Knowledge, options: AuditOptions) -> RunIn
         captured_ms=options.captured_ms,
         record_tables=options.record_tables,
         names=names,
+        limits=options.limits,
     )
 
 

@@ -102,6 +102,7 @@ def _run_options(options: AuditOptions) -> RunOptions:
         allow_empty=options.allow_empty,
         record_tables=options.record_tables,
         names=options.topics or {},
+        limits=options.limits,
     )
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kip848_records.log.runs import PartitionRead
+    from kip848_records.replay.diagnosis.settings import ChangedLimit
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class AuditOptions:
     `offset_commits`: audit these too. `record_tables`: write a table for each record type. `allow_empty`: a log without
     records is no error. `kafka_config`: the file with the client's settings for a live topic. `checkpoint`: a folder;
     the topic is then read as a stream. `scratch`: a folder for intermediate files, which tables in a catalog need, and
-    which no other audit uses at the same time.
+    which no other audit uses at the same time. `limits`: those of the diagnosis that are not the defaults, from
+    `config.load_limits`.
     """
 
     sources: tuple[str, ...]
@@ -43,6 +45,7 @@ class AuditOptions:
     kafka_config: str | None = None
     checkpoint: str | None = None
     scratch: str | None = None
+    limits: tuple[ChangedLimit, ...] = ()
 
     @property
     def work_folder(self) -> str:

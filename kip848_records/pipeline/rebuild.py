@@ -126,7 +126,7 @@ def _across_groups(replayed: Mapping[str, Rows], facts: LogFacts) -> dict[str, R
     outlines = replayed.get("group_outline")
     if outlines is None:
         return {}
-    found = storms_across(outlines, facts.inputs.captured_at)
+    found = storms_across(outlines, facts.inputs)
     return {"diagnosis": ArrowRows(found)} if found.num_rows else {}
 
 
@@ -282,6 +282,7 @@ def _run_row(
         "offset_commits": run.offset_commits,
         "is_copy": run.is_copy,
         "is_archived": facts.is_archived,
+        "diagnosis_limits": [each._asdict() for each in run.limits] or None,
         "partitions": [
             {
                 name: getattr(read, name)

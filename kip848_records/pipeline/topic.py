@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from kip848_records.log.table import Knowledge, LogTable
+    from kip848_records.replay.diagnosis.settings import ChangedLimit
     from kip848_records.sources.topic.ends import Ends
     from kip848_records.sources.topic.live_log import LiveLog
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The dialect of a run's records, the user's time of the copy, and the user's names of topics by id."""
+    """The dialect of a run's records, and what the user says: the time of the copy, names of topics by id, limits."""
 
     dialect: str
     offset_commits: bool
@@ -46,6 +47,7 @@ class RunOptions:
     allow_empty: bool
     record_tables: bool
     names: Mapping[str, str]
+    limits: tuple[ChangedLimit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -253,6 +255,7 @@ def _run_info(run: TopicRun, staged: TopicRows, captured_at: Iterable[int | None
         record_tables=options.record_tables,
         kept_since_ms=last.kept_since_ms if last else None,
         names=tuple(name for name in names if name not in known),
+        limits=options.limits,
     )
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from kip848_records.replay.diagnosis.settings import ChangedLimit
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class ReplayInputs:
     `dialect`: a name in `protocol.messages.DIALECTS`. `captured_at`: ms since 1970; the age of open rows is measured to
     it, if their partition has no time of its own. `partitions`: the coverage of each; the history of a missing one
     never counts as complete. `newest`: of each partition, the time of its newest record of any group, in ms since 1970.
-    `offset_commits`: the log has offset commits, which rebalances are compared with.
+    `offset_commits`: the log has offset commits, which rebalances are compared with. `limits`: those of the diagnosis
+    that are not the defaults.
     """
 
     dialect: str
@@ -49,6 +52,7 @@ class ReplayInputs:
     partitions: Mapping[int, PartitionCoverage]
     offset_commits: bool = False
     newest: Mapping[int, int] = field(default_factory=dict)
+    limits: Sequence[ChangedLimit] = ()
 
     def captured_at_of(self, partition: int) -> int | None:
         """Return the time to which the age of what is open in a partition is measured, in ms since 1970.

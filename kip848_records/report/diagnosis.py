@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from kip848_records.report.advice import client_text
+from kip848_records.report.changed_limits import off_text
 from kip848_records.report.terminal import count_text, span_text, time_text, wrapped
 from kip848_records.tables.location import query_command
 from kip848_records.text import printable
@@ -23,6 +24,7 @@ _ALL: Final = "SELECT * FROM diagnosis"
 def diagnosis(group: GroupHistory) -> Iterator[Text]:
     """Yield what is wrong with a group, or was: what is present first, then the worst. Nothing if nothing is known."""
     rows = group.rows("diagnosis_of_group")
+    off = list(off_text(group.changed_limits, group.group_id))
     for row in rows:
         yield Text("")
         yield wrapped(printable(row.sentence))
@@ -31,6 +33,8 @@ def diagnosis(group: GroupHistory) -> Iterator[Text]:
     if rows and rows[0].total > len(rows):
         more = count_text(rows[0].total - len(rows), "more row")
         yield Text(f"\nand {more}: {query_command(group.shown, _ALL)}")
+    if off:
+        yield from (Text(""), *off)
 
 
 def _when(group: GroupHistory, row: Row) -> str:

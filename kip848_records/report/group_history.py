@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from kip848_records.expectations.captures import capture_limits
+from kip848_records.report.changed_limits import changed_limits
 from kip848_records.report.sql import query
 from kip848_records.tables.errors import NoGroupError, TablesError
 from kip848_records.tables.location import groups_command, place_text
@@ -29,7 +30,8 @@ class GroupHistory:
     A group that was deleted and created again has several incarnations. So has a group in two partitions, for example
     after partitions were added to the topic. `incarnations` lists all of them in the order of their ends; one that
     still exists comes last. `shown`: where the tables are, as the user named it.
-    `limits`: what limits the ages of open groups in the cluster.
+    `limits`: what limits the ages of open groups in the cluster. `changed_limits`: those of its diagnosis that are not
+    the defaults.
     """
 
     def __init__(self, tables: Tables, group_id: str, cluster: str | None) -> None:
@@ -53,6 +55,7 @@ class GroupHistory:
             Incarnation(row.partition, row.incarnation) for row in found if row.cluster == self.cluster
         ]
         self.limits = capture_limits(tables, self.cluster)
+        self.changed_limits = changed_limits(tables, self.cluster)
         self._captured_ms = {row.partition: row.captured_ms for row in tables.rows(query("captures"), self.cluster)}
 
     def rows(self, name: str, incarnation: Incarnation | None = None, **parameters: Parameter) -> list[Row]:

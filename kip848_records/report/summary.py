@@ -13,6 +13,7 @@ from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import KINDS
 from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.queries.wording import HEALTH, causes_text
+from kip848_records.report.changed_limits import changed_text
 from kip848_records.report.changes import changes_since_last_run, is_overdue
 from kip848_records.report.commits_only import commits_only_count
 from kip848_records.report.sql import query
@@ -61,6 +62,7 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
         *_notes(audit),
         *map(Text, limits_text(capture_limits(tables, cluster))),
         *_dialect(tables, audit),
+        *changed_text(audit.options.limits),
         *_not_upgradable(tables, cluster),
         *client_list(stuck),
     ]

@@ -8,6 +8,7 @@ from kip848_records.specs.columns import (
     BIGINT,
     BOOLEAN,
     CLUSTER,
+    DOUBLE,
     INT,
     STRING,
     STRINGS,
@@ -31,6 +32,7 @@ _PARTITIONS: Final = list_of(
         is_read_to_end=BOOLEAN,
     )
 )
+CHANGED_LIMITS: Final = list_of(struct_of(pattern=STRING, groups=STRING, name=STRING, value=DOUBLE))
 _BY_OUTCOME: Final = map_of(STRING, BIGINT)
 _MEASURED: Final = struct_of(count=BIGINT, sum_ms=BIGINT, p50_ms=BIGINT, p95_ms=BIGINT, p99_ms=BIGINT, max_ms=BIGINT)
 
@@ -60,6 +62,13 @@ AUDIT_RUNS: Final = TableSpec(
         Column("is_copy", BOOLEAN, "Whether the run read a copy of the log, not a live topic", required=True),
         Column(
             "is_archived", BOOLEAN, "Whether it archives partitions that were truncated or recreated", required=True
+        ),
+        Column(
+            "diagnosis_limits",
+            CHANGED_LIMITS,
+            "Limits with which the run made `diagnosis`, as far as they are not the defaults: of a pattern, for the "
+            "groups whose ids match `groups` (null: for all others). enabled 0: its rows were dropped; null: all are "
+            "the defaults",
         ),
         Column(
             "partitions",

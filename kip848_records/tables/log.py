@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.specs.audit_runs import RUN
+from kip848_records.specs.audit_runs import CHANGED_LIMITS, RUN
 from kip848_records.specs.columns import (
     BIGINT,
     BOOLEAN,
@@ -32,6 +32,7 @@ RUN_INFO: Final = struct_of(
     is_archived=BOOLEAN,
     record_tables=BOOLEAN,
     names=list_of(struct_of(topic_id=STRING, topic=STRING, source=STRING)),
+    limits=CHANGED_LIMITS,
 )
 """The facts about a run: see `log.runs.RunInfo`."""
 

@@ -11,16 +11,17 @@ from kip848_records.replay.diagnosis.flips import assignor_flip, flapping_topics
 from kip848_records.replay.diagnosis.group_history import GroupHistory
 from kip848_records.replay.diagnosis.job import job_episode, jobs
 from kip848_records.replay.diagnosis.leaves_and_returns import leaves_and_returns
-from kip848_records.replay.diagnosis.limits import DEFAULTS
 from kip848_records.replay.diagnosis.outline import outline
 from kip848_records.replay.diagnosis.precedence import explain
 from kip848_records.replay.diagnosis.restart_loop import restart_loops
 from kip848_records.replay.diagnosis.rolling_restart import rolling_restart, rollouts
 from kip848_records.replay.diagnosis.sentences import words
+from kip848_records.replay.diagnosis.settings import limits_of
 from kip848_records.replay.diagnosis.severity import severity
 from kip848_records.replay.diagnosis.slow_by_habit import slow_by_habit
 from kip848_records.replay.diagnosis.static_members import static_member_flaps
 from kip848_records.replay.diagnosis.storm import storms
+from kip848_records.replay.diagnosis.storm_across import PATTERN as ACROSS
 from kip848_records.replay.diagnosis.storm_across import Begin, Outline, storms_across
 from kip848_records.replay.diagnosis.task_restarts import task_restarts
 from kip848_records.replay.diagnosis.two_applications import two_applications
@@ -28,10 +29,11 @@ from kip848_records.replay.diagnosis.without_partitions import without_partition
 from kip848_records.replay.rows import Diagnosis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kip848_records.replay.diagnosis.episodes import Episode
     from kip848_records.replay.diagnosis.observed import ObservedRows
+    from kip848_records.replay.diagnosis.settings import ChangedLimit
     from kip848_records.replay.diagnosis.storm_across import GroupKey
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.inputs import ReplayInputs
@@ -49,7 +51,7 @@ def diagnoses(context: Context, inputs: ReplayInputs, observed: ObservedRows) ->
     history = GroupHistory(
         observed,
         context.captured_at,
-        DEFAULTS,
+        limits_of(inputs.limits, context.group_id),
         known_since=observed.lost_until or (None if state is None else state.known_since),
         partition=context.partition,
         partition_last_at=inputs.newest.get(context.partition),
@@ -75,8 +77,13 @@ def row_of(episode: Episode, group_id: str | None, partition: int | None) -> Row
     )
 
 
-def across_groups(outlines: Iterable[Row], captured_at: int | None) -> Iterator[Row]:
+def across_groups(
+    outlines: Iterable[Row], captured_at: int | None, changes: Sequence[ChangedLimit] = ()
+) -> Iterator[Row]:
     """Yield the rows of `diagnosis` of many groups together, from the outlines of all groups."""
+    limits = limits_of(changes, None)
+    if ACROSS in limits.off:
+        return
     groups: dict[GroupKey, Outline] = {}
     begins: list[Begin] = []
     for row in outlines:
@@ -84,12 +91,15 @@ def across_groups(outlines: Iterable[Row], captured_at: int | None) -> Iterator[
         key = row.group_id, row.partition
         groups[key] = Outline(row.partition, row.run_begins, row.run_ends, hosts, topics)
         begins += [Begin(at, key, frozenset(hosts), by_topics) for at, _, hosts, by_topics in row.begins]
-    for episode in storms_across(groups, begins, DEFAULTS, captured_at):
+    for episode in storms_across(groups, begins, limits, captured_at):
         yield row_of(episode, None, None)
 
 
 def episodes_of(history: GroupHistory) -> list[Episode]:
-    """Return the troubles of a group over all of its history."""
+    """Return the troubles of a group over all of its history.
+
+    What a pattern that is switched off costs and explains is still its own: no other pattern tells it.
+    """
     timetables = jobs(history)
     exchanges = rollouts(history)
     exchanged = frozenset(stay for rollout in exchanges for stay in rollout.gone)
@@ -119,4 +129,4 @@ def episodes_of(history: GroupHistory) -> list[Episode]:
         episode.severity = severity(episode, history.limits)
         episode.at_least = since is not None and episode.first_seen - since < history.limits.cut_history
     add_bill(claims, history)
-    return episodes
+    return [episode for episode in episodes if episode.pattern not in history.limits.off]

@@ -190,7 +190,7 @@ class GroupHistory:
         Files of a broker that follows may be days behind; a partition whose groups do nothing looks the same.
         """
         last, newest = self.partition_last_at, self.newest_at
-        return last is not None and newest is not None and last <= at and newest - last > self.limits.silent_for
+        return last is not None and newest is not None and last <= at and newest - last > self.limits.old_copy
 
     @property
     def newest_incarnation(self) -> int:

@@ -37,7 +37,8 @@ def returning(history: GroupHistory, stays: Sequence[Stay], at_once: int | None)
         for number, stay in enumerate(stays)
         if number and stays[number - 1].has_ended and stay.joined_at is not None and stay.joined_offset is not None
     ]
-    test = Test(limits.returns, poll_timeout.window((stay.rebalance_timeout for stay in stays), limits))
+    timeouts = (stay.rebalance_timeout for stay in stays)
+    test = Test(limits.returns, poll_timeout.window(timeouts, limits.returns_within, limits))
     for span in recognise(events, [test], limits, history.captured_at):
         last = stays[span.events[-1].item]
         subject = Subject(

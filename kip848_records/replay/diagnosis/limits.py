@@ -1,4 +1,7 @@
-"""The limits of the patterns, each with its reason. Times are in ms."""
+"""The limits of the patterns, each with its reason. Times are in ms.
+
+`settings.py` has the reasons of those that a user may change.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,15 @@ DAY: Final = 24 * HOUR
 
 
 class Limits(NamedTuple):
-    """What makes a pattern. A field's comment gives the reason for its value."""
+    """What makes a pattern, in one group. A field's comment gives the reason for its value.
+
+    `off`: the patterns of which the group gets no rows.
+    """
+
+    off: frozenset[str] = frozenset()
 
     # Episodes
     calm: int = 10 * MINUTE
-    """An episode goes on for at least this long: two restarts of a Kubernetes pod are up to 5 min apart."""
     calm_gaps: int = 3
     """An episode ends after so many times its usual gap: one that is missing is chance, three are not."""
     cut_history: int = 10 * MINUTE
@@ -31,16 +38,12 @@ class Limits(NamedTuple):
     longest_corpse: int = 10 * MINUTE
     """Session timeouts of hours exist; a corpse of hours would explain everything."""
     short_stay: int = 10 * MINUTE
-    """A process that worked for longer has started well."""
     short_stays: int = 5
     short_stays_within: int = HOUR
     leaking_stay: int = 30 * MINUTE
-    """Memory leaks take tens of minutes to kill a process."""
     leaking_within: int = 3 * HOUR
     restart_pause: int = 330 * SECOND
-    """Kubernetes waits at most 5 min before it starts a container again; longer pauses are jobs and people."""
     replaced_pause: int = 3 * MINUTE
-    """Scheduling a new pod takes less."""
     poll_timeouts: int = 3
     poll_share: float = 0.9
     """Share of the stays that a poll timeout must explain."""
@@ -53,6 +56,7 @@ class Limits(NamedTuple):
     longest_window: int = DAY
     """Timeouts of 2^31-1 ms exist."""
     returns: int = 3
+    returns_within: int = 2 * HOUR
     empty_together: int = MINUTE
 
     # Static members
@@ -60,12 +64,10 @@ class Limits(NamedTuple):
     flaps_within: int = 3 * HOUR
     same_member_share: float = 0.8
     duplicate_interval: int = 90 * SECOND
-    """A start of 30 s and a supervisor's pause of 60 s."""
 
     # Many members at once
     storm_age: int = HOUR
     storm_moments: int = 20
-    """One each 3 min."""
     storm_within: int = HOUR
     storm_moment: int = 30 * SECOND
     """Ends of one scale-down."""
@@ -108,7 +110,8 @@ class Limits(NamedTuple):
 
     # Members without partitions
     spares_for: int = 4 * HOUR
-    """Longer than an autoscaler's swing."""
+    spares_age: int = 10 * MINUTE
+    """A process that restarts has nothing for a moment each time: a stay counts from here on."""
     spares_bridge: int = 5 * MINUTE
     no_topic_for: int = 10 * MINUTE
 
@@ -121,7 +124,8 @@ class Limits(NamedTuple):
     slow_times: int = 3
     slow_others: int = 3
     silent_for: int = 2 * MINUTE
-    """Sessions end after 45 s: a coordinator that works would have removed the member."""
+    old_copy: int = 2 * MINUTE
+    """A busy log has a record in each partition more often."""
     topic_flaps: int = 3
     topic_flaps_within: int = 3 * HOUR
     topic_calm: int = HOUR
@@ -129,10 +133,8 @@ class Limits(NamedTuple):
     assignor_flips_within: int = DAY
     applications_for: int = 10 * MINUTE
     task_moves: int = 10
-    """A crash of a worker moves a task away and back: five crashes, as of other processes."""
     task_moves_within: int = HOUR
     task_moves_for: int = 30 * MINUTE
-    """Some crashes in a rollout of workers move tasks as often, and are over sooner."""
 
     # Many groups at once
     across_run: int = 10 * MINUTE
@@ -145,7 +147,6 @@ class Limits(NamedTuple):
     across_within: int = MINUTE
     across_groups: int = 5
     across_times: int = 5
-    """So many times the average of a minute."""
     across_share: float = 0.2
     across_more: int = 2
     """So many times the groups of a storm are told as info, though they share nothing."""
@@ -156,7 +157,6 @@ class Limits(NamedTuple):
     cost_before: int = MINUTE
     cost_after: int = 90 * SECOND
     cost_error: float = 0.10
-    """A tenth of the group's work is lost: an operator is called."""
 
 
 DEFAULTS: Final = Limits()

@@ -23,10 +23,10 @@ def is_poll_timeout(length: int, timeout: int | None, limits: Limits, session: i
     return limits.poll_shortest * timeout <= length <= longest
 
 
-def window(timeouts: Iterable[int | None], limits: Limits) -> int:
-    """Return the window (ms) in which poll timeouts are counted: six of them, at least 2 h and at most a day."""
+def window(timeouts: Iterable[int | None], shortest: int, limits: Limits) -> int:
+    """Return the window (ms) in which poll timeouts are counted: six of them, at most a day; at least `shortest`."""
     timeout = max((each for each in timeouts if each is not None), default=0)
-    return min(max(limits.poll_window, limits.poll_window_timeouts * timeout), limits.longest_window)
+    return max(shortest, min(limits.poll_window_timeouts * timeout, limits.longest_window))
 
 
 def cause(stays: Iterable[tuple[int, int | None, int]], limits: Limits) -> str:

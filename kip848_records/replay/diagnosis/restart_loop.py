@@ -86,7 +86,7 @@ def restart_loops(history: GroupHistory, jobs: Sequence[Job] = ()) -> list[Episo
     explained: set[Stay] = set()
     by_name.pop((None, None), None)  # stays of which no name is known are not one process
     for name, ends in by_name.items():
-        if len(ends) >= limits.poll_timeouts:
+        if len(ends) >= min(limits.poll_timeouts, limits.short_stays):
             for span in _loops(ends, history):
                 stays = [event.item for event in span.events]
                 explained.update(stays)
@@ -132,7 +132,7 @@ def _loops(ends: Sequence[Stay], history: GroupHistory) -> list[Span]:
     tests = [
         Test(limits.short_stays, limits.short_stays_within),
         Test(limits.short_stays, limits.leaking_within),
-        Test(limits.poll_timeouts, poll_timeout.window(timeouts, limits)),
+        Test(limits.poll_timeouts, poll_timeout.window(timeouts, limits.poll_window, limits)),
     ]
     return recognise(events, tests, limits, history.captured_at)
 

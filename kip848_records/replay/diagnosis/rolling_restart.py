@@ -84,7 +84,7 @@ class Rollout:
             return False
         gaps = [later - leave for leave, later in zip(self._leaves, self._leaves[1:], strict=False)]
         usual = median(gaps) if gaps else 0
-        pause = min(max(limits.rollout_pause, limits.rollout_pause_gaps * usual), limits.rollout_longest_pause)
+        pause = max(limits.rollout_pause, min(limits.rollout_pause_gaps * usual, limits.rollout_longest_pause))
         return at - self.last_at > pause
 
 

@@ -27,7 +27,7 @@ def static_member_flaps(history: GroupHistory, exchanged: Container[Stay] = ()) 
     """Yield the episodes of instance ids. `exchanged`: stays that a rolling restart ended, which do not count."""
     limits = history.limits
     for instance_id, stays in history.by_instance.items():
-        if len(stays) <= limits.returns:
+        if len(stays) < min(limits.returns + 1, limits.flaps):
             continue
         if _keeps_member_id(stays, limits.same_member_share):
             yield from returning(history, stays, None)

@@ -32,7 +32,7 @@ def without_partitions(history: GroupHistory) -> Iterator[Episode]:
         return
     subscriptions = Counter(key_of(holding.stay) for holding in idle)
     keys = [key for key, _ in subscriptions.most_common(_SUBSCRIPTIONS)]
-    spares = Sweep(found, limits.no_topic_for).intervals(
+    spares = Sweep(found, limits.spares_age).intervals(
         lambda sweep, _: any(sweep.idle[key] > 0 and sweep.has_holder(key) for key in keys), [None]
     )[None]
     for each in long_ones(bridged(spares, limits.spares_bridge), limits.spares_for, history.captured_at):
