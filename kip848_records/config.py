@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kip848_records.errors import InputError
 from kip848_records.expectations import EXPECTATIONS, load_expectations
 from kip848_records.expectations.files import LARGEST, SEVERITIES, Setting
+from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 from kip848_records.replay.diagnosis.settings import (
     ACROSS_GROUPS,
     ALL_PATTERNS,
@@ -23,7 +24,6 @@ from kip848_records.replay.diagnosis.settings import (
     SECONDS,
     SETTINGS,
     SHARE,
-    ChangedLimit,
 )
 
 if TYPE_CHECKING:

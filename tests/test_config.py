@@ -2,10 +2,13 @@
 
 import pytest
 
-from kip848_records.config import Setting, load_config, load_settings
+from kip848_records.config import Setting, load_config, load_limits, load_settings
 from kip848_records.errors import InputError
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.results import ERROR, OFF, WARN
+from kip848_records.replay.diagnosis.changed_limits import ChangedLimit, limits_of
+from kip848_records.replay.diagnosis.limits import DEFAULTS
+from kip848_records.replay.diagnosis.settings import SETTINGS
 
 STABLE = "[expectations.group_stable]\n"
 
@@ -93,6 +96,7 @@ def test_a_file_that_is_no_expectation_is_named(tmp_path, name, text, reason):
         ("[expectations", "Expected ']'"),
         (b"\xff", "can't decode byte 0xff"),
         ("x = " + 10_000 * "[", "recursion"),
+        ("[diagnoses]", "the file has no 'diagnoses': did you mean diagnosis?"),
         ("[expectation]", "the file has no 'expectation': did you mean expectations?"),
         ("expectations = 1", "expectations is not a table"),
         ("[expectations.group_stabel]", "expectations has no 'group_stabel': did you mean group_stable?"),
@@ -138,3 +142,85 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
         load_settings(str(tmp_path / "none.toml"))
     with pytest.raises(InputError, match="Is a directory"):
         load_settings(str(tmp_path))
+
+
+STORM = "[diagnosis.storm]\n"
+
+
+def limits(folder, text):
+    (folder / "limits.toml").write_text(text)
+    return load_limits(str(folder / "limits.toml"))
+
+
+def test_limits_of_the_diagnosis_are_in_the_same_file(tmp_path):
+    text = STABLE + "max_seconds = 9\n" + STORM + "moments = 9\nenabled = true\n"
+    text += "[diagnosis.job]\nenabled = false\n[diagnosis.all_patterns]\nerror_share = 0.5\n"
+    text += '[diagnosis.storm.groups]\nb = {within_seconds = 1.5}\n"a*" = {enabled = false, moments = 2}'
+    assert limits(tmp_path, text) == (
+        ChangedLimit("storm", None, "moments", 9),
+        ChangedLimit("storm", None, "enabled", 1),
+        ChangedLimit("storm", "b", "within_seconds", 1.5),
+        ChangedLimit("storm", "a*", "enabled", 0),
+        ChangedLimit("storm", "a*", "moments", 2),
+        ChangedLimit("job", None, "enabled", 0),
+        ChangedLimit("all_patterns", None, "error_share", 0.5),
+    )
+    settings = load_config(str(tmp_path / "limits.toml"))[1]
+    assert settings["group_stable"].limits == {"max_seconds": 9}
+    assert limits(tmp_path, STABLE) == ()
+
+
+def test_the_defaults_in_a_file_change_nothing(tmp_path):
+    lines = []
+    for pattern, settings in SETTINGS.items():
+        lines += [f"[diagnosis.{pattern}]", *(f"{name} = {each.default}" for name, each in settings.items())]
+    changes = limits(tmp_path, "\n".join(lines))
+    assert len(changes) == sum(map(len, SETTINGS.values()))
+    assert limits_of(changes, "g") == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("diagnosis = 1", "diagnosis is not a table"),
+        ("[diagnosis.strom]", "diagnosis has no 'strom': did you mean storm?"),
+        ("[diagnosis]\nstorm = 3", "diagnosis.storm is not a table"),
+        (STORM + "moment = 3", "diagnosis.storm has no 'moment': did you mean moments?"),
+        (STORM + "group = 3", "diagnosis.storm has no 'group': did you mean groups?"),
+        (STORM + 'severity = "off"', "diagnosis.storm has no 'severity': it may have moments, within_seconds, "),
+        (STORM + "groups = 1", "diagnosis.storm.groups is not a table"),
+        (STORM + "groups = {a = 1}", "diagnosis.storm.groups.'a' is not a table"),
+        (STORM + "groups = {a = {}}", "diagnosis.storm.groups.'a' is empty: name a limit, perhaps with its default"),
+        (STORM + "groups = {a = {groups = {}}}", "diagnosis.storm.groups.'a' has no 'groups'"),
+        (
+            STORM + "groups = {a.b = {moments = 3}}",
+            "groups.'a' has no 'b': it may have moments, within_seconds, young_s",
+        ),
+        (STORM + "groups = {a.b = {moments = 3}}", "; an id with dots needs quotes"),
+        ("[diagnosis.storm_across.groups]", "diagnosis.storm_across has no 'groups': it is about many groups together"),
+        (
+            "[diagnosis.storm_across]\nmin_groups = 1",
+            "diagnosis.storm_across.min_groups is 1, not a whole number from 2",
+        ),
+        ("[diagnosis.all_patterns]\nenabled = false", "diagnosis.all_patterns has no 'enabled'"),
+        ("[diagnosis.all_patterns]\nerror_share = 10", "error_share is 10, not a number from 0 to 1"),
+        ("[diagnosis.job]\nruns = 2", "diagnosis.job.runs is 2, not a whole number from 3 to 1,000,000"),
+        (STORM + "enabled = 0", "diagnosis.storm.enabled is 0, not true or false"),
+        (STORM + "moments = 2.5", "diagnosis.storm.moments is 2.5, not a whole number from 2 to 1,000,000"),
+        (STORM + "moments = 1", "diagnosis.storm.moments is 1, not a whole number"),
+        (STORM + "moments = true", "diagnosis.storm.moments is True, not a whole number"),
+        (STORM + "moments = -1", "diagnosis.storm.moments is -1, not a whole number"),
+        (STORM + "moments = 10000000", "diagnosis.storm.moments is 10000000, not a whole number"),
+        (STORM + 'within_seconds = "1h"', "diagnosis.storm.within_seconds is '1h', not a number from 0 to 1e+12"),
+        (STORM + "within_seconds = -1", "diagnosis.storm.within_seconds is -1, not a number"),
+        (STORM + "within_seconds = nan", "diagnosis.storm.within_seconds is nan, not a number"),
+        (STORM + "groups = {a = {moments = 1}}", "diagnosis.storm.groups.'a'.moments is 1, not a whole number"),
+    ],
+)
+def test_a_limit_of_the_diagnosis_that_cannot_be_is_named(tmp_path, text, reason):
+    for load in (limits, lambda folder, _: load_config(str(folder / "limits.toml"))):
+        with pytest.raises(InputError) as raised:
+            load(tmp_path, text)
+        assert raised.value.message.startswith(f"{tmp_path}/limits.toml is not a valid configuration: ")
+        assert reason in raised.value.message
+        assert "docs/reference/diagnosis.md" in raised.value.hint

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kip848_records.pipeline.options import AuditOptions
-    from kip848_records.replay.diagnosis.settings import ChangedLimit
+    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse has no public name for it
 """The object to which a command adds its parser."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from kip848_records.replay.diagnosis.settings import ChangedLimit
+from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 from kip848_records.replay.inputs import PartitionCoverage
 
 if TYPE_CHECKING:

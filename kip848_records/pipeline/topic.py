@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from kip848_records.log.table import Knowledge, LogTable
-    from kip848_records.replay.diagnosis.settings import ChangedLimit
+    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
     from kip848_records.sources.topic.ends import Ends
     from kip848_records.sources.topic.live_log import LiveLog
 

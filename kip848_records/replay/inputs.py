@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kip848_records.replay.diagnosis.settings import ChangedLimit
+    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 
 
 @dataclass(frozen=True)

@@ -251,6 +251,30 @@ class TestTables:
 
 
 class TestOptions:
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ["audit", "--out", "o"],
+            ["check"],
+            ["report", "--out", "x"],
+            ["explain", "--group", "g"],
+            ["query", "--sql", "diagnosis"],
+        ],
+    )
+    @pytest.mark.parametrize("source", ["nowhere", _URL])
+    def test_limits_that_are_none(self, refused, tmp_path, command, source):
+        (tmp_path / "limits.toml").write_text("[diagnosis.storms]")
+        error, hint = refused(command[0], source, *command[1:], "--config", tmp_path / "limits.toml")
+        reason = "diagnosis has no 'storms': did you mean storm?"
+        assert error == f"{tmp_path}/limits.toml is not a valid configuration: {reason}"
+        assert hint.endswith("docs/reference/diagnosis.md for the diagnosis")
+
+    @pytest.mark.parametrize("command", [["explain", "--group", "g"], ["query", "--sql", "diagnosis"]])
+    def test_limits_are_for_a_log(self, refused, tmp_path, command):
+        (tmp_path / "tables" / "any" / "_delta_log").mkdir(parents=True)
+        error, _ = refused(command[0], tmp_path / "tables", *command[1:], "--config", "limits.toml")
+        assert error == f"--config is for a log, but {tmp_path}/tables holds the tables of an audit"
+
     def test_a_checkpoint_is_for_a_topic(self, refused, dump, tmp_path):
         error, _ = refused("audit", dump, "--out", tmp_path / "out", "--checkpoint", tmp_path / "c")
         assert error == "--checkpoint is for a live topic"

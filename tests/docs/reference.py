@@ -17,8 +17,10 @@ from pyspark.sql.pandas.types import from_arrow_type
 from kip848_records.cli import _parser
 from kip848_records.config import load_settings
 from kip848_records.expectations import EXPECTATIONS, Expectation
+from kip848_records.expectations.patterns import PATTERNS
 from kip848_records.queries.answers import ANSWERS, json_schema
 from kip848_records.queries.questions import questions
+from kip848_records.replay.diagnosis.settings import ACROSS_GROUPS, ALL_PATTERNS, ENABLED, RULES, SETTINGS
 from kip848_records.specs.columns import TIMESTAMP
 from kip848_records.specs.registry import DERIVED
 from kip848_records.tables.registry import DEFAULT, TABLES
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
 _MADE = "<!-- Made by `make docs-reference`: change the code, not this page. -->"
 _GAP, _PARAGRAPH = re.compile(r"\n{3,}"), "\n\n"
 _FUNCTION = re.compile(r"\{# Return (.*?) #\}\n\{% macro (\w+\(.*?\)) -?%\}", re.DOTALL)
+_PATTERN_NOTES = {
+    ALL_PATTERNS: ["For all patterns at once, so there is no `enabled`."],
+    ACROSS_GROUPS: ["It is about many groups together, so it takes no patterns of group ids."],
+}
 _UNITS = {"_ms": "ms", "_seconds": "s", "_bytes": "bytes", "_percent": "%"}
 
 
@@ -41,6 +47,7 @@ def reference() -> dict[Path, str]:
     """Return the text of each page by its path."""
     made = {
         "cli": _cli(),
+        "diagnosis": _diagnosis(),
         "expectations": _expectations(),
         "python": python_api(),
         "questions": _questions(),
@@ -213,6 +220,32 @@ The SQL of an expectation may use the [tables](tables.md), `limits` with the lim
 `:captured_at` and `:dialect` of the run, and `:now`.
 
 {_shared_sql()}"""
+
+
+def _diagnosis() -> str:
+    alarms = {each.name for each in PATTERNS}
+    patterns = [_pattern(name, has_entry=name in alarms) for name in SETTINGS]
+    return f"""# Limits of the diagnosis
+
+[`kip848 audit --config FILE`](../ci.md#limits-of-the-diagnosis) changes these limits of the table
+[`diagnosis`](tables.md#diagnosis), for all groups or by patterns of group ids. Each pattern also has `{ENABLED}`:
+`false` drops its rows. `audit_runs.diagnosis_limits` has what a run changed. Counts are whole numbers.
+
+{"".join(patterns)}"""
+
+
+def _pattern(name: str, *, has_entry: bool) -> str:
+    rows = (
+        [f"`{each}`", f"{setting.default:,}", setting.unit, setting.reason] for each, setting in SETTINGS[name].items()
+    )
+    parts = [
+        f"## `{name}`",
+        RULES[name],
+        *_PATTERN_NOTES.get(name, ()),
+        table(["limit", "default", "unit", "reason"], rows),
+    ]
+    parts += [f"The [runbook](../runbook.md#{name}) says what to do."] if has_entry else []
+    return "\n\n".join([*parts, "", ""])
 
 
 def _shared_sql() -> str:

@@ -15,10 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from kip848_records.config import load_settings
+from kip848_records.config import load_limits, load_settings
 from kip848_records.decode import decode
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.queries.duck import DuckTables
+from kip848_records.replay.diagnosis.changed_limits import limits_of
 from kip848_records.report.changes import changes_of_clusters
 from kip848_records.report.news import news
 from kip848_records.sources.read import read_log
@@ -236,6 +237,14 @@ def test_limits_of_ones_own_can_be_read(tmp_path):
     stable = load_settings(str(tmp_path / "mine.toml"))["group_stable"]
     assert (stable.limits, stable.groups["batch-*"].limits) == ({"max_seconds": 300}, {"max_seconds": 3600})
     assert stable.groups["sandbox-*"].severity == "off"
+
+
+def test_limits_of_the_diagnosis_can_be_read(tmp_path):
+    (tmp_path / "mine.toml").write_text(block("test: limits of the diagnosis"))
+    changes = load_limits(str(tmp_path / "mine.toml"))
+    assert {each.pattern for each in changes} == {"everybody_left", "restart_loop", "storm"}
+    assert limits_of(changes, "batch-7").short_stays == 20
+    assert limits_of(changes, "autoscaled-7").off == {"storm"}
 
 
 def test_the_limit_in_the_runbook_is_read(tmp_path):

@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kip848_records.pipeline.names import read_topics_file
+from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
+from kip848_records.replay.diagnosis.settings import ENABLED
 from kip848_records.simulate import Simulation, simulate
 from kip848_records.specs.log_columns import TOPIC
 from tests.audits import WITH_RECORD_TABLES
@@ -83,7 +85,9 @@ def of_every_kind(folder, captures):
     (folder / "json" / "log.json.gz").write_bytes(gzip.compress("\n".join([*lines, "{no JSON"]).encode()))
     sources = tuple(str(folder / name) for name in ("segments", "parquet", "delta", "json"))
     topics = read_topics_file(str(capture / "topics.json"))
-    return {"sources": sources, "topics": topics, **EVERYTHING, "cluster": 'it\'s "all" = a/b\\c %2F'}
+    limits = (ChangedLimit("restart_loop", "g-ch*", "short_stays", 3), ChangedLimit("job", None, ENABLED, 0))
+    options = {"sources": sources, "topics": topics, "limits": limits}
+    return {**options, **EVERYTHING, "cluster": 'it\'s "all" = a/b\\c %2F'}
 
 
 def capture(name, **options):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.replay.diagnosis.changed_limits import limits_of
 from kip848_records.replay.diagnosis.coordinator_silent import coordinator_silent
 from kip848_records.replay.diagnosis.cost import add_bill, add_costs
 from kip848_records.replay.diagnosis.everybody_left import everybody_left
@@ -16,7 +17,6 @@ from kip848_records.replay.diagnosis.precedence import explain
 from kip848_records.replay.diagnosis.restart_loop import restart_loops
 from kip848_records.replay.diagnosis.rolling_restart import rolling_restart, rollouts
 from kip848_records.replay.diagnosis.sentences import words
-from kip848_records.replay.diagnosis.settings import limits_of
 from kip848_records.replay.diagnosis.severity import severity
 from kip848_records.replay.diagnosis.slow_by_habit import slow_by_habit
 from kip848_records.replay.diagnosis.static_members import static_member_flaps
@@ -31,9 +31,9 @@ from kip848_records.replay.rows import Diagnosis
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
     from kip848_records.replay.diagnosis.episodes import Episode
     from kip848_records.replay.diagnosis.observed import ObservedRows
-    from kip848_records.replay.diagnosis.settings import ChangedLimit
     from kip848_records.replay.diagnosis.storm_across import GroupKey
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.inputs import ReplayInputs

@@ -1,4 +1,4 @@
-"""The limits that users may change, for all groups or by patterns of group ids, with the reasons for the defaults.
+"""The limits that users may change: what they mean, and the reasons for the defaults.
 
 The other fields of `Limits` say how a log is read, which no operator can judge better.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kip848_records.replay.diagnosis.limits import DEFAULTS, SECOND, Limits
-from kip848_records.text import matches
+from kip848_records.replay.diagnosis.limits import DEFAULTS, SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
 
 ENABLED: Final = "enabled"
 ALL_PATTERNS: Final = "all_patterns"
@@ -20,19 +19,6 @@ ACROSS_GROUPS: Final = "storm_across"
 
 SECONDS: Final = "seconds"
 SHARE: Final = "share"
-
-
-class ChangedLimit(NamedTuple):
-    """A limit that is not the default.
-
-    `groups`: for the groups whose ids match this pattern; None: for all others. `name`: of `SETTINGS[pattern]`, or
-    `ENABLED` with 0 or 1. `value`: in the unit of the setting.
-    """
-
-    pattern: str
-    groups: str | None
-    name: str
-    value: float
 
 
 class LimitSetting(NamedTuple):
@@ -215,7 +201,7 @@ SETTINGS: Final[Mapping[str, Mapping[str, LimitSetting]]] = {
         ),
     },
     ACROSS_GROUPS: {
-        "groups": _times("across_groups", "groups", "Four groups in one minute are chance."),
+        "min_groups": _times("across_groups", "groups", "Four groups in one minute are chance."),
         "times": _times(
             "across_times", "times", "So many times as many groups as in a usual minute; chance makes less.", least=1
         ),
@@ -228,32 +214,38 @@ SETTINGS: Final[Mapping[str, Mapping[str, LimitSetting]]] = {
 }
 """The settings by pattern and name."""
 
-
-def limits_of(changes: Sequence[ChangedLimit], group_id: str | None) -> Limits:
-    """Return the limits of a group: for each pattern those of all groups, and of the first of `groups` that matches.
-
-    `group_id`: None for what concerns many groups.
-    """
-    if not changes:
-        return DEFAULTS
-    first: dict[str, str] = {}
-    for each in changes:
-        if each.groups is not None and group_id is not None and matches(each.groups, group_id):
-            first.setdefault(each.pattern, each.groups)
-    values: dict[str, float] = {}
-    enabled: dict[str, float] = {}
-    for each in sorted(changes, key=lambda each: each.groups is not None):  # those of single groups prevail
-        if each.groups not in {None, first.get(each.pattern)}:
-            continue
-        if each.name == ENABLED:
-            enabled[each.pattern] = each.value
-        elif (setting := SETTINGS.get(each.pattern, {}).get(each.name)) is not None:  # else of another version's run
-            values[setting.field] = setting.value(each.value)
-    off = frozenset(pattern for pattern, value in enabled.items() if not value)
-    return DEFAULTS._replace(off=off, **values)  # type: ignore[arg-type]
-
-
-def changed_patterns(changes: Iterable[ChangedLimit]) -> list[str]:
-    """Return the patterns of which a limit is changed, in the order of `SETTINGS`."""
-    changed = {each.pattern for each in changes}
-    return [pattern for pattern in SETTINGS if pattern in changed]
+RULES: Final[Mapping[str, str]] = {
+    ALL_PATTERNS: "A trouble is over `calm_seconds` after its last event, or later if its events are far apart. "
+    "A present one that can be an error is one from `error_share` on.",
+    "restart_loop": "`short_stays` stays of at most `short_stay_seconds` within `within_seconds`; or as many of at "
+    "most `leaking_stay_seconds` within `leaking_within_seconds` while other members stay; or `poll_timeouts` within "
+    "`poll_timeouts_within_seconds` that end at max.poll.interval.ms. Each process comes within "
+    "`restart_pause_seconds` of the last one of its name, or `replaced_pause_seconds` if each has a new name.",
+    "leaves_and_returns": "A member id leaves, and joins again, `returns` times within `within_seconds`.",
+    "static_member_flaps": "An instance id goes away and is back, or is replaced, `flaps` times within "
+    "`within_seconds`.",
+    "duplicate_instance_id": "The same in a classic group, always by a new holder, within `interval_seconds` of the "
+    "last one.",
+    "storm": "Members that have been there for less than `young_seconds` leave at `moments` moments within "
+    "`within_seconds`; or `subjects` members do not stay, all at once.",
+    "rolling_restart": "Members of at least `old_seconds` leave one after the other, and as many new ones come, "
+    "without a pause of more than `pause_seconds`.",
+    "job": "`runs` runs begin at the times of a timetable.",
+    "everybody_left": "A group has been empty for `empty_seconds`, after it had members for `members_seconds`. It is "
+    "a warning after `warning_members_seconds` with members, until it has been empty for `forgotten_seconds`.",
+    "spares": "For `idle_seconds` members have nothing, because others have all partitions of their topics.",
+    "no_topic": "For `idle_seconds` a member has nothing, and nobody has a partition of its topics.",
+    "slow_by_habit": "A member revokes for `revocation_seconds` or more in `rebalances` rebalances within "
+    "`within_seconds`, `times` times as long as the others.",
+    "coordinator_silent": "Members have not answered for `silent_seconds`, and are still members.",
+    "flapping_topics": "The topics of a subscription come back to what they were `returns` times within "
+    "`within_seconds`; it is over after `calm_seconds`.",
+    "assignor_flip": "The assignor, or the protocol of the group, comes back to what it was `returns` times within "
+    "`within_seconds`.",
+    "two_applications": "For `together_seconds` members are there that share no topic, client id or host.",
+    "task_restarts": "A connector or task moves `moves` times within `within_seconds`, and still does after "
+    "`lasts_seconds`.",
+    ACROSS_GROUPS: "`min_groups` groups, and `times` times as many as usual, begin a rebalance within a minute. It is "
+    "a warning if they are `share` of all groups with members, or have something in common.",
+}
+"""What makes a pattern, by the names of its settings. `replay/diagnosis/` has the whole rules."""
