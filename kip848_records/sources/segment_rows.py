@@ -15,7 +15,7 @@ from kip848_records.machine.paths import without_scheme
 from kip848_records.protocol.columns import TIMES
 from kip848_records.protocol.segments.faults import Fault
 from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, Segment, SegmentError
-from kip848_records.protocol.segments.rows import NO_TIMESTAMP_TYPE
+from kip848_records.protocol.segments.rows import NO_PRODUCER_EPOCH, NO_TIMESTAMP_TYPE
 from kip848_records.sources.file_coverage import FileCoverage, SegmentFile
 from kip848_records.sources.formats import SEGMENTS
 from kip848_records.sources.record_filter import RecordFilter
@@ -123,6 +123,7 @@ def _log_rows(rows: pa.RecordBatch, path: str, partition: int) -> pa.RecordBatch
         "partition": pa.repeat(pa.scalar(partition, pa.int32()), count),
         "timestamp": _without(pc.if_else(pa.array(shown), millis, None), NO_TIMESTAMP_MS).cast(_MILLIS).cast(TIMES),
         "timestamp_type": _without(rows["timestamp_type"], NO_TIMESTAMP_TYPE),
+        "producer_epoch": _without(rows["producer_epoch"], NO_PRODUCER_EPOCH),
         "leader_epoch": _without(rows["leader_epoch"], _NO_LEADER_EPOCH),
     }
     columns |= first_errors(columns, count, is_shown=shown)

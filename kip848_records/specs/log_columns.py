@@ -66,6 +66,7 @@ LOG_COLUMNS: Final = pa.schema(
         ("group_id", pa.string()),
         ("transaction", pa.string()),
         ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int32()),
         ("control", pa.string()),
         ("error_code", pa.string()),
         ("error", pa.string()),
@@ -89,7 +90,8 @@ The columns that need an explanation:
 `group_id`: only for key types that this version knows; null if the key does not hold a complete one in UTF-8.
 `transaction`: `none`, `committed`, `aborted`, `pending` (no marker up to the end of the file), or `unknown` if the
 source does not show it. Kafka writes only offset commits in transactions.
-`producer_id`: the transactional or idempotent producer, -1 for none; null if unknown.
+`producer_id`: the transactional or idempotent producer, -1 for none; null if unknown. `producer_epoch`: its epoch, null
+without a producer or if unknown.
 `control`: a marker's `commit` or `abort`; `unknown` for a control record of another kind.
 `error_code`: a value of `sources.error_codes.ErrorCode`; `error`: the same as text, with location and value.
 `leader_epoch`: the partition leader's epoch when the batch was appended; null if unknown.

@@ -67,6 +67,7 @@ _COMMENTS: Final = {
     "group_id": "Group id, in full; null if the key has none",
     "transaction": "none, committed, aborted, pending (no marker yet); unknown: the source does not show markers",
     "producer_id": "Transactional or idempotent producer; null if the source does not show it",
+    "producer_epoch": "Epoch of the producer; null without one, or if the source does not show it",
     "control": "commit, abort, unknown: a marker of a transaction; null for records",
     "error_code": "Why the row does not count as a record; null for all others",
     "error": "The error as text",

@@ -32,6 +32,7 @@ class PlainBatch:
     base_time: int
     max_time: int
     producer: int
+    producer_epoch: int
     leader_epoch: int
     records: list[dict[str, Any]] | None
     is_damaged: bool = False
@@ -39,8 +40,8 @@ class PlainBatch:
     @classmethod
     def parse(cls, data: bytes) -> "PlainBatch":
         base, _, epoch, _, *rest = HEADER.unpack_from(data)
-        crc, attributes, last_delta, base_time, max_time, producer, _, _, count = rest
-        batch = cls(base, attributes, last_delta, base_time, max_time, producer, epoch, None)
+        crc, attributes, last_delta, base_time, max_time, producer, producer_epoch, _, count = rest
+        batch = cls(base, attributes, last_delta, base_time, max_time, producer, producer_epoch, epoch, None)
         if google_crc32c.value(data[CRC_COVERS_FROM:]) != crc:
             batch.is_damaged = True
             return batch
@@ -141,7 +142,7 @@ def plain_rows(batches: list[bytes], base_offset: int | None) -> list[dict[str, 
             expected = record["offset"] + 1
     if parsed and parsed[-1].records is not None and (expected is None or expected <= end_of(parsed[-1])):
         last = {"offset": end_of(parsed[-1]), "timestamp": parsed[-1].max_time, "key": None, "value": None}
-        rows.append(last | row_of(parsed[-1], "none", "compacted", gap=True) | {"producer_id": -1})
+        rows.append(last | row_of(parsed[-1], "none", "compacted", gap=True) | {"producer_id": -1, "producer_epoch": -1})
     return rows
 
 
@@ -151,6 +152,7 @@ def row_of(batch: PlainBatch, transaction: str, control: str | None, *, gap: boo
         "transaction": transaction,
         "compaction_gap": gap,
         "producer_id": batch.producer,
+        "producer_epoch": batch.producer_epoch,
         "leader_epoch": batch.leader_epoch,
         "control": control,
         "error": False,
@@ -161,7 +163,7 @@ def error_row(data: bytes, reached: int | None) -> dict[str, Any]:
     """What a batch that cannot be read leaves: its bytes, and its base offset, or behind what it must be."""
     base, *_, last_delta, _, _, _, _, _, count = HEADER.unpack_from(data)
     has_odd_header = min(base, last_delta, count) < 0 or base + last_delta >= 2**63
-    row = row_of(PlainBatch(base, 0, 0, 0, 0, -1, 0, None), "none", None, gap=False)
+    row = row_of(PlainBatch(base, 0, 0, 0, 0, -1, -1, 0, None), "none", None, gap=False)
     offset = reached if has_odd_header and reached is not None else base
     read = {"offset": offset, "timestamp": None, "timestamp_type": -1, "key": None, "value": data, "error": True}
     return row | read | {"leader_epoch": None}

@@ -53,6 +53,7 @@ def random_batch(rng: random.Random, offset: int) -> tuple[bytes, int]:
         last_offset=offset + covered - 1,
         codec=rng.choice(CODECS) if records else "none",
         producer_id=producer,
+        producer_epoch=rng.choice((None, 7, 0x7FFF)) if producer >= 0 else None,
         transactional=producer >= 0 and rng.random() < 0.5,
         delete_horizon=random_time(rng) if rng.random() < 0.2 else None,
         log_append_time=random_time(rng) if rng.random() < 0.2 else None,

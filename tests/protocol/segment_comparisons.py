@@ -14,7 +14,10 @@ from kip848_records.protocol.segments import record_fields, survey, window
 from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, SegmentError, read_segment
 from tests.protocol.plain_segments import plain_rows
 
-LEFT_ALONE = ("offset", "timestamp", "timestamp_type", "key", "value", "producer_id", "leader_epoch", "control")
+LEFT_ALONE = (
+    *("offset", "timestamp", "timestamp_type", "key", "value", "control"),
+    *("producer_id", "producer_epoch", "leader_epoch"),
+)
 """What a row says whatever becomes of the batches beside its own."""
 
 

@@ -35,6 +35,7 @@ def write_batch(  # noqa: PLR0913
     last_offset: int | None = None,
     codec: str = "none",
     producer_id: int = -1,
+    producer_epoch: int | None = None,
     transactional: bool = False,
     control: bool = False,
     delete_horizon: int | None = None,
@@ -62,7 +63,7 @@ def write_batch(  # noqa: PLR0913
         base_timestamp,
         newest if log_append_time is None else log_append_time,
         producer_id,
-        0 if producer_id >= 0 else -1,
+        producer_epoch if producer_epoch is not None else 0 if producer_id >= 0 else -1,
         -1,
         len(records),
     ) + compress(codec, body)

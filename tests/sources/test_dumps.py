@@ -18,7 +18,7 @@ from tests.log_rows import assert_same_rows, files_of, in_log_order
 from tests.sources.batches import read_batch, read_rows
 
 _NEEDED = ["key", "value", "partition", "offset", "timestamp"]
-_TOLD_BY_SEGMENTS_ALONE = ["transaction", "producer_id", "leader_epoch"]
+_TOLD_BY_SEGMENTS_ALONE = ["transaction", "producer_id", "producer_epoch", "leader_epoch"]
 
 
 @pytest.fixture(scope="module")

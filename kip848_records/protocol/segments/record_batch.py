@@ -56,6 +56,7 @@ class BatchHeaders:
     base_timestamp: npt.NDArray[np.int64]
     max_timestamp: npt.NDArray[np.int64]
     producer_id: npt.NDArray[np.int64]
+    producer_epoch: npt.NDArray[np.int16]
     count: npt.NDArray[np.int32]
 
     @classmethod
@@ -81,6 +82,7 @@ class BatchHeaders:
             base_timestamp=field("base_timestamp"),
             max_timestamp=field("max_timestamp"),
             producer_id=field("producer_id"),
+            producer_epoch=field("producer_epoch"),
             count=field("count"),
         )
 

@@ -24,6 +24,7 @@ SEGMENT_SCHEMA: Final = pa.schema(
         ("transaction", pa.string()),
         ("compaction_gap", pa.bool_()),
         ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int32()),
         ("leader_epoch", pa.int32()),
         ("control", pa.string()),
         ("error_code", pa.string()),
@@ -36,6 +37,7 @@ ERROR_VALUE_BYTES: Final = 1024 * 1024 + 12
 NO_OFFSET: Final = -1
 NO_TIMESTAMP_TYPE: Final = -1
 NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
 
 # Control record types 0 and 1 of Kafka's `ControlRecordType`, then any other.
 CONTROL_NAMES: Final = ("abort", "commit", "unknown")
@@ -218,6 +220,7 @@ def _rows(rows: Iterable[dict[str, object]]) -> pa.RecordBatch:
         "transaction": transactions.OUTCOMES[transactions.NONE],
         "compaction_gap": False,
         "producer_id": NO_PRODUCER_ID,
+        "producer_epoch": NO_PRODUCER_EPOCH,
     }
     return pa.RecordBatch.from_pylist([defaults | row for row in rows], SEGMENT_SCHEMA)
 
@@ -241,6 +244,7 @@ def _record_rows(columns: GroupColumns, chosen: slice | npt.NDArray[np.int64]) -
         _array(transactions.OUTCOMES).take(pa.array(columns.outcome[chosen])),
         pa.array(columns.gap[chosen]),
         pa.array(group.headers.producer_id[batch_of]),
+        pa.array(group.headers.producer_epoch[batch_of].astype(np.int32)),
         pa.array(group.headers.leader_epoch[batch_of]),
         control,
         pa.nulls(len(records), pa.string()),
