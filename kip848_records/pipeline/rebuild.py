@@ -23,6 +23,7 @@ from kip848_records.pipeline.across import storms_across
 from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.pipeline.names import names_of_commits, topic_names
+from kip848_records.pipeline.open_transactions import open_transactions
 from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
 from kip848_records.pipeline.simple_groups import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
 from kip848_records.protocol.columns import FAILURE_COLUMNS, OFFSET_COMMIT_TABLE
@@ -102,6 +103,7 @@ def rebuild(
         found = stops_of_consumption(engine, commits, undecoded, stopped, facts.inputs)
         stops = engine.stage(found, "consumption-stops")
         tables["consumption_stop"] = _table_rows("consumption_stop", stops, None, topics, last.kept_since_ms)
+    tables["open_transaction"] = _open_transactions(log, commits, facts)
     tables["topic_name"] = ArrowRows(topics) if topics.num_rows else None
     tables["partition_history"] = _partition_history(facts)
     progress.phase("writing tables")
@@ -198,6 +200,16 @@ def _of_commits(engine: Engine, commits: Relation, dialect: str) -> dict[str, Ro
         "topic_name": names_of_commits(engine, checked),
     }
     return {name: engine.stage(frame, f"{name}-of-commits") for name, frame in rows.items()}
+
+
+def _open_transactions(log: LogTable, commits: Relation | None, facts: LogFacts) -> Rows | None:
+    """Return the open transactions of offset commits; None if there are none."""
+    # Without any, the marker of a transaction may still be among what could not be read.
+    if commits is None or not (facts.counts.pending or facts.counts.first_error is not None):
+        return None
+    counted = facts.replayable(log.engine, commits)
+    found = open_transactions(log.engine, log.records(), commits, counted, facts.inputs)
+    return log.engine.stage(found, "open-transaction")
 
 
 def _partition_history(facts: LogFacts) -> Rows | None:

@@ -13,6 +13,7 @@ from kip848_records.specs.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
 from kip848_records.specs.latest_state import LATEST_STATE
 from kip848_records.specs.member_assignment import MEMBER_ASSIGNMENT
 from kip848_records.specs.members import MEMBER_STATE_TIMELINE, MEMBERSHIP, REGEX_RESOLUTION
+from kip848_records.specs.open_transaction import OPEN_TRANSACTION
 from kip848_records.specs.ownership import OWNERSHIP
 from kip848_records.specs.partition_handover import PARTITION_HANDOVER
 from kip848_records.specs.partition_history import PARTITION_HISTORY
@@ -41,6 +42,7 @@ DERIVED: Final = {
     PARTITION_HISTORY.name: PARTITION_HISTORY,
     TOPIC_NAME.name: TOPIC_NAME,
     CONSUMPTION_STOP.name: CONSUMPTION_STOP,
+    OPEN_TRANSACTION.name: OPEN_TRANSACTION,
     PROTOCOL_COMPARISON.name: PROTOCOL_COMPARISON,
 }
 """The tables that are derived from the log: each run replaces the cluster's rows in them."""

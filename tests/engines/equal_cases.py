@@ -169,6 +169,22 @@ def transactions(folder, _):
     return {"sources": (str(folder / "in"),), "offset_commits": True}
 
 
+def open_transactions(folder, _):
+    """Two producers have no marker, and a third may have one among bytes that cannot be read."""
+    ended = [
+        write_batch([Record(0, 1000, COMMIT, b"\0\3")], producer_id=5, transactional=True),
+        write_marker(1, 5, "commit"),
+    ]
+    opened = [
+        write_batch([Record(2 + each, 1002 + each, COMMIT, b"\0\3")], producer_id=5 + each, transactional=True)
+        for each in range(2)
+    ]
+    group = write_batch([Record(4, 1005, EPOCH, b"\0\0\0\0\0\1\0")])
+    segment_file(folder / "log", 0, *ended, *opened, group)
+    segment_file(folder / "log", 1, *ended, opened[0], b"\xff" * 200)
+    return {"sources": (str(folder / "log"),), "offset_commits": True}
+
+
 def vectors(release, dialect):
     def made(folder, _):
         rows = [
@@ -280,6 +296,7 @@ AUDITS = {
     "damaged files": damaged_files,
     "damaged files and others": damaged_and_whole,
     "transactions": transactions,
+    "open transactions": open_transactions,
     "connect": kinds_dump(0),
     "kinds": kinds_dump(1),
     "streams that are not ready": kinds_dump(2),

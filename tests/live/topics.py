@@ -78,7 +78,9 @@ def as_consumed(log: DataFrame) -> DataFrame:
     """Rows of segment files as a consumer sees them: records alone, with no word of transactions."""
     is_commit = F.col("key").substr(1, 2).isin(b"\x00\x00", b"\x00\x01")
     records = log.where("control IS NULL AND error_code IS NULL AND file IS NULL")
-    unknown = {name: F.lit(None).cast(LOG_SCHEMA[name].dataType) for name in ("producer_id", "producer_epoch", "leader_epoch")}
+    unknown = {
+        name: F.lit(None).cast(LOG_SCHEMA[name].dataType) for name in ("producer_id", "producer_epoch", "leader_epoch")
+    }
     transaction = F.when(is_commit, "unknown").otherwise("none")
     return records.withColumns(unknown | {"transaction": transaction}).select(*LOG_SCHEMA.names)
 

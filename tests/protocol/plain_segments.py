@@ -142,7 +142,9 @@ def plain_rows(batches: list[bytes], base_offset: int | None) -> list[dict[str, 
             expected = record["offset"] + 1
     if parsed and parsed[-1].records is not None and (expected is None or expected <= end_of(parsed[-1])):
         last = {"offset": end_of(parsed[-1]), "timestamp": parsed[-1].max_time, "key": None, "value": None}
-        rows.append(last | row_of(parsed[-1], "none", "compacted", gap=True) | {"producer_id": -1, "producer_epoch": -1})
+        rows.append(
+            last | row_of(parsed[-1], "none", "compacted", gap=True) | {"producer_id": -1, "producer_epoch": -1}
+        )
     return rows
 
 
