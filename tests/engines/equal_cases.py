@@ -82,6 +82,8 @@ def of_every_kind(folder, captures):
     )
     unknown = Record(0, 1000, b"\0\x63\0\1g", b"new"), Record(1, 1001, b"\0", b""), Record(2, 1002, EPOCH, b"\0\7")
     segment_file(folder / "segments", 14, write_batch(list(unknown)))
+    opened = write_batch([Record(0, 1000, COMMIT, b"\0\3")], producer_id=5, transactional=True)
+    segment_file(folder / "segments", 15, opened)
     (folder / "json" / "log.json.gz").write_bytes(gzip.compress("\n".join([*lines, "{no JSON"]).encode()))
     sources = tuple(str(folder / name) for name in ("segments", "parquet", "delta", "json"))
     topics = read_topics_file(str(capture / "topics.json"))
