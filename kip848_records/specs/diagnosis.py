@@ -81,7 +81,8 @@ DIAGNOSIS: Final = TableSpec(
         Column(
             "severity",
             STRING,
-            "error: it is present and costs the group a tenth of its work, or an instance id has two holders; warning; "
+            "error: it is present and costs the group a tenth of its work (error_share), or an instance id has two "
+            "holders; warning; "
             "info: no alarm",
             required=True,
         ),

@@ -11,7 +11,11 @@ import pytest
 
 from kip848_records.log.runs import RunInfo
 from kip848_records.pipeline import rebuild
+from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
+from kip848_records.replay.diagnosis.settings import ENABLED
 from kip848_records.sources.read import read_log
+from tests.audits import table_rows
+from tests.equal_rows import Rows
 from tests.live.topics import Topic, as_consumed, ends_of, tables
 from tests.progress import Watcher
 
@@ -72,6 +76,22 @@ def test_interrupted_runs_write_what_one_would(spark, log, ends, once, tmp_path)
     assert written.keys() == once.keys()
     for name in once:
         assert written[name] == once[name], name
+
+
+@pytest.mark.slow
+def test_each_run_has_its_own_limits_of_the_diagnosis(spark, log, ends, once, tmp_path):
+    """The second run reads the facts of the first one, and makes all rows anew with its own."""
+    off = ChangedLimit("restart_loop", "churn*", ENABLED, 0)
+    topic = Topic(spark, log, part(ends, 4, 5))
+    topic.audit(tmp_path)
+    topic.until = ends
+    topic.audit(tmp_path, limits=(off,))
+    changed = tables(tmp_path)
+    assert {name for name in once if changed.get(name, Rows(())) != once[name]} == {"diagnosis"}
+    topic.audit(tmp_path)
+    assert tables(tmp_path)["diagnosis"] == once["diagnosis"]
+    runs = sorted(table_rows(tmp_path, "audit_runs", "default"), key=lambda row: row["run"])
+    assert [row["diagnosis_limits"] for row in runs] == [None, [off._asdict()], None]
 
 
 @pytest.mark.parametrize("minutes", [pytest.param(15, marks=pytest.mark.slow), 16])
