@@ -44,7 +44,11 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
     an open rebalance shows it, and its row does not say; so it is with `rebalance.is_measured`.
     """
     if "audit_runs" in tables:
-        tables = {"diagnosis": (), "member_assignment": ()} | tables  # summary, explain and page read them
+        tables = {
+            "diagnosis": (),
+            "member_assignment": (),
+            "open_transaction": (),
+        } | tables  # summary, explain and page read them
     for name, rows in _captured(_derived({name: list(rows) for name, rows in tables.items()})).items():
         made = [{**_empty(name), **row, "cluster": cluster} for row in rows]
         schema = TABLES[name].schema

@@ -31,6 +31,7 @@ from kip848_records.report.terminal import (
     time_text,
     wrapped,
 )
+from kip848_records.report.transactions import transactions_of_group
 from kip848_records.report.wrong import also_wrong, mixed, needed_topics
 from kip848_records.text import printable
 
@@ -68,6 +69,7 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
         yield from _answer(group, incarnation, rebalances[0], members)
         if rebalances[0].is_not_ready:
             yield from needed_topics(group, incarnation)
+    yield from transactions_of_group(group)
     yield from also_wrong(group)
     yield from mixed(members)
     yield from _waiting(group, members, kind)

@@ -27,6 +27,7 @@ from kip848_records.report.summary_groups import (
     stuck_list,
 )
 from kip848_records.report.terminal import count_text, ranges_text, span_text
+from kip848_records.report.transactions import long_transactions
 from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
 from kip848_records.text import WIDTH, printable
@@ -59,6 +60,7 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     above = [
         *_headline(audit, counts, commits_only_count(tables, audit), _overdue(stuck)),
         *_losses(tables, cluster),
+        *long_transactions(tables, cluster),
         *_notes(audit),
         *map(Text, limits_text(capture_limits(tables, cluster))),
         *_dialect(tables, audit),
