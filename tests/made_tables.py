@@ -24,8 +24,6 @@ _EMPTY = {
     "int64": 0,
     "timestamp[us, tz=UTC]": 0,
     "string": "",
-    "list<element: string>": [],
-    "list<element: int32>": [],
 }
 
 Rows = Iterable[dict[str, Any]]
@@ -101,4 +99,6 @@ def _empty(table: str) -> dict[str, Any]:
 
 def _least(kind: pa.DataType) -> Any:
     """The value of a column that may not be null, if a row does not name it: a struct has fields without values."""
-    return {field.name: None for field in kind} if pa.types.is_struct(kind) else _EMPTY[str(kind)]
+    if pa.types.is_struct(kind):
+        return {field.name: None for field in kind}
+    return [] if pa.types.is_list(kind) else _EMPTY[str(kind)]

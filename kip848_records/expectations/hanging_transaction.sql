@@ -24,7 +24,7 @@ SELECT
             ELSE concat('that of producer ', text(producer_id), ' is open for ', coalesce(nullif(duration(age_ms), ''), 'an unknown time'))
         END,
         CASE WHEN waiting IS NULL THEN '' ELSE concat(
-            ': ', counted(waiting, committed offset), ' of ', array_join(groups, ', '), ' wait for it, ',
+            ': ', counted(waiting, committed offset), ' of ', array_join(group_ids, ', '), ' wait for it, ',
             counted(records_behind, record), ' stand behind it'
         ) END
     ) AS message

@@ -36,7 +36,7 @@ _FOUND: Final = pa.schema(
         ("last_offset", pa.int64()),
         ("last_at", TIMES),
         ("records", pa.int64()),
-        ("groups", STRINGS),
+        ("group_ids", STRINGS),
         ("keys", PENDING_KEYS),
         ("is_doubtful", pa.bool_()),
     ]
@@ -96,7 +96,7 @@ def _transaction(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "last_offset": last["offset"],
         "last_at": last["timestamp"],
         "records": len(rows),
-        "groups": sorted({group for group, _, _ in keys}),
+        "group_ids": sorted({group for group, _, _ in keys}),
         "keys": [dict(zip(("group_id", "topic", "partition", "offset"), key, strict=True)) for key in named],
         "is_doubtful": any(row["transaction"] == "unknown" for row in rows),
     }

@@ -32,7 +32,7 @@ def long_transactions(tables: Tables, cluster: str) -> Iterator[Text]:
     """Yield a sentence about the transactions that have been open for longer than `LONG_MS`, if there are any."""
     rows = tables.rows(query("long_transactions"), cluster, longer_ms=LONG_MS)
     if rows:
-        groups = sorted({printable(group) for row in rows for group in row.groups})
+        groups = sorted({printable(group) for row in rows for group in row.group_ids})
         waiting = count_text(sum(row.waiting for row in rows), "committed offset")
         opened = f"{count_text(len(rows), 'transaction')} open{lasting_text(rows[0].age_ms, is_minimum=True)}"
         yield wrapped(f"{opened}: {waiting} of {names_text(groups, _NAMED)} cannot be read until then")
@@ -52,8 +52,8 @@ def transactions_of_group(group: GroupHistory) -> Iterator[Text]:
             f"{_places(row.keys, group.group_id)}"
         )
         yield wrapped(
-            f"{count_text(row.records_behind, 'record')} from offset {row.blocks_from} of {TOPIC}-{row.in_partition} on "
-            "cannot be compacted, and readers with read_committed do not get them",
+            f"{count_text(row.records_behind, 'record')} from offset {row.blocks_from} of "
+            f"{TOPIC}-{row.in_partition} on cannot be compacted, and readers with read_committed do not get them",
             "  ",
         )
         abort = f"abort --topic {TOPIC} --partition {row.in_partition} --start-offset {row.first_offset}"

@@ -35,7 +35,7 @@ OPEN_TRANSACTION: Final = TableSpec(
         Column("last_offset", BIGINT, "Offset of its last record", required=True),
         Column("last_at", TIMESTAMP, "Time of that record (UTC)"),
         Column("records", BIGINT, "Its records in the partition", required=True),
-        Column("groups", STRINGS, "Ids of the groups whose offsets it commits, in order", required=True),
+        Column("group_ids", STRINGS, "Ids of the groups whose offsets it commits, in order", required=True),
         Column(
             "keys",
             PENDING_KEYS,

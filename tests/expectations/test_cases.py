@@ -35,7 +35,11 @@ def test_every_expectation_has_all_three():
     # Groups in their partitions: see test_partitions.
     assert {(each.name, verdict) for each in EXPECTATIONS for verdict in (PASS, VIOLATION, UNKNOWN)} - shown == {
         # Whether an audit is recent, and what is of no single group: see test_rules.
-        *(("audit_is_recent", verdict) for verdict in (PASS, VIOLATION, UNKNOWN)),
+        *(
+            (rule, verdict)
+            for rule in ("audit_is_recent", "hanging_transaction")
+            for verdict in (PASS, VIOLATION, UNKNOWN)
+        ),
     } | {
         (rule, verdict) for rule in ("group_in_its_partition", "storm_across") for verdict in (PASS, VIOLATION, UNKNOWN)
     }

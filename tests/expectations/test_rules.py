@@ -403,3 +403,61 @@ def test_a_trouble_is_no_worse_than_its_row(tmp_path, severity, as_shown):
     )
     (found,) = evaluated(DuckTables(str(tmp_path)), RULES["restart_loop"], Setting("error", {"within_seconds": 0}))
     assert (found.verdict, found.severity) == (VIOLATION, as_shown)
+
+
+_KEY = {"group_id": "g", "topic": "t", "partition": 0, "offset": 9}
+OPENED = {"producer_id": 7, "first_offset": 3, "last_offset": 4, "records": 2, "group_ids": ["g"], "keys": [_KEY]}
+OPENED |= {"blocks_from": 3, "records_behind": 5, "status": "open"}
+ALLOWED_MS = 1_200_000
+"""Kafka's default of transaction.max.timeout.ms, and five minutes."""
+
+
+@pytest.mark.parametrize(
+    ("columns", "verdict"),
+    [
+        ({"age_ms": ALLOWED_MS}, PASS),
+        ({"age_ms": ALLOWED_MS + 1}, VIOLATION),
+        ({"age_ms": ALLOWED_MS + 1, "status": "unknown"}, UNKNOWN),
+        ({"age_ms": None}, UNKNOWN),
+        ({"age_ms": -1}, UNKNOWN),
+    ],
+)
+def test_a_transaction_hangs_if_its_coordinator_would_have_aborted_it(found, columns, verdict):
+    ((said, offset, message),) = found("hanging_transaction", open_transaction=[OPENED | columns], group_state=[{}])
+    assert (said, offset) == (verdict, 3)
+    assert message.endswith(": 1 committed offset of g wait for it, 5 records stand behind it")
+
+
+def test_a_hanging_transaction_is_of_its_group_if_it_has_one(tmp_path):
+    """So a setting for a group counts; the offsets of several groups are of none."""
+    rows = [OPENED | {"age_ms": ALLOWED_MS + 1}]
+    rows.append(rows[0] | {"producer_id": 8, "group_ids": ["g", "h"]})
+    run = {"run": 1, "captured_at": START}
+    write(tmp_path, "c", audit_runs=[run], open_transaction=rows, group_state=[{"group_id": "g"}])
+    quiet = Setting("error", {}, {"g": Setting("error", {"max_timeout": 10_000.0})})
+    found = evaluated(DuckTables(str(tmp_path)), RULES["hanging_transaction"], quiet)
+    assert sorted((row.group_id or "", row.verdict) for row in found) == [("", VIOLATION), ("g", PASS)]
+
+
+def live_run(run, second, until, *, is_read_to_end=False, offset_commits=True):
+    read = {"partition": 0, "from_offset": 0, "until_offset": until, "is_read_to_end": is_read_to_end}
+    return {"run": run, "captured_at": at(second), "partitions": [read], "offset_commits": offset_commits}
+
+
+@pytest.mark.parametrize(
+    ("runs", "verdicts"),
+    [
+        ([live_run(1, 0, 5), live_run(2, 1201, 5)], [VIOLATION]),
+        ([live_run(1, 0, 5), live_run(2, 1200, 5)], [UNKNOWN]),
+        ([live_run(1, 0, 5), live_run(2, 5000, 6)], [UNKNOWN]),
+        ([live_run(1, 0, 5, is_read_to_end=True), live_run(2, 5000, 5)], [UNKNOWN]),
+        ([live_run(1, 0, 5), live_run(2, 5000, 5, is_read_to_end=True)], []),
+    ],
+)
+def test_a_live_topic_shows_only_for_how_long_the_stable_offset_stands(tmp_path, runs, verdicts):
+    write(tmp_path, "c", audit_runs=runs, open_transaction=[], group_state=[])
+    found = evaluated(DuckTables(str(tmp_path)), RULES["hanging_transaction"], Setting("error", {}))
+    assert [row.verdict for row in found] == verdicts
+    assert {(row.partition, row.offset, row.group_id) for row in found} <= {
+        (0, runs[-1]["partitions"][0]["until_offset"], None)
+    }

@@ -78,7 +78,7 @@ def test_an_open_transaction(audited):
         commit(6, 2, epoch=4, partition=1),
     ]
     (row,) = audited({0: ended, 2: opened, 7: [plain(7)]})
-    found = [row[name] for name in ("producer_id", "producer_epoch", "records", "groups", "status")]
+    found = [row[name] for name in ("producer_id", "producer_epoch", "records", "group_ids", "status")]
     assert found == [5, 4, 4, ["g", "h"], "open"]
     assert [tuple(each.values()) for each in row["keys"]] == [("g", "t", 0, 4), ("g", "t", 1, 2), ("h", "a", 0, 8)]
     assert (row["first_offset"], row["last_offset"]) == (2, 6)
@@ -125,4 +125,4 @@ def test_another_copy_shows_the_marker(audited):
 def test_a_commit_that_does_not_decode_counts_as_a_record(audited):
     wrong = write_batch([Record(0, SECOND, key(), b"\0\3")], producer_id=5, transactional=True)
     (row,) = audited({0: [wrong, commit(1, 6, group="h")]})
-    assert (row["records"], row["groups"], row["first_offset"]) == (2, ["h"], 0)
+    assert (row["records"], row["group_ids"], row["first_offset"]) == (2, ["h"], 0)

@@ -1,7 +1,7 @@
 """The named questions: each runs on the tables of a capture, and its answer is what they say."""
 
 from collections import Counter
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
@@ -361,3 +361,23 @@ def test_question_upgrades(tmp_path):
 def test_question_before_and_after(ask_of):
     found = [row for row in ask_of("before_and_after", "group-kinds") if row[0] == "mig"]
     assert [(row[1], row[4], row[6]) for row in found] == [("classic", 1, 3), ("consumer", 6, 12), ("classic", 1, 4)]
+
+
+def test_question_open_transactions(tmp_path):
+    """The oldest first; what is not known of a live topic's partition is null."""
+    opened = {
+        "producer_id": 7,
+        "group_ids": ["a", "b"],
+        "keys": [{"group_id": "a"}] * 3,
+        "status": "open",
+        "records": 5,
+    }
+    rows = [opened | {"age_ms": age, "first_offset": age, "blocks_from": 1, "records_behind": 9} for age in (100, 2000)]
+    read = {"partition": 4, "until_offset": 8, "is_read_to_end": False}
+    run = {"run": 1, "captured_at": datetime(2026, 1, 1, tzinfo=UTC), "offset_commits": True, "partitions": [read]}
+    made_tables.write(tmp_path, "c", audit_runs=[run], open_transaction=rows)
+    found = DuckTables(str(tmp_path)).rows(QUESTIONS["open_transactions"], "c")
+    assert [(row.status, row.group_ids, row.waiting, row.first_offset, row.age_ms) for row in found] == [
+        *(("open", "a, b", 3, age, age) for age in (2000, 100)),
+        ("unnamed", None, None, 8, 0),
+    ]

@@ -32,6 +32,7 @@ PARAMETERS = {
     "reconciling": "Reconciling",
     "unknown": "unknown",
     "run": 99,
+    "longer_ms": 0,
     "captured": datetime(2100, 1, 1, tzinfo=UTC),
 }
 COOP = {"group": "coop", "partition": 1, "generation": 11}
@@ -59,8 +60,11 @@ OF_KINDS = {
 """Questions about single kinds of groups, which the tables of `kinds/` answer."""
 OF_OTHERS = {"diagnosis_of_group": {"group": "churn"}, "regexes_now": {"group": "regex"}}
 """Groups of the capture that have what a question asks for."""
-NOTHING_WRONG = {"lost_records", "anomalies_of_group", "quarantine_of_group"}
-"""Nothing is lost in a capture, and nothing in it contradicts the protocol."""
+NOTHING_WRONG = {
+    *("lost_records", "anomalies_of_group", "quarantine_of_group"),
+    *("long_transactions", "open_transactions", "transactions_of_group"),
+}
+"""Nothing is lost in a capture, nothing in it contradicts the protocol, and its transactions have ended."""
 NOTHING = {
     *("share_partitions_now", "share_partitions_free", "tasks_without_owner"),
     *("malformed_members", "refused_records"),

@@ -83,7 +83,9 @@ def printed(tmp_path):
         )
         counts = {"records": {3: 32_700_000}, "quarantined": 0, "captured_at": CAPTURED, "reads": reads}
         counts |= {"resumed": False, "skipped": 0, "dialect": "kafka"}
-        options = SimpleNamespace(cluster="c", out=str(out), dialect="kafka", offset_commits="latest_state" in tables)
+        options = SimpleNamespace(
+            cluster="c", out=str(out), dialect="kafka", offset_commits="latest_state" in tables, limits=()
+        )
         said = SimpleNamespace(options=options, run=run_number, **counts | audit)
         console = Console(width=1000, highlight=False, color_system=None)
         with console.capture() as captured:

@@ -5,7 +5,7 @@
 -- gets before it ends.
 SELECT
     offsets_partition AS partition, producer_id, producer_epoch, status,
-    CASE WHEN size(groups) = 1 THEN get(groups, 0) END AS group_id, groups, keys, size(keys) AS waiting, records,
+    CASE WHEN size(group_ids) = 1 THEN get(group_ids, 0) END AS group_id, group_ids, keys, size(keys) AS waiting, records,
     first_offset, first_at, last_at, CASE WHEN age_ms >= 0 THEN age_ms END AS age_ms, blocks_from, records_behind
 FROM open_transaction
 UNION ALL
