@@ -10,7 +10,13 @@ from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_debug, given_path
 from kip848_records.errors import InputError
 from kip848_records.simulate import RELEASES, Simulation, simulate
-from kip848_records.simulate.spec import MIN_HOURS_OF_OTHERS, MIN_HOURS_OF_TROUBLES, MOST_MEMBERS, OTHER_KINDS
+from kip848_records.simulate.spec import (
+    MIN_HOURS_OF_OTHERS,
+    MIN_HOURS_OF_STALLS,
+    MIN_HOURS_OF_TROUBLES,
+    MOST_MEMBERS,
+    OTHER_KINDS,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -45,6 +51,14 @@ def add(commands: Commands) -> None:
         "(%(default)s)",
     )
     command.add_argument(
+        "--stalled-groups",
+        type=int,
+        default=0,
+        metavar="N",
+        help="how many groups whose partitions stand still, or whose offsets jump (%(default)s); they need --hours "
+        f"{MIN_HOURS_OF_STALLS} or more",
+    )
+    command.add_argument(
         "--members", type=int, default=5, metavar="M", help="mean members per consumer group (%(default)s)"
     )
     command.add_argument(
@@ -75,17 +89,8 @@ def _run(arguments: Namespace) -> int:
     before_spark.check_outputs({"--out": arguments.out})
     if arguments.largest == 0:  # Simulation reads 0 as "not given"
         raise InputError.not_simulated("largest", 0, 1, MOST_MEMBERS)
-    names = [
-        "groups",
-        "troubled_groups",
-        "committing_groups",
-        "members",
-        "hours",
-        "seed",
-        "release",
-        "largest",
-        "compacted",
-    ]
+    names = ["groups", "troubled_groups", "committing_groups", "stalled_groups", "members", "hours", "seed", "release"]
+    names += ["largest", "compacted"]
     names += [kind.field for kind in OTHER_KINDS]
     spec = Simulation(**{name: given for name in names if (given := getattr(arguments, name)) is not None})
     simulated = simulate(spec, arguments.out, processes=os.cpu_count() or 1)

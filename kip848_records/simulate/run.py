@@ -23,7 +23,7 @@ from kip848_records.simulate.behaviour import GroupScenario
 from kip848_records.simulate.broker.cluster import offsets_partition, uuid_of
 from kip848_records.simulate.cleaner import clean
 from kip848_records.simulate.commits import commits_of, no_commits, offsets_of
-from kip848_records.simulate.committing.topics import end_offsets, read_topics
+from kip848_records.simulate.committing.simulated import CommittingGroup, committing_groups, topics_read
 from kip848_records.simulate.consumption import CommitKeys, Consumption
 from kip848_records.simulate.partition_log import OrderedLog, PartitionLog
 from kip848_records.simulate.profiles import group_id
@@ -109,7 +109,6 @@ def _write_all(spec: Simulation, folder: Path, processes: int) -> int:
     """Write everything into an empty folder; return the number of the log's rows."""
     (folder / "truth").mkdir()
     (folder / "log").mkdir()
-    _write_topics(spec, folder)
     partitions = _groups_by_partition(spec)
     written = sorted(
         _run_all(spec, partitions, folder, min(len(partitions), processes)), key=lambda log: log["partition"]
@@ -117,6 +116,7 @@ def _write_all(spec: Simulation, folder: Path, processes: int) -> int:
     pq.write_table(pa.Table.from_pylist(written, LOG_PARTITION), folder / "truth" / "log_partition.parquet")
     with TruthFiles(folder / "truth") as truth:
         truth.join({name: _part(path, p) for name, path in truth.paths.items()} for p in sorted(partitions))
+    _write_topics(spec, folder)
     return sum(log["rows"] for log in written)
 
 
@@ -183,7 +183,7 @@ class PartitionGroups:
     """The groups in one partition. `numbers`: of consumer groups. `ends_log`: it has the last row of the log."""
 
     numbers: list[int] = field(default_factory=list)
-    walked: list[WalkedGroup] = field(default_factory=list)
+    walked: list[WalkedGroup | CommittingGroup] = field(default_factory=list)
     ends_log: bool = False
 
     def size(self, spec: Simulation) -> int:
@@ -249,7 +249,7 @@ def _groups_by_partition(spec: Simulation) -> dict[int, PartitionGroups]:
     partitions: dict[int, PartitionGroups] = defaultdict(PartitionGroups)
     for number in range(spec.groups):
         partitions[offsets_partition(group_id(spec, number), spec.partitions)].numbers.append(number)
-    for group in walked_groups(spec):
+    for group in chain[WalkedGroup | CommittingGroup](walked_groups(spec), committing_groups(spec)):
         partitions[offsets_partition(group.group_id, spec.partitions)].walked.append(group)
     last = group_id(spec, 0) if spec.groups else _SIMPLE_CONSUMER
     partitions[offsets_partition(last, spec.partitions)].ends_log = True
@@ -260,9 +260,12 @@ def _write_topics(spec: Simulation, folder: Path) -> None:
     names = {uuid_of("topic", spec.seed, name): name for name, _ in spec.topics()}
     names |= walked_topics(spec)
     names |= {uuid_of("topic", topic.seed, topic.name): topic.name for topic in spec.recreations()}
-    if spec.committing_groups:
-        lines = [f"{name}:{number}:{end}\n" for name in read_topics(spec) for number, end in end_offsets(spec, name)]
-        (folder / "end-offsets.txt").write_text("".join(lines), encoding="utf-8")
+    names |= {topic.topic_id: topic.name for topic in topics_read(spec)}
+    ends = pq.read_table(folder / "truth" / "end_offset.parquet").to_pylist()
+    names |= {row["topic_id"]: row["topic"] for row in ends}
+    if ends:
+        lines = {f"{row['topic']}:{row['partition']}:{row['end_offset']}\n" for row in ends}
+        (folder / "end-offsets.txt").write_text("".join(sorted(lines)), encoding="utf-8")
     (folder / "topics.json").write_text(json.dumps(names, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

@@ -34,6 +34,8 @@ _MAX_HOURS: Final = 24 * 366
 _MIN_HOURS: Final = 0.001
 MIN_HOURS_OF_OTHERS: Final = 0.04
 """A rebalance of a classic group takes up to a minute, and none begins that may not end before the log does."""
+MIN_HOURS_OF_STALLS: Final = 2.5
+"""The longest scene in which partitions stand still, or offsets jump."""
 MIN_HOURS_OF_TROUBLES: Final = 12
 """The longest scene takes eleven hours."""
 _TOPICS: Final = 20
@@ -87,7 +89,8 @@ class Simulation:
     how many groups of other kinds there are, with about four members each; they need `hours` of at least 0.04.
     `troubled_groups`: how many groups, of all kinds, have a trouble that the table `diagnosis` is to show; they need
     `hours` of at least 12. `committing_groups`: how many groups, consumer, classic and simple ones, commit what they
-    have really read; none of them is stuck. The fields `members`, `commit_interval_ms`, `largest` and
+    have really read; none of them is stuck. `stalled_groups`: how many others have partitions that stand still, or
+    offsets that jump; they need `hours` of at least 2.5. The fields `members`, `commit_interval_ms`, `largest` and
     `recreations_per_hour` are only for the groups that `groups` counts.
 
     The same fields give the same log, and a group behaves the same with any other groups.
@@ -113,15 +116,19 @@ class Simulation:
     streams_groups: int = 0
     troubled_groups: int = 0
     committing_groups: int = 0
+    stalled_groups: int = 0
 
     def __post_init__(self) -> None:
         """Reject values that cannot be simulated."""
         others = {kind.field: getattr(self, kind.field) for kind in OTHER_KINDS}
         troubled = self.troubled_groups
+        committing = self.committing_groups + self.stalled_groups
         shortest = MIN_HOURS_OF_OTHERS if any(others.values()) else _MIN_HOURS
+        if self.stalled_groups:
+            shortest = MIN_HOURS_OF_STALLS
         limits: dict[str, tuple[float, float]] = {
-            "groups": (0 if any(others.values()) or troubled or self.committing_groups else 1, _MOST_GROUPS),
-            **dict.fromkeys([*others, "troubled_groups", "committing_groups"], (0, _MOST_GROUPS)),
+            "groups": (0 if any(others.values()) or troubled or committing else 1, _MOST_GROUPS),
+            **dict.fromkeys([*others, "troubled_groups", "committing_groups", "stalled_groups"], (0, _MOST_GROUPS)),
             "members": (1, MOST_MEMBERS),
             "hours": (MIN_HOURS_OF_TROUBLES if troubled else shortest, _MAX_HOURS),
             "partitions": (1, 10_000),

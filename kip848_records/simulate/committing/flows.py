@@ -52,6 +52,12 @@ class Flow:
         end = np.append(self._ends[before], [self.end_at(time)] * 2)
         return Flow(np.append(self._times[before], [time, time + 1]), end)
 
+    def starting(self, time: int) -> Flow:
+        """Return the same messages from a time (ms) on: the first has the offset 0."""
+        after = self._times > time
+        ends = np.append([0], self._ends[after] - self.end_at(time))
+        return Flow(np.append([time], self._times[after]), ends)
+
 
 def idle(rng: np.random.Generator) -> Flow:
     """Return the messages of a partition that got them before the simulation began, or never."""

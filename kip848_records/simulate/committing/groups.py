@@ -33,6 +33,8 @@ class Committing(Coordinated):
         super().__init__(seed, group_id, partition)
         self.style = Style()
         self.styles: dict[Process, Style] = {}
+        self.assignor: str | None = None
+        self._topics: dict[str, Topic] = {}
         self._flows: dict[TopicPartition, Flow] = {}
 
     def subscribe_to(self, topics: Iterable[Topic], keys: CommitKeys) -> None:
@@ -46,8 +48,18 @@ class Committing(Coordinated):
 
     def create_topic(self, topic: Topic) -> None:
         """Let a topic exist."""
+        self._topics[topic.name] = topic
         created = self.cluster.create(topic.name, len(topic.flows), topic.seed)
         self._flows |= {(created.topic_id, number): flow for number, flow in enumerate(topic.flows)}
+        self.hear_of_topics()
+
+    def topic(self, name: str) -> Topic:
+        """Return a topic by its name."""
+        return self._topics[name]
+
+    def end_of(self, tp: TopicPartition) -> int:
+        """Return the end offset of a partition."""
+        return self._flows[tp].end_at(self.now)
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions of the group's topics that exist."""
@@ -70,23 +82,25 @@ class Committing(Coordinated):
 
     def reset(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Let a tool commit offsets; the group must be without members."""
+        committed = self.reading.offsets(self.now)
         for tp, offset in offsets.items():
-            before = self.reading.committed.get(tp)
+            before = committed.get(tp)
             if before is not None:
                 self.reading.changed(tp, self.now, "reset_back" if offset < before else "reset_ahead", before, offset)
-            self.reading.committed[tp] = offset
+            committed[tp] = offset
             self.coordinator.commit(self.now, self.cluster.names[tp[0]], tp[1], offset)
 
     def remove(self, kind: str, chosen: Iterable[TopicPartition] | None = None) -> None:
         """Let committed offsets be removed, all or some; with `group_expired` and `group_deleted` the group is."""
-        gone = [tp for tp in sorted(self.reading.committed) if chosen is None or tp in chosen]
+        offsets = self.reading.offsets(self.now)
+        gone = [tp for tp in sorted(offsets) if chosen is None or tp in chosen]
         committed = [(self.cluster.names[topic_id], number) for topic_id, number in gone]
         if kind.startswith("group_"):
             self.coordinator.delete(self.now, committed)
         else:
             self.coordinator.remove_offsets(self.now, committed)
         for tp in gone:
-            self.reading.changed(tp, self.now, kind, self.reading.committed.pop(tp), None)
+            self.reading.changed(tp, self.now, kind, offsets.pop(tp), None)
 
     def delete_topic(self, name: str) -> None:
         """Let a topic be deleted, with the group's offsets; members hear of it later."""
@@ -94,6 +108,10 @@ class Committing(Coordinated):
         gone = self.reading.delete_topic(topic_id, self.moment())
         self.remove("topic_deleted", gone)
         self.cluster.delete(name)
+        self.hear_of_topics()
+
+    def hear_of_topics(self) -> None:
+        """Let members know that topics have changed."""
 
     def take_commits(self, until: int) -> NDArray[Any]:
         """Return and remove the commits before a time (ms)."""
@@ -102,6 +120,9 @@ class Committing(Coordinated):
     def close(self, captured_at: int) -> None:
         """Note what is so at the end of the log."""
         self.reading.end_truth(captured_at)
+        for topic_id, number in self.partitions():
+            row = {"topic": self.cluster.names[topic_id], "topic_id": topic_id, "partition": number}
+            self.note("end_offset", row | {"end_offset": self._flows[topic_id, number].end_at(captured_at)})
         super().close(captured_at)
 
     def _style_of(self, member_id: str) -> tuple[Style, str]:
@@ -116,15 +137,27 @@ class CommittingConsumer(Committing, ConsumerScript):
         """Return the time at which the coordinator hears of what a client does now, in ms."""
         return self.clients.now
 
+    def hear_of_topics(self) -> None:
+        """Let members know that topics have changed, at their next heartbeats."""
+        self.clients.wake()
+
 
 class CommittingClassic(Committing, ClassicScript):
     """A classic group that commits."""
+
+    def hear_of_topics(self) -> None:
+        """Let members know that topics have changed: they join again."""
+        if self._there:
+            self.rejoin()
 
 
 class CommittingSimple(CommittingClassic):
     """A group id without members: its clients choose their partitions themselves."""
 
     KIND = "simple"
+
+    def rejoin(self) -> None:
+        """Do nothing: there is no group to join."""
 
     def start(self, process: Process, *, returns: bool = False) -> None:  # noqa: ARG002 - it never joins
         """Let a client begin to read all partitions."""
@@ -137,3 +170,4 @@ class CommittingSimple(CommittingClassic):
         """Let a client end in order."""
         process.runs = False
         self.reading.close(process.member_id, self.now)
+        del self._there[process.member_id], self.reading.readers[process.member_id]

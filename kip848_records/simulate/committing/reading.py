@@ -50,17 +50,19 @@ class Reading:
         style_of: Callable[[str], tuple[Style, str]],
         note: Callable[[str, Row], None],
     ) -> None:
-        self.committed: dict[TopicPartition, int] = {}
-        """The offset that the coordinator has for each partition."""
         self.readers: dict[str, Reader] = {}
         self.deleted: set[str] = set()
         """The ids of the topics that were deleted."""
+        self.broken: set[TopicPartition] = set()
+        """The partitions that no new owner reads."""
         self._group_id = group_id
         self._names = names
         self._flows = flows
         self._keys = keys
         self._style_of = style_of
         self._note = note
+        self._committed: dict[TopicPartition, int] = {}
+        """What the coordinator has, of each partition, as of the last call for its reader."""
         self._numbers: dict[TopicPartition, int] = {}
         self._pending: dict[TopicPartition, Reader] = {}
         self._rows: list[NDArray[Any]] = []
@@ -102,6 +104,12 @@ class Reading:
             ended.append(Place(place.tp, place.key, place.flow, at, base, place.committed, place.stalled or _ENDED))
         return ended
 
+    def offsets(self, at: int) -> dict[TopicPartition, int]:
+        """Return the committed offsets at a time (ms), which a tool may change."""
+        for reader in self.readers.values():
+            self._flush(reader, at)
+        return self._committed
+
     def read(self, member_id: str, tp: TopicPartition, at: int) -> None:
         """Let a member read a partition from the committed offset on, unless it does, or has ended."""
         reader = self.readers.get(member_id)
@@ -114,9 +122,14 @@ class Reading:
         if tp in reader.places or not reader.is_alive or tp[0] in self.deleted:
             return
         self._flush(reader, at)
-        flow, why = self._flows[tp], TRANSACTION_OPEN if tp in self._pending else None
-        base = self.committed.get(tp, flow.end_at(at))
+        flow = self._flows[tp]
+        why = TRANSACTION_OPEN if tp in self._pending else PAUSED if tp in self.broken else None
+        base = self._committed.get(tp, flow.end_at(at))
         reader.places[tp] = Place(tp, self._number(tp), flow, at, base, base, why)
+
+    def owned(self, member_id: str) -> list[TopicPartition]:
+        """Return what a member reads, or is to read."""
+        return sorted(self.readers[member_id].places)
 
     def close(self, member_id: str, at: int) -> None:
         """Let a client end in order: it commits, if it does so when it closes."""
@@ -194,7 +207,7 @@ class Reading:
         for reader in self.readers.values():
             self._flush(reader, at)
             self._end_places(reader, [place for tp, place in reader.places.items() if tp[0] == topic_id], at)
-        return [tp for tp in sorted(self.committed) if tp[0] == topic_id]
+        return [tp for tp in sorted(self._committed) if tp[0] == topic_id]
 
     def take_commits(self, until: int) -> NDArray[Any]:
         """Return the rows before a time (ms)."""
@@ -221,7 +234,7 @@ class Reading:
     def _take(self, rows: NDArray[Any], places: Iterable[Place]) -> None:
         if len(rows):
             self._rows.append(rows)
-            self.committed |= {place.tp: place.committed for place in places if place.has_committed}
+            self._committed |= {place.tp: place.committed for place in places if place.has_committed}
 
     def _go_on(self, reader: Reader, place: Place, at: int, *, base: int | None = None, why: str | None = None) -> None:
         """Let a client read a partition in another way from a time on."""

@@ -13,6 +13,8 @@ from kip848_records.simulate.committing import flows
 from kip848_records.simulate.spec import START_MS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kip848_records.simulate.committing.flows import Flow
     from kip848_records.simulate.spec import Simulation
 
@@ -36,9 +38,10 @@ class Topic:
         return uuid_of("topic", self.seed, self.name)
 
 
-def read_topics(spec: Simulation) -> list[str]:
-    """Return the names of the topics of a simulation that committing groups read."""
-    return [_name(number) for number in range(-(-spec.committing_groups // _GROUPS_PER_TOPIC))]
+def healthy_topics(spec: Simulation) -> Iterator[Topic]:
+    """Yield the topics of a simulation that groups without trouble read."""
+    for number in range(-(-spec.committing_groups // _GROUPS_PER_TOPIC)):
+        yield topic(_name(number), spec.seed, spec.hours)
 
 
 def topics_of(number: int, random: Random) -> list[str]:
@@ -50,11 +53,6 @@ def topics_of(number: int, random: Random) -> list[str]:
 
 def _name(number: int) -> str:
     return f"{TRAFFIC[number % len(TRAFFIC)]}-{number:05}"
-
-
-def end_offsets(spec: Simulation, name: str) -> list[tuple[int, int]]:
-    """Return the partitions of such a topic, and how many messages each has had at the end of the simulation."""
-    return [(number, flow.end_at(spec.end_ms)) for number, flow in enumerate(topic(name, spec.seed, spec.hours).flows)]
 
 
 def topic(name: str, seed: object, hours: float) -> Topic:

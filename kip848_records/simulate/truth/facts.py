@@ -50,5 +50,14 @@ TRANSACTION: Final = pa.schema(
 )
 """A transaction that its client left open; `ended_at`: when the coordinator aborted it, null: not yet."""
 
-FACTS: Final = {"reading": READING, "stall": STALL, "offset_change": OFFSET_CHANGE, "transaction": TRANSACTION}
+END_OFFSET: Final = pa.schema([*_PARTITION[:-1], ("end_offset", pa.int64())])
+"""How many messages a partition has had at the end of the simulation; each group has rows of what it reads."""
+
+FACTS: Final = {
+    "reading": READING,
+    "stall": STALL,
+    "offset_change": OFFSET_CHANGE,
+    "transaction": TRANSACTION,
+    "end_offset": END_OFFSET,
+}
 """By the names of their files."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.kinds import CLASSIC, CONNECT, KINDS, SHARE, STREAMS
-from kip848_records.simulate.broker.cluster import offsets_partition, uuid_of
-from kip848_records.simulate.committing.groups import CommittingConsumer
-from kip848_records.simulate.committing.healthy import healthy_group, healthy_id
-from kip848_records.simulate.committing.topics import read_topics
+from kip848_records.simulate.broker.cluster import offsets_partition
 from kip848_records.simulate.scripted.scene import SCRIPTS
 from kip848_records.simulate.scripted.troubles import SCENES
 from kip848_records.simulate.spec import OTHER_KINDS
@@ -46,10 +43,8 @@ class WalkedGroup(NamedTuple):
     kind: type[Walk]
     scene: Scene | None = None
 
-    def begin(self, spec: Simulation, keys: CommitKeys) -> Walk:
-        """Return its walk at the start of the simulation. `keys`: those of its partition's commits."""
-        if self.kind is CommittingConsumer:
-            return healthy_group(spec, self.group_id, keys)
+    def begin(self, spec: Simulation, keys: CommitKeys) -> Walk:  # noqa: ARG002 - these groups commit nothing
+        """Return its walk at the start of the simulation."""
         partition = offsets_partition(self.group_id, spec.partitions)
         if self.scene is not None:
             return self.scene.begin(f"{spec.seed}/{self.group_id}", self.group_id, partition)
@@ -58,7 +53,7 @@ class WalkedGroup(NamedTuple):
 
 
 def walked_groups(spec: Simulation) -> Iterator[WalkedGroup]:
-    """Yield the groups of all kinds but consumer groups, those with a trouble, and those that commit what they read."""
+    """Yield the groups of all kinds but consumer groups, and those with a trouble."""
     for other in OTHER_KINDS:
         for number in range(getattr(spec, other.field)):
             yield WalkedGroup(f"{other.prefix}-{number:05}", WALKS[other.kind.name])
@@ -66,12 +61,9 @@ def walked_groups(spec: Simulation) -> Iterator[WalkedGroup]:
     for number in range(spec.troubled_groups):
         scene = scenes[number % len(scenes)]
         yield WalkedGroup(f"{scene.name}-{scene.kind}-{number:05}", SCRIPTS[scene.kind], scene)
-    for number in range(spec.committing_groups):
-        yield WalkedGroup(healthy_id(spec, number), CommittingConsumer)
 
 
 def walked_topics(spec: Simulation) -> Mapping[str, str]:
     """Return the names of the walked groups' topics by id. Other kinds than share groups write names, not ids."""
     groups = (group.group_id for group in walked_groups(spec) if issubclass(group.kind, ShareWalk))
-    names = {topic.topic_id: name for group_id in groups for name, topic in share_topics(group_id).items()}
-    return names | {uuid_of("topic", spec.seed, name): name for name in read_topics(spec)}
+    return {topic.topic_id: name for group_id in groups for name, topic in share_topics(group_id).items()}

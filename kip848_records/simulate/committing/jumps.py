@@ -1,0 +1,120 @@
+"""Scenes in which offsets jump: seeks, resets, and committed offsets that are removed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kip848_records.simulate.committing.scenes import (
+    CALM,
+    MEMBERS,
+    RETENTION_MS,
+    begin_clients,
+    scene,
+    start_all,
+    stop_all,
+)
+from kip848_records.simulate.committing.topics import Topic
+from kip848_records.simulate.scripted.behaviours import MINUTE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kip848_records.simulate.committing.groups import Committing
+
+_ANY = (*MEMBERS, "simple")
+
+
+@scene(kinds=_ANY)
+def _seek(group: Committing) -> Iterator[int]:
+    """A client goes back in one partition, and ahead in another one whose messages it reads slowly."""
+    first, *_ = begin_clients(group)
+    yield CALM
+    back, *_ = chosen = group.reading.owned(first.member_id)
+    group.reading.seek(first.member_id, group.now, back, group.reading.offsets(group.now)[back] - 150)
+    ahead = chosen[1]
+    group.reading.stall(first.member_id, group.now, "paused", [ahead])
+    yield 2 * MINUTE
+    group.reading.seek(first.member_id, group.now, ahead, group.end_of(ahead))
+
+
+def _reset(group: Committing, by: int) -> Iterator[int]:
+    clients = begin_clients(group)
+    yield CALM
+    yield from stop_all(group, clients)
+    yield 2 * MINUTE
+    committed = group.reading.offsets(group.now)
+    group.reset({tp: committed[tp] + by for tp in group.partitions()[:2]})
+    yield MINUTE
+    yield from start_all(group, clients)
+
+
+@scene(kinds=_ANY)
+def _reset_back(group: Committing) -> Iterator[int]:
+    yield from _reset(group, -100)
+
+
+@scene(kinds=_ANY)
+def _reset_ahead(group: Committing) -> Iterator[int]:
+    yield from _reset(group, 5)
+
+
+@scene(kinds=_ANY)
+def _offsets_deleted(group: Committing) -> Iterator[int]:
+    """A tool removes the offsets of two partitions while nobody is there."""
+    clients = begin_clients(group)
+    yield CALM
+    yield from stop_all(group, clients)
+    group.remove("deleted", group.partitions()[:2])
+    yield MINUTE
+    yield from start_all(group, clients)
+
+
+@scene(kinds=_ANY)
+def _group_deleted(group: Committing) -> Iterator[int]:
+    clients = begin_clients(group)
+    yield CALM
+    yield from stop_all(group, clients)
+    group.remove("group_deleted")
+    yield 3 * MINUTE
+    yield from start_all(group, clients)
+
+
+@scene(kinds=_ANY)
+def _group_expired(group: Committing) -> Iterator[int]:
+    clients = begin_clients(group)
+    yield CALM
+    yield from stop_all(group, clients)
+    yield RETENTION_MS + MINUTE
+    group.remove("group_expired")
+    yield 3 * MINUTE
+    yield from start_all(group, clients)
+
+
+@scene(kinds=MEMBERS)
+def _topic_expired(group: Committing) -> Iterator[int]:
+    """All clients are replaced by others, which read only one of the two topics."""
+    clients = begin_clients(group)
+    yield CALM
+    yield from stop_all(group, clients)
+    orders = min(group.topics)
+    begin_clients(group, topics=frozenset({orders}))
+    yield RETENTION_MS + MINUTE
+    group.remove("expired", [tp for tp in group.partitions() if tp[0] != group.cluster.topics[orders].topic_id])
+
+
+@scene(kinds=MEMBERS)
+def _topic_deleted(group: Committing) -> Iterator[int]:
+    begin_clients(group)
+    yield CALM
+    group.delete_topic(min(group.topics))
+
+
+@scene(kinds=MEMBERS)
+def _topic_created_anew(group: Committing) -> Iterator[int]:
+    begin_clients(group)
+    yield CALM
+    name = min(group.topics)
+    old = group.topic(name)
+    group.delete_topic(name)
+    yield 2 * MINUTE
+    group.create_topic(Topic(name, f"{old.seed}/again", tuple(flow.starting(group.now) for flow in old.flows)))
