@@ -1,6 +1,11 @@
 """Scenes of consumption in memory: the rows of the log with their producers, and what really happened."""
 
+import struct
+from typing import NamedTuple
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kip848_records.simulate.broker.releases import KAFKA_4_3
 from kip848_records.simulate.committing.all_scenes import SCENES
@@ -8,13 +13,33 @@ from kip848_records.simulate.consumption import CommitKeys
 from kip848_records.simulate.partition_log import OrderedLog
 from kip848_records.simulate.spec import MIN_HOURS_OF_STALLS, START_MS
 from kip848_records.simulate.truth import collect
+from tests.protocol.segment_writer import Record, write_batch
 
 END = START_MS + round(MIN_HOURS_OF_STALLS * 3_600_000)
-NAMES = sorted({(scene.name, scene.kind, scene.style) for scene in SCENES})
+OFFSET_COMMIT = b"\x00\x01"
+TOMBSTONE = -1
 
 
-def scene_named(name, kind="consumer", style="java"):
-    return next(each for each in SCENES if (each.name, each.kind, each.style) == (name, kind, style))
+class Commit(NamedTuple):
+    """A row of the log: `offset` is `TOMBSTONE` if it has no value; of a marker, `topic` is None."""
+
+    group_id: str
+    topic: str
+    partition: int
+    at: int
+    offset: int
+    producer_id: int
+    place: int
+
+
+def chosen(name=None, kind=None, style=None):
+    """The scenes of a name, a kind of groups and a style."""
+    wanted = (name, kind, style)
+    return [scene for scene in SCENES if all(a in {None, b} for a, b in zip(wanted, scene[:3], strict=True))]
+
+
+def id_of(scene):
+    return f"{scene.name}-{scene.kind}-{scene.style}"
 
 
 def played(*scenes, seed=0):
@@ -22,9 +47,9 @@ def played(*scenes, seed=0):
     keys = CommitKeys()
     groups = []
     for scene in scenes:
-        group_id = f"{scene.name}-{scene.kind}-{scene.style}"
-        groups.append(scene.begin(seed, group_id, keys))
-        groups += [scene.follow(seed, group_id, keys)] * scene.is_followed
+        groups.append(scene.begin(seed, id_of(scene), keys))
+        if scene.is_followed:
+            groups.append(scene.follow(seed, id_of(scene), keys))
     for group in groups:
         group.run_until(END - 1_000)
     operations = sorted((each for group in groups for each in group.take_operations()), key=lambda each: each.time)
@@ -33,3 +58,44 @@ def played(*scenes, seed=0):
     for group in groups:
         group.close(END)
     return rows, collect(groups)
+
+
+def commits_of(rows):
+    """The offset commits and their tombstones in the order of the log."""
+    rows = rows.filter(pc.equal(pc.binary_slice(rows["key"], 0, 2), pa.scalar(OFFSET_COMMIT, pa.binary())))
+    rows = rows.filter(pc.equal(rows["control"], -1))
+    keys = {key: _key(key) for key in rows["key"].unique().to_pylist()}
+    return [
+        Commit(*keys[key], at, TOMBSTONE if value is None else struct.unpack_from(">q", value, 2)[0], producer, place)
+        for key, value, place, at, producer in zip(
+            *(rows[name].to_pylist() for name in ("key", "value", "offset", "timestamp", "producer_id")), strict=True
+        )
+    ]
+
+
+def _key(key):
+    group, topic = _text(key, 2), None
+    topic = _text(key, 4 + len(group))
+    return group.decode(), topic.decode(), struct.unpack(">i", key[-4:])[0]
+
+
+def _text(key, at):
+    (size,) = struct.unpack_from(">h", key, at)
+    return key[at + 2 : at + 2 + size]
+
+
+def write_segment(rows, folder):
+    """Write the rows of a partition as the segment file that a broker would have."""
+    folder.mkdir(parents=True)
+    batches, batch, same = [], [], None
+    for row in rows.to_pylist():
+        kind = (row["producer_id"], row["producer_epoch"], row["control"])
+        if kind != same or row["control"] >= 0 or len(batch) == 100:
+            batches.append((same, batch))
+            batch, same = [], kind
+        batch.append(Record(row["offset"], row["timestamp"], row["key"], row["value"]))
+    batches.append((same, batch))
+    with (folder / f"{0:020}.log").open("wb") as file:
+        for (producer_id, epoch, control), records in batches[1:]:
+            of = {"producer_id": producer_id, "producer_epoch": epoch, "transactional": producer_id >= 0}
+            file.write(write_batch(records, **of, control=control >= 0))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kip848_records.simulate.committing.reading import PAUSED
 from kip848_records.simulate.committing.scenes import (
     CALM,
     MEMBERS,
@@ -26,13 +28,14 @@ _ANY = (*MEMBERS, "simple")
 
 @scene(kinds=_ANY)
 def _seek(group: Committing) -> Iterator[int]:
-    """A client goes back in one partition, and ahead in another one whose messages it reads slowly."""
+    """A client goes back in one partition, which takes it a while, and later over all that waits in another one."""
+    group.style = replace(group.style, per_s=20)
     first, *_ = begin_clients(group)
     yield CALM
     back, *_ = chosen = group.reading.owned(first.member_id)
     group.reading.seek(first.member_id, group.now, back, group.reading.offsets(group.now)[back] - 150)
     ahead = chosen[1]
-    group.reading.stall(first.member_id, group.now, "paused", [ahead])
+    group.reading.stall(first.member_id, group.now, PAUSED, [ahead])
     yield 2 * MINUTE
     group.reading.seek(first.member_id, group.now, ahead, group.end_of(ahead))
 

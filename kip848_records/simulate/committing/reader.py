@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 _ABORTED_OF: Final = 20
 """One of this many transactions is aborted."""
-_MARKER_MS: Final = 40
-"""The marker of a transaction follows its offsets within this time."""
+_MARKER_MS: Final = (3, 40)
+"""The marker of a transaction follows its offsets so long after them, at least and at most."""
+LAST_MARKER_MS: Final = 50
+"""After so long, a client's last transaction has its marker."""
 TRANSACTION_OPEN: Final = "transaction_open"
 """Why a partition is not read: its committed offset is part of an open transaction."""
 _POLL_MS: Final = 100
@@ -154,7 +156,7 @@ class Reader:
 
     def _markers(self, times: Ints, aborts: NDArray[Any]) -> NDArray[Any]:
         rows = no_commits(len(times))
-        rows["time"] = times + 3 + self._mix(times) % _MARKER_MS
+        rows["time"] = times + _MARKER_MS[0] + self._mix(times) % (_MARKER_MS[1] - _MARKER_MS[0])
         rows["control"] = np.where(aborts, ABORT, COMMITTED)
         rows["is_hidden"] = True
         return rows

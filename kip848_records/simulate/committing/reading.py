@@ -10,7 +10,7 @@ from kip848_records.simulate.broker.classic import COOPERATIVE, ClassicGroup
 from kip848_records.simulate.broker.cluster import uuid_of
 from kip848_records.simulate.broker.member import AWAY_EPOCH
 from kip848_records.simulate.commits import ABORT, no_commits
-from kip848_records.simulate.committing.reader import TRANSACTION_OPEN, Place, Reader, Style
+from kip848_records.simulate.committing.reader import LAST_MARKER_MS, TRANSACTION_OPEN, Place, Reader, Style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -178,8 +178,9 @@ class Reading:
 
     def open_transaction(self, member_id: str, at: int) -> None:
         """Let a client commit in a transaction that it does not end, and hang."""
+        self.stall(member_id, at, HANGS)
         reader = self.readers[member_id]
-        self._flush(reader, at)
+        at += LAST_MARKER_MS
         rows = reader.open_transaction(at)
         self._rows.append(rows)
         keys = set(rows["key"].tolist())
@@ -187,7 +188,6 @@ class Reading:
         topic_partitions = [{"topic": self._names[tp[0]], "partition": tp[1]} for tp in sorted(self._pending)]
         self._open = {"member_id": member_id, "producer_id": reader.producer_id, "producer_epoch": 0}
         self._open |= {"first_at": at, "records": len(rows), "topic_partitions": topic_partitions}
-        self.stall(member_id, at, HANGS)
 
     def abort_transaction(self, at: int) -> None:
         """Let the coordinator abort the open transaction, whose time is over: who waits for its offsets goes on."""
