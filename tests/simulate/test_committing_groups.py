@@ -6,6 +6,7 @@ from collections import defaultdict
 import pyarrow.parquet as pq
 import pytest
 
+from kip848_records.errors import InputError
 from kip848_records.simulate import Simulation, simulate
 from tests.simulate.decoded import OFFSET_COMMIT, decoded, in_ms, rows_of
 
@@ -93,3 +94,20 @@ def test_a_group_does_the_same_whichever_others_there_are(commits, tmp_path):
     fewer = commits_of(simulate(Simulation(committing_groups=3, **SPEC), tmp_path / "out"))
     assert len({key[0] for key in fewer}) == 3
     assert fewer == {key: commits[key] for key in fewer}
+
+
+def test_stalled_groups_come_with_their_followers_and_with_the_reason(tmp_path):
+    simulated = simulate(Simulation(groups=0, stalled_groups=50, hours=2.5, partitions=4), tmp_path / "out")
+    stalls = pq.read_table(simulated.truth / "stall.parquet").to_pylist()
+    assert {row["why"] for row in stalls if row["to_at"] is None} == {"paused", "worker_dead"}
+    reading = pq.read_table(simulated.truth / "reading.parquet").to_pylist()
+    groups = {row["group_id"] for row in reading}
+    assert {row["group_id"] + "-follower" for row in stalls if "alone" not in row["group_id"]} <= groups
+    assert len(groups) > 80
+    topics = {line.split(":")[0] for line in (simulated.out / "end-offsets.txt").read_text().splitlines()}
+    assert topics <= {row["topic"] for row in reading}
+
+
+def test_a_stall_takes_hours():
+    with pytest.raises(InputError, match="cannot simulate hours = 2"):
+        Simulation(0, hours=2, stalled_groups=1)

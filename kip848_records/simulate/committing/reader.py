@@ -27,6 +27,10 @@ LAST_MARKER_MS: Final = 50
 """After so long, a client's last transaction has its marker."""
 TRANSACTION_OPEN: Final = "transaction_open"
 """Why a partition is not read: its committed offset is part of an open transaction."""
+HANGS: Final = "hangs"
+"""Why it is not: its owner left a transaction open."""
+_SILENT: Final = {TRANSACTION_OPEN, HANGS}
+"""What such a client has not fetched, or no longer handles, it does not commit."""
 _POLL_MS: Final = 100
 """A message is read so long after it came."""
 
@@ -99,14 +103,13 @@ class Reader:
             return no_commits()
         times = self._times(since, until)
         aborts = self._mix(times) % _ABORTED_OF == 0 if self.style.in_transactions else np.zeros(len(times), bool)
-        # An owner that waits for a transaction has no position.
-        return self._rows(times, aborts, [each for each in self.places.values() if each.stalled != TRANSACTION_OPEN])
+        return self._rows(times, aborts, [each for each in self.places.values() if each.stalled not in _SILENT])
 
     def last_commits(self, time: int, places: Sequence[Place], *, comes_first: bool = False) -> NDArray[Any]:
         """Return the commits of partitions that it gives up, or of all. `comes_first`: just before that operation."""
         if not (self.is_alive and self.style.interval_ms and self.style.on_release):
             return no_commits()
-        places = [place for place in places if place.stalled != TRANSACTION_OPEN]
+        places = [place for place in places if place.stalled not in _SILENT]
         rows = self._rows(np.array([time]), np.zeros(1, bool), places)
         rows["comes_first"] = comes_first
         return rows

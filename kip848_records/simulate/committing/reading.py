@@ -10,7 +10,7 @@ from kip848_records.simulate.broker.classic import COOPERATIVE, ClassicGroup
 from kip848_records.simulate.broker.cluster import uuid_of
 from kip848_records.simulate.broker.member import AWAY_EPOCH
 from kip848_records.simulate.commits import ABORT, no_commits
-from kip848_records.simulate.committing.reader import LAST_MARKER_MS, TRANSACTION_OPEN, Place, Reader, Style
+from kip848_records.simulate.committing.reader import HANGS, LAST_MARKER_MS, TRANSACTION_OPEN, Place, Reader, Style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,7 +30,6 @@ LATE_MS: Final = (2, 367)
 """A cooperative classic member commits so long after the generation in which it lost a partition."""
 PAUSED: Final = "paused"
 WORKER_DEAD: Final = "worker_dead"
-HANGS: Final = "hangs"
 _ENDED: Final = "ended"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from kip848_records.simulate.broker.cluster import offsets_partition
@@ -44,13 +46,21 @@ def committing_groups(spec: Simulation) -> Iterator[CommittingGroup]:
     """Yield the groups that commit what they have read."""
     for number in range(spec.committing_groups):
         yield CommittingGroup(healthy_id(spec, number))
-    scenes = [scene for scene in SCENES if scene.is_seen]
+    scenes = _varied([scene for scene in SCENES if scene.is_seen])
     for number in range(spec.stalled_groups):
         scene = scenes[number % len(scenes)]
         group_id = f"{scene.name}-{scene.kind}-{scene.style}-{number:05}"
         yield CommittingGroup(group_id, scene)
         if scene.is_followed:
             yield CommittingGroup(follower_id(group_id), scene, group_id)
+
+
+def _varied(scenes: list[CommitScene]) -> list[CommitScene]:
+    """Return the first scene of each name, then the second ones, and so on: a few groups show many scenes."""
+    by_name: dict[str, list[CommitScene]] = defaultdict(list)
+    for scene in scenes:
+        by_name[scene.name].append(scene)
+    return [scene for same in zip_longest(*by_name.values()) for scene in same if scene is not None]
 
 
 def topics_read(spec: Simulation) -> Iterator[Topic]:
