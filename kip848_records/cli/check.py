@@ -98,6 +98,7 @@ def _run(arguments: Namespace) -> int:
     from kip848_records.report.changes import changes_of_clusters
     from kip848_records.report.check_json import check_line
     from kip848_records.report.check_terminal import check_terminal
+    from kip848_records.report.headline import headlines
     from kip848_records.report.news import news
     from kip848_records.report.words import faults
 
@@ -111,18 +112,20 @@ def _run(arguments: Namespace) -> int:
         verdict = check(tables, settings, expectations=expectations, cluster=cluster)
         errors: list[Kip848Error] = [each for result in verdict.results for each in faults(result).values()]
         changes: Mapping[str, Changes] = {}
+        heads: Mapping[str, Sequence[str]] = {}
         message = None
         try:
-            if METRICS in files or webhooks:
+            if METRICS in files or webhooks or any(run.run > 1 for run in tables.chosen_runs(cluster)):
                 changes = changes_of_clusters(tables, verdict.captured_at, settings)
             message = news(tables, changes, verdict.limits) if webhooks else None
+            heads = headlines(tables, verdict.captured_at, changes)
         except Kip848Error:
             raise
         except Exception as error:  # noqa: BLE001 - the results of the check stand
             errors.append(UnexpectedError.of(error, "the comparison with the run before"))
         errors += write_files(files, tables, verdict, changes)  # before the verdict is printed with the exit code
     code = _code(verdict, errors, is_too_unknown=_has_too_many_unknown(verdict, arguments.max_unknown))
-    told = check_terminal(verdict, width(), is_verbose=arguments.verbose)
+    told = check_terminal(verdict, width(), is_verbose=arguments.verbose, heads=heads)
     print_parts([Text(check_line(verdict, code))] if arguments.json_line else told)
     for each in errors:
         print_error(each, is_traced=arguments.debug)

@@ -59,6 +59,12 @@ class Changes:
     ended: Sequence[Trouble]
     passed: Sequence[Trouble]
 
+    @property
+    def is_any(self) -> bool:
+        """Whether anything changed."""
+        groups = self.newly_overdue or self.unknown or self.recovered
+        return bool(groups or self.began or self.ended or self.passed)
+
 
 def changes_of_clusters(
     tables: Tables, clusters: Iterable[str], settings: Mapping[str, Setting]

@@ -14,7 +14,7 @@ from kip848_records.report.words import SAID, captures, checked, counts, faults,
 from kip848_records.text import WIDTH, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kip848_records.expectations.results import Finding, Result, Verdict
 
@@ -28,13 +28,20 @@ _JOINT: Final = "\0"
 """No printable text has it."""
 
 
-def check_terminal(verdict: Verdict, width: int = WIDTH, *, is_verbose: bool = False) -> Iterator[Text]:
+def check_terminal(
+    verdict: Verdict,
+    width: int = WIDTH,
+    *,
+    is_verbose: bool = False,
+    heads: Mapping[str, Sequence[str]] | None = None,
+) -> Iterator[Text]:
     """Yield the lines, at most `width` characters long unless an id alone is longer; the last one is the verdict.
 
-    `is_verbose`: each expectation that passed has a line, with how much it checked.
+    `heads`: by cluster, the lines of `headline.headlines`. `is_verbose`: each expectation that passed has a line, with
+    how much it checked.
     """
     several = len(verdict.captured_at) > 1
-    for capture in captures(verdict):
+    for capture in captures(verdict, heads):
         yield from _wrapped(printable(capture), width)
     passed = [result for result in verdict.results if result.status == PASS]
     worse = [result for result in verdict.results if result.status != PASS]

@@ -38,7 +38,7 @@ def news(tables: Tables, changes: Mapping[str, Changes], limits: Mapping[str, Ca
     limits the ages of groups, by cluster.
     """
     found = [(run, changes[run.cluster]) for run in tables.runs() if run.cluster in changes]
-    changed = [(run, each) for run, each in found if any(_counts([each]).values())]
+    changed = [(run, each) for run, each in found if each.is_any]
     if not changed:
         return None
     counted = _counts([each for _, each in changed])

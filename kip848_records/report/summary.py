@@ -12,10 +12,11 @@ from kip848_records.config import load_settings
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import KINDS
 from kip848_records.protocol.messages import AUTO, KAFKA
-from kip848_records.queries.wording import HEALTH, causes_text
+from kip848_records.queries.wording import causes_text
 from kip848_records.report.changed_limits import changed_text
 from kip848_records.report.changes import changes_since_last_run, is_overdue
 from kip848_records.report.commits_only import commits_only_count
+from kip848_records.report.headline import changes_text, group_counts, others_text
 from kip848_records.report.sql import query
 from kip848_records.report.summary_groups import (
     Stuck,
@@ -54,7 +55,7 @@ _MILLION: Final = 1_000_000
 def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     """Yield the parts of the summary, in order: 30 lines of 80 columns, wider only if an id needs it."""
     cluster = audit.options.cluster
-    counts = Counter({row.health: row.groups for row in tables.rows(query("summary_counts"), cluster)})
+    counts = group_counts(tables, cluster)
     stuck = stuck_groups(tables, cluster)
     failing = failing_groups(tables, cluster)
     above = [
@@ -104,8 +105,7 @@ def _headline(audit: Audit, counts: Counter[str], commits_only: int, overdue: in
     yield headline.append(f"   {where}", style="default") if is_one_line else headline
     if not is_one_line:
         yield Text(where)
-    shown = [health for health in HEALTH if health == "healthy" or (health != "stuck" and counts[health])]
-    others = [f"{counts[health]:,} {HEALTH[health]}" for health in shown]
+    others = others_text(counts)
     others += [f"{commits_only:,} empty with commits only"] if commits_only else []
     yield Text(" · ".join(others))
 
@@ -209,14 +209,15 @@ def _slowest(tables: Tables, cluster: str) -> Iterator[RenderableType]:
 
 
 def _since_last_run(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
-    """Report the changes since the last run over a live topic, by the default limits of `kip848 check`."""
-    if not audit.reads or audit.captured_at is None:
+    """Report the changes since the last run, by the default limits of `kip848 check`.
+
+    After a run over a copy, which often is the same one again, only if something changed.
+    """
+    if audit.captured_at is None or (audit.run == 1 and not audit.reads):
         return
     changes = changes_since_last_run(tables, audit.options.cluster, load_settings())
-    if not changes.is_first:
-        unknown = f", {len(changes.unknown):,} unknown" if changes.unknown else ""
-        overdue, recovered = f"{len(changes.newly_overdue):,} newly overdue", f"{len(changes.recovered):,} recovered"
-        yield Text(f"Since the last run, default limits: {overdue}, {recovered}{unknown}")
+    if audit.reads or changes.is_any:
+        yield from map(Text, changes_text("Since the last run, default limits", changes))
 
 
 def _data(tables: Tables, audit: Audit) -> Iterator[RenderableType]:

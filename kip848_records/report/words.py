@@ -11,7 +11,7 @@ from kip848_records.text import printable
 from kip848_records.times import utc_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from kip848_records.expectations.results import CaptureLimits, Finding, Result, Verdict
@@ -43,11 +43,15 @@ def sentence(verdict: Verdict) -> str:
     return ", ".join([f"{count} of {expectations} {verb}", *parts[1:]])
 
 
-def captures(verdict: Verdict) -> list[str]:
-    """Return a line per cluster with the time at which its log was copied, and what limits the ages of its groups."""
+def captures(verdict: Verdict, heads: Mapping[str, Sequence[str]] | None = None) -> list[str]:
+    """Return a line per cluster with the time at which its log was copied, and what limits the ages of its groups.
+
+    `heads`: the lines of `headline.headlines`, which stand between these.
+    """
     lines = []
     for cluster, at in verdict.captured_at.items():
         lines.append(f"Cluster {cluster}, captured at {'an unknown time' if at is None else utc_text(at)}")
+        lines += (heads or {}).get(cluster, ())
         lines += limits_text(verdict.limits[cluster]) if cluster in verdict.limits else []
     return lines
 

@@ -164,18 +164,15 @@ class TestWithoutSpark:
         )
 
     @pytest.mark.parametrize(("verdict", "code"), [("ALL", 1), ("verdict(verdicts.result('fine'))", 0)])
-    def test_the_exit_code_is_the_answer_though_nobody_reads(self, tables, verdict, code):
+    def test_the_exit_code_is_the_answer_though_nobody_reads(self, tmp_path, verdict, code):
+        made_tables.write(tmp_path, "demo", audit_runs=[{"run": 1}], group_state=[])
         program = f"""
 import sys
 from kip848_records import check
-from kip848_records import check as check_module
 from kip848_records.cli import main
-from kip848_records.cli.replaced_file import check_file
-from kip848_records.errors import InputError
-from kip848_records.queries import engines
 from tests.report import verdicts
-engines.open_tables = check.check = lambda *_, **__: verdicts.{verdict}
-sys.exit(main(["check", {str(tables)!r}]))
+check.check = lambda *_, **__: verdicts.{verdict}
+sys.exit(main(["check", {str(tmp_path)!r}]))
 """
         reader, writer = os.pipe()
         os.close(reader)

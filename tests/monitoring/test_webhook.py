@@ -340,6 +340,7 @@ def trouble(group, first, last=None, *, pattern="restart_loop", severity="warnin
     row = {
         "group_id": group,
         "partition": 0,
+        "incarnation": 0,
         "pattern": pattern,
         "severity": severity,
         "first_seen": ago(first),
@@ -381,6 +382,23 @@ def test_troubles_that_began_or_ended_are_sent(checked, server, tmp_path):
         "  warning: several groups: storm across (5 min)",
         f"Next: kip848 explain {tmp_path / 'out'} --cluster prod --group=worse",
     ]
+
+
+def test_a_check_begins_with_how_the_groups_are_and_what_changed(checked):
+    rows = [trouble("new", 40), trouble("gone", 55, 30)]
+    _, out, _ = checked(NEW, WELL, with_states("new", Stable=600), troubles=rows, on=LOOPS)
+    assert out.splitlines()[:5] == [
+        "Cluster prod, captured at 2026-01-01 12:00:00.000 UTC",
+        "1 of 3 groups stuck · 1 failing over time · 1 healthy",
+        "Since the run before: 1 newly overdue, 1 recovered",
+        "Troubles over time since then: 1 began, 1 came and went",
+        "",
+    ]
+
+
+def test_a_check_of_the_first_audit_has_no_run_before(checked):
+    _, out, _ = checked(WELL, audits=1)
+    assert out.splitlines()[1:3] == ["0 of 1 group stuck · 1 healthy", ""]
 
 
 def test_a_trouble_of_an_audit_that_is_repeated_is_no_news(checked, server):

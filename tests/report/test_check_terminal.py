@@ -31,6 +31,23 @@ def test_what_is_worst_comes_first_and_what_passed_is_one_line():
     assert lines[-1] == "1 of 4 expectations failed, 1 warned, 1 could not be evaluated"
 
 
+def test_how_the_groups_are_stands_behind_the_time_of_their_cluster():
+    made = verdict(captured_at={"east": CAPTURED, "west": CAPTURED})
+    heads = {
+        "east": ["1 of 2 groups stuck", "Since the run before: " + 9 * "1 began, "],
+        "west": ["0 of 1 group stuck"],
+    }
+    assert printed(made, heads=heads)[:7] == [
+        "Cluster east, captured at 2026-11-21 08:18:46.358 UTC",
+        "1 of 2 groups stuck",
+        "Since the run before: 1 began, 1 began, 1 began, 1 began, 1 began, 1 began, 1",
+        "  began, 1 began, 1 began,",
+        "Cluster west, captured at 2026-11-21 08:18:46.358 UTC",
+        "0 of 1 group stuck",
+        "",
+    ]
+
+
 def test_the_more_errors_the_sooner():
     few, many = result("few", [finding()]), result("many", [finding()] * 3)
     lines = printed(verdict(few, many))

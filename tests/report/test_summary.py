@@ -211,6 +211,36 @@ def test_what_changed_since_the_last_run(printed):
     assert "Since the last run, default limits: 2 newly overdue, 1 recovered, 2 unknown" in lines
 
 
+def trouble(name, minutes, until=None):
+    """A trouble over time that was recognized at once, and ended so many minutes before the capture."""
+    ends = {"is_present": until is None, "ended_at": None if until is None else ago(60 * until)}
+    row = {"group_id": name, "partition": 0, "pattern": "restart_loop", "severity": "warning", "sentence": "s"}
+    times = {name: ago(60 * minutes) for name in ("first_seen", "last_seen", "recognized_at")}
+    return {"group_state": group(name), "diagnosis": row | times | ends}
+
+
+READS = [PartitionRead(2, 0, from_offset=0, until_offset=0, note=None)]
+
+
+@pytest.mark.parametrize("reads", [READS, ()], ids=["topic", "copy"])
+def test_which_troubles_began_or_ended_since_the_last_run(printed, reads):
+    """It was an hour ago."""
+    began = [trouble(name, 20) for name in ("a", "b")]
+    rows = [*began, trouble("c", 100), trouble("d", 100, 30), trouble("e", 40, 30), trouble("f", 100, 70)]
+    found = printed(*rows, reads=reads, earlier=[ago(3_600)], run_number=2)
+    start = found.index("Since the last run, default limits: 0 newly overdue, 0 recovered")
+    assert found[start + 1] == "Troubles over time since then: 2 began, 1 ended, 1 came and went"
+
+
+@pytest.mark.parametrize(("reads", "is_said"), [(READS, True), ((), False)], ids=["topic", "copy"])
+def test_a_copy_that_is_audited_again_has_no_line_about_changes(printed, reads, is_said):
+    found = printed(trouble("old", 100), reads=reads, earlier=[ago(3_600)], run_number=2)
+    assert [line for line in found if "Since the last run" in line] == is_said * [
+        "Since the last run, default limits: 0 newly overdue, 0 recovered"
+    ]
+    assert not any("since then" in line for line in found)
+
+
 def lines(parts):
     return [str(part) for part in parts]
 
