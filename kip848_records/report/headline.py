@@ -22,7 +22,7 @@ def headlines(tables: Tables, clusters: Iterable[str], changes: Mapping[str, Cha
     for cluster in clusters:
         counts = group_counts(tables, cluster)
         stuck = f"{counts['stuck']:,} of {count_text(counts.total(), 'group')} stuck"
-        news = changes_text("Since the run before", changes[cluster]) if cluster in changes else ()
+        news = since_text("Since the run before", changes[cluster]) if cluster in changes else ()
         found[cluster] = [" · ".join([stuck, *others_text(counts)]), *news]
     return found
 
@@ -38,7 +38,7 @@ def others_text(counts: Counter[str]) -> list[str]:
     return [f"{counts[health]:,} {HEALTH[health]}" for health in shown]
 
 
-def changes_text(since: str, changes: Changes) -> Iterator[str]:
+def since_text(since: str, changes: Changes) -> Iterator[str]:
     """Yield a line about groups, and one about troubles over time if any began or ended; nothing at the first run.
 
     `since`: the beginning of the first line.

@@ -16,7 +16,7 @@ from kip848_records.queries.wording import causes_text
 from kip848_records.report.changed_limits import changed_text
 from kip848_records.report.changes import changes_since_last_run, is_overdue
 from kip848_records.report.commits_only import commits_only_count
-from kip848_records.report.headline import changes_text, group_counts, others_text
+from kip848_records.report.headline import group_counts, others_text, since_text
 from kip848_records.report.sql import query
 from kip848_records.report.summary_groups import (
     Stuck,
@@ -217,7 +217,7 @@ def _since_last_run(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
         return
     changes = changes_since_last_run(tables, audit.options.cluster, load_settings())
     if audit.reads or changes.is_any:
-        yield from map(Text, changes_text("Since the last run, default limits", changes))
+        yield from map(Text, since_text("Since the last run, default limits", changes))
 
 
 def _data(tables: Tables, audit: Audit) -> Iterator[RenderableType]:

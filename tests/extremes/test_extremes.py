@@ -168,7 +168,7 @@ def test_the_summary(tables, clusters, cluster):
     if cluster not in clusters:
         return
     run = run_of(tables, cluster)
-    options = SimpleNamespace(cluster=cluster, out="/x", dialect="kafka", offset_commits=True)
+    options = SimpleNamespace(cluster=cluster, out="/x", dialect="kafka", limits=(), offset_commits=True)
     audit = SimpleNamespace(
         options=options,
         run=1,

@@ -194,7 +194,7 @@ def summarized(kinds, cluster):
     counts = {"records": {2: 1}, "quarantined": 0, "captured_at": run.captured_at, "reads": ()}
     counts |= {"run": 1, "resumed": False, "skipped": 0, "dialect": "kafka"}
     audit = SimpleNamespace(
-        options=SimpleNamespace(cluster=cluster, out="out", dialect="kafka", offset_commits=False), **counts
+        options=SimpleNamespace(cluster=cluster, out="out", dialect="kafka", limits=(), offset_commits=False), **counts
     )
     console = Console(width=1000, highlight=False, color_system=None)
     with console.capture() as captured:

@@ -107,7 +107,7 @@ def lines_of(parts):
 def terminal(tables):
     """The lines of the summary of the second run."""
     (run,) = tables.chosen_runs(CLUSTER)
-    options = SimpleNamespace(cluster=CLUSTER, out=tables.location, dialect="kafka", offset_commits=True)
+    options = SimpleNamespace(cluster=CLUSTER, out=tables.location, dialect="kafka", limits=(), offset_commits=True)
     facts = {"records": {3: 1}, "quarantined": 1, "captured_at": run.captured_at, "reads": [PartitionRead(1, 0)]}
     facts |= {"resumed": False, "skipped": 0, "dialect": "kafka", "run": run.run}
     return lines_of(summary(tables, SimpleNamespace(options=options, **facts)))
