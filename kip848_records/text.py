@@ -27,12 +27,21 @@ def printable(text: str) -> str:
 
 
 def duration_text(millis: int | None) -> str:
-    """Return a time span in its two largest units; empty if negative, because then two clocks differ."""
+    """Return a time span for people: `172 ms`, `4.1 s`, `1 min 28 s`, `2 d 3 h`; empty for None.
+
+    From a minute on these are its two largest units, below it seconds with a tenth, rounded down. Negative ones are
+    empty too, because then two clocks differ. This rule is also `duration` of `queries/functions.sql` for SQL, and
+    `spanText` of `report/page/templates/text.js` for the page.
+    """
     if millis is None or millis < 0:
         return ""
+    if 0 < millis < _SECOND:
+        return f"{millis} ms"
+    if millis < _MINUTE:
+        tenth = millis % _SECOND // 100
+        return f"{millis // _SECOND}{f'.{tenth}' if tenth else ''} s"
     units = ((millis // _DAY, "d"), (millis // _HOUR % 24, "h"), (millis // _MINUTE % 60, "min"))
-    shown = [f"{count} {unit}" for count, unit in (*units, (millis // _SECOND % 60, "s")) if count][:2]
-    return " ".join(shown) or "0 s"
+    return " ".join([f"{count} {unit}" for count, unit in (*units, (millis // _SECOND % 60, "s")) if count][:2])
 
 
 def matches(pattern: str, group_id: str) -> bool:

@@ -33,6 +33,5 @@ def utc(millis: int) -> datetime:
 
 
 def utc_text(at: datetime) -> str:
-    """Return a time as text with ms, such as `2026-01-01 12:00:00.000 UTC`; `at` needs a time zone."""
-    at = at.astimezone(UTC)
-    return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03} UTC"
+    """Return a time for people, to the second: `2026-01-01 12:00:00 UTC`; `at` needs a time zone."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

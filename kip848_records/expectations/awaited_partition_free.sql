@@ -67,7 +67,7 @@ SELECT
         WHEN known = 0
         THEN concat('the log does not show since when ', counted(free, partition), ' it waits for are free')
         ELSE concat(
-            'expected an owner within ', max_seconds_text, ' s, ', text(topic), ' ', text(number),
+            'expected an owner within ', max_seconds_text, ', ', text(topic), ' ', text(number),
             ' has had none for ', span(free_for), ': ', counted(free, partition), ' it waits for are free'
         )
     END AS message

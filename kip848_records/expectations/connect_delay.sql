@@ -57,7 +57,7 @@ SELECT
     generations.partition, CAST(NULL AS bigint) AS offset,
     CASE WHEN worker_url IS NOT NULL
         THEN concat('expected other workers to be lost after ', text(worker_url), ', it was lost twice in a row')
-        ELSE concat('expected a delay of at most ', max_seconds_text, ' s, seen ', span(delay_ms))
+        ELSE concat('expected a delay of at most ', max_seconds_text, ', seen ', span(delay_ms))
     END AS message
 FROM generations
 JOIN limits ON limits.group_id = generations.group_id

@@ -20,7 +20,7 @@ SELECT
     group_id, epoch AS group_epoch, from_member AS member_id, partition, CAST(NULL AS bigint) AS offset,
     concat(
         'expected ', text(connector), CASE WHEN task = -1 THEN '' ELSE concat(' task ', text(task)) END,
-        ' to run again within ', max_seconds_text, ' s, ',
+        ' to run again within ', max_seconds_text, ', ',
         CASE WHEN status = 'open' THEN 'has had' ELSE 'had' END, ' no worker for ', at_least(lasted), ' (',
         text(reason), ')'
     ) AS message

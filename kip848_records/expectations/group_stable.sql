@@ -16,8 +16,8 @@ SELECT
     CAST(NULL AS string) AS severity,
     group_id, group_epoch, CAST(NULL AS string) AS member_id, partition, aged.offset, is_behind AS names_blocker,
     CASE WHEN state = 'unknown'
-        THEN concat('expected Stable within ', max_seconds_text, ' s, the log does not show it')
-        ELSE concat('expected Stable within ', max_seconds_text, ' s, ', text(seen), ' for ', at_least(age))
+        THEN concat('expected Stable within ', max_seconds_text, ', the log does not show it')
+        ELSE concat('expected Stable within ', max_seconds_text, ', ', text(seen), ' for ', at_least(age))
     END AS message
 FROM (
     SELECT

@@ -67,7 +67,7 @@ SELECT
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, member_id, partition, place AS offset,
     concat(
-        'expected one protocol after ', max_seconds_text, ' s, ',
+        'expected one protocol after ', max_seconds_text, ', ',
         CASE WHEN to_at IS NULL THEN 'has had' ELSE 'had' END, ' both for ', span(lasted), ' (',
         text(classic), ' classic and ', text(native), ' consumer members at first)'
     ) AS message

@@ -18,7 +18,7 @@ SELECT
     group_id, first_epoch AS group_epoch, CAST(NULL AS string) AS member_id, partition, began_offset AS offset,
     coalesce(outcome = 'open', false) AS names_blocker,
     concat(
-        'expected to converge within ', max_seconds_text, ' s, ',
+        'expected to converge within ', max_seconds_text, ', ',
         CASE WHEN outcome = 'open'
             THEN concat('ongoing for ', at_least(lasted))
             ELSE concat('took ', span(CASE WHEN clock_skew THEN -1 ELSE lasted END))

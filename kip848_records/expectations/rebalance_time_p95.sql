@@ -12,7 +12,7 @@ SELECT
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition,
     CAST(NULL AS bigint) AS offset,
     concat(
-        'expected 95 % of rebalances to converge within ', max_seconds_text, ' s, took up to ', span(p95),
+        'expected 95 % of rebalances to converge within ', max_seconds_text, ', took up to ', span(p95),
         ' (95th percentile of ', counted(measured, observed rebalance), ')'
     ) AS message
 FROM (

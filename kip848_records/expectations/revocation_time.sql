@@ -15,7 +15,7 @@ SELECT
     group_id, member_epoch AS group_epoch, member_id, partition, from_offset AS offset,
     concat(
         'expected to revoke partitions within its rebalance timeout of ',
-        CASE WHEN rebalance_timeout_ms >= 0 THEN seconds(rebalance_timeout_ms) ELSE '?' END, ' s, ',
+        CASE WHEN rebalance_timeout_ms >= 0 THEN duration(rebalance_timeout_ms) ELSE '?' END, ', ',
         CASE WHEN to_at IS NULL THEN 'has been asked to for' ELSE 'took' END, ' ', span(lasted)
     ) AS message
 FROM (

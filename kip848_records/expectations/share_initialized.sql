@@ -11,7 +11,7 @@ SELECT
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, from_offset AS offset,
     concat(
-        'expected ', text(topic), ' to be initialized within ', max_seconds_text, ' s, ',
+        'expected ', text(topic), ' to be initialized within ', max_seconds_text, ', ',
         CASE WHEN to_at IS NULL THEN 'has been' ELSE 'was' END, ' initializing for ', at_least(lasted)
     ) AS message
 FROM (

@@ -12,7 +12,7 @@ SELECT
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, from_offset AS offset,
     concat(
-        'expected ', text(topic), ' ', text(number), ' to have a member within ', max_seconds_text, ' s, has had none for ',
+        'expected ', text(topic), ' ', text(number), ' to have a member within ', max_seconds_text, ', has had none for ',
         at_least(lasted)
     ) AS message
 FROM (

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.queries.tables import words
 from kip848_records.queries.texts import plain, relations_of, rendered
 from kip848_records.specs.registry import WITH_GROUPS
+from kip848_records.text import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,8 @@ def _limits(expectation: Expectation, setting: Setting, texts: Sequence[str]) ->
         values = [each.limits.get(name, limit.default) for each in (setting, *setting.groups.values())]
         numbers: list[Parameter] = [float(value) for value in values]
         columns[name] = (numbers[0], numbers[1:])  # type: ignore[assignment]
-        columns[f"{name}_text"] = (number(values[0]), [number(value) for value in values[1:]])
+        texts_of = [limit_text(value, limit.unit) for value in values]
+        columns[f"{name}_text"] = (texts_of[0], texts_of[1:])
     for nth, pattern in enumerate(setting.groups):
         parameters[f"pattern_{nth}"] = _like(pattern)
     selected = []
@@ -75,7 +77,9 @@ def _like(pattern: str) -> str:
     return escaped.replace("*", "%").replace("?", "_")
 
 
-def number(value: float) -> str:
-    """Return a number in readable form: without an exponent, and without trailing zeros in a fraction."""
+def limit_text(value: float, unit: str) -> str:
+    """Return a limit in readable form: seconds as a time span, others without an exponent and trailing zeros."""
+    if unit == "seconds":
+        return duration_text(round(value * 1000))
     text = format(Decimal(repr(value)).quantize(Decimal("1e-6"), ROUND_HALF_UP), "f")
     return text.rstrip("0").rstrip(".")

@@ -16,7 +16,7 @@ SELECT
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, from_offset AS offset,
     concat(
-        'expected the topology to be validated within ', max_seconds_text, ' s, ',
+        'expected the topology to be validated within ', max_seconds_text, ', ',
         CASE WHEN state = 'unknown' THEN 'the log does not show it'
             ELSE concat('NotReady for ', at_least(lasted))
         END

@@ -14,7 +14,7 @@ SELECT
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, member_id, partition, joined_offset AS offset,
     concat(
-        'expected the topology of the group within ', max_seconds_text, ' s, ',
+        'expected the topology of the group within ', max_seconds_text, ', ',
         CASE WHEN lag_ms IS NULL THEN 'the log does not show it'
             ELSE concat('an older one for ', at_least(lag_ms), ', its last topology epoch: ', text(topology_epoch))
         END

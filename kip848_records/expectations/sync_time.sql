@@ -11,7 +11,7 @@ SELECT
     CAST(NULL AS string) AS severity,
     generations.group_id, generation AS group_epoch, leader AS member_id, partition, generations.offset,
     concat(
-        'expected the assignment within ', max_seconds_text, ' s, ',
+        'expected the assignment within ', max_seconds_text, ', ',
         CASE WHEN sync_ms IS NULL THEN 'the log does not show the time'
             ELSE concat('leader ', text(leader), ' took ', span(sync_ms))
         END

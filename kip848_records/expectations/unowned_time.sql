@@ -18,11 +18,11 @@ SELECT
     group_id, group_epoch, coalesce(to_member, from_member) AS member_id, offsets_partition AS partition,
     coalesce(acquired_offset, released_offset) AS offset,
     CASE WHEN verdict <> 'pass' THEN concat(
-        'expected ', text(topic), ' ', text(partition), ' to have an owner again within ', max_seconds_text, ' s, ',
+        'expected ', text(topic), ' ', text(partition), ' to have an owner again within ', max_seconds_text, ', ',
         CASE WHEN to_member IS NULL
-            THEN concat('had none for ', no_less(wanted_ms), ' (after ', text(from_member), ')')
+            THEN concat('had none for ', at_least(wanted_ms), ' (after ', text(from_member), ')')
             ELSE concat(
-                'took ', no_less(wanted_ms), ' (from ', text(from_member), ' to ', text(to_member), ')'
+                'took ', at_least(wanted_ms), ' (from ', text(from_member), ' to ', text(to_member), ')'
             )
         END
     ) END AS message

@@ -12,38 +12,30 @@ ELSE 'unknown' END
 coalesce(CAST({{ value }} AS string), '?')
 {%- endmacro %}
 
-{# Return milliseconds as a number of seconds, in text: `1.5`. #}
-{% macro seconds(ms) -%}
-regexp_replace(CAST(CAST(({{ ms }}) / 1000 AS decimal(20, 3)) AS string), '[.]?0+$', '')
-{%- endmacro %}
-
-{# Return milliseconds in their two largest units: `1 h 5 min`. #}
+{# Return milliseconds for people, as `duration_text` in Python does: `172 ms`, `4.1 s`, `1 h 5 min`. #}
 {% macro duration(ms) -%}
-{% set days, hours, minutes = "(%s >= 86400000)" % ms, "(%s >= 3600000)" % ms, "(%s >= 60000)" % ms %}
+{% set days, hours = "(%s >= 86400000)" % ms, "(%s >= 3600000)" % ms %}
 {% set has_hours = "(%s %% 24 > 0)" % _whole(ms, 3600000) %}
 {% set has_minutes = "(%s %% 60 > 0)" % _whole(ms, 60000) %}
-CASE WHEN {{ ms }} >= 0 THEN coalesce(nullif(concat_ws(' ',
+CASE WHEN {{ ms }} > 0 AND {{ ms }} < 1000 THEN concat(CAST({{ ms }} AS string), ' ms')
+WHEN {{ ms }} >= 0 AND {{ ms }} < 60000 THEN concat(CAST({{ _whole(ms, 1000) }} AS string),
+CASE WHEN {{ _whole(ms, 100) }} % 10 > 0 THEN concat('.', CAST({{ _whole(ms, 100) }} % 10 AS string)) ELSE '' END, ' s')
+WHEN {{ ms }} >= 0 THEN concat_ws(' ',
 {{ _unit(_whole(ms, 86400000), "d", days) }},
 {{ _unit(_whole(ms, 3600000) ~ " % 24", "h", hours ~ " AND " ~ has_hours) }},
-{{ _unit(_whole(ms, 60000) ~ " % 60", "min",
-    "%s AND %s AND NOT (%s AND %s)" % (minutes, has_minutes, days, has_hours)) }},
+{{ _unit(_whole(ms, 60000) ~ " % 60", "min", "%s AND NOT (%s AND %s)" % (has_minutes, days, has_hours)) }},
 {{ _unit(_whole(ms, 1000) ~ " % 60", "s",
     "%s %% 60 > 0 AND NOT ((%s AND %s) OR ((%s OR %s) AND %s))"
     % (_whole(ms, 1000), days, has_hours, days, has_hours, has_minutes)) }}
-), ''), '0 s') ELSE '' END
+) ELSE '' END
 {%- endmacro %}
 
-{# Return a time span of milliseconds in seconds: `1.5 s`; `an unknown time` for null and for a negative one. #}
+{# Return a time span: `1.5 s`; `an unknown time` for null and for a negative one. #}
 {% macro span(ms) -%}
-CASE WHEN {{ ms }} >= 0 THEN concat({{ seconds(ms) }}, ' s') ELSE {{ _no_span(ms) }} END
+CASE WHEN {{ ms }} >= 0 THEN {{ duration(ms) }} ELSE {{ _no_span(ms) }} END
 {%- endmacro %}
 
-{# Return a time span that may be longer, in seconds: `at least 1.5 s`. #}
-{% macro no_less(ms) -%}
-concat(CASE WHEN {{ ms }} >= 0 THEN 'at least ' ELSE '' END, {{ span(ms) }})
-{%- endmacro %}
-
-{# Return a time span that may be longer, in its two largest units: `≥ 1 h 5 min`. #}
+{# Return a time span that may be longer: `≥ 1 h 5 min`. #}
 {% macro at_least(ms) -%}
 CASE WHEN {{ ms }} >= 0 THEN concat('≥ ', {{ duration(ms) }}) ELSE {{ _no_span(ms) }} END
 {%- endmacro %}

@@ -9,7 +9,7 @@ from rich.text import Text
 from kip848_records.protocol.messages import DIALECTS, OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.queries.questions import questions
-from kip848_records.report.terminal import cell_text, count_text, text_table
+from kip848_records.report.terminal import count_text, table_cell_text, text_table
 from kip848_records.tables.location import place_text
 from kip848_records.text import printable
 
@@ -31,7 +31,7 @@ def details(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     for name in _QUESTIONS:
         question = questions()[name]
         answer = tables.arrow(question.sql, audit.options.cluster).slice(0, _ROWS_SHOWN + 1)
-        rows = [tuple(map(cell_text, row.values())) for row in answer.to_pylist()]
+        rows = [tuple(map(table_cell_text, row.values())) for row in answer.to_pylist()]
         if rows:
             more = f" The first {_ROWS_SHOWN}:" if len(rows) > _ROWS_SHOWN else ""
             yield Text(f"\n{question.words}{more}")

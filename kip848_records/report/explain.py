@@ -24,7 +24,6 @@ from kip848_records.report.terminal import (
     CLOCK_WENT_BACK,
     count_text,
     ids_text,
-    ms_text,
     ranges_text,
     span_text,
     text_table,
@@ -142,7 +141,7 @@ def _rebalances(rows: Sequence[Row], kind: str) -> Iterator[RenderableType]:
             time_text(row.began_ms),
             causes_text(row.causes, kind),
             _total(row),
-            ms_text(row.assigning_ms),
+            span_text(row.assigning_ms),
             row.members,
             row.partitions_moved,
             "ongoing at capture" if row.outcome == OPEN else row.outcome,
@@ -158,7 +157,7 @@ def _total(row: Row) -> str:
     """Return the duration of a rebalance; if a clock went back within one that ended, its duration is unknown."""
     if row.clock_skew and row.outcome != OPEN and row.duration_ms is not None:
         return CLOCK_WENT_BACK
-    return ms_text(row.duration_ms, is_minimum=row.outcome == OPEN or row.duration_is_minimum)
+    return span_text(row.duration_ms, is_minimum=row.outcome == OPEN or row.duration_is_minimum)
 
 
 def _behind(group: GroupHistory, row: Row) -> str:
@@ -220,8 +219,8 @@ def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int, kind: str)
             row.group_epoch,
             time_text(row.bumped_ms),
             cause_text(row.cause, kind),
-            ms_text(row.assign_lag_ms),
-            CLOCK_WENT_BACK if row.clock_skew and row.rebalance_lag_ms is not None else ms_text(row.rebalance_lag_ms),
+            span_text(row.assign_lag_ms),
+            CLOCK_WENT_BACK if row.clock_skew and row.rebalance_lag_ms is not None else span_text(row.rebalance_lag_ms),
             row.members,
             row.partitions_moved,
             row.status if row.superseded_by is None else f"{row.status} by {row.superseded_by}",
@@ -242,9 +241,9 @@ def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int, kind: str)
             client_text(row.client_id, row.client_host),
             CLOCK_WENT_BACK
             if row.clock_skew and row.status != OPEN and row.lag_ms is not None
-            else ms_text(row.lag_ms),
-            ms_text(row.revoke_ms),
-            ms_text(row.wait_ms),
+            else span_text(row.lag_ms),
+            span_text(row.revoke_ms),
+            span_text(row.wait_ms),
             row.status,
             ids_text(row.blocked_by),
         )

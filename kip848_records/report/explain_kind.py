@@ -14,7 +14,6 @@ from kip848_records.report.advice import client_text
 from kip848_records.report.terminal import (
     count_text,
     lasting_text,
-    ms_text,
     ranges_text,
     span_text,
     text_table,
@@ -93,7 +92,7 @@ def _generations(rows: Sequence[Row], title: str, kind: str) -> Iterator[Rendera
             cause_text(row.cause, kind),
             row.mode,
             row.rounds,
-            ms_text(row.sync_ms),
+            span_text(row.sync_ms),
             row.members,
             row.units,
             row.moved,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.report.terminal import ms_text, span_text, text_table, time_text
+from kip848_records.report.terminal import span_text, text_table, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,7 +69,7 @@ def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
             row.rebalances_per_hour,
             _counted(row, row.partitions_moved),
             _counted(row, row.partitions_stopped),
-            ms_text(row.unowned_min_partition_ms, is_minimum=True),
+            span_text(row.unowned_min_partition_ms, is_minimum=True),
         )
         for row in reversed(rows)
     ]
@@ -107,7 +107,7 @@ def _stops(rows: Sequence[Row]) -> Iterator[RenderableType]:
             time_text(row.from_ms),
             f"{row.stop_known or 0:,}",
             *(
-                f"≤ {ms_text(each)}" if each is not None and each >= 0 else ms_text(each)
+                f"≤ {span_text(each)}" if each is not None and each >= 0 else span_text(each)
                 for each in (row.stop_max_p50_ms, row.stop_max_p95_ms)
             ),
         )

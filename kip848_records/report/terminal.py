@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-CLOCK_WENT_BACK: Final = "unknown: the broker's clock went back"
-"""The text of a time span that is negative; no report shows the number."""
-CLOCK_WENT_BACK_SHORT: Final = "unknown: clock went back"
-"""The same for a narrow cell."""
+CLOCK_WENT_BACK: Final = "unknown: clock went back"
+"""The text of a time span that is negative: the broker's clock went back. No report shows the number."""
 
 _IDS_SHOWN = 3
 _MINIMUM = "≥ "
@@ -51,7 +49,9 @@ def cell_text(value: object) -> str:
 
 
 def table_cell_text(value: object) -> str:
-    """Return a cell of a query's answer as text for people: a list of numbers, such as partitions, as ranges."""
+    """Return a cell of a query's answer as text for people: numbers such as partitions as ranges, times in UTC."""
+    if isinstance(value, datetime):
+        return utc_text(value)
     if isinstance(value, list) and all(isinstance(each, int) for each in value):
         return ranges_text(value)
     return cell_text(value)
@@ -69,13 +69,6 @@ def time_text(millis: int | None) -> str:
     return "" if millis is None else utc_text(utc(millis))
 
 
-def ms_text(millis: int | None, *, is_minimum: bool = False) -> str:
-    """Return a number of ms without rounding, so that values can be compared."""
-    if millis is None or millis < 0:
-        return "" if millis is None else CLOCK_WENT_BACK
-    return f"{_MINIMUM if is_minimum else ''}{millis:,} ms"
-
-
 def lasting_text(millis: int | None, *, is_minimum: bool = False) -> str:
     """Return for how long something lasts, to be appended to a sentence: `` for 5 s``; empty if that is unknown."""
     if millis is None or millis < 0:
@@ -86,7 +79,7 @@ def lasting_text(millis: int | None, *, is_minimum: bool = False) -> str:
 def span_text(millis: int | None, *, is_minimum: bool = False) -> str:
     """Return a time span for a cell: as `duration_text`, but a negative one is named."""
     if millis is not None and millis < 0:
-        return CLOCK_WENT_BACK_SHORT
+        return CLOCK_WENT_BACK
     lasted = duration_text(millis)
     return f"{_MINIMUM if is_minimum and lasted else ''}{lasted}"
 

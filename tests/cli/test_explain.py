@@ -39,15 +39,15 @@ def table(printed, title):
 def test_a_group_that_is_stuck(explain):
     code, out, err = explain("stuck")
     assert (code, err) == (0, "")
-    since = "stuck for ≥ 28 s, since 2026-11-21 08:18:46.358 UTC, ongoing at capture"
+    since = "stuck for ≥ 28 s, since 2026-11-21 08:18:46 UTC, ongoing at capture"
     assert out.startswith(f"Group stuck of cluster {CLUSTERS[STUCK]}: Reconciling, {since}\n")
     assert "group epoch 4, assignment epoch 4, 1 of 3 members converged" in out
-    asked = "stuck-app @ 127.0.0.1 has been asked to give up partitions for ≥ 27 s; 1 member\nwaits for it\n"
-    assert asked in out
+    asked = "stuck-app @ 127.0.0.1 has been asked to give up partitions for ≥ 27.9 s; 1 member waits for it "
+    assert asked in " ".join(out.split())
     assert "docs/runbook.md#slow_revocation\n" in out
     rebalances = table(out, "Rebalances:")
     assert [row[0] for row in rebalances] == ["2", "3-4"]
-    assert rebalances[1][2:4] == ["member joined", "≥ 28,027 ms"]
+    assert rebalances[1][2:4] == ["member joined", "≥ 28 s"]
     assert rebalances[1][-1] == "ongoing at capture"
     members = {row[1]: row for row in table(out, "Members:")}
     assert set(members) == {"waiting for partitions", "revoking", "reconciled"}
@@ -82,9 +82,9 @@ def test_one_epoch(explain):
     code, out, _ = explain("slow-revoke", "--epoch", "4")
     assert code == 0
     ((epoch, *_, to_stable, members, moved, status),) = table(out, "Epoch:")
-    assert (epoch, to_stable, members, moved, status) == ("4", "7,008 ms", "3", "2", "converged")
+    assert (epoch, to_stable, members, moved, status) == ("4", "7 s", "3", "2", "converged")
     waiting, slow, _ = table(out, "Members at assignment epoch 4:")
-    assert waiting[2:6] == ["7,008 ms", "0 ms", "7,008 ms", "reconciled"]
+    assert waiting[2:6] == ["7 s", "0 s", "7 s", "reconciled"]
     assert slow[0] in waiting[6]
     assert "Who waits for whom" not in out
 
@@ -312,7 +312,7 @@ def test_an_epoch_of_the_last_life_that_has_it(explain_made):
 
 
 def test_a_group_has_not_converged_since_it_was_assigning(explain_made):
-    assert ": Reconciling, stuck for ≥ 1 min, since 2026-01-01 00:01:40.000 UTC, ongoing at capture" in explain_made(
+    assert ": Reconciling, stuck for ≥ 1 min, since 2026-01-01 00:01:40 UTC, ongoing at capture" in explain_made(
         "again"
     )
 
@@ -320,7 +320,7 @@ def test_a_group_has_not_converged_since_it_was_assigning(explain_made):
 def test_a_consumer_group_without_epochs_and_of_unknown_members(explain_made):
     out = explain_made("young")
     assert out.startswith(
-        "Group young of cluster made: unknown since 2026-01-01 00:00:00.000 UTC, for 2 min 40 s\n  consumer protocol\n"
+        "Group young of cluster made: unknown since 2026-01-01 00:00:00 UTC, for 2 min 40 s\n  consumer protocol\n"
     )
     assert out.endswith("\nThe log has no rebalance of it\n")
 
@@ -329,7 +329,7 @@ def test_a_group_in_two_partitions(explain_made):
     """As after partitions were added to the topic."""
     first, _, second, *_ = (out := explain_made("twice")).splitlines()
     assert first.startswith(
-        "Group twice of cluster made in partition 7: Stable since 2026-01-01 00:00:10.000 UTC, for 2 min"
+        "Group twice of cluster made in partition 7: Stable since 2026-01-01 00:00:10 UTC, for 2 min"
     )
     assert second.startswith("Group twice of cluster made in partition 50: Empty since 2026-01-01")
     assert "\nThe following shows partition 7; the group is also in 50\n" in out
@@ -337,7 +337,7 @@ def test_a_group_in_two_partitions(explain_made):
 
 def test_a_group_that_is_in_another_partition_now(explain_made):
     out = explain_made("moved")
-    assert out.startswith("Group moved of cluster made: Stable since 2026-01-01 00:00:10.000 UTC, for 2 min 30 s\n")
+    assert out.startswith("Group moved of cluster made: Stable since 2026-01-01 00:00:10 UTC, for 2 min 30 s\n")
     assert "\nThe following shows partition 7; the group is also in 50\n" in out
     assert "deleted" not in out
     assert [row[0] for row in table(out, "Rebalances:")] == ["3"]

@@ -181,7 +181,7 @@ def test_rows_that_delta_deleted_are_not_printed(tmp_path, monkeypatch, capsys, 
 def test_text_is_one_line_a_record(rows):
     texts = [text_line(row) for row in inspected_rows(rows)]
     assert not any("\n" in text for text in texts)
-    assert texts[0] == '0:0 1970-01-01 00:16:40.000 UTC 3 ConsumerGroupMetadata {"groupId":"g"} {"epoch":1}'
+    assert texts[0] == '0:0 1970-01-01 00:16:40 UTC 3 ConsumerGroupMetadata {"groupId":"g"} {"epoch":1}'
     assert texts[1].endswith('{"groupId":"g"} <tombstone>')
     assert texts[2].endswith(" (transaction pending)")
     assert " ERROR value: " in texts[3]

@@ -165,7 +165,7 @@ CASES = [
         "slow",
         VIOLATION,
         lambda g: told(two(g, 60, revoke_ms=40_000)[0]),
-        ("3 - @6 error: expected to converge within 30 s, took 45.001 s (member joined)",),
+        ("3 - @6 error: expected to converge within 30 s, took 45 s (member joined)",),
     ),
     Case(
         "rebalance_time",
@@ -185,7 +185,7 @@ CASES = [
         "slow, cleaned",
         UNKNOWN,
         lambda g: cleaned_behind(told(two(g, 60, revoke_ms=40_000)[0]), 8, memberId="bob"),
-        ("3 - @6 error: expected to converge within 30 s, took 45.001 s as far as the log shows (member joined)",),
+        ("3 - @6 error: expected to converge within 30 s, took 45 s as far as the log shows (member joined)",),
     ),
     Case(
         "rebalance_time",
@@ -206,7 +206,7 @@ CASES = [
         lambda g: told(two(g, 60, revoke_ms=40_000)[0]),
         (
             (
-                "- - @- warn: expected 95 % of rebalances to converge within 20.5 s, took up to 45.001 s "
+                "- - @- warn: expected 95 % of rebalances to converge within 20.5 s, took up to 45 s "
                 "(95th percentile of 1 observed rebalance)"
             ),
         ),
@@ -256,7 +256,7 @@ CASES = [
         lambda g: told(deserted(g, 40)[0]),
         (
             (
-                "3 bob @- error: expected an owner within 12 s, orders 2 has had none for 34.99 s: 2 "
+                "3 bob @- error: expected an owner within 12 s, orders 2 has had none for 34.9 s: 2 "
                 "partitions it waits for are free"
             ),
         ),
@@ -277,7 +277,7 @@ CASES = [
         lambda g: told(given_up_in_turn(g)),
         (
             (
-                "4 bob @- error: expected an owner within 12 s, orders 5 has had none for 34.99 s: 2 "
+                "4 bob @- error: expected an owner within 12 s, orders 5 has had none for 34.9 s: 2 "
                 "partitions it waits for are free"
             ),
         ),
@@ -303,12 +303,7 @@ CASES = [
         "orphans",
         VIOLATION,
         lambda g: told(orphans(g, 60)),
-        (
-            (
-                "6 ann @35 error: expected orders 4 to have an owner again within 20 s, took at least "
-                "40 s (from bob to ann)"
-            ),
-        ),
+        (("6 ann @35 error: expected orders 4 to have an owner again within 20 s, took ≥ 40 s (from bob to ann)"),),
     ),
     Case(
         "unowned_time",
@@ -317,20 +312,20 @@ CASES = [
         lambda g: told(away(g, 30, back=10)),
         (
             (
-                "2 ann-again @12 error: expected orders 0 to have an owner again within 20 s, took at "
-                "least 30 s (from ann to ann-again)"
+                "2 ann-again @12 error: expected orders 0 to have an owner again within 20 s, took ≥ "
+                "30 s (from ann to ann-again)"
             ),
             (
-                "2 ann-again @12 error: expected orders 1 to have an owner again within 20 s, took at "
-                "least 30 s (from ann to ann-again)"
+                "2 ann-again @12 error: expected orders 1 to have an owner again within 20 s, took ≥ "
+                "30 s (from ann to ann-again)"
             ),
             (
-                "2 ann-again @12 error: expected orders 2 to have an owner again within 20 s, took at "
-                "least 30 s (from ann to ann-again)"
+                "2 ann-again @12 error: expected orders 2 to have an owner again within 20 s, took ≥ "
+                "30 s (from ann to ann-again)"
             ),
             (
-                "2 ann-again @12 error: expected orders 3 to have an owner again within 20 s, took at "
-                "least 30 s (from ann to ann-again)"
+                "2 ann-again @12 error: expected orders 3 to have an owner again within 20 s, took ≥ "
+                "30 s (from ann to ann-again)"
             ),
         ),
     ),
@@ -342,12 +337,7 @@ CASES = [
         "orphans, and a loss",
         UNKNOWN,
         lambda g: lose(told(orphans(g, 60)), 3, -1),
-        (
-            (
-                "4 bob @19 error: expected orders 2 to have an owner again within 20 s, took at least "
-                "4.99 s (from ann to bob)"
-            ),
-        ),
+        (("4 bob @19 error: expected orders 2 to have an owner again within 20 s, took ≥ 4.9 s (from ann to bob)"),),
     ),
     Case(
         "superseded_epochs",

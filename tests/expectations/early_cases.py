@@ -67,9 +67,9 @@ CASES = {
     **{
         (rule, f"without states: {rule}"): (UNKNOWN, WITHOUT_STATES, found)
         for rule, found in {
-            "rebalance_time": "1 - @1 warn: expected to converge within 900 s, ongoing for ≥ 0 s (member joined): "
+            "rebalance_time": "1 - @1 warn: expected to converge within 15 min, ongoing for ≥ 0 s (member joined): "
             "The log does not show which member it waits for",
-            "revocation_time": "1 m @3 warn: expected to revoke partitions within its rebalance timeout of ? s, has "
+            "revocation_time": "1 m @3 warn: expected to revoke partitions within its rebalance timeout of ?, has "
             "been asked to for 0 s",
         }.items()
     },

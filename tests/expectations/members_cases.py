@@ -71,7 +71,7 @@ CASES = [
         resubscribed,
         (
             (
-                "2 ann @15 warn: expected to revoke partitions within its rebalance timeout of 300 s, has "
+                "2 ann @15 warn: expected to revoke partitions within its rebalance timeout of 5 min, has "
                 "been asked to for 30 s"
             ),
         ),
@@ -88,7 +88,7 @@ CASES = [
         "of another clock",
         UNKNOWN,
         lambda g: told(behind_clock(g, 12, revoke_ms=5_000)),
-        ("2 ann @11 warn: expected to revoke partitions within its rebalance timeout of 300 s, took an unknown time",),
+        ("2 ann @11 warn: expected to revoke partitions within its rebalance timeout of 5 min, took an unknown time",),
     ),
     Case(
         "mixed_protocols",
@@ -97,7 +97,7 @@ CASES = [
         lambda g: told(upgrade(g, 70)),
         (
             (
-                "- new @7 warn: expected one protocol after 60 s, has had both for 70 s (1 classic and 1 "
+                "- new @7 warn: expected one protocol after 1 min, has had both for 1 min 10 s (1 classic and 1 "
                 "consumer members at first)"
             ),
         ),
@@ -109,7 +109,7 @@ CASES = [
         lambda g: told(upgrade(g, 70, left=10)),
         (
             (
-                "- new @7 warn: expected one protocol after 60 s, had both for 70 s (1 classic and 1 "
+                "- new @7 warn: expected one protocol after 1 min, had both for 1 min 10 s (1 classic and 1 "
                 "consumer members at first)"
             ),
         ),
@@ -122,7 +122,7 @@ CASES = [
         lambda g: cleaned_behind(told(upgrade(g, 30)), 8, memberId="new"),
         (
             (
-                "- new @7 warn: expected one protocol after 60 s, has had both for 30 s (1 classic and 1 "
+                "- new @7 warn: expected one protocol after 1 min, has had both for 30 s (1 classic and 1 "
                 "consumer members at first)"
             ),
         ),
@@ -134,7 +134,7 @@ CASES = [
         lambda g: cleaned_behind(told(upgrade(g, 70)), 8, memberId="new"),
         (
             (
-                "- new @7 warn: expected one protocol after 60 s, has had both for 70 s (1 classic and 1 "
+                "- new @7 warn: expected one protocol after 1 min, has had both for 1 min 10 s (1 classic and 1 "
                 "consumer members at first)"
             ),
         ),
@@ -146,7 +146,7 @@ CASES = [
         lambda g: lose(told(upgrade(g, 70)), 8, -1),
         (
             (
-                "- new @7 warn: expected one protocol after 60 s, has had both for 70 s (1 classic and 1 "
+                "- new @7 warn: expected one protocol after 1 min, has had both for 1 min 10 s (1 classic and 1 "
                 "consumer members at first)"
             ),
         ),

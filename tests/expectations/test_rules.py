@@ -9,6 +9,7 @@ from kip848_records.expectations.files import Setting
 from kip848_records.queries.duck import DuckTables
 from kip848_records.replay.group.known_history import CENSORED, LEFT_CENSORED, OBSERVED, RIGHT_CENSORED
 from kip848_records.specs.registry import WITH_GROUPS
+from kip848_records.text import duration_text
 from tests.expectations.evaluated import evaluated
 from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
 from tests.made_tables import write
@@ -101,7 +102,7 @@ def test_a_member_has_the_timeout_of_its_own_stay(found):
     said = found("revocation_time", member_state_timeline=states, membership=stays)
     assert [(verdict, message.split(",")[0]) for verdict, _, message in said] == [
         (PASS, "expected to revoke partitions within its rebalance timeout of 30 s"),
-        (PASS, "expected to revoke partitions within its rebalance timeout of 90 s"),
+        (PASS, "expected to revoke partitions within its rebalance timeout of 1 min 30 s"),
     ]
 
 
@@ -121,7 +122,7 @@ def test_both_protocols_from_the_first_native_member_to_the_last_classic_one(fou
         (
             VIOLATION,
             20,
-            "expected one protocol after 60 s, had both for 80 s (2 classic and 1 consumer members at first)",
+            "expected one protocol after 1 min, had both for 1 min 20 s (2 classic and 1 consumer members at first)",
         )
     ]
 
@@ -137,7 +138,7 @@ def test_a_classic_static_member_that_is_replaced_by_another_does_not_end_it(fou
         "mixed_protocols", member_state_timeline=states, membership=stays, group_state=GROUP_STATE
     )
     assert (verdict, offset) == (VIOLATION, 20)
-    assert "has had both for 980 s" in message
+    assert "has had both for 16 min 20 s" in message
 
 
 def test_a_classic_member_that_becomes_native_ends_it(found):
@@ -176,8 +177,8 @@ def test_a_rebalance_is_slow_only_if_it_converged(found):
     said = found("rebalance_time", rebalance=rows)
     verdicts = [PASS, VIOLATION, PASS, PASS, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN]
     assert [verdict for verdict, *_ in said] == verdicts
-    assert said[1][2] == "expected to converge within 60 s, took 61 s (member joined)"
-    assert said[6][2] == "expected to converge within 60 s, took 100 s as far as the log shows (member joined)"
+    assert said[1][2] == "expected to converge within 1 min, took 1 min 1 s (member joined)"
+    assert said[6][2] == "expected to converge within 1 min, took 1 min 40 s as far as the log shows (member joined)"
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_a_group_that_is_stuck_is_one_error(found):
     assert (verdict, found.severities) == (VIOLATION, ["warn"])
     ((verdict, _, message),) = found("group_stable", **tables)
     assert (verdict, found.severities) == (VIOLATION, ["error"])
-    assert message.startswith("expected Stable within 60 s, Reconciling for ≥ 16 min 30 s: ")
+    assert message.startswith("expected Stable within 1 min, Reconciling for ≥ 16 min 30 s: ")
 
 
 @pytest.mark.parametrize(
@@ -311,7 +312,7 @@ def test_a_partition_without_a_new_owner_is_judged_too(found):
     ]
     said = found("unowned_time", partition_handover=rows)
     assert [(verdict, offset) for verdict, offset, _ in said] == [(VIOLATION, 5), (PASS, 6), (UNKNOWN, 7)]
-    assert said[0][2] == "expected t 0 to have an owner again within 60 s, had none for at least 61 s (after m)"
+    assert said[0][2] == "expected t 0 to have an owner again within 1 min, had none for ≥ 1 min 1 s (after m)"
 
 
 def test_assignors_are_told_of_in_early_dialects_alone(found):
@@ -357,7 +358,7 @@ def test_an_old_audit_is_told(tmp_path, seconds, verdict):
     write(tmp_path, "c", audit_runs=[{"run": 1, "captured_at": START}])
     (row,) = evaluated(DuckTables(str(tmp_path)), RULES["audit_is_recent"], Setting("error", {"max_age": seconds}))
     assert (row.verdict, row.group_id) == (verdict, None)
-    assert row.message == f"expected an audit of the last {seconds} s, the last one is 86400 s old"
+    assert row.message == f"expected an audit of the last {duration_text(seconds * 1000)}, the last one is 1 d old"
 
 
 @pytest.mark.parametrize(("began", "verdict"), [(930, VIOLATION), (950, PASS)])
@@ -367,7 +368,7 @@ def test_a_rebalance_that_the_state_of_a_group_does_not_show_counts_as_not_stabl
     rebalance = {"group_type": group_type, "outcome": "open", "began_at": at(began)}
     ((said, _, message),) = found("group_stable", group_state=[state], rebalance=[rebalance])
     assert said == verdict
-    assert message.startswith("expected Stable within 60 s, rebalancing for ≥ ")
+    assert message.startswith("expected Stable within 1 min, rebalancing for ≥ ")
 
 
 def test_many_groups_that_rebalance_at_once_are_told_once(found):
@@ -376,7 +377,7 @@ def test_many_groups_that_rebalance_at_once_are_told_once(found):
     said = found("storm_across", diagnosis=[row, row | {"severity": "info"}], group_state=GROUP_STATE)
     assert [verdict for verdict, *_ in said] == [VIOLATION]
     assert found("storm_across", diagnosis=[], group_state=GROUP_STATE) == [
-        (PASS, None, "none is seen; its history must be known for 86400 s")
+        (PASS, None, "none is seen; its history must be known for 1 d")
     ]
 
 

@@ -128,7 +128,7 @@ def test_what_became_stuck_and_what_recovered_is_sent_once(checked, server, tmp_
     assert (path, headers["Content-Type"]) == ("/hook", "application/json")
     assert sent["title"] == "kip848: 1 group overdue, 1 group recovered (prod)"
     assert sent["message"].splitlines() == [
-        "Cluster prod, captured at 2026-01-01 12:00:00.000 UTC",
+        "Cluster prod, captured at 2026-01-01 12:00:00 UTC",
         "Newly overdue: new;1 (≥ 30 min)",
         "Recovered: well",
         f"Next: kip848 explain {tmp_path / 'out'} --cluster prod --group='new;1'",
@@ -150,7 +150,7 @@ def test_a_partition_that_was_not_read_to_its_end_limits_the_ages_in_a_message(c
     cut = {"partition": 0, "is_base": True, "is_read_to_end": False, "captured_at": ago(2)}
     checked(NEW, webhooks=[server.url], history=[cut])
     ((_, _, sent),) = server.got
-    assert sent["message"].splitlines()[1].startswith("Partition 0 is known only to 2026-01-01 11:58:00.000 UTC: ")
+    assert sent["message"].splitlines()[1].startswith("Partition 0 is known only to 2026-01-01 11:58:00 UTC: ")
 
 
 def test_a_log_shipper_reads_one_line(checked, server):

@@ -24,15 +24,15 @@ def test_what_limits_ages_is_said():
     assert document["as_of_newest_record"] == ["demo"]
     assert document["known_to"] == {"live": {"3": "2026-01-01T00:00:00.000+00:00", "7": None}}
     assert captures(made) == [
-        "Cluster demo, captured at 2026-01-01 00:00:00.000 UTC",
+        "Cluster demo, captured at 2026-01-01 00:00:00 UTC",
         "Ages are as of the newest record; pass --captured-at with the time of the copy",
-        "Cluster live, captured at 2026-01-01 00:00:00.000 UTC",
-        "Partition 3 is known only to 2026-01-01 00:00:00.000 UTC: " + LATER,
+        "Cluster live, captured at 2026-01-01 00:00:00 UTC",
+        "Partition 3 is known only to 2026-01-01 00:00:00 UTC: " + LATER,
         "Partition 7 is not known: " + LATER,
     ]
     many = CaptureLimits(known_to={1: None, 3: at, 4: at + timedelta(days=1)})
     assert limits_text(many) == [
-        ("Partitions 1, 3-4 are not known, or known only to 2026-01-01 00:00:00.000 UTC or later: " + LATER)
+        ("Partitions 1, 3-4 are not known, or known only to 2026-01-01 00:00:00 UTC or later: " + LATER)
     ]
 
 

@@ -45,7 +45,7 @@ def test_tasks_without_an_owner_are_named(tmp_path):
     released = CAPTURED - timedelta(minutes=5)
     text = tasks_text(tmp_path, [lost | {"from_member": "b", "released_at": released}])
     row = text[text.index("Active tasks without an owner:") :].splitlines()[3]
-    assert row.split() == ["s:", "7", "b", "2026-01-01", "23:55:00.000", "UTC", "≥", "5", "min"]
+    assert row.split() == ["s:", "7", "b", "2026-01-01", "23:55:00", "UTC", "≥", "5", "min"]
 
 
 def write_shared(out, members=("a", "b")):
@@ -174,10 +174,10 @@ def test_a_static_member_that_was_replaced_is_not_listed(kinds):
 
 def test_a_streams_group_is_stuck_since_its_rebalance_began_in_every_report(kinds):
     """It was NotReady for nine seconds of it, and then Reconciling."""
-    assert "Reconciling, stuck for ≥ 16 s, since 2026-11-26 03:47:43.278 UTC" in explained(
+    assert "Reconciling, stuck for ≥ 16.9 s, since 2026-11-26 03:47:43 UTC" in explained(
         kinds, "streams-not-ready", "ns-gone"
     )
-    assert "  ns-gone        ≥ 16 s  0/1        0  nsg-A-StreamThread-1-consumer @ 127.0.0.1" in summarized(
+    assert "  ns-gone      ≥ 16.9 s  0/1        0  nsg-A-StreamThread-1-consumer @ 127.0.0.1" in summarized(
         kinds, "streams-not-ready"
     )
 

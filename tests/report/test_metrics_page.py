@@ -50,4 +50,4 @@ def test_the_counts_of_audits_are_in_sql(tmp_path, capsys, monkeypatch):
     assert main(shlex.split(command)[1:]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert rows[0] == ["run", "captured_at", "converged", "p95_ms"]
-    assert rows[2:] == [["1", "2026-01-01T00:00:00+00:00", "7", "5000"], ["2", "2026-01-01T00:00:00+00:00"]]
+    assert rows[2:] == [["1", "2026-01-01", "00:00:00", "UTC", "7", "5000"], ["2", "2026-01-01", "00:00:00", "UTC"]]

@@ -113,7 +113,7 @@ def test_five_thousand_groups_fit_thirty_lines_of_eighty_columns(printed):
     assert max(map(len, lines)) <= 80, "\n".join(lines)
     assert lines[:2] == [
         "CRITICAL  300 of 5,000 groups stuck, 299 for too long",
-        "c, captured 2026-01-01 12:00:00.000 UTC",
+        "c, captured 2026-01-01 12:00:00 UTC",
     ]
     assert "50 partitions: compaction removed records" in lines
     assert re.fullmatch(r"Blocking clients \(3 of 50\) +groups +members waiting +oldest", lines[5])

@@ -36,7 +36,7 @@ def test_what_is_not_listed_is_counted():
 def test_captures_name_their_time():
     two = verdict(captured_at={"east": CAPTURED, "west": None})
     assert captures(two) == [
-        "Cluster east, captured at 2026-11-21 08:18:46.358 UTC",
+        "Cluster east, captured at 2026-11-21 08:18:46 UTC",
         "Cluster west, captured at an unknown time",
     ]
 

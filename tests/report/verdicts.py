@@ -9,7 +9,7 @@ from kip848_records.expectations.results import Finding, Result, Verdict
 
 CAPTURED = datetime(2026, 11, 21, 8, 18, 46, 358_000, UTC)
 MEMBER = "AO+GgHMxReaKGwL+kgwOyw"
-STUCK = "expected Stable within 15 s, has been Reconciling for 28.006 s"
+STUCK = "expected Stable within 15 s, has been Reconciling for 28 s"
 
 
 def finding(severity="error", **other):

@@ -6,7 +6,7 @@ SELECT
     places.group_id, CAST(NULL AS int) AS group_epoch, found.subject.member_id AS member_id, places.partition,
     array_max(found.evidence) AS offset,
     CASE
-        WHEN found.pattern IS NULL THEN concat('none is seen; its history must be known for ', within_seconds_text, ' s')
+        WHEN found.pattern IS NULL THEN concat('none is seen; its history must be known for ', within_seconds_text)
         WHEN found.ended_ms IS NULL THEN concat(found.sentence, ' ', found.next_step)
         ELSE concat(found.sentence, ' ', found.next_step, ' It ended ', duration(found.ended_ms), ' before the capture.')
     END AS message

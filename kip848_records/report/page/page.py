@@ -22,10 +22,10 @@ from kip848_records.queries.wording import HEALTH, causes_of, causes_text, membe
 from kip848_records.report import words
 from kip848_records.report.migration import COMPARISON_LIMIT
 from kip848_records.report.page.alike import SILENT, alike
-from kip848_records.report.page.phrases import alike_text, blocker_text, clock, failing_text, silent_text, spans
+from kip848_records.report.page.phrases import alike_text, blocker_text, clock, failing_text, silent_text
 from kip848_records.report.page.sections import SECTIONS
 from kip848_records.report.runbook import entries
-from kip848_records.report.terminal import CLOCK_WENT_BACK_SHORT, count_text, time_text
+from kip848_records.report.terminal import CLOCK_WENT_BACK, count_text, span_text, time_text
 from kip848_records.tables.location import is_of_sources, is_schema, place_arguments, place_text
 from kip848_records.text import printable
 
@@ -63,7 +63,7 @@ def page(contents: Contents, histories_bytes: int = HISTORIES_BYTES) -> Page:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"time": time_text, "clock": clock, "spans": spans, "causes": causes_text}
+    environment.filters |= {"time": time_text, "clock": clock, "span": span_text, "causes": causes_text}
     histories = _packed(contents, histories_bytes)
     timelines = sum(history is not None for history in histories)
     html = environment.get_template("page.html").render(
@@ -185,7 +185,7 @@ def _figure(contents: Contents) -> dict[str, Any] | None:
             "x": 100 * (row["at_s"] - first) / (last - first),
             "height": 100 * row["rebalances"] / most,
             "ongoing": 100 * row["ongoing"] / most,
-            "says": f"{clock(row['at_s'] * 1000)[:19]}: {count_text(row['rebalances'], 'rebalance')} began"
+            "says": f"{clock(row['at_s'] * 1000)}: {count_text(row['rebalances'], 'rebalance')} began"
             + (f", {row['ongoing']:,} of them ongoing at capture" if row["ongoing"] else ""),
         }
         for row in contents.begun
@@ -194,8 +194,8 @@ def _figure(contents: Contents) -> dict[str, Any] | None:
         "bars": bars,
         "width": width,
         "most": most,
-        "first": clock(first * 1000)[:19],
-        "last": clock(last * 1000)[:19],
+        "first": clock(first * 1000),
+        "last": clock(last * 1000),
     }
 
 
@@ -230,7 +230,7 @@ def _data(contents: Contents) -> dict[str, Any]:
         "runbook": {pattern: entries()[pattern] for pattern in sorted(patterns & entries().keys())},
         "health": HEALTH,
         "comparison": COMPARISON_LIMIT,
-        "clockWentBack": CLOCK_WENT_BACK_SHORT,
+        "clockWentBack": CLOCK_WENT_BACK,
         "sections": {section.name: section.words for section in SECTIONS},
         "kinds": {
             name: kind.for_page() | {"causes": causes_of(name), "states": member_states(name)}

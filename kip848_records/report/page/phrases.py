@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.kinds import CONNECT, KINDS
 from kip848_records.report.advice import JOIN_LEAVE_STORM, NEXT_ROUND, NOT_READY, WAITING_FOR_ASSIGNMENT, WORKER_DELAY
 from kip848_records.report.diagnosis import pattern_text, subject_text
-from kip848_records.report.terminal import CLOCK_WENT_BACK_SHORT, count_text, lasting_text, time_text
+from kip848_records.report.terminal import count_text, lasting_text, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kip848_records.report.page.alike import Alike
     from kip848_records.report.page.contents import Fields
 
@@ -26,36 +24,6 @@ _WITHOUT_MEMBER: Final = {
     "flapping_topics": "no member: topics come and go",
 }
 _UNKNOWN_MEMBER: Final = "the log does not show which member"
-_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
-
-
-def spans(values: Sequence[int | None]) -> list[str]:
-    """Return the texts of a column of time spans, "" for unknown ones. They align: one smallest unit is used for all.
-
-    The unit is a minute or a second if all spans are whole minutes or seconds, a second if one span is an hour or
-    longer, else a millisecond.
-    """
-    known = [value for value in values if value and value > 0]
-    fractions = {unit for unit in (_SECOND, _MINUTE) if any(value % unit for value in known)}
-    unit = 1
-    if _SECOND not in fractions or max(known) >= _HOUR:
-        unit = _SECOND if _MINUTE in fractions or not known else _MINUTE
-    return [_in_units(value, unit) for value in values]
-
-
-def _in_units(millis: int | None, unit: int) -> str:
-    """Return a time span in days, hours and so on, down to a unit of ms."""
-    if millis is None or millis < 0:
-        return "" if millis is None else CLOCK_WENT_BACK_SHORT
-    if 0 < millis < unit:
-        return "< 1 s"
-    counts = [(millis // _DAY, "d"), (millis // _HOUR % 24, "h"), (millis // _MINUTE % 60, "min")]
-    while len(counts) > (unit == _MINUTE) and not counts[0][0]:
-        del counts[0]
-    said = [f"{count:02} {name}" for count, name in counts]
-    if unit < _MINUTE:
-        said.append(f"{millis // _SECOND % 60:02} s" if unit == _SECOND else f"{millis % _MINUTE / _SECOND:06.3f} s")
-    return " ".join([said[0].removeprefix("0"), *said[1:]])
 
 
 def clock(millis: int | None) -> str:

@@ -30,7 +30,7 @@ def test_the_first_screen_says_what_is_stuck_and_who_blocks_it(opened, html, pho
     words = row.inner_text()
     assert page.locator("h1:visible").inner_text() == "1 stuck"
     assert "≥ 23 min 52 s" in words
-    assert "2026-11-21 07:56:08.000" in words
+    assert "2026-11-21 07:56:08" in words
     assert "stuck-client @ 10.0.0." in words
     assert "revoking for ≥ 23 min 52 s" in words
     assert row.bounding_box()["y"] < 800
@@ -147,7 +147,7 @@ def test_a_rebalance_behind_which_records_were_lost_ends_with_the_last_known_rec
     page.keyboard.press("ArrowRight")
     said = page.locator(".details").inner_text()
     assert "Rebalance, epoch 2: member joined" in said
-    assert ", 10.000 s; evidence: beginning incomplete, end not seen; " in said
+    assert ", 10 s; evidence: beginning incomplete, end not seen; " in said
     assert "ongoing" not in said
 
 
@@ -228,10 +228,10 @@ def test_stuck_groups_with_one_client_are_one_row_that_names_them_and_leads_to_t
     assert "show=alike-1" in page.url
 
 
-def test_a_column_of_numbers_has_one_unit_and_one_right_edge(opened, made_contents):
+def test_a_column_of_numbers_has_one_right_edge(opened, made_contents):
     page = opened(page_of(made_contents({"old": 1432, "new": 65})).html, "#show=stuck")
     cells = page.locator("#list td[data-label='Stuck for']")
-    assert cells.all_inner_texts() == ["≥ 23 min 52 s", "≥ 1 min 05 s"]
+    assert cells.all_inner_texts() == ["≥ 23 min 52 s", "≥ 1 min 5 s"]
     aligned = "(cells) => cells.every((cell) => getComputedStyle(cell).textAlign === 'right')"
     assert page.locator("td.number").evaluate_all(aligned)
 

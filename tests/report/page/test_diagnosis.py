@@ -39,7 +39,7 @@ def test_groups_that_fail_over_time_rank_behind_stuck_ones_the_worst_first(opene
     rows = page.locator("section[aria-labelledby=failing] tbody tr")
     assert rows.locator("th a").all_inner_texts() == ["loop", "weak"]
     assert "restart loop, 60 times: crash @ 10.0.0.9" in rows.first.inner_text()
-    assert "1 h 00 min" in rows.first.inner_text()
+    assert "1 h" in rows.first.inner_text()
     page.set_viewport_size({"width": 360, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.locator("#show").select_option("failing")
@@ -51,7 +51,7 @@ def test_a_group_begins_with_its_alarms_and_folds_what_they_explain_and_what_is_
     page.wait_for_selector(BARS)
     alarms = page.locator(".diagnosis > .trouble")
     assert alarms.locator("> .sentence").all_inner_texts() == ["crash @ 10.0.0.9: restart_loop."]
-    assert "Restart loop (error): since 2026-11-21 07:20:00.000 UTC, for 1 h" in alarms.inner_text()
+    assert "Restart loop (error): since 2026-11-21 07:20:00 UTC, for 1 h" in alarms.inner_text()
     assert "What to do: Read its log." in alarms.inner_text()
     assert page.locator(".diagnosis .sentence:visible").count() == 1
     alarms.get_by_text("Explained by this: 1 more").click()
@@ -77,7 +77,7 @@ def test_the_stays_of_one_client_are_one_row_with_its_episode(opened, html, phot
     page.locator(".timeline").focus()
     page.keyboard.press("ArrowRight")
     said = page.locator(".details").inner_text()
-    assert "crash-00000 joined at 2026-11-21 07:20:00.000 UTC, left or expired at 2026-11-21 07:20:12.000 UTC" in said
+    assert "crash-00000 joined at 2026-11-21 07:20:00 UTC, left or expired at 2026-11-21 07:20:12 UTC" in said
     photographed(page, "restart-loop")
 
 

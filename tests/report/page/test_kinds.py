@@ -62,8 +62,8 @@ def test_a_connect_cluster_shows_workers_and_what_runs_nowhere(group_page, table
     blocked = page.locator(".blocked").inner_text()
     assert blocked.startswith(f"Worker {GONE} left 5 connectors and tasks behind; the leader does not assign them")
     assert "sink1: connector, tasks 0-1; src2: connector, task 0" in blocked
-    assert facts(page).startswith("Connect cluster: stuck for ≥ 0.004 s, since 2026-11-21 08:28:17.068 UTC; ")
-    assert "generation 11 was completed at 2026-11-21 08:28:17.072 UTC; 1 worker; log position" in facts(page)
+    assert facts(page).startswith("Connect cluster: stuck for ≥ 4 ms, since 2026-11-21 08:28:17 UTC; ")
+    assert "generation 11 was completed at 2026-11-21 08:28:17 UTC; 1 worker; log position" in facts(page)
     (worker,) = table_of(page, "Workers")
     assert worker["Worker"] == "http://127.0.0.1:19602/"
     assert [worker[title] for title in ("Leader", "Connectors", "Tasks", "Config offset")] == ["leader", "2", "2", "14"]
@@ -72,7 +72,7 @@ def test_a_connect_cluster_shows_workers_and_what_runs_nowhere(group_page, table
     assert [
         (row["Connectors and tasks"], row["Last worker"], row["Reason"], row["Expected (UTC)"]) for row in lost
     ] == [
-        (units, GONE, "worker left", "2026-11-21 08:28:25.072")
+        (units, GONE, "worker left", "2026-11-21 08:28:25")
         for units in ("sink1: connector, tasks 0-1", "src2: connector, task 0")
     ]
     latest, *_ = table_of(page, "Generations")
@@ -99,14 +99,14 @@ def test_a_stuck_connect_cluster_is_named_on_the_first_screen(opened, html):
 
 def test_a_classic_group_shows_generations_and_who_has_what(group_page, table_of):
     page = group_page("coop")
-    completed = "generation 11 was completed at 2026-11-26 03:31:52.974 UTC"
+    completed = "generation 11 was completed at 2026-11-26 03:31:52 UTC"
     assert f"{completed}; whether it rebalances now is not in the log" in facts(page)
     generations = table_of(page, "Generations")
     assert [row["Generation"] for row in generations] == [str(number) for number in range(11, -1, -1)]
     fourth = next(row for row in generations if row["Generation"] == "4")
     titles = ("Completed (UTC)", "Cause", "Sync time", "Rounds", "Members", "Joined", "Partitions moved", "Mode")
     assert [fourth[title] for title in titles] == [
-        *("2026-11-26 03:31:24.990", "member joined", "0.018 s", "1", "3", "1", "0", "cooperative")
+        *("2026-11-26 03:31:24", "member joined", "18 ms", "1", "3", "1", "0", "cooperative")
     ]
     present = {row["Client"]: row["Partitions"] for row in table_of(page, "Members") if row["Now"] == "member"}
     assert present == {"coop-1 @ 127.0.0.1": "ta 0-4, 6", "coop-3 @ 127.0.0.1": "ta 5, 7; tb 0-3"}
@@ -197,7 +197,7 @@ def test_a_share_group_shows_partitions_by_state(group_page, table_of):
 def test_a_converted_group_shows_its_changes(group_page, table_of):
     page = group_page("mig")
     down, up = table_of(page, "Changes of the protocol")
-    assert (up["Change"], up["Both protocols until (UTC)"]) == ("upgrade", "2026-11-26 03:31:40.626")
+    assert (up["Change"], up["Both protocols until (UTC)"]) == ("upgrade", "2026-11-26 03:31:40")
     assert (down["From"], down["To"], down["Members converted"]) == ("consumer", "classic", "1")
     assert [row["Protocol"] for row in table_of(page, "Before and after")] == ["classic", "consumer", "classic"]
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from kip848_records.report.page.page import page
-from kip848_records.report.page.phrases import spans
 from kip848_records.text import printable
 from tests.report.page.made_contents import failed
 from tests.report.verdicts import BIDIRECTIONAL, HOSTILE
@@ -24,21 +23,6 @@ def scripts(html, name):
 
 def unpacked(text):
     return json.loads(gzip.decompress(base64.b64decode(text)))
-
-
-@pytest.mark.parametrize(
-    ("column", "says"),
-    [
-        ([None, -1, 0], ["", "unknown: clock went back", "0 s"]),
-        ([0, 999, 7008, 59_999], ["0.000 s", "0.999 s", "7.008 s", "59.999 s"]),
-        ([62_500, 95_551, 600], ["1 min 02.500 s", "1 min 35.551 s", "0.600 s"]),
-        ([1_432_000, 65_000], ["23 min 52 s", "1 min 05 s"]),
-        ([3_600_000, 65_001, 5], ["1 h 00 min 00 s", "1 min 05 s", "< 1 s"]),
-        ([300_000, 90_000_000], ["5 min", "1 d 01 h 00 min"]),
-    ],
-)
-def test_the_time_spans_of_a_column_have_one_smallest_unit(column, says):
-    assert spans(column) == says
 
 
 def test_hostile_ids_are_text(made_contents):

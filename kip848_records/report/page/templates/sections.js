@@ -38,7 +38,7 @@ const taskColumns = (group) => [
   { title: "From", kind: "id", cell: (row) => row.giver ?? "first owner" },
   { title: "To", kind: "id", cell: (row) => row.taker ?? row.status },
   { title: "Acquired (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
-  { title: "Idle (minimum)", kind: "number", span: (row) => row.unowned_ms },
+  { title: "Idle", kind: "number", span: (row) => row.unowned_ms, isMinimum: () => true },
   ...(kindOf(group).delays_lost_units
     ? [{ title: "Idle (at most)", kind: "number", span: (row) => row.unowned_max_ms }, { title: "Reason", cell: (row) => plainly(row.reason) }]
     : [{ title: "State was there", cell: (row) => row.was_warm === null ? "" : row.was_warm ? "yes" : "not seen" }]),
@@ -51,7 +51,7 @@ const WORKER_COLUMNS = [
   { title: "Runs", kind: "text id", cell: (row) => row.has.words },
   { title: "Config offset", kind: "number", cell: (row) => row.config_offset },
   { title: "Joined with", kind: "number minor lesser", cell: (row) => row.worker_config_offset },
-  { title: "Since (UTC)", kind: "time minor", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
+  { title: "Since (UTC)", kind: "time minor", cell: (row) => clockText(row.joined_at_ms) },
 ];
 const topicColumns = (group) => [
   { title: "Partitions", isHead: true, kind: "id", cell: (row) => row.units },
@@ -89,7 +89,7 @@ const PERIOD_COLUMNS = [
   { title: "Per hour", kind: "number minor", cell: (row) => number(row.rebalances_per_hour) },
   { title: "Moved", kind: "number", cell: (row) => atLeast(row, row.partitions_moved) },
   { title: "Stopped", kind: "number", cell: (row) => atLeast(row, row.partitions_stopped) },
-  { title: "Idle (minimum)", kind: "number", span: (row) => row.unowned_min_partition_ms },
+  { title: "Idle", kind: "number", span: (row) => row.unowned_min_partition_ms, isMinimum: () => true },
 ];
 const STOP_COLUMNS = [
   { title: "Stops estimated", kind: "number minor", cell: (row) => number(row.stop_known) },
@@ -115,11 +115,11 @@ const memberColumns = (group, view) => [
   { title: "Member", isHead: true, kind: "id", cell: (row) => row.member_id },
   { title: "Client", kind: "client", cell: clientText },
   { title: "Now", cell: (row) => row.now },
-  ...(kindOf(group).has_epochs ? [{ title: "Joined or left (UTC)", kind: "time minor", cell: (row) => clockText(row.left_at_ms ?? row.joined_at_ms).slice(0, 19) }] : []),
+  ...(kindOf(group).has_epochs ? [{ title: "Joined or left (UTC)", kind: "time minor", cell: (row) => clockText(row.left_at_ms ?? row.joined_at_ms) }] : []),
   ...(!kindOf(group).has_epochs ? [
     ...(view.workers.length ? [] : [{ title: titled(kindOf(group).units), kind: "text id", cell: (row) => row.has.join("; ") }]),
-    { title: "Joined (UTC)", kind: "time", cell: (row) => clockText(row.joined_at_ms).slice(0, 19) },
-    { title: "Left (UTC)", kind: "time", cell: (row) => clockText(row.left_at_ms).slice(0, 19) },
+    { title: "Joined (UTC)", kind: "time", cell: (row) => clockText(row.joined_at_ms) },
+    { title: "Left (UTC)", kind: "time", cell: (row) => clockText(row.left_at_ms) },
   ] : [
     { title: "Behind for", kind: "number", span: (row) => row.behind, isMinimum: () => true },
     ...(kindOf(group).shares_units ? [] : [
@@ -134,7 +134,7 @@ const HANDOVER_COLUMNS = [
   { title: "From", kind: "id", cell: (row) => row.from_member ?? "first owner" },
   { title: "To", kind: "id", cell: (row) => row.to_member ?? "no owner" },
   { title: "Acquired (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
-  { title: "Idle (minimum)", kind: "number", span: (row) => row.idle_ms },
+  { title: "Idle", kind: "number", span: (row) => row.idle_ms, isMinimum: () => true },
 ];
 const findingColumns = (group) => [
   { title: "Check", isHead: true, cell: (row) => row.expectation },

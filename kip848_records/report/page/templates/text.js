@@ -27,45 +27,23 @@ const data = await unpacked(field("data").textContent);
 data.groups = rowsOf(data.groups);
 const severalClusters = Object.keys(data.captured).length > 1;
 
-const timeText = (ms) => ms === null || ms === undefined ? "" : new Date(ms).toISOString().replace("T", " ").replace("Z", " UTC");
+/** Return a time for people, to the second: `utc_text` in Python. */
+const timeText = (ms) => ms === null || ms === undefined ? "" : `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 const clockText = (ms) => timeText(ms).replace(" UTC", "");
 const number = (value) => value === null || value === undefined ? "" : value.toLocaleString("en");
 const counted = (count, what) => count === 1 ? `1 ${what}` : `${number(count)} ${what}s`;
 
-/** Return a time span that may go on, for people. */
+/** Return a time span that may be longer, for people. */
 const atLeastText = (ms) => `${ms >= 0 ? "\u2265 " : ""}${spanText(ms)}`;
 
-/** Return a time span for people: in seconds below a minute, else its two largest units. */
+/** Return a time span for people: `span_text` in Python. */
 function spanText(ms) {
   if (ms === null || ms === undefined) return "";
   if (ms < 0) return data.clockWentBack;
-  if (ms < 60000) return `${(ms / 1000).toFixed(3)} s`;
-  const parts = [];
-  let rest = ms;
-  for (const [size, unit] of [[86400000, "d"], [3600000, "h"], [60000, "min"], [1000, "s"]]) {
-    const count = Math.floor(rest / size);
-    rest -= count * size;
-    if (count) parts.push(`${count} ${unit}`);
-  }
-  return parts.slice(0, 2).join(" ");
-}
-
-/** Return the time spans of a column as `spans` in Python does: one smallest unit, so that they align. */
-function spansText(values) {
-  const known = values.filter((ms) => ms > 0);
-  const areWhole = (unit) => known.every((ms) => ms % unit === 0);
-  const isCoarse = areWhole(1000) || Math.max(...known) >= 3600000;
-  const unit = !isCoarse ? 1 : known.length && areWhole(60000) ? 60000 : 1000;
-  return values.map((ms) => {
-    if (ms === null || ms === undefined) return "";
-    if (ms < 0) return data.clockWentBack;
-    if (ms > 0 && ms < unit) return "< 1 s";
-    const counts = [[Math.floor(ms / 86400000), "d"], [Math.floor(ms / 3600000) % 24, "h"], [Math.floor(ms / 60000) % 60, "min"]];
-    while (counts.length > (unit === 60000 ? 1 : 0) && !counts[0][0]) counts.shift();
-    const said = counts.map(([count, name]) => `${String(count).padStart(2, "0")} ${name}`);
-    if (unit < 60000) said.push(unit === 1000 ? `${String(Math.floor(ms / 1000) % 60).padStart(2, "0")} s` : `${(ms % 60000 / 1000).toFixed(3).padStart(6, "0")} s`);
-    return said.join(" ").replace(/^0/, "");
-  });
+  if (ms > 0 && ms < 1000) return `${ms} ms`;
+  if (ms < 60000) return `${Math.floor(ms / 100) / 10} s`;
+  const counts = [[Math.floor(ms / 86400000), "d"], [Math.floor(ms / 3600000) % 24, "h"], [Math.floor(ms / 60000) % 60, "min"], [Math.floor(ms / 1000) % 60, "s"]];
+  return counts.filter(([count]) => count).slice(0, 2).map(([count, unit]) => `${count} ${unit}`).join(" ");
 }
 
 const positionText = (partition, offset) => offset === null || offset === undefined ? `${partition}` : `${partition}:${offset}`;
@@ -124,15 +102,15 @@ function tableOf(columns, rows, { sorted, onSort, label, chosen } = {}) {
     return element("th", { scope: "col", class: column.kind, "aria-sort": isSorted ? (sorted.descending ? "descending" : "ascending") : null },
       onSort && column.key ? element("button", { type: "button", "data-column": column.title, click: () => onSort(column) }, column.title + arrow) : column.title);
   });
-  const spans = new Map(columns.filter((column) => column.span).map((column) => [column, spansText(rows.map(column.span))]));
-  const cell = (column, row, nth) => {
-    const shown = spans.has(column) ? spans.get(column)[nth] && `${column.isMinimum?.(row) && column.span(row) >= 0 ? "\u2265 " : ""}${spans.get(column)[nth]}` : column.cell(row);
+  const cell = (column, row) => {
+    const span = column.span?.(row);
+    const shown = !column.span ? column.cell(row) : span !== null && column.isMinimum?.(row) ? atLeastText(span) : spanText(span);
     const made = element(column.isHead ? "th" : "td", { "data-label": column.title, class: column.kind, scope: column.isHead ? "row" : null }, shown ?? "");
     if (column.kind === "id" && made.textContent.length > 32) made.classList.add(made.textContent.length > 48 ? "long" : "wide");
     return made;
   };
   return element("table", { "aria-label": label }, element("thead", {}, element("tr", {}, heads)),
-    element("tbody", {}, rows.map((row, nth) => element("tr", { class: chosen?.(row) ? "chosen" : null }, columns.map((column) => cell(column, row, nth))))));
+    element("tbody", {}, rows.map((row) => element("tr", { class: chosen?.(row) ? "chosen" : null }, columns.map((column) => cell(column, row))))));
 }
 
 /** Show the first rows of a table, and a button for all of them. The style sheet has the number; a printed page shows all. */
