@@ -42,7 +42,7 @@ def test_a_group_that_is_stuck(explain):
     since = "stuck for ≥ 28 s, since 2026-11-21 08:18:46 UTC, ongoing at capture"
     assert out.startswith(f"Group stuck of cluster {CLUSTERS[STUCK]}: Reconciling, {since}\n")
     assert "group epoch 4, assignment epoch 4, 1 of 3 members converged" in out
-    asked = "stuck-app @ 127.0.0.1 has been asked to give up partitions for ≥ 27.9 s; 1 member waits for it "
+    asked = "stuck-app @ 127.0.0.1 has been asked to give up partitions for ≥ 27.8 s; 1 member waits for it "
     assert asked in " ".join(out.split())
     assert "docs/runbook.md#slow_revocation\n" in out
     rebalances = table(out, "Rebalances:")
