@@ -55,7 +55,7 @@ def test_what_is_printed_is_the_file(tmp_path, capsys):
     assert cli.main([*arguments, "--out", str(file), "--at", "2026-11-27T11:46:41"]) == 0
     printed = capsys.readouterr()
     assert (file.read_text(), printed.out) == ("t,0,5\n", "")
-    assert "group g at 2026-11-27 11:46:41.000 UTC" in printed.err
+    assert "group g at 2026-11-27 11:46:41 UTC" in printed.err
 
 
 def test_all_groups(ask, tmp_path):
@@ -79,7 +79,7 @@ def test_a_transaction_counts_from_its_marker_on(ask, tmp_path):
     copy = write(tmp_path, commit(1, 5), commit(2, 9, producer=7), marker(6, "commit", 7), commit(9, 1, group="x"))
     code, out, err = ask(copy, 5)
     assert (code, out) == (0, ["t,0,5"])
-    assert "the commit of 9 is in a transaction of producer 7 that was open since 2026-11-27 11:46:42.000 UTC" in err
+    assert "the commit of 9 is in a transaction of producer 7 that was open since 2026-11-27 11:46:42 UTC" in err
     assert "the file has 5, the offset before it" in err
     assert ask(copy, 6) == (0, ["t,0,9"], "")
 
@@ -93,7 +93,7 @@ def test_a_tombstone_drops_a_commit_in_a_transaction(ask, tmp_path):
     rows = [commit(1, 5), commit(2, 9, producer=7), commit(3, None), marker(6, "commit", 7), commit(8, 4, 1)]
     copy = write(tmp_path, *rows)
     assert ask(copy, 8) == (0, ["t,1,4"], "")
-    assert "had no committed offset at 2026-11-27 11:46:44.000 UTC" in refusal(ask, copy, 4)
+    assert "had no committed offset at 2026-11-27 11:46:44 UTC" in refusal(ask, copy, 4)
 
 
 def test_an_aborted_transaction_never_counts(ask, tmp_path):
@@ -102,7 +102,7 @@ def test_an_aborted_transaction_never_counts(ask, tmp_path):
     assert ask(copy, 7) == (0, ["t,0,5"], "")
     code, out, err = ask(copy)
     assert (code, out) == (0, ["t,0,5"])
-    assert "open since 2026-11-27 11:46:48.000 UTC" in err
+    assert "open since 2026-11-27 11:46:48 UTC" in err
 
 
 def test_an_open_transaction_without_an_offset_before_it(ask, tmp_path):
@@ -118,8 +118,8 @@ def test_what_compaction_removed_is_named(ask, tmp_path):
     copy = write(tmp_path, *rows, without=[1, 2])
     code, out, err = ask(copy, 3)
     assert (code, out) == (1, ["t,4,4"])
-    assert "left out: g t 0-3: its offset at 2026-11-27 11:46:43.000 UTC is not known" in err
-    assert "is complete only from 2026-11-27 11:46:52.000 UTC" in err
+    assert "left out: g t 0-3: its offset at 2026-11-27 11:46:43 UTC is not known" in err
+    assert "is complete only from 2026-11-27 11:46:52 UTC" in err
     code, out, err = ask(copy, 10)
     assert (code, out) == (1, ["t,0,7", "t,1,9", "t,2,10", "t,4,4"])
     assert "left out: g t 3: " in err
@@ -163,7 +163,7 @@ def test_a_topic_that_was_deleted_since(ask, tmp_path):
     write(tmp_path, commit(1, 5, group="other"), commit(9, None, group="other"), partition=1)
     code, out, err = ask(copy, 3)
     assert (code, out) == (0, ["kept,0,6"])
-    assert "left out: g t 0: the topic was deleted at 2026-11-27 11:46:48.000 UTC" in err
+    assert "left out: g t 0: the topic was deleted at 2026-11-27 11:46:48 UTC" in err
 
 
 def test_nothing_is_left_of_a_file(ask, tmp_path):
@@ -216,7 +216,7 @@ def test_a_topic_that_the_users_file_does_not_name(ask, tmp_path):
 def test_after_the_end_of_the_log(ask, tmp_path):
     code, out, err = ask(write(tmp_path, commit(1, 5)), 100)
     assert (code, out) == (0, ["t,0,5"])
-    assert "partition 0 of __consumer_offsets: known only to 2026-11-27 11:46:41.000 UTC" in err
+    assert "partition 0 of __consumer_offsets: known only to 2026-11-27 11:46:41 UTC" in err
 
 
 def test_wrong_typing(ask, tmp_path, capsys):
@@ -224,7 +224,7 @@ def test_wrong_typing(ask, tmp_path, capsys):
     assert "there is no group 'order'" in (err := refusal(ask, copy, group="order"))
     assert "similar: 'orders'" in err
     assert "the log has no offset commit of group 'silent'" in refusal(ask, copy, group="silent")
-    assert "is before the log, whose first record is of 2026-11-27 11:46:41.000 UTC" in refusal(
+    assert "is before the log, whose first record is of 2026-11-27 11:46:41 UTC" in refusal(
         ask, copy, 0, group="orders"
     )
     with pytest.raises(SystemExit):
