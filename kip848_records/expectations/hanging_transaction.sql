@@ -17,7 +17,7 @@ SELECT
     known_group AS group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition,
     opened.first_offset AS offset,
     concat(
-        'expected a marker within ', max_timeout_text, ' s and ', grace_text, ' s of grace, ',
+        'expected a marker within ', max_timeout_text, ' and ', grace_text, ' of grace, ',
         CASE
             WHEN status = 'unnamed' THEN concat('the last stable offset stands for ', at_least(age_ms))
             WHEN status = 'unknown' THEN concat('the log does not show it for producer ', text(producer_id))

@@ -388,7 +388,7 @@ def test_a_check_begins_with_how_the_groups_are_and_what_changed(checked):
     rows = [trouble("new", 40), trouble("gone", 55, 30)]
     _, out, _ = checked(NEW, WELL, with_states("new", Stable=600), troubles=rows, on=LOOPS)
     assert out.splitlines()[:5] == [
-        "Cluster prod, captured at 2026-01-01 12:00:00.000 UTC",
+        "Cluster prod, captured at 2026-01-01 12:00:00 UTC",
         "1 of 3 groups stuck · 1 failing over time · 1 healthy",
         "Since the run before: 1 newly overdue, 1 recovered",
         "Troubles over time since then: 1 began, 1 came and went",
