@@ -105,14 +105,14 @@ def _topic_expired(group: Committing) -> Iterator[int]:
     group.remove("expired", [tp for tp in group.partitions() if tp[0] != group.cluster.topics[orders].topic_id])
 
 
-@scene(kinds=MEMBERS)
+@scene(kinds=MEMBERS, is_followed=False)
 def _topic_deleted(group: Committing) -> Iterator[int]:
     begin_clients(group)
     yield CALM
     group.delete_topic(min(group.topics))
 
 
-@scene(kinds=MEMBERS)
+@scene(kinds=MEMBERS, is_followed=False)
 def _topic_created_anew(group: Committing) -> Iterator[int]:
     begin_clients(group)
     yield CALM

@@ -56,11 +56,12 @@ def committing_groups(spec: Simulation) -> Iterator[CommittingGroup]:
 
 
 def _varied(scenes: list[CommitScene]) -> list[CommitScene]:
-    """Return the first scene of each name, then the second ones, and so on: a few groups show many scenes."""
+    """Return one scene of each name, of one kind of groups after another, then another one of each, and so on."""
     by_name: dict[str, list[CommitScene]] = defaultdict(list)
     for scene in scenes:
         by_name[scene.name].append(scene)
-    return [scene for same in zip_longest(*by_name.values()) for scene in same if scene is not None]
+    turned = [[*same[n % len(same) :], *same[: n % len(same)]] for n, same in enumerate(by_name.values())]
+    return [scene for same in zip_longest(*turned) for scene in same if scene is not None]
 
 
 def topics_read(spec: Simulation) -> Iterator[Topic]:
