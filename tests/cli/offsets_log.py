@@ -72,19 +72,28 @@ def member(seconds: int, *topics: str, group: str = "g") -> list[Row]:
 
 
 def write(
-    folder: Path, *rows: Row, partition: int = 0, without: Collection[int] = (), damaged: int | None = None
+    folder: Path,
+    *rows: Row,
+    partition: int = 0,
+    without: Collection[int] = (),
+    damaged: int | None = None,
+    roll: int = 0,
 ) -> Path:
-    """Write a partition, one batch a record; compaction took some offsets, and the batch of one is `damaged`."""
-    data = b""
+    """Write a partition, one batch a record; compaction took some offsets, and the batch of one is `damaged`.
+
+    `roll`: the offset with which a second file begins.
+    """
+    files = {0: b"", roll: b""}
     for offset, row in enumerate(rows):
         if offset not in without:
             batch = bytearray(_batch(offset, row))
             if offset == damaged:
                 batch[-1] ^= 1
-            data += batch
+            files[roll if offset >= roll else 0] += batch
     place = folder / f"{TOPIC}-{partition}"
     place.mkdir(parents=True)
-    (place / f"{0:020}.log").write_bytes(data)
+    for base, data in files.items():
+        (place / f"{base:020}.log").write_bytes(data)
     return folder
 
 

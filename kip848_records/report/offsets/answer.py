@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -19,20 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kip848_records.queries.tables import Row, Run, Tables
-    from kip848_records.report.offsets.keys import Key, KeyHistory
+    from kip848_records.report.offsets.keys import Commit, Key, KeyHistory
 
 
 @dataclass
 class Answer:
     """The offsets at a time.
 
-    `offsets`: by key, in the order of the file. `is_complete`: no key is left out because the log does not show its
-    offset. `notes`: what was left out, and what else to know, a sentence each.
+    `offsets`: by key, in the order of the file. `unknown`: the keys that are left out because the log does not show
+    their offset. `is_complete`: there are none, and the start of the log is there. `notes`: what was left out, and what
+    else to know, a sentence each.
     """
 
     offsets: dict[Key, int]
-    is_complete: bool = True
-    notes: list[str] = field(default_factory=list)
+    unknown: set[Key]
+    is_complete: bool
+    notes: list[str]
 
 
 def offsets_at(tables: Tables, cluster: str | None, group: str | None, at_ms: int | None) -> Answer:
@@ -48,7 +50,7 @@ def offsets_at(tables: Tables, cluster: str | None, group: str | None, at_ms: in
     if not found:
         raise InputError(f"the log has no offset commit of {_who(group)}", "the group may keep its offsets elsewhere")
     answer = _answer(scope, known, found)
-    if answer.is_complete and not any(each.had_offset for each in found):
+    if answer.is_complete and not any(each.had_offset or _is_cut(known[each.log_partition]) for each in found):
         raise InputError(f"{_who(group)} had no committed offset {words.when(at_ms)}", words.hint_of_times(found))
     return answer
 
@@ -110,17 +112,27 @@ def _answer(scope: Scope, known: Mapping[int, Row], found: Sequence[KeyHistory])
     lost = gone(scope, shown)
     kept = [each for each in shown if each.key not in lost or not lost[each.key].is_certain]
     offsets = {each.key: each.then.committed for each in kept if each.then and each.then.committed is not None}
-    answer = Answer(dict(sorted(offsets.items())), is_complete=not unknown)
-    answer.notes += words.summary(scope, known, answer.offsets)
-    answer.notes += words.left_out(unknown)
-    answer.notes += words.gone(lost)
-    answer.notes += words.pending(found, answer.offsets)
-    answer.notes += words.of_partitions(scope, known, shown)
-    if any(row.start_missing for row in known.values()):
-        answer.is_complete = False
-    answer.notes += words.of_topics(listed_topics(scope), answer.offsets)
-    answer.notes += words.members(members_now(scope), answer.offsets)
-    return answer
+    offsets = dict(sorted(offsets.items()))
+    return Answer(
+        offsets,
+        {key for keys in unknown.values() for key in keys},
+        is_complete=not unknown and not any(row.start_missing for row in known.values()),
+        notes=[
+            *words.summary(scope, known, offsets),
+            *words.left_out(unknown),
+            *words.gone(lost),
+            *words.pending(found, offsets),
+            *words.of_partitions(scope, known, shown),
+            *words.of_topics(listed_topics(scope), offsets),
+            *words.members(members_now(scope), offsets),
+        ],
+    )
+
+
+def _is_cut(part: Row) -> bool:
+    """Return whether compaction may have removed every record of a key that had an offset then, and its tombstone."""
+    until = part.until_offset
+    return until is not None and (part.complete_from is None or until < part.complete_from)
 
 
 def _why_unknown(history: KeyHistory, part: Row, at_ms: int | None) -> str | None:
@@ -128,17 +140,22 @@ def _why_unknown(history: KeyHistory, part: Row, at_ms: int | None) -> str | Non
 
     Compaction keeps the last record of each key: a record that is the last one of all was the last one then as well.
     """
-    then = history.then
-    until = part.until_offset
+    log, then, last = words.log(history.log_partition), history.then, history.last
     place = -1 if then is None else then.place
-    if then is not None and then.error is not None:
-        return f"its record at offset {then.place} of {words.log(history.log_partition)} cannot be read: {then.error}"
+    until = part.until_offset
     if part.first_lost is not None and part.last_lost > place and (until is None or part.first_lost < until):
-        return f"records of {words.log(history.log_partition)} up to offset {part.last_lost} are lost"
-    if then is not None and then.transaction == "unknown" and then.producer_id is not None:
-        return f"whether its transaction at offset {then.place} was committed is not known"
-    if until is None or (part.complete_from is not None and until >= part.complete_from):
-        return None
-    if then is not None and history.last is not None and then.place == history.last.place:
-        return None
-    return words.not_complete(history.log_partition, part.complete_ms, at_ms)
+        return f"records of {log} up to offset {part.last_lost} are lost"
+    if then is None and part.start_missing:
+        return f"the start of {log} is missing, and an older record may be in it"
+    if _is_cut(part) and (then is None or last is None or then.place != last.place):
+        return words.not_complete(history.log_partition, part.complete_ms, at_ms)
+    return None if then is None else _why_not_read(then, log)
+
+
+def _why_not_read(then: Commit, log: str) -> str | None:
+    """Return why a record does not show the offset that it commits; None if it does."""
+    if then.error is not None:
+        return f"its record at offset {then.place} of {log} cannot be read: {then.error}"
+    if then.transaction == "unknown" and then.producer_id is not None:
+        return f"the log does not show whether the transaction of its record at offset {then.place} was committed"
+    return None
