@@ -74,7 +74,12 @@ ANSWERS: Final[Mapping[str, Sequence[Column]]] = {
         *_of_some(REBALANCE, "duration_ms", "duration_is_minimum"),
         Column("causes", STRING, "Rebalances: distinct causes of its epochs, in their order, with commas between"),
         *_of_some(REBALANCE, "members", "unowned_ms"),
-        Column("worst_blocker", STRING, "Rebalances: client id of the member that blocked it most"),
+        Column(
+            "worst_blocker",
+            STRING,
+            "Rebalances: client id of the member that blocked it most; Connect: URL of the worker that left most "
+            "connectors and tasks behind",
+        ),
         *_of_some(DIAGNOSIS, "pattern", "probable_cause", "severity", "explained_by"),
         *(_SUBJECT, _HOST),
         *_of_some(DIAGNOSIS, "sentence"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from kip848_records.kinds import KINDS
+from kip848_records.kinds import CONNECT, KINDS
 from kip848_records.report.advice import client_text
 from kip848_records.report.terminal import names_text
 from kip848_records.text import printable
@@ -55,12 +55,21 @@ def _changes(rows: Sequence[Row], first: int, last: int) -> str:
     """Return what members did in the epochs from one to another: by what they did, with the names of clients."""
     clients: dict[str, Counter[str]] = {}
     for row in rows:
-        name = client_text(row.client_id, row.client_host, row.instance_id) or f"member {printable(row.member_id)}"
+        name = printable(row.worker or "") or client_text(row.client_id, row.client_host, row.instance_id)
+        name = name or f"member {printable(row.member_id)}"
+        behind = f" with {_units(row.left_units)}" if row.left_units else ""
         joined = _JOINED.get(row.joined_how, "returned" if row.returns else "joined") if row.joined_how else None
-        for epoch, how in ((row.joined_epoch, joined), (row.left_epoch, _LEFT.get(row.left_how, None))):
+        left = _LEFT.get(row.left_how, None)
+        for epoch, how, who in ((row.joined_epoch, joined, name), (row.left_epoch, left, f"{name}{behind}")):
             if epoch is not None and first <= epoch <= last and how is not None:
-                clients.setdefault(how, Counter())[name] += 1
+                clients.setdefault(how, Counter())[who] += 1
     return "; ".join(f"{how}: {_names(names)}" for how, names in clients.items())
+
+
+def _units(count: int) -> str:
+    """Return how many connectors and tasks there are, in words."""
+    connect = KINDS[CONNECT]
+    return f"1 {connect.unit}" if count == 1 else f"{count:,} {connect.units}"
 
 
 def _names(names: Counter[str]) -> str:

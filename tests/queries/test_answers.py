@@ -88,7 +88,8 @@ def test_a_row_with_nulls_is_what_the_schema_says(tmp_path, name):
     rebalance = {"group_id": "g", "outcome": "converged", "ended_at": AT, "unowned_ms": 5000}
     storm = SPARSE | {"group_id": None, "partition": None, "incarnation": None, "next_step": "n"}
     rows = [storm, SPARSE | {"group_id": "g", "empty_ms": 7}]
-    made_tables.write(tmp_path, "c", audit_runs=[{"run": 1}], diagnosis=rows, rebalance=[rebalance])
+    others = dict.fromkeys(made_tables.OF_KINDS, ())
+    made_tables.write(tmp_path, "c", audit_runs=[{"run": 1}], diagnosis=rows, rebalance=[rebalance], **others)
     found = lines(DuckTables(str(tmp_path)).arrow(questions()[name].sql, "c"))
     assert len(found) > 1
     for line in found:

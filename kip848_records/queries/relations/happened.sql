@@ -1,13 +1,18 @@
 -- What happened: rebalances that finished, and troubles that began or ended. at: when it could be known. nth: the offset of
 -- a rebalance's last record, or the number of the trouble's episode.
 SELECT
-  ended_at AS at, 'rebalance_finished' AS event, group_id, incarnation, partition, ended_offset AS nth, outcome,
+  ended_at AS at, 'rebalance_finished' AS event, rebalance.group_id, rebalance.incarnation, rebalance.partition,
+  ended_offset AS nth, outcome,
   began_at, ended_at, CASE WHEN duration_ms >= 0 THEN duration_ms END AS duration_ms, duration_is_minimum,
   array_join(causes, ', ') AS causes, members, CASE WHEN unowned_ms >= 0 THEN unowned_ms END AS unowned_ms,
-  get(blockers, 0).client_id AS worst_blocker, CAST(NULL AS string) AS pattern,
+  coalesce(get(blockers, 0).client_id, gone.worker) AS worst_blocker, CAST(NULL AS string) AS pattern,
   CAST(NULL AS string) AS probable_cause, CAST(NULL AS string) AS severity, CAST(NULL AS string) AS explained_by,
   CAST(NULL AS string) AS subject, CAST(NULL AS string) AS client_host, CAST(NULL AS string) AS sentence
-FROM rebalance WHERE outcome NOT IN ('open', 'unknown') AND ended_at IS NOT NULL
+FROM rebalance
+LEFT JOIN workers_left AS gone
+  ON gone.group_id = rebalance.group_id AND gone.partition = rebalance.partition
+  AND gone.incarnation = rebalance.incarnation AND gone.began_offset = rebalance.began_offset AND gone.nth = 1
+WHERE outcome NOT IN ('open', 'unknown') AND ended_at IS NOT NULL
 UNION ALL
 SELECT
   troubles.at, event, group_id, incarnation, partition, episode, NULL, first_seen, ended_at, NULL, NULL, NULL, NULL,

@@ -1,12 +1,21 @@
--- Who joined and who left from an epoch or generation on. returns: its member id had been in the group before.
-SELECT member_id, client_id, client_host, instance_id, joined_epoch, joined_how, left_epoch, left_how, returns
+-- Who joined and who left from an epoch or generation on. returns: its member id had been in the group before. worker: the
+-- URL of a Connect worker; left_units: how many connectors and tasks it left behind.
+SELECT stays.member_id, client_id, client_host, instance_id, joined_epoch, joined_how, left_epoch, left_how, returns,
+    urls.worker_url AS worker, gone.units AS left_units
 FROM (
     SELECT
-        member_id, client_id, client_host, instance_id, joined_epoch, joined_how, left_epoch, left_how,
+        group_id, partition, incarnation, member_id, client_id, client_host, instance_id, joined_epoch, joined_how,
+        left_epoch, left_how, left_offset,
         row_number() OVER (PARTITION BY member_id ORDER BY joined_offset) > 1 AS returns, joined_offset
     FROM membership
     WHERE group_id = :group AND partition = :partition AND incarnation = :incarnation AND joined_offset IS NOT NULL
 ) AS stays
+LEFT JOIN worker_urls AS urls
+    ON urls.group_id = stays.group_id AND urls.partition = stays.partition AND urls.incarnation = stays.incarnation
+    AND urls.member_id = stays.member_id
+LEFT JOIN workers_left AS gone
+    ON gone.group_id = stays.group_id AND gone.partition = stays.partition AND gone.incarnation = stays.incarnation
+    AND gone.member_id = stays.member_id AND gone.left_offset = stays.left_offset
 WHERE joined_epoch >= :epoch OR left_epoch >= :epoch
-ORDER BY joined_offset, member_id
+ORDER BY joined_offset, stays.member_id
 LIMIT 5000
