@@ -47,7 +47,7 @@ def add(commands: Commands) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="how many consumer, classic and simple groups that commit what they have read, none of them stuck "
+        help="how many consumer, classic, streams and simple groups that commit what they have read, none is stuck "
         "(%(default)s)",
     )
     command.add_argument(

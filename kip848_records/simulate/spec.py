@@ -88,9 +88,9 @@ class Simulation:
     deleted, and created again with another id. `classic_groups`, `connect_groups`, `share_groups`, `streams_groups`:
     how many groups of other kinds there are, with about four members each; they need `hours` of at least 0.04.
     `troubled_groups`: how many groups, of all kinds, have a trouble that the table `diagnosis` is to show; they need
-    `hours` of at least 12. `committing_groups`: how many groups, consumer, classic and simple ones, commit what they
-    have really read; none of them is stuck. `stalled_groups`: how many others have partitions that stand still, or
-    offsets that jump; they need `hours` of at least 2.5. The fields `members`, `commit_interval_ms`, `largest` and
+    `hours` of at least 12. `committing_groups`: how many groups, consumer, classic, streams and simple ones, commit
+    what they have really read; none of them is stuck. `stalled_groups`: how many others have partitions that stand
+    still, or offsets that jump; they need `hours` of at least 2.5. The fields `members`, `commit_interval_ms`, `largest` and
     `recreations_per_hour` are only for the groups that `groups` counts.
 
     The same fields give the same log, and a group behaves the same with any other groups.

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 from kip848_records.simulate.committing.reader import Style
 from kip848_records.simulate.committing.reading import Reading
 from kip848_records.simulate.scripted.coordinated import ClassicScript, ConsumerScript, Coordinated
+from kip848_records.simulate.scripted.script import Script
+from kip848_records.simulate.scripted.walked import StreamsScript
 from kip848_records.simulate.truth.facts import FACTS
+from kip848_records.simulate.walks.streams_group import ACTIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,20 +24,23 @@ if TYPE_CHECKING:
     from kip848_records.simulate.scripted.process import Process
 
 
-class Committing(Coordinated):
+class Committing(Script):
     """The clients of a group read topics, and commit as `style` says.
 
-    `styles`: how processes commit that differ from it.
+    `styles`: how processes commit that differ from it. `assignor`: of its processes.
     """
 
-    TABLES = (*Coordinated.TABLES, *FACTS)
+    TABLES = (*Script.TABLES, *FACTS)
+    reading: Reading
 
     def __init__(self, seed: object, group_id: str = "g", partition: int = 0) -> None:
         super().__init__(seed, group_id, partition)
         self.style = Style()
         self.styles: dict[Process, Style] = {}
         self.assignor: str | None = None
-        self._topics: dict[str, Topic] = {}
+        self.read_topics: dict[str, Topic] = {}
+        """The group's topics that exist, by name."""
+        self._names: dict[str, str] = {}
         self._flows: dict[TopicPartition, Flow] = {}
 
     def subscribe_to(self, topics: Iterable[Topic], keys: CommitKeys) -> None:
@@ -42,20 +48,13 @@ class Committing(Coordinated):
         for topic in topics:
             self.create_topic(topic)
         self.topics = frozenset(topic.name for topic in topics)
-        names = self.cluster.names
-        self.reading = Reading(self.group_id, names, self._flows, keys, self._style_of, self.note)
-        self.coordinator.watch([self.reading])
+        self.reading = Reading(self.group_id, self._names, self._flows, keys, self._style_of, self.note)
 
     def create_topic(self, topic: Topic) -> None:
         """Let a topic exist."""
-        self._topics[topic.name] = topic
-        created = self.cluster.create(topic.name, len(topic.flows), topic.seed)
-        self._flows |= {(created.topic_id, number): flow for number, flow in enumerate(topic.flows)}
-        self.hear_of_topics()
-
-    def topic(self, name: str) -> Topic:
-        """Return a topic by its name."""
-        return self._topics[name]
+        self.read_topics[topic.name] = topic
+        self._names[topic.topic_id] = topic.name
+        self._flows |= {(topic.topic_id, number): flow for number, flow in enumerate(topic.flows)}
 
     def end_of(self, tp: TopicPartition) -> int:
         """Return the end offset of a partition."""
@@ -63,8 +62,8 @@ class Committing(Coordinated):
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions of the group's topics that exist."""
-        topics = [self.cluster.topics[name] for name in sorted(self.topics & self.cluster.topics.keys())]
-        return [(topic.topic_id, number) for topic in topics for number in range(topic.partitions)]
+        topics = [self.read_topics[name] for name in sorted(self.read_topics)]
+        return [(topic.topic_id, number) for topic in topics for number in range(len(topic.flows))]
 
     def moment(self) -> int:
         """Return the time at which the coordinator hears of what a client does now, in ms."""
@@ -80,6 +79,39 @@ class Committing(Coordinated):
         self.reading.close(process.member_id, self.moment())
         super().stop(process)
 
+    def take_commits(self, until: int) -> NDArray[Any]:
+        """Return and remove the commits before a time (ms)."""
+        return self.reading.take_commits(until)
+
+    def close(self, captured_at: int) -> None:
+        """Note what is so at the end of the log."""
+        self.reading.end_truth(captured_at)
+        for topic_id, number in self.partitions():
+            row = {"topic": self._names[topic_id], "topic_id": topic_id, "partition": number}
+            self.note("end_offset", row | {"end_offset": self._flows[topic_id, number].end_at(captured_at)})
+        super().close(captured_at)
+
+    def _style_of(self, member_id: str) -> tuple[Style, str]:
+        process = self._there[member_id]
+        return self.styles.get(process, self.style), process.client_id
+
+
+class CoordinatedCommitting(Committing, Coordinated):
+    """A group of the simulated coordinator that commits, whose offsets tools and the broker may change."""
+
+    TABLES = Committing.TABLES
+
+    def subscribe_to(self, topics: Iterable[Topic], keys: CommitKeys) -> None:
+        """Let the group read some topics. `keys`: those of its partition's commits."""
+        super().subscribe_to(topics, keys)
+        self.coordinator.watch([self.reading])
+
+    def create_topic(self, topic: Topic) -> None:
+        """Let a topic exist; members hear of it later."""
+        super().create_topic(topic)
+        self.cluster.create(topic.name, len(topic.flows), topic.seed)
+        self.hear_of_topics()
+
     def reset(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Let a tool commit offsets; the group must be without members."""
         committed = self.reading.offsets(self.now)
@@ -88,13 +120,13 @@ class Committing(Coordinated):
             if before is not None:
                 self.reading.changed(tp, self.now, "reset_back" if offset < before else "reset_ahead", before, offset)
             committed[tp] = offset
-            self.coordinator.commit(self.now, self.cluster.names[tp[0]], tp[1], offset)
+            self.coordinator.commit(self.now, self._names[tp[0]], tp[1], offset)
 
     def remove(self, kind: str, chosen: Iterable[TopicPartition] | None = None) -> None:
         """Let committed offsets be removed, all or some; with `group_expired` and `group_deleted` the group is."""
         offsets = self.reading.offsets(self.now)
         gone = [tp for tp in sorted(offsets) if chosen is None or tp in chosen]
-        committed = [(self.cluster.names[topic_id], number) for topic_id, number in gone]
+        committed = [(self._names[topic_id], number) for topic_id, number in gone]
         if kind.startswith("group_"):
             self.coordinator.delete(self.now, committed)
         else:
@@ -104,7 +136,7 @@ class Committing(Coordinated):
 
     def delete_topic(self, name: str) -> None:
         """Let a topic be deleted, with the group's offsets; members hear of it later."""
-        topic_id = self.cluster.topics[name].topic_id
+        topic_id = self.read_topics.pop(name).topic_id
         gone = self.reading.delete_topic(topic_id, self.moment())
         self.remove("topic_deleted", gone)
         self.cluster.delete(name)
@@ -113,24 +145,8 @@ class Committing(Coordinated):
     def hear_of_topics(self) -> None:
         """Let members know that topics have changed."""
 
-    def take_commits(self, until: int) -> NDArray[Any]:
-        """Return and remove the commits before a time (ms)."""
-        return self.reading.take_commits(until)
 
-    def close(self, captured_at: int) -> None:
-        """Note what is so at the end of the log."""
-        self.reading.end_truth(captured_at)
-        for topic_id, number in self.partitions():
-            row = {"topic": self.cluster.names[topic_id], "topic_id": topic_id, "partition": number}
-            self.note("end_offset", row | {"end_offset": self._flows[topic_id, number].end_at(captured_at)})
-        super().close(captured_at)
-
-    def _style_of(self, member_id: str) -> tuple[Style, str]:
-        process = self._there[member_id]
-        return self.styles.get(process, self.style), process.client_id
-
-
-class CommittingConsumer(Committing, ConsumerScript):
+class CommittingConsumer(CoordinatedCommitting, ConsumerScript):
     """A consumer group that commits."""
 
     def moment(self) -> int:
@@ -142,7 +158,7 @@ class CommittingConsumer(Committing, ConsumerScript):
         self.clients.wake()
 
 
-class CommittingClassic(Committing, ClassicScript):
+class CommittingClassic(CoordinatedCommitting, ClassicScript):
     """A classic group that commits."""
 
     def hear_of_topics(self) -> None:
@@ -153,8 +169,6 @@ class CommittingClassic(Committing, ClassicScript):
 
 class CommittingSimple(CommittingClassic):
     """A group id without members: its clients choose their partitions themselves."""
-
-    KIND = "simple"
 
     def rejoin(self) -> None:
         """Do nothing: there is no group to join."""
@@ -171,3 +185,43 @@ class CommittingSimple(CommittingClassic):
         process.runs = False
         self.reading.close(process.member_id, self.now)
         del self._there[process.member_id], self.reading.readers[process.member_id]
+
+
+class CommittingStreams(Committing, StreamsScript):
+    """A streams group that commits: the task of a number reads the partitions of that number, of all topics."""
+
+    TABLES = (*StreamsScript.TABLES, *FACTS)
+
+    def subscribe_to(self, topics: Iterable[Topic], keys: CommitKeys) -> None:
+        """Let the group read some topics. `keys`: those of its partition's commits."""
+        super().subscribe_to(topics, keys)
+        self._group.tasks = max(len(topic.flows) for topic in topics)
+
+    def enter(self, process: Process) -> None:
+        """Let the coordinator add a thread."""
+        super().enter(process)
+        self._observe()
+
+    def exit(self, member_id: str) -> None:
+        """Let the coordinator remove a thread."""
+        super().exit(member_id)
+        self._observe()
+
+    def step_on(self) -> None:
+        """Let a thread send a heartbeat."""
+        super().step_on()
+        self._observe()
+
+    def _observe(self) -> None:
+        threads = self._group.threads
+        readers = {
+            (topic.topic_id, task): thread.member_id
+            for thread in threads.values()
+            for task in thread.assigned[ACTIVE]
+            for topic in self.read_topics.values()
+            if task < len(topic.flows)
+        }
+        self.reading.observe(self.now, readers, threads)
+
+    def _subtopology(self) -> dict[str, Any]:
+        return super()._subtopology() | {"sourceTopics": sorted(self.topics)}

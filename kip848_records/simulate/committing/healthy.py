@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.kinds import KINDS
 from kip848_records.simulate.broker.classic import COOPERATIVE
 from kip848_records.simulate.broker.cluster import offsets_partition
 from kip848_records.simulate.committing.groups import (
@@ -12,6 +13,7 @@ from kip848_records.simulate.committing.groups import (
     CommittingClassic,
     CommittingConsumer,
     CommittingSimple,
+    CommittingStreams,
 )
 from kip848_records.simulate.committing.reader import Style
 from kip848_records.simulate.committing.topics import topic, topics_of
@@ -29,7 +31,8 @@ _KINDS: Final[dict[str, tuple[int, type[Committing]]]] = {
     "static": (10, CommittingConsumer),
     "eager": (15, CommittingClassic),
     "cooperative": (20, CommittingClassic),
-    "simple": (15, CommittingSimple),
+    "simple": (10, CommittingSimple),
+    "streams": (5, CommittingStreams),
 }
 """Kinds of groups by the first word of their ids: how common they are, and the class."""
 _STYLES: Final[dict[str, tuple[int, Style]]] = {
@@ -49,7 +52,8 @@ _SIZES: Final = (1, 2, 2, 3, 4)
 def healthy_id(spec: Simulation, number: int) -> str:
     """Return the id of a committing group, which says what it does."""
     random = Random(f"{spec.seed}/committing/{number}")  # noqa: S311 - a log, not a secret
-    kind = _drawn(random, {name: share for name, (share, _) in _KINDS.items()})
+    kinds = {name: share for name, (share, kind) in _KINDS.items() if KINDS[kind.KIND].first_release <= spec.release}
+    kind = _drawn(random, kinds)
     style = _drawn(random, {name: share for name, (share, _) in _STYLES.items()})
     events = "calm" if kind == "simple" else _drawn(random, _EVENTS)
     return f"{kind}-{style}-{events}-{number:05}"

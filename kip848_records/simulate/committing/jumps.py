@@ -21,13 +21,13 @@ from kip848_records.simulate.scripted.behaviours import MINUTE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kip848_records.simulate.committing.groups import Committing
+    from kip848_records.simulate.committing.groups import CoordinatedCommitting
 
 _ANY = (*MEMBERS, "simple")
 
 
 @scene(kinds=_ANY)
-def _seek(group: Committing) -> Iterator[int]:
+def _seek(group: CoordinatedCommitting) -> Iterator[int]:
     """A client goes back in one partition, which takes it a while, and later over all that waits in another one."""
     group.style = replace(group.style, per_s=20)
     first, *_ = begin_clients(group)
@@ -40,7 +40,7 @@ def _seek(group: Committing) -> Iterator[int]:
     group.reading.seek(first.member_id, group.now, ahead, group.end_of(ahead))
 
 
-def _reset(group: Committing, by: int) -> Iterator[int]:
+def _reset(group: CoordinatedCommitting, by: int) -> Iterator[int]:
     clients = begin_clients(group)
     yield CALM
     yield from stop_all(group, clients)
@@ -52,17 +52,17 @@ def _reset(group: Committing, by: int) -> Iterator[int]:
 
 
 @scene(kinds=_ANY)
-def _reset_back(group: Committing) -> Iterator[int]:
+def _reset_back(group: CoordinatedCommitting) -> Iterator[int]:
     yield from _reset(group, -100)
 
 
 @scene(kinds=_ANY)
-def _reset_ahead(group: Committing) -> Iterator[int]:
+def _reset_ahead(group: CoordinatedCommitting) -> Iterator[int]:
     yield from _reset(group, 5)
 
 
 @scene(kinds=_ANY)
-def _offsets_deleted(group: Committing) -> Iterator[int]:
+def _offsets_deleted(group: CoordinatedCommitting) -> Iterator[int]:
     """A tool removes the offsets of two partitions while nobody is there."""
     clients = begin_clients(group)
     yield CALM
@@ -73,7 +73,7 @@ def _offsets_deleted(group: Committing) -> Iterator[int]:
 
 
 @scene(kinds=_ANY)
-def _group_deleted(group: Committing) -> Iterator[int]:
+def _group_deleted(group: CoordinatedCommitting) -> Iterator[int]:
     clients = begin_clients(group)
     yield CALM
     yield from stop_all(group, clients)
@@ -83,7 +83,7 @@ def _group_deleted(group: Committing) -> Iterator[int]:
 
 
 @scene(kinds=_ANY)
-def _group_expired(group: Committing) -> Iterator[int]:
+def _group_expired(group: CoordinatedCommitting) -> Iterator[int]:
     clients = begin_clients(group)
     yield CALM
     yield from stop_all(group, clients)
@@ -94,7 +94,7 @@ def _group_expired(group: Committing) -> Iterator[int]:
 
 
 @scene(kinds=MEMBERS)
-def _topic_expired(group: Committing) -> Iterator[int]:
+def _topic_expired(group: CoordinatedCommitting) -> Iterator[int]:
     """All clients are replaced by others, which read only one of the two topics."""
     clients = begin_clients(group)
     yield CALM
@@ -102,22 +102,21 @@ def _topic_expired(group: Committing) -> Iterator[int]:
     orders = min(group.topics)
     begin_clients(group, topics=frozenset({orders}))
     yield RETENTION_MS + MINUTE
-    group.remove("expired", [tp for tp in group.partitions() if tp[0] != group.cluster.topics[orders].topic_id])
+    group.remove("expired", [tp for tp in group.partitions() if tp[0] != group.read_topics[orders].topic_id])
 
 
 @scene(kinds=MEMBERS, is_followed=False)
-def _topic_deleted(group: Committing) -> Iterator[int]:
+def _topic_deleted(group: CoordinatedCommitting) -> Iterator[int]:
     begin_clients(group)
     yield CALM
     group.delete_topic(min(group.topics))
 
 
 @scene(kinds=MEMBERS, is_followed=False)
-def _topic_created_anew(group: Committing) -> Iterator[int]:
+def _topic_created_anew(group: CoordinatedCommitting) -> Iterator[int]:
     begin_clients(group)
     yield CALM
-    name = min(group.topics)
-    old = group.topic(name)
-    group.delete_topic(name)
+    old = group.read_topics[min(group.topics)]
+    group.delete_topic(old.name)
     yield 2 * MINUTE
-    group.create_topic(Topic(name, f"{old.seed}/again", tuple(flow.starting(group.now) for flow in old.flows)))
+    group.create_topic(Topic(old.name, f"{old.seed}/again", tuple(flow.starting(group.now) for flow in old.flows)))

@@ -13,7 +13,7 @@ from kip848_records.simulate.commits import ABORT, no_commits
 from kip848_records.simulate.committing.reader import HANGS, LAST_MARKER_MS, TRANSACTION_OPEN, Place, Reader, Style
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -72,22 +72,28 @@ class Reading:
         """Let members give up what is theirs no more, and read what is theirs now."""
         members = group.members.values() if group else ()
         readers = {tp: each.member_id for each in members if each.epoch != AWAY_EPOCH for tp in each.assigned}
-        at = operation.time
+        protocol = group.protocol if isinstance(group, ClassicGroup) else None
+        self.observe(operation.time, readers, {each.member_id for each in members}, protocol)
+
+    def observe(
+        self, at: int, readers: Mapping[TopicPartition, str], members: Container[str], protocol: str | None = None
+    ) -> None:
+        """Let each partition be read by the member that is to read it; `protocol`: of a classic group."""
         for reader in list(self.readers.values()):
             lost = [place for tp, place in reader.places.items() if readers.get(tp) != reader.member_id]
-            if lost or isinstance(group, ClassicGroup) or group is None or reader.member_id not in group.members:
-                self._give_up(reader, lost, at, group)
+            if reader.member_id not in members:
+                self.close(reader.member_id, at)
+                del self.readers[reader.member_id]
+            elif lost or protocol is not None:
+                self._give_up(reader, lost, at, protocol)
         for tp, member_id in readers.items():
             self.read(member_id, tp, at)
 
-    def _give_up(self, reader: Reader, lost: list[Place], at: int, group: Group | None) -> None:
+    def _give_up(self, reader: Reader, lost: list[Place], at: int, protocol: str | None) -> None:
         self._flush(reader, at)
-        if group is None or reader.member_id not in group.members:
-            self.close(reader.member_id, at)
-            del self.readers[reader.member_id]
-        elif not isinstance(group, ClassicGroup):
+        if protocol is None:
             self._commit(reader, at + REVOKED_WITHIN_MS, self._end_places(reader, lost, at))
-        elif group.protocol == COOPERATIVE:
+        elif protocol == COOPERATIVE:
             late = LATE_MS[0] + at % LATE_MS[1]
             self._commit(reader, at + late, self._end_places(reader, lost, at))
         else:
@@ -128,7 +134,8 @@ class Reading:
 
     def owned(self, member_id: str) -> list[TopicPartition]:
         """Return what a member reads, or is to read."""
-        return sorted(self.readers[member_id].places)
+        reader = self.readers.get(member_id)
+        return sorted(reader.places) if reader is not None else []
 
     def close(self, member_id: str, at: int) -> None:
         """Let a client end in order: it commits, if it does so when it closes."""
@@ -148,9 +155,9 @@ class Reading:
 
     def stall(self, member_id: str, at: int, why: str | None, chosen: Iterable[TopicPartition] | None = None) -> None:
         """Let a client stand still in some partitions, or all, for a reason; None: let it go on."""
-        reader = self.readers[member_id]
-        self._flush(reader, at)
-        for tp in list(reader.places) if chosen is None else chosen:
+        for tp in self.owned(member_id) if chosen is None else chosen:
+            reader = self.readers[member_id]
+            self._flush(reader, at)
             self._go_on(reader, reader.places[tp], at, why=why)
 
     def seek(self, member_id: str, at: int, tp: TopicPartition, offset: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from kip848_records.simulate.committing.groups import (
     CommittingClassic,
     CommittingConsumer,
     CommittingSimple,
+    CommittingStreams,
 )
 from kip848_records.simulate.committing.reader import Style
 from kip848_records.simulate.committing.topics import Topic
@@ -20,8 +22,6 @@ from kip848_records.simulate.scripted.behaviours import MINUTE, SECOND, fleet
 from kip848_records.simulate.spec import MIN_HOURS_OF_STALLS, START_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from kip848_records.simulate.consumption import CommitKeys
     from kip848_records.simulate.scripted.process import Process
 
@@ -38,6 +38,7 @@ GROUPS: Final[dict[str, type[Committing]]] = {
     "eager": CommittingClassic,
     "cooperative": CommittingClassic,
     "simple": CommittingSimple,
+    "streams": CommittingStreams,
 }
 STYLES: Final = {
     "java": Style(),
@@ -47,6 +48,7 @@ STYLES: Final = {
     "never": Style(interval_ms=0),
 }
 MEMBERS: Final = ("consumer", "eager", "cooperative")
+ALL: Final = (*MEMBERS, "streams")
 BOTH: Final = ("java", "librdkafka")
 
 
@@ -59,7 +61,7 @@ class CommitScene(NamedTuple):
     name: str
     kind: str
     style: str
-    script: Callable[[Committing], Iterator[int]]
+    script: Callable[..., Iterator[int]]
     is_followed: bool
     is_seen: bool
 
@@ -85,6 +87,9 @@ class CommitScene(NamedTuple):
         return group
 
 
+Script = Callable[..., Iterator[int]]
+"""What happens to a group: it yields the ms that it waits."""
+
 SCENES: Final[list[CommitScene]] = []
 """All scenes."""
 
@@ -100,10 +105,10 @@ def scene(
     *,
     is_followed: bool = True,
     is_seen: bool = True,
-) -> Callable[[Callable[[Committing], Iterator[int]]], Callable[[Committing], Iterator[int]]]:
+) -> Callable[[Script], Script]:
     """Make a script a scene of some kinds of groups and some styles, with the name that the script has."""
 
-    def add(script: Callable[[Committing], Iterator[int]]) -> Callable[[Committing], Iterator[int]]:
+    def add(script: Script) -> Script:
         name = script.__name__.strip("_").replace("_", "-")
         SCENES.extend(
             CommitScene(name, kind, style, script, is_followed, is_seen) for kind in kinds for style in styles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kip848_records.simulate.committing.reading import PAUSED, WORKER_DEAD
-from kip848_records.simulate.committing.scenes import CALM, MEMBERS, begin_clients, scene
+from kip848_records.simulate.committing.scenes import ALL, CALM, MEMBERS, begin_clients, scene
 from kip848_records.simulate.scripted.behaviours import MINUTE, SECOND, new_host, roll
 from kip848_records.simulate.scripted.process import Process
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kip848_records.simulate.committing.groups import Committing
 
 
-@scene()
+@scene(kinds=ALL)
 def _one_paused(group: Committing) -> Iterator[int]:
     first, *_ = begin_clients(group)
     yield CALM
@@ -38,7 +38,7 @@ def _paused_twice(group: Committing) -> Iterator[int]:
         yield wait
 
 
-@scene()
+@scene(kinds=ALL)
 def _worker_dead(group: Committing) -> Iterator[int]:
     first, *_ = begin_clients(group)
     yield CALM
@@ -50,7 +50,7 @@ def _worker_dead_alone(group: Committing) -> Iterator[int]:
     yield from _worker_dead(group)
 
 
-@scene()
+@scene(kinds=ALL)
 def _all_workers_dead(group: Committing) -> Iterator[int]:
     clients = begin_clients(group)
     yield CALM
@@ -99,7 +99,7 @@ def _slow_batches(group: Committing) -> Iterator[int]:
     yield CALM
 
 
-@scene()
+@scene(kinds=ALL)
 def _crash(group: Committing) -> Iterator[int]:
     """A client is killed: who gets its partitions reads some messages again."""
     first, *_ = begin_clients(group)
@@ -109,7 +109,7 @@ def _crash(group: Committing) -> Iterator[int]:
     group.start(first)
 
 
-@scene()
+@scene(kinds=ALL)
 def _more_members(group: Committing) -> Iterator[int]:
     """Members come and go; cooperative classic ones commit what they gave up after the generation without it."""
     begin_clients(group)
