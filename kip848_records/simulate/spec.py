@@ -90,8 +90,8 @@ class Simulation:
     `troubled_groups`: how many groups, of all kinds, have a trouble that the table `diagnosis` is to show; they need
     `hours` of at least 12. `committing_groups`: how many groups, consumer, classic, streams and simple ones, commit
     what they have really read; none of them is stuck. `stalled_groups`: how many others have partitions that stand
-    still, or offsets that jump; they need `hours` of at least 2.5. The fields `members`, `commit_interval_ms`, `largest` and
-    `recreations_per_hour` are only for the groups that `groups` counts.
+    still, or offsets that jump; they need `hours` of at least 2.5. The fields `members`, `commit_interval_ms`,
+    `largest` and `recreations_per_hour` are only for the groups that `groups` counts.
 
     The same fields give the same log, and a group behaves the same with any other groups.
 
