@@ -136,3 +136,14 @@ def test_a_cooperative_member_commits_after_the_generation_without_the_partition
             found |= {ms for ms in after if ms < free}
     assert found <= set(late)
     assert bool(found) == bool(late)
+
+
+def test_new_partitions_are_read_from_where_they_end_when_members_hear_of_them():
+    for scene in chosen("topic-grows"):
+        played_ = Played(scene)
+        new = [row for row in played_.of("reading") if row["partition"] >= 6]
+        assert {row["partition"] for row in new} == {6, 7}
+        for row in new:
+            offsets = [each.offset for each in played_.commits_of(row)]
+            assert 0 <= row["first_position"] < 60
+            assert row["first_position"] <= offsets[0] <= offsets[-1] <= row["next_position"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kip848_records.simulate.committing.reader import Style
@@ -25,10 +26,7 @@ if TYPE_CHECKING:
 
 
 class Committing(Script):
-    """The clients of a group read topics, and commit as `style` says.
-
-    `styles`: how processes commit that differ from it. `assignor`: of its processes.
-    """
+    """The clients of a group read topics, and commit as `style` says. `assignor`: of its processes."""
 
     TABLES = (*Script.TABLES, *FACTS)
     reading: Reading
@@ -36,7 +34,6 @@ class Committing(Script):
     def __init__(self, seed: object, group_id: str = "g", partition: int = 0) -> None:
         super().__init__(seed, group_id, partition)
         self.style = Style()
-        self.styles: dict[Process, Style] = {}
         self.assignor: str | None = None
         self.read_topics: dict[str, Topic] = {}
         """The group's topics that exist, by name."""
@@ -92,8 +89,7 @@ class Committing(Script):
         super().close(captured_at)
 
     def _style_of(self, member_id: str) -> tuple[Style, str]:
-        process = self._there[member_id]
-        return self.styles.get(process, self.style), process.client_id
+        return self.style, self._there[member_id].client_id
 
 
 class CoordinatedCommitting(Committing, Coordinated):
@@ -110,6 +106,13 @@ class CoordinatedCommitting(Committing, Coordinated):
         """Let a topic exist; members hear of it later."""
         super().create_topic(topic)
         self.cluster.create(topic.name, len(topic.flows), topic.seed)
+        self.hear_of_topics()
+
+    def grow_topic(self, name: str, more: tuple[Flow, ...]) -> None:
+        """Let a topic have more partitions; members hear of it later."""
+        topic = replace(self.read_topics[name], flows=(*self.read_topics[name].flows, *more))
+        Committing.create_topic(self, topic)
+        self.cluster.grow(name, len(topic.flows))
         self.hear_of_topics()
 
     def reset(self, offsets: Mapping[TopicPartition, int]) -> None:

@@ -120,3 +120,12 @@ def _topic_created_anew(group: CoordinatedCommitting) -> Iterator[int]:
     group.delete_topic(old.name)
     yield 2 * MINUTE
     group.create_topic(Topic(old.name, f"{old.seed}/again", tuple(flow.starting(group.now) for flow in old.flows)))
+
+
+@scene(kinds=MEMBERS, is_followed=False)
+def _topic_grows(group: CoordinatedCommitting) -> Iterator[int]:
+    """Members begin in new partitions where these end when they hear of them."""
+    begin_clients(group)
+    yield CALM
+    topic = group.read_topics[min(group.topics)]
+    group.grow_topic(topic.name, tuple(flow.starting(group.now) for flow in topic.flows[:2]))
