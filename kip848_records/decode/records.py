@@ -58,11 +58,9 @@ def records_of_table(engine: Engine, log: Relation, table: str, dialect: str) ->
 
 
 def checked_commits(engine: Engine, commits: Relation, dialect: str) -> Relation:
-    """Return the offset commits among log rows that do not decode, and of the others the last of each name of a topic.
-
-    The rows have `CHECKED_COLUMNS`: those that do not decode have an `error_code`. One pass finds both.
-    """
-    rows = _selected(engine, commits, (*PLACE, "key", "value"), f"{IS_RECORD} AND {IS_OFFSET_COMMIT}")
+    """Return the offset commits among log rows as `CHECKED_COLUMNS`: those that do not decode have an `error_code`."""
+    columns = (*PLACE, "transaction", "producer_id", "key", "value")
+    rows = _selected(engine, commits, columns, f"{IS_RECORD} AND {IS_OFFSET_COMMIT}")
     return engine.map(partial(commits_checked, dialect), rows, CHECKED_COLUMNS)
 
 

@@ -14,25 +14,21 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from kip848_records import __version__
-from kip848_records.decode.records import checked_commits, records_of_table
+from kip848_records.decode.records import records_of_table
 from kip848_records.engines.rows import ArrowRows, CompletedRows, TableRows
 from kip848_records.log.facts import LogFacts, log_facts
 from kip848_records.log.retention import ended_before
-from kip848_records.log.state import last_counted, state_as_json
 from kip848_records.pipeline.across import storms_across
+from kip848_records.pipeline.commits import TABLES_OF_COMMITS, Commits
 from kip848_records.pipeline.comparison import protocol_comparison
-from kip848_records.pipeline.consumption import stops_of_consumption
-from kip848_records.pipeline.names import names_of_commits, topic_names
-from kip848_records.pipeline.open_transactions import open_transactions
+from kip848_records.pipeline.names import topic_names
 from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
 from kip848_records.pipeline.simple_groups import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
-from kip848_records.protocol.columns import FAILURE_COLUMNS, OFFSET_COMMIT_TABLE
+from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE, GROUP, LOG_SCHEMA
 from kip848_records.replay.worker import NAMING_TYPES, names_of_topics, replay_batches
-from kip848_records.sources.transactions import with_outcomes
 from kip848_records.specs.audit_runs import AUDIT_RUNS
-from kip848_records.specs.completion import with_topics
 from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.specs.record_tables import RECORD_TABLES
 from kip848_records.specs.registry import DERIVED, REPLAYED
@@ -82,13 +78,8 @@ def rebuild(
     if group is not None:
         replayed |= _names_of_topics(engine, records, facts)
     progress.advance(facts.counts.of_groups)
-    commits = None
-    of_commits: dict[str, Rows] = {}
-    if last.offset_commits:
-        commits = log.offset_commits()
-        if facts.counts.pending:
-            commits = engine.materialize(with_outcomes(engine, commits), "commits")
-        of_commits = _of_commits(engine, commits, facts.inputs.dialect)
+    commits = Commits.of(log, facts) if last.offset_commits else None
+    of_commits = {} if commits is None else commits.rows
     given = (name for run in knowledge.runs for name in run.names)
     named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
     topics = topic_names(given, chain.from_iterable(rows.batches() for rows in named))
@@ -96,14 +87,10 @@ def rebuild(
     tables: dict[str, Rows | None] = {
         name: _table_rows(name, replayed.get(name), more.get(name), topics, last.kept_since_ms) for name in REPLAYED
     }
-    tables["consumption_stop"] = None
-    if commits is not None and "stopped_partition" in replayed:
-        stopped = engine.relation(CompletedRows(replayed["stopped_partition"], partial(with_topics, topics)))
-        undecoded = engine.relation(of_commits["quarantine"])
-        found = stops_of_consumption(engine, commits, undecoded, stopped, facts.inputs)
-        stops = engine.stage(found, "consumption-stops")
-        tables["consumption_stop"] = _table_rows("consumption_stop", stops, None, topics, last.kept_since_ms)
-    tables["open_transaction"] = _open_transactions(log, commits, facts)
+    tables |= dict.fromkeys(TABLES_OF_COMMITS)
+    if commits is not None:
+        found = commits.tables(replayed, topics)
+        tables |= {name: _table_rows(name, rows, None, topics, last.kept_since_ms) for name, rows in found.items()}
     tables["topic_name"] = ArrowRows(topics) if topics.num_rows else None
     tables["partition_history"] = _partition_history(facts)
     progress.phase("writing tables")
@@ -112,8 +99,9 @@ def rebuild(
     has_migrations = tables["group_migration"] is not None
     compared = None
     if has_migrations:
-        found = protocol_comparison(engine.ask, log.cluster, last.kept_since_ms, offset_commits=last.offset_commits)
-        compared = ArrowRows(found)
+        compared = ArrowRows(
+            protocol_comparison(engine.ask, log.cluster, last.kept_since_ms, offset_commits=last.offset_commits)
+        )
     _replace(log, PROTOCOL_COMPARISON.name, compared)
     engine.several(
         lambda item: log.replace(TABLES[item[0]], item[1]), _record_tables(log, facts, is_wanted=last.record_tables)
@@ -183,33 +171,6 @@ def _names_of_topics(engine: Engine, records: Relation, facts: LogFacts) -> dict
     text = f"SELECT {columns} FROM {{records}} AS log WHERE log.key_type IN ({listed})"  # noqa: S608 - constants
     named = engine.sql(text, records=records)
     return engine.replay(partial(names_of_topics, facts.inputs), named, key=GROUP, order=("offset",))
-
-
-def _of_commits(engine: Engine, commits: Relation, dialect: str) -> dict[str, Rows]:
-    """Return the rows of offset commits in the tables that hold records of all types, and the topics that they name.
-
-    The replay quarantines those that could not be read.
-    """
-    last = engine.materialize(last_counted(engine, commits), "last-commits")
-    checked = engine.materialize(checked_commits(engine, commits, dialect), "checked-commits")
-    columns = ", ".join(f"checked.{name}" for name in FAILURE_COLUMNS.names)
-    undecoded = f"SELECT {columns} FROM {{checked}} AS checked WHERE checked.error_code IS NOT NULL"  # noqa: S608 - ours
-    rows = {
-        "latest_state": state_as_json(engine, last, dialect),
-        "quarantine": engine.sql(undecoded, checked=checked),
-        "topic_name": names_of_commits(engine, checked),
-    }
-    return {name: engine.stage(frame, f"{name}-of-commits") for name, frame in rows.items()}
-
-
-def _open_transactions(log: LogTable, commits: Relation | None, facts: LogFacts) -> Rows | None:
-    """Return the open transactions of offset commits; None if there are none."""
-    # Without any, the marker of a transaction may still be among what could not be read.
-    if commits is None or not (facts.counts.pending or facts.counts.first_error is not None):
-        return None
-    counted = facts.replayable(log.engine, commits)
-    found = open_transactions(log.engine, log.records(), commits, counted, facts.inputs)
-    return log.engine.stage(found, "open-transaction")
 
 
 def _partition_history(facts: LogFacts) -> Rows | None:

@@ -38,9 +38,18 @@ FAILURE_COLUMNS: Final = pa.schema(
     ]
 )
 CHECKED_COLUMNS: Final = pa.schema(
-    [*FAILURE_COLUMNS, pa.field("topic_id", pa.string()), pa.field("topic", pa.string())]
+    [
+        *FAILURE_COLUMNS,
+        _TRANSACTION,
+        pa.field("producer_id", pa.int64()),
+        pa.field("group_id", pa.string()),
+        pa.field("topic", pa.string()),
+        pa.field("topic_partition", pa.int32()),
+        pa.field("committed", pa.int64()),
+        pa.field("topic_id", pa.string()),
+    ]
 )
-"""An offset commit that does not decode, or that names a topic."""
+"""An offset commit: why it does not decode, or what it says. `committed`: null for a tombstone."""
 UNKNOWN_COLUMNS: Final = pa.schema(
     [*_PLACE, pa.field("key_type", pa.int32()), pa.field("key", pa.binary()), pa.field("value", pa.binary())]
 )

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.columns import (
@@ -51,12 +50,11 @@ def failures(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Rec
 
 
 def checked_commits(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the offset commits that do not decode, and of the others the last of each name of a topic."""
+    """Yield offset commits without their bytes, and those that do not decode with the reason (`CHECKED_COLUMNS`)."""
     for batch in join_batches(batches):
         decoded = _decode(batch, dialect)
         for group in decoded.groups:
-            if group.value is not None:
-                yield _with_missing(_last_names(batch, group, group.value.field("topic_id")), CHECKED_COLUMNS)
+            yield _with_missing(_commit_columns(batch, group), CHECKED_COLUMNS)
         for failed in _failures(batch, decoded):
             yield _with_missing(failed, CHECKED_COLUMNS)
 
@@ -64,7 +62,7 @@ def checked_commits(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator
 def _failures(batch: pa.RecordBatch, decoded: DecodedBatch) -> Iterator[pa.RecordBatch]:
     failed = np.flatnonzero(decoded.errors != Error.NONE)
     if len(failed):
-        rows = batch.take(pa.array(failed))
+        rows = batch.select([*PLACE, "key", "value"]).take(pa.array(failed))
         sides = zip(decoded.errors[failed].tolist(), decoded.in_key[failed].tolist(), strict=True)
         codes = pa.array([Error(error).code(in_key=in_key) for error, in_key in sides])
         reasons = pa.array([reason(decoded, row) for row in failed.tolist()])
@@ -72,15 +70,14 @@ def _failures(batch: pa.RecordBatch, decoded: DecodedBatch) -> Iterator[pa.Recor
         yield pa.RecordBatch.from_arrays(columns, FAILURE_COLUMNS.names)
 
 
-def _last_names(batch: pa.RecordBatch, group: RecordGroup, topic_id: pa.Array) -> pa.RecordBatch:
-    """Return ``partition, topic_id, topic`` with the highest offset, of offset commits that name a topic's id."""
-    places = batch.select(["partition", "offset"]).take(pa.array(group.rows))
-    named = pa.table(
-        [*places.columns, topic_id, group.key.field("topic")], ["partition", "offset", "topic_id", "topic"]
-    )
-    last = named.filter(pc.field("topic_id").is_valid()).group_by(["partition", "topic_id", "topic"])
-    found = last.aggregate([("offset", "max")]).rename_columns({"offset_max": "offset"})
-    return pa.RecordBatch.from_arrays([each.combine_chunks() for each in found.columns], found.column_names)
+def _commit_columns(batch: pa.RecordBatch, group: RecordGroup) -> pa.RecordBatch:
+    rows = batch.select([*PLACE, "transaction", "producer_id"]).take(pa.array(group.rows))
+    key = group.key
+    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+    columns |= {"group_id": key.field("group"), "topic": key.field("topic"), "topic_partition": key.field("partition")}
+    if group.value is not None:
+        columns |= {"committed": group.value.field("offset"), "topic_id": group.value.field("topic_id")}
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _with_missing(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -12,6 +12,8 @@ import pyarrow as pa
 from kip848_records.specs.anomaly import ANOMALY
 from kip848_records.specs.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION
 from kip848_records.specs.columns import CLUSTER, HISTORY
+from kip848_records.specs.commit_jump import FOUND_JUMP
+from kip848_records.specs.commit_progress import COMMIT_PROGRESS
 from kip848_records.specs.consumption_stop import STOPPED_PARTITION
 from kip848_records.specs.diagnosis import DIAGNOSIS, GROUP_OUTLINE
 from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
@@ -58,6 +60,11 @@ def row_type(row_class: type[Any]) -> pa.StructType:
 def row_class(name: str, spec: TableSpec) -> type[Any]:
     """Return a class of named tuples for the rows of a table."""
     return _TABLES.setdefault(spec.name, _class(name, [spec.schema.field(column) for column in _names(spec)]))
+
+
+def table_of(row_class: type[Any]) -> str:
+    """Return the table of a class of rows."""
+    return next(name for name, each in _TABLES.items() if each is row_class)
 
 
 def new_row(spec: TableSpec) -> NewRow:
@@ -126,6 +133,8 @@ LatestState: Final = row_class("LatestState", LATEST_STATE)
 Quarantine: Final = row_class("Quarantine", QUARANTINE)
 UnknownRecord: Final = row_class("UnknownRecord", UNKNOWN_RECORD)
 StoppedPartition: Final = row_class("StoppedPartition", STOPPED_PARTITION)
+CommitProgress: Final = row_class("CommitProgress", COMMIT_PROGRESS)
+FoundJump: Final = row_class("FoundJump", FOUND_JUMP)
 OwnedPartition: Final = row_class("OwnedPartition", OWNED_PARTITION)
 TopicName: Final = row_class("TopicName", RECORDED_TOPIC_NAME)
 

@@ -6,6 +6,8 @@ from typing import Final
 
 from kip848_records.specs.anomaly import ANOMALY
 from kip848_records.specs.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION
+from kip848_records.specs.commit_jump import COMMIT_JUMP
+from kip848_records.specs.commit_progress import COMMIT_PROGRESS
 from kip848_records.specs.consumption_stop import CONSUMPTION_STOP
 from kip848_records.specs.diagnosis import DIAGNOSIS
 from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
@@ -41,6 +43,8 @@ DERIVED: Final = {
     **REPLAYED,
     PARTITION_HISTORY.name: PARTITION_HISTORY,
     TOPIC_NAME.name: TOPIC_NAME,
+    COMMIT_PROGRESS.name: COMMIT_PROGRESS,
+    COMMIT_JUMP.name: COMMIT_JUMP,
     CONSUMPTION_STOP.name: CONSUMPTION_STOP,
     OPEN_TRANSACTION.name: OPEN_TRANSACTION,
     PROTOCOL_COMPARISON.name: PROTOCOL_COMPARISON,

@@ -47,6 +47,8 @@ ENDS = {
     "task_handover": lambda row: row["status"] != "open" and row["ended_at"],
     "ownership": lambda row: row["to_at"],
     "share_partition_state": lambda row: row["to_at"],
+    "commit_progress": lambda row: row["released_at"],
+    "commit_jump": lambda row: row["jumped_at"],
     "consumption_stop": lambda row: row["first_progress_at"],
     "diagnosis": lambda row: row["ended_at"],
 }
@@ -54,7 +56,8 @@ ENDS = {
 
 WITHOUT_ROWS = {
     *("anomaly", "classic_generation", "group_migration"),
-    *("task_handover", "ownership", "share_partition_state", "consumption_stop", "diagnosis"),
+    *("task_handover", "ownership", "share_partition_state", "diagnosis"),
+    *("commit_progress", "commit_jump", "consumption_stop"),
 }
 """Tables of which the log has no row that ended."""
 

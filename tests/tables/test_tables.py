@@ -30,6 +30,7 @@ NULL_IN_KEY = {
     "member_assignment": {"topic_id", "topic", "subtopology_id", "connector", "role"},
     "membership": {"joined_offset", "left_offset"},
     "anomaly": {"member_id"},
+    "commit_progress": {"member_id", "acquired_offset"},
     "diagnosis": {"group_id", "incarnation"},
     "log": {"partition", "offset"},
     "quarantine": {"partition", "offset"},

@@ -1,0 +1,161 @@
+"""What offset commits show beside the replay: `commit_progress` and `commit_jump`.
+
+`replay.commits` has the rules. One sort brings the commits of each group to one task, in order, with the marks of what
+the replay of groups found among them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from kip848_records.decode.records import checked_commits
+from kip848_records.engines.rows import CompletedRows
+from kip848_records.log.state import last_counted, state_as_json
+from kip848_records.pipeline.consumption import stops_of_consumption
+from kip848_records.pipeline.names import names_of_commits
+from kip848_records.pipeline.open_transactions import open_transactions
+from kip848_records.protocol.columns import FAILURE_COLUMNS
+from kip848_records.protocol.schema import NO_UUID
+from kip848_records.queries.texts import rendered
+from kip848_records.replay.commits import rows as marks
+from kip848_records.replay.commits.progress import commit_batches
+from kip848_records.replay.rows import GroupStateInterval, OwnedPartition, StoppedPartition, row_type, table_of
+from kip848_records.sources.predicates import IS_RECORD, key_of_types
+from kip848_records.sources.transactions import with_outcomes
+from kip848_records.specs.completion import with_topics
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from kip848_records.engines.engine import Engine, Relation, Rows
+    from kip848_records.log.facts import LogFacts
+    from kip848_records.log.table import LogTable
+
+OFFSETS_RETENTION_MS: Final = 7 * 24 * 60 * 60 * 1000
+"""`offsets.retention.minutes` of a broker by default."""
+
+_GROUP_TYPES: Final = (2, 3, 11, 17)
+"""The key types of which each live group has one record: its tombstone removes the group."""
+
+_AGE: Final = (
+    "(CASE WHEN jumps.group_type = 'classic' AND jumps.empty_since IS NOT NULL "
+    "THEN unix_millis(jumps.jumped_at) - unix_millis(jumps.empty_since) ELSE jumps.age_ms END)"
+)
+_TOMBSTONES: Final = f"""
+SELECT log.partition, log.group_id, log.timestamp FROM {{records}} AS log
+WHERE {IS_RECORD} AND {key_of_types(_GROUP_TYPES)} AND log.value IS NULL
+"""  # noqa: S608 - constants
+_NUMBERS: Final = ("COMMIT", "ACQUIRE", "RELEASE", "PHASE", "NO_GROUP", "EMPTY", "NOT_SHOWN", "WITH_MEMBERS")
+_SQL_TYPES: Final = {pa.string(): "string", pa.int32(): "int", pa.int64(): "bigint"}
+
+
+TABLES_OF_COMMITS: Final = ("commit_progress", "commit_jump", "open_transaction", "consumption_stop")
+"""The tables that are empty without offset commits."""
+
+
+@dataclass(frozen=True)
+class Commits:
+    """The offset commits of a log.
+
+    `written`: log rows of commits and markers, their transactions resolved. `checked`: the commits, decoded
+    (`decode.records.checked_commits`). `rows`: what they add to tables that hold records of all types, and the topics
+    that they name; the replay quarantines those that could not be read.
+    """
+
+    log: LogTable
+    facts: LogFacts
+    written: Relation
+    checked: Relation
+    rows: dict[str, Rows]
+
+    @classmethod
+    def of(cls, log: LogTable, facts: LogFacts) -> Self:
+        """Read and decode the commits."""
+        engine, dialect = log.engine, facts.inputs.dialect
+        written = log.offset_commits()
+        if facts.counts.pending:
+            written = engine.materialize(with_outcomes(engine, written), "commits")
+        checked = engine.materialize(checked_commits(engine, written, dialect), "checked-commits")
+        last = engine.materialize(last_counted(engine, written), "last-commits")
+        columns = ", ".join(f"checked.{name}" for name in FAILURE_COLUMNS.names)
+        undecoded = f"SELECT {columns} FROM {{checked}} AS checked WHERE checked.error_code IS NOT NULL"  # noqa: S608 - ours
+        found = {
+            "latest_state": state_as_json(engine, last, dialect),
+            "quarantine": engine.sql(undecoded, checked=checked),
+            "topic_name": names_of_commits(engine, checked),
+        }
+        rows = {name: engine.stage(frame, f"{name}-of-commits") for name, frame in found.items()}
+        return cls(log, facts, written, checked, rows)
+
+    def tables(
+        self, replayed: Mapping[str, Rows], topics: pa.Table, retention_ms: int = OFFSETS_RETENTION_MS
+    ) -> dict[str, Rows]:
+        """Return the rows of `TABLES_OF_COMMITS`, by table; a table without rows is missing.
+
+        `replayed`: rows of the replay of groups. `topics`: names of topics by id. `retention_ms`: how long the broker
+        keeps the offsets of a group.
+        """
+        engine, inputs = self.log.engine, self.facts.inputs
+        found = engine.replay(
+            partial(commit_batches, inputs), self._in_order(replayed, topics), key=marks.KEY, order=marks.ORDER
+        )
+        jumps = found.pop("found_jump", None)
+        if jumps is not None:
+            records = self.facts.replayable(engine, self.log.group_records())
+            found["commit_jump"] = _with_causes(engine, engine.relation(jumps), records, retention_ms)
+        # Without any pending record, the marker of a transaction may still be among what could not be read.
+        if self.facts.counts.pending or self.facts.counts.first_error is not None:
+            counted = self.facts.replayable(engine, self.written)
+            opened = open_transactions(engine, self.log.records(), self.written, counted, inputs)
+            found["open_transaction"] = engine.stage(opened, "open-transaction")
+        if "stopped_partition" in replayed:
+            stopped = _named(engine, replayed, StoppedPartition, topics)
+            undecoded = engine.relation(self.rows["quarantine"])
+            stops = stops_of_consumption(engine, self.written, undecoded, stopped, inputs)
+            found["consumption_stop"] = engine.stage(stops, "consumption-stops")
+        return found
+
+    def _in_order(self, replayed: Mapping[str, Rows], topics: pa.Table) -> Relation:
+        engine = self.log.engine
+        text = rendered(
+            "pipeline/sql/commit_rows.sql",
+            types={each.name: _SQL_TYPES.get(each.type, "timestamp") for each in marks.COMMIT_ROWS},
+            of_marks=marks.COMMIT_ROWS.names[marks.COMMIT_ROWS.names.index("incarnation") :],
+            no_uuid=NO_UUID,
+            **{name.lower(): getattr(marks, name) for name in _NUMBERS},
+        )
+        return engine.sql(
+            text,
+            checked=self.checked,
+            commits=self.written,
+            stays=_named(engine, replayed, OwnedPartition, topics),
+            states=_relation(engine, replayed, GroupStateInterval),
+        )
+
+
+def _with_causes(engine: Engine, jumps: Relation, records: Relation, retention_ms: int) -> Rows:
+    judged = engine.sql(
+        rendered("pipeline/sql/judged_jumps.sql", is_old=f"({_AGE} >= {retention_ms})"),
+        jumps=jumps,
+        tombstones=engine.sql(_TOMBSTONES, records=records),
+    )
+    judged = engine.materialize(judged, "judged-jumps")
+    return engine.stage(engine.sql(rendered("pipeline/sql/commit_jumps.sql"), judged=judged), "commit-jumps")
+
+
+def _relation(engine: Engine, replayed: Mapping[str, Rows], row_class: type) -> Relation:
+    rows = replayed.get(table_of(row_class))
+    return engine.relation(pa.schema(list(row_type(row_class))).empty_table() if rows is None else rows)
+
+
+def _named(engine: Engine, replayed: Mapping[str, Rows], row_class: type, topics: pa.Table) -> Relation:
+    """Return rows of the replay with the names of topics."""
+    rows = replayed.get(table_of(row_class))
+    if rows is None:
+        return _relation(engine, replayed, row_class)
+    return engine.relation(CompletedRows(rows, partial(with_topics, topics)))

@@ -1,0 +1,165 @@
+"""The breaks in the committed offsets of partitions: `found_jump`, from which `commit_jump` is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kip848_records.replay.commits.arrays import NONE, cast_to, times
+from kip848_records.replay.commits.chunk import CARRIED_JUMP, CARRIED_LOSS, CARRIED_VALUE, MEMBER, NO_MEMBERS, OWNERS
+from kip848_records.replay.commits.rows import EMPTY, WITH_MEMBERS
+from kip848_records.replay.rows import FoundJump, row_type
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kip848_records.replay.commits.chunk import Chunk
+    from kip848_records.replay.commits.lanes_of import LanesOf
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+KINDS: Final = ("back", "ahead", "lost", "restart_after_loss", "recreated", "first_commit")
+BACK, AHEAD, LOST, RESTART, RECREATED, FIRST = range(len(KINDS))
+_RECOVER: Final = (BACK, LOST, RESTART)
+
+_CONTEXTS: Final = ("same_owner", "owner_change", "first_owner", "previous_owner", *OWNERS)
+_SAME, _CHANGE, _FIRST_OWNER, _PREVIOUS, _OTHERS = range(5)
+
+_SCHEMA: Final = pa.schema(list(row_type(FoundJump)))
+_FIRST_WINDOW: Final = 64
+
+
+class Jumps:
+    """The jumps of the last group that have not recovered: they wait for the next chunk."""
+
+    def __init__(self) -> None:
+        self._open = _SCHEMA.empty_table()
+
+    def add(self, chunk: Chunk, lanes: LanesOf, ends: Bools) -> tuple[pa.Table, pa.Table]:
+        """Return the jumps of a chunk that are complete, and the rows that name the others in the next chunk.
+
+        `ends`: of each group of the chunk, whether it ends with it.
+        """
+        carried = np.flatnonzero(chunk.what[chunk.order] == CARRIED_JUMP)
+        opened = self._open.take(pa.array(chunk.number[chunk.order[carried]]))
+        places, kinds = _found(chunk)
+        rows = pa.concat_tables([opened, _rows(chunk, lanes, places, kinds)])
+        named = np.concatenate([carried, places])
+        keys = chunk.key[chunk.order[named]]
+        begins = np.concatenate([carried, np.where(kinds == RESTART, places, places + 1)])
+        all_kinds = np.concatenate([pc.index_in(opened["kind"], pa.array(KINDS)).to_numpy(), kinds]).astype(np.int64)
+        before = rows["before_offset"].fill_null(0).to_numpy()
+        recovered = np.full(len(begins), NONE)
+        for number in np.flatnonzero(np.isin(all_kinds, _RECOVER)):
+            recovered[number] = _first_at_least(chunk, int(keys[number]), int(begins[number]), int(before[number]))
+        row = chunk.order[recovered] if len(chunk.order) else recovered
+        at = times(chunk.ms[row], recovered >= 0)
+        rows = rows.set_column(_SCHEMA.get_field_index("recovered_at"), _SCHEMA.field("recovered_at"), at)
+        group = chunk.group[chunk.order[named]]
+        is_open = np.isin(all_kinds, _RECOVER) & (recovered < 0) & ~ends[group]
+        self._open = rows.filter(pa.array(is_open))
+        names = chunk.order[named[is_open]]
+        return rows.filter(pa.array(~is_open)), chunk.rows_as(names, CARRIED_JUMP, number=np.arange(len(names)))
+
+
+def _found(chunk: Chunk) -> tuple[Ints, Ints]:
+    """Return the places of jumps in `Chunk.order`, and their kinds: only where no record is missing."""
+    order, event = chunk.order, chunk.k_event
+    is_commit = chunk.k_is_commit & chunk.k_is_value
+    has_event = event >= 0
+    has_value = has_event & chunk.k_is_value[event]
+    last = np.where(has_value, event, chunk.k_value)
+    before_row = order[last] if len(order) else last
+    is_complete = (last >= 0) & (chunk.offset[before_row] >= chunk.range_begin[order])
+    step = chunk.committed[order] - chunk.committed[before_row]
+    ids, before_ids = chunk.topic_id[order], chunk.topic_id[before_row]
+    is_same = (ids == before_ids) | (ids < 0) | (before_ids < 0)
+    known = is_commit & has_value & is_complete
+    restarted = is_commit & has_event & ~has_value & is_complete
+    kinds = np.full(len(order), NONE)
+    kinds[known & is_same & (step < 0)] = BACK
+    kinds[known & is_same & (step > 0) & (chunk.k_owner == NO_MEMBERS)] = AHEAD
+    kinds[chunk.k_is_commit & ~chunk.k_is_value & has_value & is_complete] = LOST
+    kinds[restarted & is_same] = RESTART
+    kinds[(known | restarted) & ~is_same] = RECREATED
+    is_first = is_commit & ~has_event & (chunk.range_begin[order] == 0) & (chunk.committed[order] > 0)
+    # The partition is new to a group that had consumed the topic before: its owner did not get it with the first ones.
+    kinds[is_first & (chunk.k_owner == MEMBER) & (chunk.k_first_of_topic < chunk.ms[order[chunk.k_stay]])] = FIRST
+    places = np.flatnonzero(kinds >= 0)
+    return places, kinds[places]
+
+
+def _rows(chunk: Chunk, lanes: LanesOf, places: Ints, kinds: Ints) -> pa.Table:
+    """Return jumps as rows of `FoundJump`, without `recovered_at` and `cause`."""
+    if not len(places):
+        return _SCHEMA.empty_table()
+    order, table = chunk.order, chunk.table
+    row = order[places]
+    event = chunk.k_event[places]
+    value = np.where((event >= 0) & chunk.k_is_value[event], event, chunk.k_value[places])
+    has_before, value_row = value >= 0, order[value]
+    has_after = chunk.is_value[row]
+    owner, lane = chunk.k_owner[places], lanes.k_lane[places]
+    stay_before = np.where(chunk.k_stay[places] >= 0, chunk.k_stay_before[chunk.k_stay[places]], NONE)
+    context = _contexts(chunk, lanes, places, event, stay_before)
+    previous = np.where(context == _CHANGE, stay_before, np.where(owner == MEMBER, NONE, chunk.k_stay[places]))
+    amount = np.abs(np.where(has_before, chunk.committed[row] - chunk.committed[value_row], chunk.committed[row]))
+    is_empty = chunk.phase[row] == EMPTY
+    columns = {
+        "group_id": table["group_id"].take(row),
+        "incarnation": lanes.incarnation[lane],
+        "group_type": lanes.group_type(lane),
+        "offsets_partition": chunk.partition[row],
+        "topic": table["topic"].take(row),
+        "partition": chunk.topic_partition[row],
+        "offset": chunk.offset[row],
+        "jumped_at": times(chunk.ms[row]),
+        "kind": pa.array(np.array(KINDS, object)[kinds]),
+        "context": pa.array(np.array(_CONTEXTS, object)[context]),
+        "before_offset": pa.array(chunk.committed[value_row], mask=~has_before),
+        "after_offset": pa.array(chunk.committed[row], mask=~has_after),
+        "amount": pa.array(amount, mask=np.isin(kinds, (LOST, RECREATED))),
+        "member_id": chunk.texts("member_id", np.where(owner == MEMBER, lanes.row_of_lane[lane], NONE)),
+        "previous_member_id": chunk.texts("member_id", np.where(previous >= 0, order[previous], NONE)),
+        "is_transactional": chunk.offset[row] != chunk.at_offset[row],
+        "recovered_at": pa.nulls(len(row), pa.timestamp("us", "UTC")),
+        "cause": pa.nulls(len(row), pa.string()),
+        "age_ms": pa.array(np.maximum(0, chunk.ms[row] - chunk.ms[value_row]), mask=kinds != LOST),
+        "has_members": chunk.phase[row] == WITH_MEMBERS,
+        "empty_since": times(chunk.ms[np.maximum(chunk.phase_row[row], 0)], is_empty),
+        "after_removal": pa.array(chunk.offset[order[event]], mask=~((event >= 0) & chunk.k_is_loss[event])),
+    }
+    return pa.table([cast_to(columns[each.name], each.type) for each in _SCHEMA], schema=_SCHEMA)
+
+
+def _contexts(chunk: Chunk, lanes: LanesOf, places: Ints, event: Ints, stay_before: Ints) -> Ints:
+    """Return who committed at each place, as a number among `_CONTEXTS`."""
+    order, stay, owner = chunk.order, chunk.k_stay[places], chunk.k_owner[places]
+    event_what = np.where(event >= 0, chunk.what[order[event]], NONE)
+    is_carried = (event >= 0) & ((event_what == CARRIED_VALUE) | (event_what == CARRIED_LOSS))
+    is_of_stay = np.where(
+        is_carried, lanes.lane_of_carried(order[event]) == lanes.k_lane[places], (event >= 0) & (event > stay)
+    )
+    begun = np.where(stay_before >= 0, _CHANGE, _FIRST_OWNER)
+    of_member = np.where(chunk.k_is_late[places], _PREVIOUS, np.where(is_of_stay, _SAME, begun))
+    return np.where(owner == MEMBER, of_member, _OTHERS + owner)
+
+
+def _first_at_least(chunk: Chunk, key: int, begin: int, bound: int) -> int:
+    """Return the first place from `begin` on, of the same partition, that commits an offset of at least `bound`."""
+    size, window = len(chunk.order), _FIRST_WINDOW
+    while begin < size:
+        end = min(size, begin + window)
+        keys = chunk.key[chunk.order[begin:end]]
+        is_here = keys == key
+        hit = is_here & chunk.k_is_value[begin:end] & (chunk.committed[chunk.order[begin:end]] >= bound)
+        if hit.any():
+            return begin + int(np.argmax(hit))
+        if not is_here[-1]:
+            return NONE
+        begin, window = end, window * 4
+    return NONE
