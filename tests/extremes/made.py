@@ -189,6 +189,8 @@ def _scenario(table: str, kind: str, *, is_open: bool) -> Row:
         own |= {"state": "revoking" if is_open else "reconciled", "to_at": None}
     if table == "membership" and not is_open:
         own |= {"left_at": None, "left_offset": None}
+    if table == "commit_progress":
+        own["owner"] = "member"  # in other tables, an owner that is not there
     if table == "epoch_timeline":
         own["status"] = "open" if is_open else "converged"
     if table == "rebalance_lag":

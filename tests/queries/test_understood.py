@@ -19,7 +19,7 @@ from kip848_records.tables.spark_types import spark_schema
 from tests.queries.test_texts import PARAMETERS, TEXTS
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
-OTHERS = {"captured_at": NOW, "now": NOW, "dialect": "kafka", "generation": 11}
+OTHERS = {"from_ms": 0, "until_ms": 0, "captured_at": NOW, "now": NOW, "dialect": "kafka", "generation": 11}
 
 
 def texts():

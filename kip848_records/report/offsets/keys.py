@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from kip848_records.queries.tables import Row, Run, Tables
 
-_KEYS: Final = "report/sql/offsets_of_keys.sql"
-_PARTITIONS: Final = "report/sql/offsets_partitions.sql"
+_KEYS: Final = "report/offsets/sql/offsets_of_keys.sql"
+_PARTITIONS: Final = "report/offsets/sql/offsets_partitions.sql"
 _ROLES: Final = {
     "then_offset": "then",
     "last_offset": "last",
