@@ -1,0 +1,126 @@
+"""What an audit says about consumption, against what the clients of simulated groups really did."""
+
+import pyarrow.parquet as pq
+import pytest
+
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.options import AuditOptions
+from kip848_records.simulate import Simulation, simulate
+from tests.audits import table_rows
+from tests.progress import Watcher
+from tests.simulate.decoded import in_ms
+
+SCENES = 23
+RESETS = {"reset_back": "back", "reset_ahead": "ahead"}
+AS_OF_SEVEN_DAYS = {"group_expired": "group_deleted", "expired": "topic_deleted"}
+"""Here offsets expire after an hour. With the default retention of seven days these would be the causes."""
+
+
+class Audited:
+    """The facts of a simulation, and the rows of an audit's tables, times in ms."""
+
+    def __init__(self, truth, tables, is_whole):
+        self._truth = truth
+        self._tables = tables
+        self.is_whole = is_whole
+
+    def fact(self, name):
+        return [in_ms(row) for row in pq.read_table(self._truth / f"{name}.parquet").to_pylist()]
+
+    def table(self, name):
+        return [in_ms(row) for row in table_rows(self._tables, name, "c")]
+
+
+@pytest.fixture(scope="module", params=["whole", "compacted"])
+def audited(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("consumption")
+    compacted = request.param == "compacted"
+    spec = Simulation(0, hours=2.5, seed=4, partitions=5, stalled_groups=SCENES, compacted=compacted)
+    simulated = simulate(spec, folder / "out")
+    options = AuditOptions((str(simulated.log),), str(folder / "tables"), cluster="c", offset_commits=True)
+    run_audit(None, options, Watcher())
+    return Audited(simulated.truth, folder / "tables", not compacted)
+
+
+def place(row):
+    return row["group_id"], row["topic"], row["partition"]
+
+
+def open_stays(audited):
+    rows = audited.table("commit_progress")
+    return {place(row): row for row in rows if row["owner"] == "member" and row["released_at"] is None}
+
+
+def test_what_stands_still_has_not_advanced_since(audited):
+    """Positions are committed within five seconds, or never: a partition may stand still before it was committed."""
+    stays = open_stays(audited)
+    stalls = [row for row in audited.fact("stall") if row["to_at"] is None]
+    assert len(stalls) > 20
+    for row in stalls:
+        stay = stays[place(row)]
+        assert stay["member_id"] == row["member_id"]
+        last = stay["last_advance_at"]
+        assert last is None or last <= row["from_at"] + 6_000, row
+        assert stay["last_offset"] is None or stay["last_offset"] <= row["first_position"]
+
+
+def test_what_is_read_advances(audited):
+    stays = open_stays(audited)
+    live = [row for row in audited.fact("reading") if row["to_at"] is None and "simple" not in row["group_id"]]
+    assert len(live) > 100
+    for row in live:
+        if "no-messages" not in row["group_id"]:
+            stay = stays[place(row)]
+            assert stay["member_id"] == row["member_id"]
+            assert 0 <= row["next_position"] - stay["last_offset"] < 3 * 170, row
+
+
+def test_every_lost_offset_has_its_cause(audited):
+    true = {
+        (*place(row), row["at"], row["before_offset"]): AS_OF_SEVEN_DAYS.get(row["kind"], row["kind"])
+        for row in audited.fact("offset_change")
+        if row["after_offset"] is None
+    }
+    found = {
+        (*place(row), row["jumped_at"], row["before_offset"]): row["cause"]
+        for row in audited.table("commit_jump")
+        if row["kind"] == "lost"
+    }
+    assert found == true if audited.is_whole else found.items() <= true.items()
+
+
+def test_resets_are_jumps_of_the_same_amount(audited):
+    true = {
+        (*place(row), row["at"], RESETS[row["kind"]], abs(row["after_offset"] - row["before_offset"]))
+        for row in audited.fact("offset_change")
+        if row["kind"] in RESETS
+    }
+    found = {
+        (*place(row), row["jumped_at"], row["kind"], row["amount"])
+        for row in audited.table("commit_jump")
+        if row["kind"] in {"back", "ahead"} and row["context"] in {"no_members", "simple"}
+    }
+    assert found == true if audited.is_whole else found <= true
+
+
+def test_other_offsets_go_back_only_where_a_client_sought_it(audited):
+    """One that commits every position is seen; librdkafka is silent until it has caught up."""
+    sought = {place(row): row for row in audited.fact("offset_change") if row["kind"] == "seek_back"}
+    found = [row for row in audited.table("commit_jump") if row["kind"] == "back" and row["member_id"] is not None]
+    seen = [key for key in sought if "java" in key[0]]
+    assert seen
+    assert [place(row) for row in found] == (seen if audited.is_whole else seen[: len(found)])
+    for row in found:
+        assert row["context"] == "same_owner"
+        assert 0 < row["amount"] <= 150
+        assert sought[place(row)]["at"] <= row["jumped_at"] <= row["recovered_at"]
+
+
+def test_new_partitions_begin_with_a_first_commit(audited):
+    found = {place(row): row for row in audited.table("commit_jump") if row["kind"] == "first_commit"}
+    grown = {place(row): row for row in audited.fact("reading") if row["partition"] >= 6}
+    assert len(grown) == 2
+    if audited.is_whole:
+        assert {key for key, row in grown.items() if row["next_position"] > 0} <= found.keys()
+    for key in found.keys() & grown.keys():
+        assert found[key]["after_offset"] >= grown[key]["first_position"]
