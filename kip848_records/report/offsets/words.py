@@ -53,8 +53,8 @@ def hint_of_times(found: Sequence[KeyHistory]) -> str:
 
 def not_complete(partition: int, complete_ms: int | None, at_ms: int | None) -> str:
     """Return that the history of a partition does not reach back to a time."""
-    since = "nowhere" if complete_ms is None else f"only from {time(complete_ms)}"
-    return f"its offset {when(at_ms)} is not known: {log(partition)} is complete {since}, and it was written since"
+    since = "is not known to be complete" if complete_ms is None else f"is complete only from {time(complete_ms)}"
+    return f"its offset {when(at_ms)} is not known: {log(partition)} {since}, and it was written since"
 
 
 def summary(scope: Scope, known: Mapping[int, Row], offsets: Mapping[Key, int]) -> list[str]:
