@@ -34,7 +34,7 @@ _SENTENCES: Final = {
     "slow_by_habit": "No member takes much longer than the others to give up partitions, each time",
     "coordinator_silent": "The coordinator acts when a member does not answer",
     "flapping_topics": "The topics of a subscription do not come and go",
-    "assignor_flip": "A group does not change its assignor or its protocol to and fro",
+    "assignor_flip": "A group does not change its assignor or its protocol back and forth",
     "two_applications": "The members of a group belong to one application",
     "task_restarts": "No task of Connect moves from worker to worker over and over",
     _ACROSS_GROUPS: "No event makes many groups rebalance at once",

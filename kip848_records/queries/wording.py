@@ -51,6 +51,8 @@ HEALTH: Final = {
 }
 """The health of a group, by `health_now.health`; deleted: it has no row there."""
 
+HEALTHY: Final = "healthy"
+
 TASK_OF: Final = "task of subtopology"
 
 _REVOCATION: Final = {"revoking": "revoking", "waiting": "waiting for {units}"}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from textwrap import TextWrapper
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
 from kip848_records.expectations.results import PASS, UNKNOWN, WARN
-from kip848_records.report.terminal import count_text
+from kip848_records.report.terminal import JOINT, count_text, wrapped_lines
 from kip848_records.report.words import SAID, captures, checked, counts, faults, more, place, sentence, violated
 from kip848_records.text import WIDTH, printable
 
@@ -21,11 +19,6 @@ if TYPE_CHECKING:
 _SHOWN: Final = 10
 _WORST_FIRST: Final = tuple(SAID)
 _INDENT: Final = "  "
-
-_TOGETHER: Final = re.compile(r"(?<=≥) (?=\d)|(?<=\d) (?=(?:ms|s|min|h|d)\b)| (?=@ )|(?<= @) ")
-"""A space at which no line ends: before a unit, and around what stands between a client and its host."""
-_JOINT: Final = "\0"
-"""No printable text has it."""
 
 
 def check_terminal(
@@ -78,18 +71,13 @@ def _of(result: Result, *, several_clusters: bool) -> Iterator[tuple[str, int]]:
 
 def _finding(found: Finding, severity: str | None, *, several_clusters: bool) -> Iterator[tuple[str, int]]:
     names = [*([found.cluster] if several_clusters else []), *([] if found.group_id is None else [found.group_id])]
-    named = ", ".join(printable(each).replace(" ", _JOINT) for each in names)
+    named = ", ".join(printable(each).replace(" ", JOINT) for each in names)
     parts = [*([severity] if severity else []), *([named] if named else []), printable(found.message)]
     yield ": ".join(parts), 1
-    if where := ", ".join(printable(each).replace(" ", _JOINT) for each in place(found)):
+    if where := ", ".join(printable(each).replace(" ", JOINT) for each in place(found)):
         yield where, 2
 
 
 def _wrapped(text: str, width: int, depth: int = 0) -> Iterator[Text]:
     """Yield the lines of a text; an id is never cut."""
-    first, others = _INDENT * depth, _INDENT * (depth + 1)
-    wrapper = TextWrapper(
-        width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
-    )
-    for line in wrapper.wrap(_TOGETHER.sub(_JOINT, text)) or [""]:
-        yield Text(line.replace(_JOINT, " "))
+    yield from map(Text, wrapped_lines(text, width, _INDENT * depth, _INDENT * (depth + 1)))

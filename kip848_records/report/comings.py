@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from rich.text import Text
-
 from kip848_records.kinds import CONNECT, KINDS
 from kip848_records.report.advice import client_text
 from kip848_records.report.terminal import names_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rich.console import RenderableType
+    from collections.abc import Sequence
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory, Incarnation
@@ -33,22 +29,13 @@ _LEFT: Final = {
 """How a member left, in words; leaving, expiring and being fenced are one record. None: the group changed, not it."""
 
 
-def comings_and_goings(
-    group: GroupHistory, incarnation: Incarnation, rebalances: Sequence[Row], kind: str
-) -> Iterator[RenderableType]:
-    """Yield a line for each rebalance in which members joined or left, the latest first."""
+def comings_and_goings(group: GroupHistory, incarnation: Incarnation, rebalances: Sequence[Row]) -> dict[int, str]:
+    """Return who joined and who left in each rebalance, by its first epoch; none where the log shows nobody."""
     bounds = [(row.first_epoch, row.last_epoch) for row in rebalances if row.first_epoch is not None]
     if not bounds:
-        return
+        return {}
     rows = group.rows("comings_and_goings", incarnation, epoch=min(first for first, _ in bounds))
-    lines = [(first, last, _changes(rows, first, last)) for first, last in bounds]
-    lines = [line for line in lines if line[2]]
-    if not lines:
-        return
-    yield Text(f"\nWho joined and who left, by {KINDS[kind].step}, the latest first:")
-    for first, last, changes in lines:
-        epochs = f"{first}" if first == last else f"{first}-{last}"
-        yield Text(f"  {epochs:>9}  {changes}")
+    return {first: changes for first, last in bounds if (changes := _changes(rows, first, last))}
 
 
 def _changes(rows: Sequence[Row], first: int, last: int) -> str:

@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from kip848_records.kinds import CONNECT, KINDS, kind_of
-from kip848_records.queries.wording import HEALTH
+from kip848_records.queries.wording import HEALTH, HEALTHY
 from kip848_records.replay.group.known_history import CENSORED
 from kip848_records.replay.group.states import EMPTY
 from kip848_records.replay.group.vocabulary import UNKNOWN
-from kip848_records.report.terminal import count_text, lasting_text, time_text
+from kip848_records.report.group_history import Incarnation
+from kip848_records.report.terminal import count_text, lasting_text, time_text, wrapped
 from kip848_records.report.words import limits_of
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.console import RenderableType
+    from collections.abc import Iterator, Sequence
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory
 
 
-def current_state(group: GroupHistory) -> Iterator[RenderableType]:
+def current_state(group: GroupHistory) -> Iterator[Text]:
     """Yield the state of a group, and a line of facts; of each partition that has it."""
     states = group.rows("group_now")
     name = f"Group {printable(group.group_id)} of cluster {printable(group.cluster)}"
@@ -38,6 +37,32 @@ def current_state(group: GroupHistory) -> Iterator[RenderableType]:
         yield Text(f"  {', '.join(_facts(now))}")
         for limit in limits_of(group.limits, now.partition, is_open=now.is_stuck or now.waits_for_away_only):
             yield Text(f"  {limit}")
+
+
+def well(group: GroupHistory, kind: str) -> Iterator[Text]:
+    """Yield one sentence for a group with which nothing is wrong: since when, and what its members own.
+
+    An empty group is well too. The log does not show whether members consume what they own.
+    """
+    for now in group.rows("group_now"):
+        since = now.since_ms if now.generation is None else now.completed_ms
+        time, lasted = _time_and_age(group, since, now.history, now)
+        lasts = f"{f' {time}' if time else ''}{f',{text}' if (text := lasting_text(lasted)) else ''}"
+        if now.health == EMPTY.lower():
+            yield wrapped(f"Nothing is wrong now: it has had no {KINDS[kind].member}{lasts}.")
+        elif now.health == HEALTHY:
+            rows = group.rows("owned_now", Incarnation(now.partition, now.incarnation))
+            owned = "" if KINDS[kind].shares_units or not rows or rows[0].total > len(rows) else _owned(rows, kind)
+            members = count_text(now.members or 0, KINDS[kind].member)
+            said = f"stable{lasts}; {members}{owned}"
+            if now.generation is not None:
+                said = f"as far as the log shows, generation {now.generation} stands{lasts}; {members}{owned}"
+            yield wrapped(f"Healthy: {said}.")
+
+
+def _owned(rows: Sequence[Row], kind: str) -> str:
+    units = sum(len(row.present or ()) for row in rows)
+    return f" with {units:,} {KINDS[kind].units}"
 
 
 def _facts(now: Row) -> Iterator[str]:

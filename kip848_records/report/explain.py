@@ -14,7 +14,7 @@ from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.advice import MemberNow, client_text, member_now
 from kip848_records.report.blockers import blocked
 from kip848_records.report.comings import comings_and_goings
-from kip848_records.report.current_state import current_state
+from kip848_records.report.current_state import current_state, well
 from kip848_records.report.diagnosis import diagnosis, pattern_text
 from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
 from kip848_records.report.members import members_table, regexes
@@ -23,10 +23,11 @@ from kip848_records.report.readiness import readiness, refused_records
 from kip848_records.report.terminal import (
     CLOCK_WENT_BACK,
     count_text,
+    fitted,
+    fitted_table,
     ids_text,
     ranges_text,
     span_text,
-    text_table,
     time_text,
     wrapped,
 )
@@ -35,25 +36,31 @@ from kip848_records.report.wrong import also_wrong, mixed, needed_topics
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rich.console import RenderableType
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory, Incarnation
 
 _MEMBERS_SHOWN: Final = 100
+_NAMED_CAUSES: Final = frozenset({"member_joined", "member_left", "members_changed", "static_member_replaced"})
+"""The causes that the names of those who joined and left say better."""
 
 
-def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[RenderableType]:
-    """Yield the parts of a group's history as texts and tables, which a console of Rich prints.
+def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Text]:
+    """Yield the parts of a group's history as texts of 80 columns, wider only if a name alone is.
 
     The history is that of the last incarnation; with `epoch`, that of one epoch of the last incarnation that has it.
     Raises InputError, before the first part, if the log has no such epoch.
     """
     incarnation = group.incarnations[-1] if epoch is None else group.incarnation_with(epoch)
+    yield from map(fitted, _parts(group, incarnation, epoch))
+
+
+def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> Iterator[Text]:
     kind = kind_of_incarnation(group, incarnation)
     yield from current_state(group)
+    if epoch is None:
+        yield from well(group, kind)
     yield from refused_records(group)
     if epoch is None:
         yield from diagnosis(group)
@@ -73,8 +80,7 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Renderabl
     yield from mixed(members)
     yield from _waiting(group, members, kind)
     yield from _incarnations(group, incarnation, epoch)
-    yield from _rebalances(rebalances, kind)
-    yield from comings_and_goings(group, incarnation, rebalances, kind)
+    yield from _rebalances(rebalances, comings_and_goings(group, incarnation, rebalances), kind)
     yield from members_table(group, incarnation, members, kind)
     yield from regexes(group, incarnation)
     yield from kind_of_group(group, incarnation, kind)
@@ -88,9 +94,7 @@ def members_by_id(members: Sequence[Row]) -> dict[str, MemberNow]:
     return {row.member_id: member_now(row) for row in members}
 
 
-def _answer(
-    group: GroupHistory, incarnation: Incarnation, rebalance: Row, members: Sequence[Row]
-) -> Iterator[RenderableType]:
+def _answer(group: GroupHistory, incarnation: Incarnation, rebalance: Row, members: Sequence[Row]) -> Iterator[Text]:
     def of_incarnation(rows: Sequence[Row]) -> list[Row]:
         key = (group.group_id, *incarnation)
         return [row for row in rows if (row.group_id, row.partition, row.incarnation) == key]
@@ -113,7 +117,7 @@ def _answer(
     yield Text(f"  runbook  {with_page_paths(advice.link)}")
 
 
-def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> Iterator[RenderableType]:
+def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> Iterator[Text]:
     last = group.incarnations[-1]
     # If a group becomes a classic one, the coordinator writes the same records as for a deletion.
     migrates = KINDS[kind_of_incarnation(group, incarnation)].migrates
@@ -129,28 +133,36 @@ def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | No
         )
 
 
-def _rebalances(rows: Sequence[Row], kind: str) -> Iterator[RenderableType]:
+def _rebalances(rows: Sequence[Row], changes: Mapping[int, str], kind: str) -> Iterator[Text]:
+    """List rebalances, the latest first, with who joined and who left, by the first epoch of each."""
     if not rows:
         yield Text("\nThe log has no rebalance of it")
         return
     total = rows[0].total
-    yield Text(f"\nRebalances{f', the last {len(rows)} of {total:,}' if total > len(rows) else ''}:")
+    yield Text(f"\nRebalances, the latest{f' {len(rows)} of {total:,}' if total > len(rows) else ''} first:")
     cells = [
         (
             f"{row.first_epoch}" if row.first_epoch == row.last_epoch else f"{row.first_epoch}-{row.last_epoch}",
             time_text(row.began_ms),
-            causes_text(row.causes, kind),
             _total(row),
             span_text(row.assigning_ms),
             row.members,
             row.partitions_moved,
-            "ongoing at capture" if row.outcome == OPEN else row.outcome,
+            _what(row, changes.get(row.first_epoch, ""), kind),
         )
-        for row in reversed(rows)
+        for row in rows
     ]
     epochs, count = f"{KINDS[kind].step}s", f"{KINDS[kind].member}s"
-    titles = (epochs, "began at", "causes", "total", "assignment time", count, "moved", "outcome")
-    yield text_table(*titles, rows=cells, right=(epochs, "total", "assignment time", count, "moved"))
+    titles = (epochs, "began at", "total", "assigned in", count, "moved", "")
+    yield from fitted_table(*titles, rows=cells, right=("total", "assigned in", count, "moved"))
+
+
+def _what(row: Row, changes: str, kind: str) -> str:
+    """Return how a rebalance ended unless it converged, and why it began: who joined and left, and other causes."""
+    others = [cause for cause in row.causes or () if not (changes and cause in _NAMED_CAUSES)]
+    outcome = {"converged": "", OPEN: "ongoing at capture"}.get(row.outcome, (row.outcome or "").replace("_", " "))
+    said = "; ".join(filter(None, (causes_text(others, kind), changes)))
+    return f"{outcome}: {said}" if outcome and said else outcome or said
 
 
 def _total(row: Row) -> str:
@@ -164,7 +176,7 @@ def _behind(group: GroupHistory, row: Row) -> str:
     return span_text(group.ago(row.behind_ms), is_minimum=True)
 
 
-def _waiting(group: GroupHistory, members: Sequence[Row], kind: str) -> Iterator[RenderableType]:
+def _waiting(group: GroupHistory, members: Sequence[Row], kind: str) -> Iterator[Text]:
     """Show who waits for whom, the oldest first; nothing if no member waits."""
     waiting = sorted((row for row in members if row.awaited), key=lambda row: -(group.ago(row.behind_ms) or 0))
     if not waiting:
@@ -209,7 +221,7 @@ def _held(owner: str | None, members: dict[str, Row]) -> str:
     return f"held by {_who(members[owner]) if owner in members else printable(owner)}"
 
 
-def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int, kind: str) -> Iterator[RenderableType]:
+def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int, kind: str) -> Iterator[Text]:
     epochs = group.rows("epoch", incarnation, epoch=epoch)
     if not epochs:
         return
@@ -218,17 +230,17 @@ def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int, kind: str)
         (
             row.group_epoch,
             time_text(row.bumped_ms),
-            cause_text(row.cause, kind),
-            span_text(row.assign_lag_ms),
             CLOCK_WENT_BACK if row.clock_skew and row.rebalance_lag_ms is not None else span_text(row.rebalance_lag_ms),
+            span_text(row.assign_lag_ms),
             row.members,
             row.partitions_moved,
             row.status if row.superseded_by is None else f"{row.status} by {row.superseded_by}",
+            cause_text(row.cause, kind),
         )
         for row in epochs
     ]
-    titles = ("epoch", "bumped at", "cause", "assignment time", "total", "members", "moved", "status")
-    yield text_table(*titles, rows=cells, right=("epoch", "assignment time", "total", "members", "moved"))
+    titles = ("epoch", "bumped at", "total", "assigned in", "members", "moved", "status", "cause")
+    yield from fitted_table(*titles, rows=cells, right=("assigned in", "total", "members", "moved"))
     rows = group.rows("epoch_members", incarnation, epoch=epoch)
     if not rows:
         yield Text(f"\nNo assignment was written for epoch {epoch} alone")
@@ -250,4 +262,4 @@ def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int, kind: str)
         for row in rows[:_MEMBERS_SHOWN]
     ]
     named = ("member", "client", "total", "revoking", "waiting", "status", "blocked by")
-    yield text_table(*named, rows=lags, right=("total", "revoking", "waiting"))
+    yield from fitted_table(*named, rows=lags, right=("total", "revoking", "waiting"))

@@ -13,10 +13,10 @@ from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.advice import client_text
 from kip848_records.report.terminal import (
     count_text,
+    fitted_table,
     lasting_text,
     ranges_text,
     span_text,
-    text_table,
     time_text,
 )
 from kip848_records.report.units import CONNECTOR, units_text
@@ -24,8 +24,6 @@ from kip848_records.text import duration_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from rich.console import RenderableType
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory, Incarnation
@@ -40,7 +38,7 @@ def kind_of_incarnation(group: GroupHistory, incarnation: Incarnation) -> str:
     return kind_of(last.group_type, last.protocol_type)
 
 
-def kind_of_group(group: GroupHistory, incarnation: Incarnation, kind: str) -> Iterator[RenderableType]:
+def kind_of_group(group: GroupHistory, incarnation: Incarnation, kind: str) -> Iterator[Text]:
     """Yield what only groups of this kind have; nothing for a consumer group."""
     if not KINDS[kind].has_epochs:
         yield from _classic(group, incarnation)
@@ -53,38 +51,35 @@ def kind_of_group(group: GroupHistory, incarnation: Incarnation, kind: str) -> I
         yield Text(f"\n{limit}. See {with_page_paths(page)}")
 
 
-def one_generation(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterator[RenderableType]:
+def one_generation(group: GroupHistory, incarnation: Incarnation, epoch: int) -> Iterator[Text]:
     """Yield a generation, and what its members got; nothing if the group has no such generation."""
     rows = group.rows("generations", incarnation, epoch=epoch)
     if rows:
-        yield from _with_members(group, incarnation, rows, "Generation", "the generation")
+        yield from _generations(rows, CONNECT if rows[0].protocol_type == CONNECT else CLASSIC)
+        yield from _members(group, incarnation, rows[0], "the generation")
 
 
-def _classic(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
+def _classic(group: GroupHistory, incarnation: Incarnation) -> Iterator[Text]:
     rows = group.rows("generations", incarnation, epoch=None)
     if not rows:
         return
-    yield from _with_members(group, incarnation, rows, "Generations", "the last generation")
+    yield from _members(group, incarnation, rows[0], "the last generation")
     if any(row.protocol_type == CONNECT for row in rows):
         yield from _without_worker(group, incarnation)
 
 
-def _with_members(
-    group: GroupHistory, incarnation: Incarnation, rows: Sequence[Row], title: str, of_which: str
-) -> Iterator[RenderableType]:
-    """Yield generations, the latest first, and the members or workers of the latest."""
-    kind = CONNECT if any(row.protocol_type == CONNECT for row in rows) else CLASSIC
-    yield from _generations(rows, title, kind)
-    if kind == CONNECT:
-        yield from _workers(group, incarnation, rows[0])
+def _members(group: GroupHistory, incarnation: Incarnation, last: Row, of_which: str) -> Iterator[Text]:
+    """Yield the members or workers of a generation."""
+    if last.protocol_type == CONNECT:
+        yield from _workers(group, incarnation, last)
     else:
-        members = group.rows("classic_members_now", incarnation, generation=rows[0].generation)
+        members = group.rows("classic_members_now", incarnation, generation=last.generation)
         yield from _classic_members(members, of_which)
 
 
-def _generations(rows: Sequence[Row], title: str, kind: str) -> Iterator[RenderableType]:
-    total, members, units = rows[0].total, f"{KINDS[kind].member}s", "units" if kind == CONNECT else KINDS[kind].units
-    yield Text(f"\n{title}{f', the last {len(rows)} of {total:,}' if total > len(rows) else ''}:")
+def _generations(rows: Sequence[Row], kind: str) -> Iterator[Text]:
+    members, units = f"{KINDS[kind].member}s", "units" if kind == CONNECT else KINDS[kind].units
+    yield Text("\nGeneration:")
     cells = [
         (
             row.generation,
@@ -112,32 +107,32 @@ def _generations(rows: Sequence[Row], title: str, kind: str) -> Iterator[Rendera
         "moved",
         "ended by",
     )
-    right = ("generation", "rounds", "sync time", members, units, "moved")
-    yield text_table(*titles, rows=cells, right=right)
+    right = ("rounds", "sync time", members, units, "moved")
+    yield from fitted_table(*titles, rows=cells, right=right)
 
 
-def _classic_members(rows: Sequence[Row], of_which: str) -> Iterator[RenderableType]:
+def _classic_members(rows: Sequence[Row], of_which: str) -> Iterator[Text]:
     if not rows:
         return
     cut = f", the first {_SHOWN}" if len(rows) > _SHOWN else ""
     yield Text(f"\nMembers of {of_which}{cut}:")
     cells = [
         (
-            row.member_id,
             client_text(row.client_id, row.client_host, row.instance_id),
             "leader" if row.is_leader else "",
-            _topics(row.assigned),
+            _topics(row.assigned) or "nothing",
+            row.member_id,
         )
         for row in rows[:_SHOWN]
     ]
-    yield text_table("member", "client", "", "partitions", rows=cells)
+    yield from fitted_table("client", "", "has", "member", rows=cells)
 
 
 def _topics(assigned: Sequence[dict[str, Any]] | None) -> str:
     return ", ".join(f"{each['topic']} {ranges_text(each['partitions'])}" for each in assigned or () if each)
 
 
-def _workers(group: GroupHistory, incarnation: Incarnation, last: Row) -> Iterator[RenderableType]:
+def _workers(group: GroupHistory, incarnation: Incarnation, last: Row) -> Iterator[Text]:
     rows = group.rows("workers_now", incarnation, generation=last.generation)
     if not rows:
         return
@@ -159,7 +154,7 @@ def _workers(group: GroupHistory, incarnation: Incarnation, last: Row) -> Iterat
             )
         )
     titles = ("worker", "", "connectors", "tasks", "config offset", "joined with", "runs")
-    yield text_table(*titles, rows=cells, right=titles[2:-1])
+    yield from fitted_table(*titles, rows=cells, right=titles[2:-1])
 
 
 def _runs(units: Sequence[dict[str, Any]] | None) -> str:
@@ -171,7 +166,7 @@ def _runs(units: Sequence[dict[str, Any]] | None) -> str:
     return "; ".join(named[:_NAMES_SHOWN]) + more
 
 
-def _without_worker(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
+def _without_worker(group: GroupHistory, incarnation: Incarnation) -> Iterator[Text]:
     rows = group.rows("units_without_worker", incarnation, open=OPEN)
     if not rows:
         return
@@ -180,15 +175,15 @@ def _without_worker(group: GroupHistory, incarnation: Incarnation) -> Iterator[R
         (
             row.connector,
             "connector" if row.task == CONNECTOR else f"task {row.task}",
-            row.worker,
+            _lasted(group.ago(row.released_ms), row.unowned_max_ms),
             (row.reason or "").replace("_", " "),
             time_text(row.released_ms),
-            _lasted(group.ago(row.released_ms), row.unowned_max_ms),
             time_text(row.expected_ms),
+            row.worker,
         )
         for row in rows[:_SHOWN]
     ]
-    yield text_table("connector", "", "last worker", "reason", "since", "for", "expected at", rows=cells)
+    yield from fitted_table("connector", "", "for", "reason", "since", "expected at", "last worker", rows=cells)
 
 
 def _cut(rows: Sequence[Row]) -> str:
@@ -202,7 +197,7 @@ def _lasted(at_least_ms: int | None, at_most_ms: int | None) -> str:
     return span_text(at_most_ms) if at_most_ms is None or at_most_ms < 0 else f"≤ {duration_text(at_most_ms)}"
 
 
-def _share(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
+def _share(group: GroupHistory, incarnation: Incarnation) -> Iterator[Text]:
     for row in group.rows("share_partitions_now", incarnation):
         lasted = lasting_text(group.ago(row.from_ms), is_minimum=True)
         partitions = "" if row.partitions is None else f" {ranges_text(row.partitions)}"
@@ -213,7 +208,7 @@ def _share(group: GroupHistory, incarnation: Incarnation) -> Iterator[Renderable
         yield Text(f"\nNo member has {printable(row.topic)} {partitions}{f',{lasted}' if lasted else ''}")
 
 
-def _streams(group: GroupHistory, incarnation: Incarnation) -> Iterator[RenderableType]:
+def _streams(group: GroupHistory, incarnation: Incarnation) -> Iterator[Text]:
     rows = group.rows("tasks_without_owner", incarnation, open=OPEN)
     if not rows:
         return
@@ -221,10 +216,10 @@ def _streams(group: GroupHistory, incarnation: Incarnation) -> Iterator[Renderab
     free = [
         (
             units_text(STREAMS, row.subtopology_id, [row.task]),
-            row.from_member,
-            time_text(row.released_ms),
             _lasted(group.ago(row.released_ms), None),
+            time_text(row.released_ms),
+            row.from_member,
         )
         for row in rows[:_SHOWN]
     ]
-    yield text_table("task", "last owner", "since", "for", rows=free)
+    yield from fitted_table("task", "for", "since", "last owner", rows=free)

@@ -10,14 +10,12 @@ from rich.text import Text
 from kip848_records.queries.wording import member_state_text
 from kip848_records.replay.group.vocabulary import RECONCILED
 from kip848_records.report.advice import client_text
-from kip848_records.report.terminal import count_text, names_text, span_text, text_table, time_text
+from kip848_records.report.terminal import count_text, fitted_table, names_text, span_text, time_text
 from kip848_records.report.units import units_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-
-    from rich.console import RenderableType
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory, Incarnation
@@ -40,9 +38,7 @@ class _Owned(NamedTuple):
 _NOTHING: Final = _Owned("", "", "", 0)
 
 
-def members_table(
-    group: GroupHistory, incarnation: Incarnation, members: Sequence[Row], kind: str
-) -> Iterator[RenderableType]:
+def members_table(group: GroupHistory, incarnation: Incarnation, members: Sequence[Row], kind: str) -> Iterator[Text]:
     """Yield a table of the members of a group with epochs; those behind for longest first, then what they lack."""
     if not members:
         return
@@ -57,7 +53,7 @@ def members_table(
     cells = []
     for row in ordered[:SHOWN]:
         own = owned.get(row.member_id, _NOTHING)
-        client = client_text(row.client_id, row.client_host, row.instance_id)
+        client = client_text(row.client_id, row.client_host, row.instance_id) or "unknown"
         state = member_state_text(row.state, kind)
         protocol = (("classic" if row.is_classic else kind),) if is_mixed else ()
         behind = span_text(group.ago(row.behind_ms), is_minimum=True)
@@ -72,7 +68,7 @@ def members_table(
         if title not in {"behind for", *has[1:]} or any(row[nth] for row in cells)
     ]
     table = [tuple(row[nth] for nth in shown) for row in cells]
-    yield text_table(*(titles[nth] for nth in shown), rows=table, right=("behind for", "epoch"))
+    yield from fitted_table(*(titles[nth] for nth in shown), rows=table, right=("behind for", "epoch"))
 
 
 def regexes(group: GroupHistory, incarnation: Incarnation) -> Iterator[Text]:

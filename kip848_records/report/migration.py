@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.report.terminal import span_text, text_table, time_text
+from kip848_records.report.terminal import fitted_table, span_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from rich.console import RenderableType
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory
@@ -23,7 +21,7 @@ COMPARISON_LIMIT: Final = (
 _PAGE: Final = "docs/groups/migration.md"
 
 
-def conversions(group: GroupHistory) -> Iterator[RenderableType]:
+def conversions(group: GroupHistory) -> Iterator[Text]:
     """Yield a table with a row for each change of the group's protocol; nothing for a group that kept its protocol."""
     rows = group.rows("migrations")
     if not rows:
@@ -43,7 +41,7 @@ def conversions(group: GroupHistory) -> Iterator[RenderableType]:
         for row in reversed(rows)
     ]
     titles = ("at", "change", "from", "to", "epoch or generation", "members converted", "both protocols until")
-    yield text_table(*titles, rows=cells, right=titles[4:6])
+    yield from fitted_table(*titles, rows=cells, right=titles[4:6])
 
 
 def _mixed_until(row: Row) -> str:
@@ -52,7 +50,7 @@ def _mixed_until(row: Row) -> str:
     return "capture" if row.mixed_until_ms is None else time_text(row.mixed_until_ms)
 
 
-def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
+def before_and_after(group: GroupHistory) -> Iterator[Text]:
     """Yield a table with a row for each period of one protocol; nothing for a group that kept its protocol."""
     rows = group.rows("before_and_after") if len(group.rows("protocols")) > 1 else []
     if not rows:
@@ -84,7 +82,7 @@ def before_and_after(group: GroupHistory) -> Iterator[RenderableType]:
         "stopped",
         "without an owner",
     )
-    yield text_table(*titles, rows=cells, right=titles[2:])
+    yield from fitted_table(*titles, rows=cells, right=titles[2:])
     yield from _stops(rows)
     yield Text(f"\n{COMPARISON_LIMIT}. See {with_page_paths(_PAGE)}")
 
@@ -96,7 +94,7 @@ def _counted(row: Row, count: int | None) -> str:
     return f"≥ {count:,}" if row.history in {"left_censored", "censored"} else f"{count:,}"
 
 
-def _stops(rows: Sequence[Row]) -> Iterator[RenderableType]:
+def _stops(rows: Sequence[Row]) -> Iterator[Text]:
     """Yield how long partitions stopped, if offset commits were read."""
     if all(row.stop_known is None for row in rows):
         return
@@ -113,4 +111,4 @@ def _stops(rows: Sequence[Row]) -> Iterator[RenderableType]:
         )
         for row in reversed(rows)
     ]
-    yield text_table("protocol", "from", "stops", "median", "p95", rows=cells, right=("stops", "median", "p95"))
+    yield from fitted_table("protocol", "from", "stops", "median", "p95", rows=cells, right=("stops", "median", "p95"))

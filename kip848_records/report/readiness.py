@@ -15,8 +15,6 @@ from kip848_records.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import RenderableType
-
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory
 
@@ -46,7 +44,7 @@ REASONS: Final = {
 """The reasons in `upgradable_reason`, each as text, with what to do."""
 
 
-def refused_records(group: GroupHistory) -> Iterator[RenderableType]:
+def refused_records(group: GroupHistory) -> Iterator[Text]:
     """Yield the records for which a broker does not load the group's partition."""
     rows = group.rows("refused_records")
     for row in rows:
@@ -63,7 +61,7 @@ def refused_records(group: GroupHistory) -> Iterator[RenderableType]:
         yield Text(f"{f'  and {more:,} more; ' if more > 0 else '  '}runbook  {with_page_paths(_LOAD_PAGE)}")
 
 
-def readiness(group: GroupHistory) -> Iterator[RenderableType]:
+def readiness(group: GroupHistory) -> Iterator[Text]:
     """Yield whether a classic group can be upgraded to the consumer protocol; nothing for other types of groups."""
     for row in group.rows("upgrade_now"):
         yield Text(f"\n{upgrade_text(row.upgradable, row.members)}")
@@ -90,7 +88,7 @@ def upgrade_reasons(upgradable_reason: str | None) -> list[str]:
     return [": ".join(REASONS[each]) for each in (upgradable_reason or "").split(", ") if each in REASONS]
 
 
-def _malformed(group: GroupHistory, row: Row) -> Iterator[RenderableType]:
+def _malformed(group: GroupHistory, row: Row) -> Iterator[Text]:
     members = group.rows("malformed_members", Incarnation(row.partition, row.incarnation), generation=row.generation)
     for member in members[:_MEMBERS_SHOWN]:
         client = client_text(member.client_id, member.client_host, member.instance_id)

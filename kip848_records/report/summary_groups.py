@@ -14,7 +14,7 @@ from kip848_records.report.advice import client_text
 from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.diagnosis import pattern_text, subject_text
 from kip848_records.report.sql import query
-from kip848_records.report.terminal import span_text
+from kip848_records.report.terminal import span_text, wrapped_lines
 from kip848_records.text import WIDTH, printable
 
 if TYPE_CHECKING:
@@ -176,22 +176,11 @@ def columns(
             yield Text(f"{line}{_INDENT}{last}".rstrip(), style=style)
         else:
             yield Text(line.rstrip(), style=style)
-            yield from (Text(f"{_INDENT * 2}{each}", style=style) for each in _wrapped(last, WIDTH - 2 * len(_INDENT)))
+            lines = wrapped_lines(last, WIDTH, _INDENT * 2, _INDENT * 2)
+            yield from (Text(each, style=style) for each in lines)
 
 
 def _padded(cell: str, width: int, *, is_left: bool) -> str:
     """Return a cell with spaces up to a width; some characters take two cells."""
     space = " " * (width - cell_len(cell))
     return cell + space if is_left else space + cell
-
-
-def _wrapped(cell: str, width: int) -> Iterator[str]:
-    """Yield the lines of a text; a word that alone is wider is not cut."""
-    line = ""
-    for word in cell.split(" "):
-        if line and cell_len(line) + 1 + cell_len(word) > width:
-            yield line
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    yield line

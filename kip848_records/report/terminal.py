@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from datetime import datetime
-from textwrap import wrap
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from rich import box
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
@@ -16,12 +18,22 @@ from kip848_records.text import WIDTH, duration_text, printable
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 CLOCK_WENT_BACK: Final = "unknown: clock went back"
 """The text of a time span that is negative: the broker's clock went back. No report shows the number."""
 
+TOGETHER: Final = re.compile(
+    r"(?<=[≥≤]) (?=\d)|(?<=\d) (?=(?:ms|s|min|h|d|UTC)\b)|(?<=-\d\d) (?=\d\d:)| (?=@ )|(?<= @) "
+)
+"""A space at which no line ends: before a unit, within a time, and around what stands between a client and its host."""
+JOINT: Final = "\ue000"
+"""Stands for a space at which no line ends; no printable text has it."""
+
+_LOOSE: Final = "\ue001"
+"""The same, unless what stands together is too wide for a line."""
+_INDENT: Final = "  "
 _IDS_SHOWN = 3
 _MINIMUM = "≥ "
 
@@ -107,16 +119,63 @@ def ranges_text(numbers: Iterable[int | None] | None) -> str:
 
 
 def wrapped(text: str, label: str = "") -> Text:
-    """Return a sentence on lines of `WIDTH` columns, behind a label; names in it stay whole."""
-    lines = wrap(
-        text,
-        WIDTH,
-        initial_indent=label,
-        subsequent_indent=" " * len(label),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    """Return a sentence on lines of `WIDTH` columns, behind a label."""
+    return Text("\n".join(wrapped_lines(text, WIDTH, label, " " * len(label))))
+
+
+def wrapped_lines(text: str, width: int, first: str = "", others: str = "") -> Iterator[str]:
+    """Yield the lines of a text, at most `width` cells wide unless a name alone is wider.
+
+    `first`, `others`: what the first line and all others begin with. No name is cut, and no line ends before a unit,
+    between a client and its host, or at a `JOINT`, if what stands together fits.
+    """
+    line, is_empty = first, True
+    joined = TOGETHER.sub(_LOOSE, text).split(" ")
+    fits = width - len(others)
+    for word in chain.from_iterable(each.split(_LOOSE) if cell_len(each) > fits else [each] for each in joined):
+        if not is_empty and cell_len(line) + 1 + cell_len(word) > width:
+            yield _spaced(line)
+            line, is_empty = others, True
+        line = f"{line}{word}" if is_empty else f"{line} {word}"
+        is_empty = False
+    yield _spaced(line)
+
+
+def _spaced(line: str) -> str:
+    return line.replace(JOINT, " ").replace(_LOOSE, " ").rstrip()
+
+
+def fitted(part: Text) -> Text:
+    """Return a text with its long lines wrapped; the lines after the first are indented a little further."""
+    if all(cell_len(line) <= WIDTH for line in part.plain.split("\n")):
+        return part
+    lines: list[str] = []
+    for line in part.plain.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()))
+        lines += wrapped_lines(line.lstrip(), WIDTH, indent, f"{indent}  ") if cell_len(line) > WIDTH else [line]
     return Text("\n".join(lines))
+
+
+def fitted_table(*titles: str, rows: Iterable[tuple[object, ...]], right: Sequence[str] = ()) -> Iterator[Text]:
+    """Yield a table of at most `WIDTH` columns, its most important columns first, unless a name alone is wider.
+
+    Those columns that have no room follow each row on lines of their own, behind their titles; None is an empty cell.
+    """
+    cells = [tuple("" if cell is None else printable(str(cell)) for cell in row) for row in rows]
+    widths = [max(map(cell_len, (title, *column))) for title, *column in zip(titles, *cells, strict=True)]
+    shown = len(titles)
+    while shown > 1 and sum(width + len(_INDENT) for width in widths[:shown]) > WIDTH:
+        shown -= 1
+    for row in (titles, *cells):
+        padded = [
+            " " * (width - cell_len(cell)) + cell if title in right else cell + " " * (width - cell_len(cell))
+            for title, cell, width in zip(titles[:shown], row, widths, strict=False)
+        ]
+        yield Text(f"{_INDENT}{_INDENT.join(padded)}".rstrip())
+        others = [] if row is titles else zip(titles[shown:], row[shown:], strict=True)
+        rest = "; ".join(f"{title} {cell}".lstrip() for title, cell in others if cell)
+        if rest:
+            yield Text("\n".join(wrapped_lines(rest, WIDTH, _INDENT * 3, _INDENT * 4)))
 
 
 def count_text(count: int, what: str) -> str:

@@ -68,13 +68,12 @@ def test_explain_says_with_how_much_each_worker_left(made):
     group = GroupHistory(made, "g", "c")
     incarnation = group.incarnations[-1]
     rows = made.rows(query("rebalances"), "c", group="g", partition=0, incarnation=0)
-    _, *lines = (str(part) for part in comings_and_goings(group, incarnation, rows, "connect"))
     first, behind = "http://a/ with 1 connector or task", "http://b/ with 3 connectors and tasks and 1 more"
-    assert lines == [
-        "          4  left or expired: connect-1 with 1 connector or task",
-        f"        2-3  left or expired: {first}, {behind}",
-        "          1  joined: http://a/, http://b/ and 2 more",
-    ]
+    assert comings_and_goings(group, incarnation, rows) == {
+        4: "left or expired: connect-1 with 1 connector or task",
+        2: f"left or expired: {first}, {behind}",
+        1: "joined: http://a/, http://b/ and 2 more",
+    }
 
 
 def test_simulated_workers_are_those_that_the_tables_tell_of(tmp_path):

@@ -8,6 +8,7 @@ from kip848_records.queries.duck import DuckTables
 from kip848_records.report.group_history import GroupHistory
 from kip848_records.report.migration import before_and_after
 from tests import made_tables
+from tests.report.fitted import entries
 
 EARLY, LATE, CAPTURED = (datetime(2026, 1, 2, hour, tzinfo=UTC) for hour in (1, 2, 3))
 CLASSIC = {"group_id": "g", "protocol": "classic", "from_at": EARLY, "observed_ms": 3_600_000, "rebalances": 7}
@@ -38,9 +39,9 @@ def test_a_group_that_kept_its_protocol(tmp_path):
 def test_before_and_after(tmp_path):
     known = {"rebalances_per_hour": 7.0, "partitions_moved": 14, "partitions_stopped": 84, "rounds": 9}
     text = text_of(tmp_path, [CLASSIC | known | {"unowned_min_partition_ms": 1234}, CONSUMER])
-    before, after = (line.split() for line in text.splitlines() if line.startswith(("classic", "consumer")))
-    assert before[4:] == ["1", "h", "7", "9", "7.0", "14", "84", "≥", "1.2", "s"]
-    assert after[4:] == ["2", "?", "?", "?"]
+    after, before = sorted(entries(text, "Before and after:"), reverse=True)
+    assert before.endswith(" 1 h 7 9 7.0 moved 14; stopped 84; without an owner ≥ 1.2 s")
+    assert after.endswith(" 2 ? moved ?; stopped ?")
     assert "estimate" not in text
     assert "Do not compare the time without an owner between protocols" in text
 
@@ -48,17 +49,17 @@ def test_before_and_after(tmp_path):
 def test_numbers_of_a_log_that_was_compacted_are_minimums(tmp_path):
     known = {"partitions_moved": 14, "partitions_stopped": 84, "rounds": 9, "history": "left_censored"}
     text = text_of(tmp_path, [CLASSIC | known, CONSUMER])
-    (before,) = (line.split() for line in text.splitlines() if line.startswith("classic"))
-    assert before[6:] == ["≥", "7", "≥", "9", "≥", "14", "≥", "84"]
+    (before,) = (row for row in entries(text, "Before and after:") if row.startswith("classic"))
+    assert before.endswith(" 1 h ≥ 7 ≥ 9 moved ≥ 14; stopped ≥ 84")
 
 
 def test_the_stop_of_consumption_is_called_an_estimate(tmp_path):
     stops = {"stop_known": 80, "stop_max_p50_ms": 1500, "stop_max_p95_ms": 9000, "partitions_stopped": 84}
     text = text_of(tmp_path, [CLASSIC | stops, CONSUMER | {"stop_known": 0, "partitions_stopped": 0}])
     title = "Stop of consumption, an estimate by offset commits:"
-    before, after = text[text.index(title) :].splitlines()[3:5]
-    assert before.split()[4:] == ["80", "≤", "1.5", "s", "≤", "9", "s"]
-    assert after.split()[4:] == ["0"]
+    after, before = sorted(entries(text, title), reverse=True)
+    assert before.endswith(" UTC 80 ≤ 1.5 s ≤ 9 s")
+    assert after.endswith(" UTC 0")
 
 
 def test_it_says_that_periods_are_cut(tmp_path):

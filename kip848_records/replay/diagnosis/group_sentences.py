@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from kip848_records.replay.diagnosis.episodes import Episode
     from kip848_records.replay.diagnosis.phrases import Words
 
-_SPELLING: Final = "Check the spelling, and the permission DESCRIBE for the topic."
-_RE2: Final = " An expression is one of RE2: `.*`, not `*`, and no lookahead."
+_SPELLING: Final = (
+    "Check how the topic is spelled, that it exists, and that the client has the permission DESCRIBE for it."
+)
+_RE2: Final = " Brokers read expressions as RE2 does: `.*`, not `*`, and no lookahead."
 
 
 def rolling_restart(episode: Episode) -> Words:
@@ -21,20 +23,20 @@ def rolling_restart(episode: Episode) -> Words:
     what = "a deployment, or a restart of all"
     does = "was" if episode.count == 1 else "were"
     return (
-        f"{number(episode.count, 'member')} {does} exchanged in {lasted(episode)}: {what}.",
+        f"{number(episode.count, 'member')} {does} replaced by new ones in {lasted(episode)}: {what}.",
         "Nothing, if it was meant.",
     )
 
 
 def job(episode: Episode) -> Words:
     """Return the words of `job`."""
-    runs = f"{episode.count} runs of about {duration_text(episode.usual_stay_ms)}, one each {interval(episode)}"
+    runs = f"{episode.count} runs of about {duration_text(episode.usual_stay_ms)}, one every {interval(episode)}"
     return f"The group has members by a timetable: {runs}.", "Nothing: between its runs the group is Empty."
 
 
 def everybody_left(episode: Episode) -> Words:
     """Return the words of `everybody_left`."""
-    others = f"; {episode.count} members left in the last two minutes" if episode.count > 1 else ""
+    others = f"; {episode.count} members left within two minutes" if episode.count > 1 else ""
     longest = ", longer than before" if episode.facts.get("is_longest") else ""
     sentence = (
         f"The group has had no member for {lasted(episode)}{longest}. The last to leave was "
@@ -67,7 +69,7 @@ def no_topic(episode: Episode) -> Words:
     }.get(episode.probable_cause or "", "no such topic exists")
     sentence = (
         f"{members} with a subscription to {what} {does} no partition for {lasted(episode)}, and no other member has "
-        f"one of it: {why}, or the client may not see it."
+        f"a partition of it: {why}, or the client may not see it."
     )
     return sentence, _SPELLING + (_RE2 if is_regex else "")
 
@@ -85,8 +87,8 @@ def slow_by_habit(episode: Episode) -> Words:
 
 def coordinator_silent(episode: Episode) -> Words:
     """Return the words of `coordinator_silent`."""
-    members, them = ("1 member owes", "it") if episode.count == 1 else (f"{episode.count} members owe", "them")
-    owe = f"Since {utc_text(utc(episode.first_seen))} {members} an answer, for longer than a session lasts"
+    members, them = ("1 member has", "it") if episode.count == 1 else (f"{episode.count} members have", "them")
+    owe = f"Since {utc_text(utc(episode.first_seen))} {members} not answered, for longer than a session lasts"
     step = "Look at the broker that leads this partition of __consumer_offsets."
     if episode.probable_cause == "coordinator_does_not_act":
         return f"{owe}, and the coordinator has not removed {them}, although it has written other records since.", step
@@ -95,7 +97,7 @@ def coordinator_silent(episode: Episode) -> Words:
         return f"{sentence} The broker hangs.", step
     return (
         f"{sentence} The broker hangs, or this copy of the partition is older than the capture.",
-        "Compare the files of this partition on other brokers first: their ends must have the same time.",
+        "Compare the files of this partition on other brokers first: their last records must have the same time.",
     )
 
 
@@ -116,10 +118,12 @@ def assignor_flip(episode: Episode) -> Words:
         "server": "The assignor that most members ask for",
         "conversion": "The type of the group",
     }[episode.probable_cause or "classic"]
-    does = tense(episode, "changes to and fro", "changed to and fro")
+    does = tense(episode, "changes back and forth", "changed back and forth")
     names = episode.subject.what
     sentence = f"{what} {does}, {times(episode)}, between {names}: the members are configured in different ways."
-    return sentence, "Give all the same partition.assignment.strategy, group.remote.assignor and group.protocol."
+    setting = {"server": "group.remote.assignor", "conversion": "group.protocol"}
+    same = setting.get(episode.probable_cause or "", "partition.assignment.strategy")
+    return sentence, f"Give all members the same {same}; finish the deployment that changes it, or take it back."
 
 
 def two_applications(episode: Episode) -> Words:

@@ -19,6 +19,12 @@ _POLL_STEP: Final = (
     "librdkafka: raise max.poll.interval.ms."
 )
 _POLL: Final = "max.poll.interval.ms"
+_SHARED: Final = "Look at what all of them share: memory and CPU limits, a record that none can process, the network."
+_STORM_STEPS: Final = {
+    "returned": "Look at what all of them share: CPU limits, long garbage collection, the network to the brokers.",
+    "new": "Look at what starts and stops them. An autoscaler: raise stabilizationWindowSeconds or cooldownPeriod. "
+    "Else read the log of one that ended.",
+}
 
 
 def restart_loop(episode: Episode) -> Words:
@@ -34,13 +40,15 @@ def restart_loop(episode: Episode) -> Words:
     why = {
         POLL_TIMEOUT: f"Its {_POLL} passed, or it restarts at that period: the log cannot tell.",
         KILLED: "It was killed or it crashed: the next one joined while it was still a member.",
-        KILLED_OR_ENDED: "It was killed or it crashed, or it ended in order while the next one joined: the log cannot "
-        "tell.",
-    }.get(cause or "", "It ended and told the broker, or its session expired before the next one joined.")
-    stay = f"one left after about {duration_text(episode.usual_stay_ms)}"
-    if cause == KILLED:
-        stay = f"one was gone after about {duration_text(episode.usual_stay_ms)}, its session timeout included"
-    sentence = f"{name} {does}: {times(episode)} {stay}, and a new one came about every {interval(episode)}. {why}"
+        KILLED_OR_ENDED: "It was killed, it crashed, or it closed its consumer while the next one joined: the log "
+        "cannot tell.",
+    }.get(cause or "", "It closed its consumer, or it died and its session expired before the next one joined.")
+    after = f"after about {duration_text(episode.usual_stay_ms)}"
+    after += ", its session timeout included" if cause == KILLED else ""
+    gone = "a process was gone" if cause == KILLED else "a process left"
+    sentence = (
+        f"{name} {does}: {times(episode)} {gone} {after}, and the next joined about every {interval(episode)}. {why}"
+    )
     step = (
         f"Read its log at {last_time(episode)} and the exit code of the container: 137 means killed (SIGKILL), often "
         "for lack of memory. A liveness probe that is shorter than a batch kills processes that work well."
@@ -65,9 +73,9 @@ def leaves_and_returns(episode: Episode) -> Words:
     kind = episode.facts.get("group_type", "consumer")
     unknown = "Its group has no poll timeout" if kind == "share" else f"The log does not show its {_POLL}"
     why = {
-        POLL_TIMEOUT: f"It stays for about its {poll}: a batch takes longer than that.",
-        POSSIBLE: f"Almost each time it stayed for longer than its {poll}: some batches take longer, or {lost}.",
-        NOT: f"It stays for less than its {poll}, so no slow batch explains it: {lost}, or it unsubscribes.",
+        POLL_TIMEOUT: f"Each stay lasts about as long as its {poll}: a batch takes longer than that.",
+        POSSIBLE: f"Nearly all stays are longer than its {poll}: some batches take longer, or {lost}.",
+        NOT: f"Its stays are shorter than its {poll}, so no slow batch explains it: {lost}, or it unsubscribes.",
     }.get(episode.probable_cause or "", f"{unknown}: {lost}, or it unsubscribes.")
     does = tense(episode, "leaves and joins again", "left and joined again")
     name = who(episode.subject)
@@ -130,9 +138,7 @@ def storm(episode: Episode) -> Words:
         "rejoined": "Members of the classic group joined again and again without leaving.",
     }[episode.probable_cause or "again"]
     does = tense(episode, "Many members do not stay", "Many members did not stay")
-    sentence = f"{does}: {times(episode)} one left or joined again, by {number(episode.subject.members, 'name')}. {why}"
-    step = (
-        "Look at what all of them share: memory and CPU limits, a record that none can process, the network. With an "
-        "autoscaler: raise stabilizationWindowSeconds or cooldownPeriod."
+    sentence = (
+        f"{does}: {times(episode)} one left or joined again, under {number(episode.subject.members, 'name')}. {why}"
     )
-    return sentence, step
+    return sentence, _STORM_STEPS.get(episode.probable_cause or "", _SHARED)

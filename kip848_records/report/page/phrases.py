@@ -20,7 +20,7 @@ _WITHOUT_MEMBER: Final = {
     WORKER_DELAY: "a worker that left",
     NEXT_ROUND: "members that have not joined the next generation; the log does not show which",
     "storm": "no single member: many members do not stay",
-    "assignor_flip": "no member: the assignor changes to and fro",
+    "assignor_flip": "no member: the assignor changes back and forth",
     "flapping_topics": "no member: topics come and go",
 }
 _UNKNOWN_MEMBER: Final = "the log does not show which member"
