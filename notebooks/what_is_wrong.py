@@ -4,8 +4,8 @@
 # MAGIC
 # MAGIC A consumer that crashes every ten seconds, or two processes with one `group.instance.id`: between two rebalances
 # MAGIC such a group reads Stable. The table `diagnosis` has a row for each trouble of this kind, from all kept history:
-# MAGIC whom it is about, how often it happened, what it cost, and what to do. This notebook only asks that table, and
-# MAGIC `membership` for the proof.
+# MAGIC whom it is about, how often it happened, what it cost, and what to do. This notebook asks that table,
+# MAGIC `lost_time` for the bill, and `membership` for the proof.
 # MAGIC
 # MAGIC | parameter | |
 # MAGIC |---|---|
@@ -26,6 +26,7 @@ import pandas as pd
 import plotly.express as px
 
 from kip848_records.queries.engines import open_tables
+from kip848_records.queries.texts import completed
 from kip848_records.report.advice import client_text
 from kip848_records.times import utc_text
 
@@ -167,6 +168,30 @@ ORDER BY coalesce(sum(unowned_ms), 0) DESC, sum(count) DESC, group_id, client_id
 costs = opened.arrow(COSTS, cluster).to_pandas()
 costs.insert(1, "subject", [subject_of(row) for row in costs.itertuples()])
 display(costs)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## What did all rebalances cost?
+# MAGIC
+# MAGIC The bill, from the relation `lost_time`: how many partition-seconds had no owner, by group and trouble. Each
+# MAGIC rebalance counts once; a row without a pattern has the rebalances of a group that no trouble caused.
+# MAGIC
+# MAGIC **What to see:** a large row without a pattern is what deployments and scaling cost, not a fault.
+
+# COMMAND ----------
+
+BILL = """
+SELECT group_id, pattern, client_id, client_host, instance_id, what, rebalances,
+    lost_ms / 1e3 AS partition_seconds, is_minimum, empty_ms / 1e3 AS empty_seconds
+FROM lost_time
+WHERE lost_ms > 0 OR empty_ms > 0
+ORDER BY lost_ms DESC, empty_ms DESC, group_id, partition, pattern, instance_id, client_id, client_host, what
+LIMIT 50
+"""
+bill = opened.arrow(completed(BILL), cluster).to_pandas()
+bill.insert(2, "subject", [subject_of(row) for row in bill.itertuples()])
+display(bill)
 
 # COMMAND ----------
 

@@ -76,7 +76,7 @@ class TestExploreRebalances:
         assert (names["group"], groups.group_id[0]) == ("stuck", "stuck")
         assert list(groups.health == "stuck") == [True] + [False] * (len(groups) - 1)
         assert groups.stuck_for_s[0] == pytest.approx(28.027)
-        assert groups.blocked_by[0] == "stuck-app @ 127.0.0.1, revoking for ≥ 27 s"
+        assert groups.blocked_by[0] == "stuck-app @ 127.0.0.1, revoking for ≥ 27.8 s"
         assert list(rebalances.epochs) == ["2", "3-4"]
         bars = {bar.name: bar for bar in rebalances_figure.data if bar.type == "bar"}
         assert {name: (list(bar.y), bar.marker.pattern.shape) for name, bar in bars.items()} == {
@@ -94,9 +94,7 @@ class TestExploreRebalances:
         assert members_figure.layout.title.text == "Group stuck, epochs 3-4: what its members did"
         said = capsys.readouterr().out
         assert "as of 2026-11-21 08:19:14 UTC" in said
-        assert (
-            "stuck-app @ 127.0.0.1 has been asked to give up partitions for ≥ 27 s; 1 member" in said
-        )  # wrapped behind it
+        assert "stuck-app @ 127.0.0.1 has been asked to give up partitions for ≥ 27.8 s; 1" in said  # wrapped behind it
         assert "left no partition or task without an owner" in said
 
     def test_another_group_is_looked_at_by_its_name(self, run, audits):
@@ -150,7 +148,7 @@ class TestExploreRebalances:
 
 class TestWhatIsWrong:
     def test_it_names_the_client_that_does_not_stay_and_shows_its_stays(self, run, audits, capsys):
-        _, (now, lately, costs, stays), (figure,) = run("what_is_wrong")
+        _, (now, lately, costs, bill, stays), (figure,) = run("what_is_wrong")
         rows = {row["group_id"]: row for row in audits.rows("kafka-4.3.1", "diagnosis") if row["severity"] != "info"}
         row = rows["churn"]
         assert dict(zip(now.group_id, now.pattern, strict=True)) == {name: rows[name]["pattern"] for name in rows}
@@ -161,19 +159,22 @@ class TestWhatIsWrong:
             *(row["count"], row["rebalances"]),
             row["unowned_ms"] / 1000,
         )
+        (lost,) = bill[bill.pattern == row["pattern"]].itertuples()
+        assert (lost.subject, lost.partition_seconds) == ("churn-app @ 127.0.0.1", row["lost_ms"] / 1000)
+        assert len(bill) > 1
         assert set(stays.client_id) == {row["subject"]["client_id"]}
         assert (stays.left_at.dropna() >= pd.Timestamp(row["first_seen"])).all()
         assert (stays.left_at <= pd.Timestamp(row["last_seen"])).sum() >= row["count"]
         assert f"warning: churn: {row['sentence']}\n    {row['next_step']}" in capsys.readouterr().out
 
     def test_what_ended_earlier_is_not_of_the_last_hours(self, run, capsys):
-        _, (now, lately, costs, _), figures = run("what_is_wrong", hours="0.001")
+        _, (now, lately, costs, _, _), figures = run("what_is_wrong", hours="0.001")
         assert (len(now), len(lately), len(costs), figures) == (1, 0, 1, [])
         assert "No group had a trouble in the 0.001 hours before the audit" in capsys.readouterr().out
 
     def test_groups_without_a_trouble(self, run, kinds, capsys):
         _, displayed, figures = run("what_is_wrong", tables=kinds, cluster="connect")
-        assert ([len(each) for each in displayed], figures) == ([0, 0, 0], [])
+        assert ([len(each) for each in displayed], figures) == ([0, 0, 0, 0], [])
         assert "No group had a trouble in the history" in capsys.readouterr().out
 
 
