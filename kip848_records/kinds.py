@@ -39,6 +39,8 @@ CONNECT: Final = "connect"
 """A classic group whose members are Connect workers: its type is `CLASSIC`, and this is its protocol type."""
 SHARE: Final = "share"
 STREAMS: Final = "streams"
+SIMPLE: Final = "simple"
+"""A group without records of its own: it exists while it has offset commits."""
 
 
 class Kind(NamedTuple):
@@ -189,8 +191,22 @@ _STREAMS: Final = Kind(
     owned=(("active", "Active tasks"), ("standby", "Standby tasks"), ("warmup", "Warm-up tasks")),
     owned_title="Tasks by member, as subtopology: partitions",
 )
+_SIMPLE: Final = Kind(
+    name=SIMPLE,
+    group_type=SIMPLE,
+    roles={},
+    title="simple group",
+    member="member",
+    unit="partition",
+    units="partitions",
+    step="epoch",
+    has_epochs=False,
+    keeps_absent_members=False,
+)
 
-KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in (_CONSUMER, _CLASSIC, _CONNECT, _SHARE, _STREAMS)}
+KINDS: Final[Mapping[str, Kind]] = {
+    kind.name: kind for kind in (_CONSUMER, _CLASSIC, _CONNECT, _SHARE, _STREAMS, _SIMPLE)
+}
 """The kinds by name. Those of the group types have the names of the types."""
 
 ROLES: Final[Mapping[int, tuple[str, Role]]] = {

@@ -42,7 +42,6 @@ def add(commands: Commands) -> None:
 def _run(arguments: Namespace) -> int:
     group = _group(arguments)
     check_tables(arguments)
-    from kip848_records.report.commits_only import commits_only
     from kip848_records.report.explain import explain
     from kip848_records.report.group_history import GroupHistory
 
@@ -50,9 +49,8 @@ def _run(arguments: Namespace) -> int:
         for only in (group, None):
             with opened_tables(arguments, progress, group=only) as (tables, cluster):
                 progress.done()
-                parts = commits_only(tables, group, cluster)
                 try:
-                    print_parts(parts or explain(GroupHistory(tables, group, cluster), arguments.epoch))
+                    print_parts(explain(GroupHistory(tables, group, cluster), arguments.epoch))
                 except NoGroupError:
                     # The error names similar groups, so that all of a log must have been replayed.
                     if only is None or not is_of_sources(tables.shown):

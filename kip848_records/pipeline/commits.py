@@ -15,9 +15,10 @@ import pyarrow as pa
 from kip848_records.decode.records import checked_commits
 from kip848_records.engines.rows import CompletedRows
 from kip848_records.log.state import last_counted, state_as_json
+from kip848_records.pipeline.committed_groups import simple_groups
 from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.pipeline.names import names_of_commits
-from kip848_records.pipeline.open_transactions import open_transactions
+from kip848_records.pipeline.open_transactions import open_transactions, pending_commits
 from kip848_records.protocol.columns import FAILURE_COLUMNS
 from kip848_records.protocol.schema import NO_UUID
 from kip848_records.queries.texts import rendered
@@ -63,14 +64,17 @@ class Commits:
     """The offset commits of a log.
 
     `written`: log rows of commits and markers, their transactions resolved. `checked`: the commits, decoded
-    (`decode.records.checked_commits`). `rows`: what they add to tables that hold records of all types, and the topics
-    that they name; the replay quarantines those that could not be read.
+    (`decode.records.checked_commits`). `last`: the last row of each key that counts. `pending`: those of open
+    transactions; None if there can be none. `rows`: what they add to tables that hold records of all types, and the
+    topics that they name; the replay quarantines those that could not be read.
     """
 
     log: LogTable
     facts: LogFacts
     written: Relation
     checked: Relation
+    last: Relation
+    pending: Relation | None
     rows: dict[str, Rows]
 
     @classmethod
@@ -90,7 +94,16 @@ class Commits:
             "topic_name": names_of_commits(engine, checked),
         }
         rows = {name: engine.stage(frame, f"{name}-of-commits") for name, frame in found.items()}
-        return cls(log, facts, written, checked, rows)
+        pending = None
+        # Without any pending record, the marker of a transaction may still be among what could not be read.
+        if facts.counts.pending or facts.counts.first_error is not None:
+            counted = facts.replayable(engine, written)
+            pending = engine.materialize(pending_commits(engine, written, counted), "pending-commits")
+        return cls(log, facts, written, checked, last, pending, rows)
+
+    def simple_groups(self, replayed: Mapping[str, Rows], only: str | None) -> dict[str, Rows]:
+        """Return the rows of simple groups, by table; `only`: the group that was replayed, None for all."""
+        return simple_groups(self.log.engine, self.last, self.pending, replayed, self.facts.inputs, only)
 
     def tables(
         self, replayed: Mapping[str, Rows], topics: pa.Table, retention_ms: int = OFFSETS_RETENTION_MS
@@ -108,10 +121,8 @@ class Commits:
         if jumps is not None:
             records = self.facts.replayable(engine, self.log.group_records())
             found["commit_jump"] = _with_causes(engine, engine.relation(jumps), records, retention_ms)
-        # Without any pending record, the marker of a transaction may still be among what could not be read.
-        if self.facts.counts.pending or self.facts.counts.first_error is not None:
-            counted = self.facts.replayable(engine, self.written)
-            opened = open_transactions(engine, self.log.records(), self.written, counted, inputs)
+        if self.pending is not None:
+            opened = open_transactions(engine, self.log.records(), self.pending, inputs)
             found["open_transaction"] = engine.stage(opened, "open-transaction")
         if "stopped_partition" in replayed:
             stopped = _named(engine, replayed, StoppedPartition, topics)

@@ -44,16 +44,21 @@ _FOUND: Final = pa.schema(
 _PARTITIONS: Final = pa.schema([("partition", pa.int32()), ("captured_at", TIMES), ("last_lost_offset", pa.int64())])
 
 
-def open_transactions(
-    engine: Engine, log: Relation, commits: Relation, replayable: Relation, inputs: ReplayInputs
-) -> Relation:
-    """Return rows of `specs.open_transaction.OPEN_TRANSACTION` without the cluster.
+def pending_commits(engine: Engine, commits: Relation, replayable: Relation) -> Relation:
+    """Return the log rows of offset commits in open transactions.
 
-    `log`: all records. `commits`: log rows with offset commits and markers, their transactions resolved; `replayable`:
-    those of them that count. A source without markers has no open transaction here.
+    `commits`: log rows with offset commits and markers, their transactions resolved; `replayable`: those of them that
+    count. A source without markers has no open transaction here.
     """
     text = rendered("pipeline/sql/pending_commits.sql", is_readable=IS_READABLE, is_commit=IS_OFFSET_COMMIT)
-    pending = engine.sql(text, commits=replayable, markers=commits)
+    return engine.sql(text, commits=replayable, markers=commits)
+
+
+def open_transactions(engine: Engine, log: Relation, pending: Relation, inputs: ReplayInputs) -> Relation:
+    """Return rows of `specs.open_transaction.OPEN_TRANSACTION` without the cluster.
+
+    `log`: all records. `pending`: those of `pending_commits`.
+    """
     work = partial(transactions_of, inputs.dialect)
     found = engine.map_sorted(work, pending, _FOUND, key=_PRODUCER, order=("offset",))
     found = engine.materialize(found, "open-transactions")

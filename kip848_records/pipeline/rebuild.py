@@ -79,7 +79,7 @@ def rebuild(
         replayed |= _names_of_topics(engine, records, facts)
     progress.advance(facts.counts.of_groups)
     commits = Commits.of(log, facts) if last.offset_commits else None
-    of_commits = {} if commits is None else commits.rows
+    of_commits = {} if commits is None else commits.rows | commits.simple_groups(replayed, group)
     given = (name for run in knowledge.runs for name in run.names)
     named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
     topics = topic_names(given, chain.from_iterable(rows.batches() for rows in named))

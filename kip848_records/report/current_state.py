@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from kip848_records.kinds import CONNECT, KINDS, kind_of
+from kip848_records.kinds import CONNECT, KINDS, SIMPLE, kind_of
 from kip848_records.queries.wording import HEALTH, HEALTHY
 from kip848_records.replay.group.known_history import CENSORED
 from kip848_records.replay.group.states import EMPTY
@@ -34,7 +34,7 @@ def current_state(group: GroupHistory) -> Iterator[Text]:
     for now in states:
         place = f" in partition {now.partition}" if len(states) > 1 else ""
         yield Text(f"{name}{place}: {_state(group, now)}")
-        yield Text(f"  {', '.join(_facts(now))}")
+        yield Text(f"  {', '.join(_of_simple(group, now) if now.group_type == SIMPLE else _facts(now))}")
         for limit in limits_of(group.limits, now.partition, is_open=now.is_stuck or now.waits_for_away_only):
             yield Text(f"  {limit}")
 
@@ -63,6 +63,14 @@ def well(group: GroupHistory, kind: str) -> Iterator[Text]:
 def _owned(rows: Sequence[Row], kind: str) -> str:
     units = sum(len(row.present or ()) for row in rows)
     return f" with {units:,} {KINDS[kind].units}"
+
+
+def _of_simple(group: GroupHistory, now: Row) -> Iterator[str]:
+    """Yield what is known of a group that has committed offsets only."""
+    yield "no member, committed offsets only" if now.state == EMPTY else "only its committed offsets are in this log"
+    for row in group.rows("committed_of_group"):
+        if row.in_partition == now.partition:
+            yield f"{count_text(row.committed, 'partition')}, last commit at {time_text(row.last_ms)}"
 
 
 def _facts(now: Row) -> Iterator[str]:

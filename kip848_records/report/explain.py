@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from kip848_records.kinds import KINDS
+from kip848_records.kinds import KINDS, SIMPLE
 from kip848_records.machine.paths import with_page_paths
 from kip848_records.queries.wording import TASK_OF, cause_text, causes_text
 from kip848_records.replay.group.vocabulary import OPEN
@@ -59,7 +59,7 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Text]:
 def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> Iterator[Text]:
     kind = kind_of_incarnation(group, incarnation)
     yield from current_state(group)
-    if epoch is None:
+    if epoch is None and kind != SIMPLE:
         yield from well(group, kind)
     yield from refused_records(group)
     if epoch is None:
@@ -68,6 +68,10 @@ def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> 
         yield from _incarnations(group, incarnation, epoch)
         yield from _epoch(group, incarnation, epoch, kind)
         yield from one_generation(group, incarnation, epoch)
+        return
+    if kind == SIMPLE:
+        yield from transactions_of_group(group)
+        yield from _incarnations(group, incarnation, epoch)
         return
     rebalances = group.rows("rebalances", incarnation)
     members = group.rows("members_now", incarnation, open=OPEN)

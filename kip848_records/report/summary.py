@@ -15,7 +15,6 @@ from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.queries.wording import causes_text
 from kip848_records.report.changed_limits import changed_text
 from kip848_records.report.changes import changes_since_last_run, is_overdue
-from kip848_records.report.commits_only import commits_only_count
 from kip848_records.report.headline import group_counts, others_text, since_text
 from kip848_records.report.sql import query
 from kip848_records.report.summary_groups import (
@@ -59,7 +58,7 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     stuck = stuck_groups(tables, cluster)
     failing = failing_groups(tables, cluster)
     above = [
-        *_headline(audit, counts, commits_only_count(tables, audit), _overdue(stuck)),
+        *_headline(audit, counts, _overdue(stuck)),
         *_losses(tables, cluster),
         *long_transactions(tables, cluster),
         *_notes(audit),
@@ -89,7 +88,7 @@ def _overdue(stuck: Sequence[Stuck]) -> int:
     return sum(is_overdue(row.group_id, row.limited_by, row.limited_ms, settings) for row in rows)
 
 
-def _headline(audit: Audit, counts: Counter[str], commits_only: int, overdue: int) -> Iterator[RenderableType]:
+def _headline(audit: Audit, counts: Counter[str], overdue: int) -> Iterator[RenderableType]:
     """Nearly every capture has a group in the middle of a healthy rebalance: this alone is not critical."""
     verdict, style = ("CRITICAL", "bold red") if overdue else ("OK", "bold green")
     if not overdue and (audit.quarantined or any(counts[health] for health in _NOT_WELL)):
@@ -105,9 +104,7 @@ def _headline(audit: Audit, counts: Counter[str], commits_only: int, overdue: in
     yield headline.append(f"   {where}", style="default") if is_one_line else headline
     if not is_one_line:
         yield Text(where)
-    others = others_text(counts)
-    others += [f"{commits_only:,} empty with commits only"] if commits_only else []
-    yield Text(" · ".join(others))
+    yield Text(" · ".join(others_text(counts)))
 
 
 def _dialect(tables: Tables, audit: Audit) -> Iterator[RenderableType]:

@@ -92,7 +92,7 @@ POSITION_KEY = ("cluster", "partition", "offset")
 KEY_TYPE = Column("key_type", INT, "Record type: the first two bytes of the key", required=True)
 
 GROUP_ID = Column("group_id", STRING, "Group id, in full", required=True)
-_GROUP_TYPES = [kind.name for kind in KINDS.values() if kind.name == kind.group_type]
+_GROUP_TYPES = [kind.name for kind in KINDS.values() if kind.name == kind.group_type and kind.roles]
 GROUP_TYPE = Column("group_type", STRING, f"{', '.join(_GROUP_TYPES[:-1])} or {_GROUP_TYPES[-1]}", required=True)
 MEMBER_ID = Column("member_id", STRING, "Member id, in full", required=True)
 INCARNATION = Column("incarnation", INT, "How often the group id had been deleted before", required=True)

@@ -24,13 +24,19 @@ from kip848_records.specs.columns import (
     TableSpec,
 )
 
+_GROUP_TYPE: Final = replace(
+    GROUP_TYPE,
+    comment=f"{GROUP_TYPE.comment}. With --offset-commits also simple: a group that has committed offsets and no "
+    "record of its own, which Kafka lists as Empty",
+)
+
 GROUP_STATE_TIMELINE: Final = TableSpec(
     "group_state_timeline",
     "Every interval in which a group was in one state",
     ("cluster", "group_id", "incarnation", "from_offset"),
     (
         *GROUP,
-        GROUP_TYPE,
+        _GROUP_TYPE,
         PARTITION,
         STATE,
         Column("from_at", TIMESTAMP, "When the group entered this state (UTC)"),
@@ -56,7 +62,7 @@ GROUP_STATE: Final = TableSpec(
     ("cluster", "group_id", "partition"),
     (
         *GROUP,
-        replace(GROUP_TYPE, comment=f"{GROUP_TYPE.comment}; in state unknown that of the group's last record"),
+        replace(_GROUP_TYPE, comment=f"{_GROUP_TYPE.comment}; in state unknown that of the group's last record"),
         PARTITION,
         Column("offset", OFFSET.type, "Offset of the last record that was replayed", required=True),
         STATE,

@@ -381,3 +381,14 @@ def test_question_open_transactions(tmp_path):
         *(("open", "a, b", 3, age, age) for age in (2000, 100)),
         ("unnamed", None, None, 8, 0),
     ]
+
+
+def test_question_simple_groups(tmp_path):
+    """Beside groups with records; a group of an open transaction has no committed offset yet."""
+    run = {"run": 1, "captured_at": datetime(2026, 1, 1, tzinfo=UTC), "offset_commits": True}
+    simple = [{"group_id": name, "group_type": "simple", "state": "Empty"} for name in "ab"]
+    commits = [{"group_id": name, "key_type": 1, "offset": n, "timestamp": n} for n, name in enumerate("aac")]
+    states = [*simple, {"group_id": "c", "group_type": "consumer", "state": "Stable"}]
+    made_tables.write(tmp_path, "c", audit_runs=[run], group_state=states, latest_state=commits)
+    found = DuckTables(str(tmp_path)).rows(QUESTIONS["simple_groups"], "c")
+    assert [(row.group_id, row.committed) for row in found] == [("a", 2), ("b", None)]

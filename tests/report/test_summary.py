@@ -69,8 +69,6 @@ def printed(tmp_path):
 
     def run(*rows, reads=(), run_number=1, earlier=(), timeline=(), out=tmp_path, lost=(), **audit):  # noqa: PLR0913
         tables = {name: [row[name] for row in rows if name in row] for name in (*_TABLES, "diagnosis")}
-        if commits := [row["latest_state"] for row in rows if "latest_state" in row]:
-            tables["latest_state"] = commits
         runs = [{"run": 1 + n, "captured_at": at} for n, at in enumerate(earlier)]
         runs.append({"run": run_number, "captured_at": CAPTURED})
         history = [{"partition": 0, "first_offset": 0, "complete_from": 0}, {"first_offset": 0, "complete_from": 5}]
@@ -83,9 +81,7 @@ def printed(tmp_path):
         )
         counts = {"records": {3: 32_700_000}, "quarantined": 0, "captured_at": CAPTURED, "reads": reads}
         counts |= {"resumed": False, "skipped": 0, "dialect": "kafka"}
-        options = SimpleNamespace(
-            cluster="c", out=str(out), dialect="kafka", offset_commits="latest_state" in tables, limits=()
-        )
+        options = SimpleNamespace(cluster="c", out=str(out), dialect="kafka", limits=())
         said = SimpleNamespace(options=options, run=run_number, **counts | audit)
         console = Console(width=1000, highlight=False, color_system=None)
         with console.capture() as captured:
@@ -131,16 +127,12 @@ def test_the_headline_counts_what_is_no_trouble_apart(printed):
     assert "Data   32.7 M records · 0 undecodable · 1 of 2 partitions incomplete" in lines
 
 
-def test_empty_groups_are_not_healthy_and_those_with_commits_only_are_counted(printed):
+def test_empty_groups_are_not_healthy(printed):
     rows = [{"group_state": group(name, "Empty", members=0, converged=0)} for name in "ab"]
-    commits = [{"latest_state": {"group_id": name, "key_type": 1}} for name in ("a", "only", "only", "other")]
-    lines = printed({"group_state": group("fine")}, *rows, *commits)
-    assert lines[1] == "1 healthy · 2 empty · 2 empty with commits only"
-
-
-def test_commits_where_records_are_lost_make_no_empty_group(printed):
-    rows = {"group_state": group("fine")}, {"latest_state": {"group_id": "only", "key_type": 1, "partition": 0}}
-    assert printed(*rows, lost=[(4, 5)])[1] == "1 healthy"
+    simple = {"group_state": group("only", "Empty", members=0, converged=None, group_type="simple")}
+    lines = printed({"group_state": group("fine")}, *rows, simple)
+    assert lines[0].startswith("OK  0 of 4 groups stuck")
+    assert lines[1] == "1 healthy · 3 empty"
 
 
 @pytest.mark.parametrize(

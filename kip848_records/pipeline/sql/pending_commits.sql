@@ -2,7 +2,7 @@
    An outcome is unknown if the marker cannot be read. Markers are matched by the producer alone: that of a transaction
    that timed out has the next epoch. #}
 SELECT
-    pending.partition, pending.offset, pending.timestamp, pending.key, pending.value, pending.producer_id,
+    pending.partition, pending.offset, pending.timestamp, pending.group_id, pending.key, pending.value, pending.producer_id,
     pending.producer_epoch, pending.transaction
 FROM (
     SELECT log.*
