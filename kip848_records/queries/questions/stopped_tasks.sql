@@ -6,4 +6,5 @@ LEFT JOIN (SELECT group_id, partition, incarnation, member_id, max(worker_url) A
            GROUP BY group_id, partition, incarnation, member_id) w
   ON w.group_id = t.group_id AND w.partition = t.partition AND w.incarnation = t.incarnation AND w.member_id = t.from_member
 WHERE t.status = 'open'
-ORDER BY t.group_id, connector_or_subtopology, t.task LIMIT 20
+ORDER BY CASE WHEN t.released_at IS NULL THEN 0 ELSE 1 END, t.released_at, t.group_id,
+    connector_or_subtopology, t.task LIMIT 20

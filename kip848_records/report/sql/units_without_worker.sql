@@ -6,4 +6,4 @@ LEFT JOIN worker_urls AS workers
     AND workers.incarnation = tasks.incarnation AND workers.member_id = tasks.from_member
 WHERE tasks.group_id = :group AND tasks.partition = :partition AND tasks.incarnation = :incarnation AND status = :open
     AND connector IS NOT NULL
-ORDER BY connector, tasks.task
+ORDER BY CASE WHEN tasks.released_at IS NULL THEN 0 ELSE 1 END, tasks.released_at, connector, tasks.task
