@@ -44,10 +44,10 @@ def tasks_text(out, lost):
 def test_the_tasks_that_have_had_no_owner_for_longest_are_not_cut(tmp_path):
     lost = STREAMS | {"status": "open", "from_member": "b"}
     tasks = [lost | {"task": n, "released_at": CAPTURED - timedelta(seconds=2)} for n in range(150)]
-    tasks.append(lost | {"task": 999, "released_at": CAPTURED - timedelta(seconds=97)})
+    tasks.append(lost | {"subtopology_id": "z", "task": 999, "released_at": CAPTURED - timedelta(seconds=97)})
     rows = entries(tasks_text(tmp_path, tasks), "Active tasks without an owner, the first 100 of 151:")
     assert len(rows) == 100
-    assert rows[0].startswith("s: 999 ≥ 1 min 37 s ")
+    assert rows[0].startswith("z: 999 ≥ 1 min 37 s ")
 
 
 def test_tasks_without_an_owner_are_named(tmp_path):
