@@ -62,7 +62,7 @@ def well(group: GroupHistory, kind: str) -> Iterator[Text]:
 
 def _owned(rows: Sequence[Row], kind: str) -> str:
     units = sum(len(row.present or ()) for row in rows)
-    return f" with {units:,} {KINDS[kind].units}"
+    return f" with {units:,} {KINDS[kind].unit if units == 1 else KINDS[kind].units}"
 
 
 def _of_simple(group: GroupHistory, now: Row) -> Iterator[str]:
