@@ -211,7 +211,7 @@ def test_for_how_long_groups_are_stuck_and_how_many_of_their_members_wait(termin
         said = sum(": waits for " in line for line in lines)
         assert said == group["waiting"], (name, lines)
         if group["converged_members"] is not None:
-            assert f"{group['converged_members']} of {group['members']} " in " ".join(lines[:3])
+            assert f"{group['converged_members']} of {group['members']} " in " ".join(lines[:5])
 
 
 def test_which_clients_block_groups(terminal, page):
