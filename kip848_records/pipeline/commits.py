@@ -23,11 +23,13 @@ from kip848_records.protocol.columns import FAILURE_COLUMNS
 from kip848_records.protocol.schema import NO_UUID
 from kip848_records.queries.texts import rendered
 from kip848_records.replay.commits import rows as marks
+from kip848_records.replay.commits.arrays import FAR
 from kip848_records.replay.commits.progress import commit_batches
 from kip848_records.replay.rows import GroupStateInterval, OwnedPartition, StoppedPartition, row_type, table_of
 from kip848_records.sources.predicates import IS_RECORD, key_of_types
 from kip848_records.sources.transactions import with_outcomes
 from kip848_records.specs.completion import with_topics
+from kip848_records.times import utc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,6 +49,10 @@ _AGE: Final = (
     "(CASE WHEN jumps.group_type = 'classic' AND jumps.empty_since IS NOT NULL "
     "THEN unix_millis(jumps.jumped_at) - unix_millis(jumps.empty_since) ELSE jumps.age_ms END)"
 )
+_SHORTEST_MS: Final = 10_000
+"""For partitions that moved later than that nobody asks who is ahead: groups that go on overtake each other."""
+
+_CAPTURED: Final = pa.schema([("partition", pa.int32()), ("captured_at", pa.timestamp("us", "UTC"))])
 _TOMBSTONES: Final = f"""
 SELECT log.partition, log.group_id, log.timestamp FROM {{records}} AS log
 WHERE {IS_RECORD} AND {key_of_types(_GROUP_TYPES)} AND log.value IS NULL
@@ -117,7 +123,9 @@ class Commits:
         found = engine.replay(
             partial(commit_batches, inputs), self._in_order(replayed, topics), key=marks.KEY, order=marks.ORDER
         )
-        jumps = found.pop("found_jump", None)
+        progress, jumps = (found.pop(name, None) for name in ("found_progress", "found_jump"))
+        if progress is not None:
+            found["commit_progress"] = self._with_ahead(progress)
         if jumps is not None:
             records = self.facts.replayable(engine, self.log.group_records())
             found["commit_jump"] = _with_causes(engine, engine.relation(jumps), records, retention_ms)
@@ -130,6 +138,28 @@ class Commits:
             stops = stops_of_consumption(engine, self.written, undecoded, stopped, inputs)
             found["consumption_stop"] = engine.stage(stops, "consumption-stops")
         return found
+
+    def _with_ahead(self, progress: Rows) -> Rows:
+        """Return progress with the groups that are ahead of a partition that stands still."""
+        engine = self.log.engine
+        found = engine.relation(progress)
+        captured = [
+            {
+                "partition": each,
+                "captured_at": None if (ms := self.facts.inputs.captured_at_of(each)) is None else utc(ms),
+            }
+            for each in sorted({copy.partition for copy in self.facts.copies})
+        ]
+        ahead = engine.sql(
+            rendered("pipeline/sql/who_is_ahead.sql", far=FAR, shortest_ms=_SHORTEST_MS),
+            progress=found,
+            captured=engine.relation(pa.Table.from_pylist(captured, _CAPTURED)),
+            checked=self.checked,
+        )
+        ahead = engine.materialize(ahead, "ahead")
+        return engine.stage(
+            engine.sql(rendered("pipeline/sql/with_ahead.sql"), progress=found, ahead=ahead), "commit-progress"
+        )
 
     def _in_order(self, replayed: Mapping[str, Rows], topics: pa.Table) -> Relation:
         engine = self.log.engine

@@ -13,7 +13,7 @@ from kip848_records.specs.anomaly import ANOMALY
 from kip848_records.specs.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION
 from kip848_records.specs.columns import CLUSTER, HISTORY
 from kip848_records.specs.commit_jump import FOUND_JUMP
-from kip848_records.specs.commit_progress import COMMIT_PROGRESS
+from kip848_records.specs.commit_progress import FOUND_PROGRESS
 from kip848_records.specs.consumption_stop import STOPPED_PARTITION
 from kip848_records.specs.diagnosis import DIAGNOSIS, GROUP_OUTLINE
 from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
@@ -133,7 +133,7 @@ LatestState: Final = row_class("LatestState", LATEST_STATE)
 Quarantine: Final = row_class("Quarantine", QUARANTINE)
 UnknownRecord: Final = row_class("UnknownRecord", UNKNOWN_RECORD)
 StoppedPartition: Final = row_class("StoppedPartition", STOPPED_PARTITION)
-CommitProgress: Final = row_class("CommitProgress", COMMIT_PROGRESS)
+FoundProgress: Final = row_class("FoundProgress", FOUND_PROGRESS)
 FoundJump: Final = row_class("FoundJump", FOUND_JUMP)
 OwnedPartition: Final = row_class("OwnedPartition", OWNED_PARTITION)
 TopicName: Final = row_class("TopicName", RECORDED_TOPIC_NAME)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from kip848_records.specs.columns import (
@@ -17,6 +18,17 @@ from kip848_records.specs.columns import (
 )
 
 OFFSETS_PARTITION: Final = Column("offsets_partition", INT, "Partition of __consumer_offsets", required=True)
+
+WHO_IS_AHEAD: Final = (
+    Column(
+        "behind_since",
+        TIMESTAMP,
+        "First commit of a higher offset by an owner in another group; null: none, or this one moved in the last ten "
+        "seconds before the capture (UTC)",
+    ),
+    Column("ahead_by", BIGINT, "By how many offsets the furthest of them is ahead"),
+    Column("ahead_group", STRING, "The group of that one"),
+)
 
 COMMIT_PROGRESS: Final = TableSpec(
     "commit_progress",
@@ -93,7 +105,15 @@ COMMIT_PROGRESS: Final = TableSpec(
         ),
         Column("recent_advanced", BIGINT, "Offsets by which the last 20 advances moved, without the first of them"),
         Column("recent_ms", BIGINT, "Time from the first to the last of them, in ms"),
+        *WHO_IS_AHEAD,
         HISTORY,
     ),
     ended_at="released_at",
+)
+
+FOUND_PROGRESS: Final = replace(
+    COMMIT_PROGRESS,
+    name="found_progress",
+    comment="Not a table: progress before anybody looked at other groups",
+    columns=tuple(each for each in COMMIT_PROGRESS.columns if each not in WHO_IS_AHEAD),
 )

@@ -25,7 +25,7 @@ from kip848_records.replay.commits.lanes import Lanes, Members
 from kip848_records.replay.commits.lanes_of import LanesOf
 from kip848_records.replay.commits.members_of import MembersOf
 from kip848_records.replay.commits.rows import COMMIT, COMMIT_ROWS
-from kip848_records.replay.rows import CommitProgress, FoundJump, row_type
+from kip848_records.replay.rows import FoundJump, FoundProgress, row_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ FEWEST_STEPS: Final = 2
 
 
 def commit_batches(inputs: ReplayInputs, batches: Iterable[pa.RecordBatch]) -> Iterator[Output]:
-    """Yield rows of `commit_progress` and `commit_jump` (without causes) for rows of `COMMIT_ROWS`.
+    """Yield rows of `FoundProgress` and `FoundJump` for rows of `COMMIT_ROWS`.
 
     All rows of a group follow each other, in the order of `replay.commits.rows.ORDER`. Memory holds a chunk, and the
     state of one group: its partitions, stays and members, however many commits there are.
@@ -85,7 +85,7 @@ class _Progress:
         ends[-1] = is_last
         ended = np.flatnonzero(ends[chunk.group[lanes.row_of_lane]])
         if len(ended):
-            yield CommitProgress, self._rows(chunk, lanes, members, ended)
+            yield FoundProgress, self._rows(chunk, lanes, members, ended)
         jumps, open_jumps = self._jumps.add(chunk, lanes, ends)
         if jumps.num_rows:
             yield FoundJump, jumps.combine_chunks().to_batches()[0]
@@ -149,7 +149,7 @@ class _Progress:
             "recent_ms": known(of["recent_ms"]),
             "history": lanes.history(ended, of["is_start_unknown"] > 0),
         }
-        return _batch(CommitProgress, columns)
+        return _batch(FoundProgress, columns)
 
     def _captured(self, chunk: Chunk, rows: Ints) -> Ints:
         partitions, numbers = np.unique(chunk.partition[rows], return_inverse=True)

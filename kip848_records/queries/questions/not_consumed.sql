@@ -1,0 +1,9 @@
+-- Which partitions have an owner, but nobody seems to consume them, since when, and what shows it?
+-- Needs an audit with --offset-commits. A suspicion, no proof: a client may work on one batch for long.
+SELECT
+  group_id, topic, partition, coalesce(instance_id, client_id, member_id) AS owner, state,
+  CASE WHEN state = 'suspected' THEN evidence END AS evidence, committed, silent_ms, behind_since, ahead_by, ahead_group,
+  pending_since, producer_id
+FROM consumption_now
+WHERE state IN ('suspected', 'blocked_by_transaction')
+ORDER BY silent_ms DESC, group_id, topic, partition

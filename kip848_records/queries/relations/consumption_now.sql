@@ -1,0 +1,93 @@
+-- What the commits of each owned partition show at capture: is it consumed? KIP-848 has no rule for it; the states are
+-- this project's (docs/reference/tables.md, commit_progress, has the facts).
+-- A partition stands still if its committed offset has not moved for need_ms: the owner's rebalance timeout (a member
+-- that works longer on a batch leaves the group), three times the longest time between its advances ever, and three
+-- times its owner's rhythm, whichever is longest. Only blocked_by_transaction and suspected say that something is wrong.
+WITH
+  pending AS (
+    SELECT offsets_partition, each.group_id AS group_id, each.topic AS topic, each.partition AS partition,
+      min(first_at) AS pending_since, min(producer_id) AS producer_id
+    FROM (
+      SELECT offsets_partition, first_at, producer_id, explode(keys) AS each FROM open_transaction
+    ) AS exploded
+    GROUP BY offsets_partition, each.group_id, each.topic, each.partition
+  ),
+  history AS (
+    SELECT offsets_partition, group_id, incarnation, topic, partition, max(longest_step_ms) AS longest_step_ms
+    FROM commit_progress
+    GROUP BY offsets_partition, group_id, incarnation, topic, partition
+  ),
+  of_group AS (
+    SELECT offsets_partition, group_id, sum(CAST(commits AS double)) AS commits, count(start_offset) AS started
+    FROM commit_progress
+    GROUP BY offsets_partition, group_id
+  ),
+  owned AS (
+    SELECT
+      stays.offsets_partition, stays.group_id, stays.incarnation, stays.group_type, stays.topic, stays.partition,
+      stays.member_id, stays.instance_id, stays.client_id, stays.acquired_at, stays.acquired_offset, stays.advances,
+      stays.commits, stays.unchanged, stays.last_commit_at, stays.last_advance_at, stays.history, stays.behind_since,
+      stays.ahead_by, stays.ahead_group, captures.captured_at, pending.pending_since, pending.producer_id,
+      coalesce(stays.last_offset, stays.start_offset) AS committed,
+      of_group.commits > 0 OR of_group.started > 0 AS group_commits,
+      unix_millis(captures.captured_at)
+        - unix_millis(coalesce(stays.last_advance_at, stays.first_commit_at, stays.acquired_at)) AS silent_ms,
+      unix_millis(captures.captured_at) - unix_millis(stays.behind_since) AS behind_ms,
+      greatest(
+        coalesce(stays.rebalance_timeout_ms, 300000),
+        3 * least(coalesce(history.longest_step_ms, 0), 1000000000000000),
+        3 * least(coalesce(stays.member_rhythm_ms, 0), 1000000000000000)
+      ) AS need_ms
+    FROM commit_progress AS stays
+    JOIN captures ON captures.partition = stays.offsets_partition
+    JOIN of_group ON of_group.offsets_partition = stays.offsets_partition AND of_group.group_id = stays.group_id
+    LEFT JOIN history
+      ON history.offsets_partition = stays.offsets_partition AND history.group_id = stays.group_id
+      AND history.incarnation = stays.incarnation AND history.topic = stays.topic
+      AND history.partition = stays.partition
+    LEFT JOIN pending
+      ON pending.offsets_partition = stays.offsets_partition AND pending.group_id = stays.group_id
+      AND pending.topic = stays.topic AND pending.partition = stays.partition
+    WHERE stays.owner = 'member' AND stays.released_offset IS NULL
+  ),
+  marked AS (
+    SELECT
+      owned.*,
+      CASE WHEN advances >= 3 THEN 1 ELSE 0 END AS has_moved,
+      CASE WHEN advances >= 3 AND silent_ms >= need_ms THEN 1 ELSE 0 END AS has_stopped,
+      CASE WHEN advances > 0 AND silent_ms < need_ms THEN 1 ELSE 0 END AS goes_on
+    FROM owned
+  ),
+  compared AS (
+    SELECT
+      marked.*,
+      sum(has_moved) OVER of_member AS member_moved,
+      sum(has_stopped) OVER of_member AS member_stopped,
+      sum(goes_on) OVER all_members - sum(goes_on) OVER of_member AS others_go_on,
+      sum(goes_on) OVER of_topic AS siblings_progressing
+    FROM marked
+    WINDOW
+      of_member AS (PARTITION BY offsets_partition, group_id, incarnation, member_id),
+      all_members AS (PARTITION BY offsets_partition, group_id, incarnation),
+      of_topic AS (PARTITION BY offsets_partition, group_id, incarnation, topic)
+  )
+SELECT
+  offsets_partition, group_id, incarnation, group_type, topic, partition, member_id, instance_id, client_id,
+  acquired_at, acquired_offset, committed, last_commit_at, last_advance_at, silent_ms, need_ms, behind_since, ahead_by,
+  ahead_group, siblings_progressing, pending_since, producer_id, captured_at,
+  CASE
+    WHEN history IN ('left_censored', 'censored') AND advances = 0 THEN 'unknown'
+    WHEN silent_ms IS NULL OR silent_ms < 0 THEN 'unknown'
+    WHEN pending_since IS NOT NULL AND silent_ms >= need_ms THEN 'blocked_by_transaction'
+    WHEN silent_ms < need_ms AND advances = 0 THEN 'too_short'
+    WHEN silent_ms < need_ms THEN 'progress'
+    WHEN NOT group_commits THEN 'never_commits'
+    WHEN behind_ms >= need_ms THEN 'suspected'
+    WHEN committed IS NULL THEN 'no_commit_yet'
+    WHEN has_stopped = 1 AND member_moved >= 2 AND member_stopped = member_moved AND others_go_on > 0 THEN 'suspected'
+    WHEN has_moved = 1 AND siblings_progressing > 0 THEN 'stopped_alone'
+    WHEN has_moved = 1 THEN 'all_stopped'
+    ELSE 'idle_or_not_consumed'
+  END AS state,
+  CASE WHEN behind_ms >= need_ms THEN 'messages_waiting' ELSE 'member_stopped' END AS evidence
+FROM compared
