@@ -24,7 +24,7 @@ _NAMES: Final = (
     *("connect_task_running", "connect_delay", "connect_config_lag", "connect_balance"),
     *("streams_ready", "streams_topology_epoch", "streams_standby", "streams_cold_handover"),
     *("share_initialized", "share_partition_assigned"),
-    *("hanging_transaction",),
+    *("owned_not_consumed", "blocked_by_transaction", "offsets_lost", "hanging_transaction"),
     *("group_in_its_partition", "operation_size", "loadable_records", "audit_is_recent"),
 )
 

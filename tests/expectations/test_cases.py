@@ -34,10 +34,13 @@ def test_every_expectation_has_all_three():
     shown |= {(case.rule, case.verdict) for case in KINDS_CASES}
     # Groups in their partitions: see test_partitions.
     assert {(each.name, verdict) for each in EXPECTATIONS for verdict in (PASS, VIOLATION, UNKNOWN)} - shown == {
-        # Whether an audit is recent, and what is of no single group: see test_rules.
+        # Whether an audit is recent, what is of no single group, what commits show: see test_rules, test_commits.
         *(
             (rule, verdict)
-            for rule in ("audit_is_recent", "hanging_transaction")
+            for rule in (
+                *("audit_is_recent", "hanging_transaction"),
+                *("owned_not_consumed", "blocked_by_transaction", "offsets_lost"),
+            )
             for verdict in (PASS, VIOLATION, UNKNOWN)
         ),
     } | {

@@ -1,7 +1,7 @@
 """The named questions: each runs on the tables of a capture, and its answer is what they say."""
 
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -361,6 +361,51 @@ def test_question_upgrades(tmp_path):
 def test_question_before_and_after(ask_of):
     found = [row for row in ask_of("before_and_after", "group-kinds") if row[0] == "mig"]
     assert [(row[1], row[4], row[6]) for row in found] == [("classic", 1, 3), ("consumer", 6, 12), ("classic", 1, 4)]
+
+
+PARTITION = {"offsets_partition": 0, "topic": "t", "owner": "member", "released_offset": None, "history": "observed"}
+
+
+def test_question_not_consumed(tmp_path):
+    """One that another group has read, and one whose offset a transaction keeps; the longest silence first."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    minutes = {each: at + timedelta(minutes=each) for each in (10, 50, 60)}
+    still = {"acquired_at": at, "advances": 9, "last_offset": 5, "rebalance_timeout_ms": 300_000, "commits": 9}
+    rows = [
+        PARTITION
+        | still
+        | {"group_id": "g", "partition": 1, "last_advance_at": minutes[10], "member_id": "m"}
+        | {"behind_since": minutes[10], "ahead_by": 7, "ahead_group": "h"},
+        PARTITION | still | {"group_id": "g", "partition": 2, "last_advance_at": minutes[50], "member_id": "n"},
+        PARTITION | still | {"group_id": "g", "partition": 3, "last_advance_at": minutes[60], "member_id": "n"},
+    ]
+    pending = [{"group_id": "g", "topic": "t", "partition": 2, "offset": 8}]
+    opened = {"producer_id": 7, "keys": pending, "status": "open", "first_at": minutes[50]}
+    run = {"run": 1, "captured_at": minutes[60], "offset_commits": True}
+    made_tables.write(tmp_path, "c", audit_runs=[run], commit_progress=rows, open_transaction=[opened])
+    found = DuckTables(str(tmp_path)).rows(QUESTIONS["not_consumed"], "c")
+    names = ("partition", "owner", "state", "evidence", "silent_ms", "ahead_by", "ahead_group", "producer_id")
+    assert [tuple(getattr(row, name) for name in names) for row in found] == [
+        (1, "m", "suspected", "messages_waiting", 3_000_000, 7, "h", None),
+        (2, "n", "blocked_by_transaction", None, 600_000, None, None, 7),
+    ]
+
+
+def test_question_jumps(tmp_path):
+    """The newest first."""
+    jumps = [
+        {
+            "group_id": "g",
+            "topic": "t",
+            "offset": each,
+            "kind": "back",
+            "jumped_at": datetime(2026, 1, each, tzinfo=UTC),
+        }
+        for each in (1, 2)
+    ]
+    made_tables.write(tmp_path, "c", audit_runs=[{"run": 1}], commit_jump=jumps)
+    found = DuckTables(str(tmp_path)).rows(QUESTIONS["jumps"], "c")
+    assert [(row.group_id, row.kind, row.offset) for row in found] == [("g", "back", 2), ("g", "back", 1)]
 
 
 def test_question_open_transactions(tmp_path):

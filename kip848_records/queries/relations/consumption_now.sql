@@ -72,9 +72,15 @@ WITH
       of_topic AS (PARTITION BY offsets_partition, group_id, incarnation, topic)
   )
 SELECT
+  judged.*,
+  CASE
+    WHEN state <> 'suspected' THEN NULL WHEN behind_ms >= need_ms THEN 'messages_waiting' ELSE 'member_stopped'
+  END AS evidence
+FROM (
+SELECT
   offsets_partition, group_id, incarnation, group_type, topic, partition, member_id, instance_id, client_id,
-  acquired_at, acquired_offset, committed, last_commit_at, last_advance_at, silent_ms, need_ms, behind_since, ahead_by,
-  ahead_group, siblings_progressing, pending_since, producer_id, captured_at,
+  acquired_at, acquired_offset, committed, last_commit_at, last_advance_at, silent_ms, need_ms, behind_since, behind_ms,
+  ahead_by, ahead_group, siblings_progressing, pending_since, producer_id, captured_at,
   CASE
     WHEN history IN ('left_censored', 'censored') AND advances = 0 THEN 'unknown'
     WHEN silent_ms IS NULL OR silent_ms < 0 THEN 'unknown'
@@ -88,6 +94,6 @@ SELECT
     WHEN has_moved = 1 AND siblings_progressing > 0 THEN 'stopped_alone'
     WHEN has_moved = 1 THEN 'all_stopped'
     ELSE 'idle_or_not_consumed'
-  END AS state,
-  CASE WHEN behind_ms >= need_ms THEN 'messages_waiting' ELSE 'member_stopped' END AS evidence
+  END AS state
 FROM compared
+) AS judged

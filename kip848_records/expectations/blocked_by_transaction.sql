@@ -1,0 +1,13 @@
+-- name = "blocked_by_transaction"
+-- sentence = "No open transaction keeps the committed offset of an owned partition from its owner"
+-- severity = "error"
+
+-- Consumers ask for stable offsets: the owner of such a partition does not start until the transaction has ended.
+SELECT
+    verdict(state = 'blocked_by_transaction', state <> 'unknown') AS verdict, CAST(NULL AS string) AS severity, group_id,
+    CAST(NULL AS int) AS group_epoch, member_id, offsets_partition AS partition, acquired_offset AS offset,
+    concat(
+        'expected a stable committed offset of ', topic, ' ', CAST(partition AS string), ', a transaction of producer ',
+        text(producer_id), ' is open since ', text(pending_since), ', and the offset has not moved for ', span(silent_ms)
+    ) AS message
+FROM consumption_now

@@ -1,0 +1,139 @@
+"""What offset commits show: the expectations over `consumption_now` and `commit_jump`."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from kip848_records.expectations import EXPECTATIONS
+from kip848_records.expectations.files import Setting
+from kip848_records.queries.duck import DuckTables
+from tests.expectations.evaluated import evaluated
+from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
+from tests.made_tables import write
+
+RULES = {each.name: each for each in EXPECTATIONS}
+START = datetime(2026, 1, 1, tzinfo=UTC)
+END = START + timedelta(hours=1)
+OWNED = {
+    "group_id": "g",
+    "topic": "t",
+    "partition": 3,
+    "owner": "member",
+    "member_id": "m",
+    "history": "observed",
+    "acquired_at": START,
+    "acquired_offset": 4,
+    "released_offset": None,
+    "commits": 9,
+    "advances": 9,
+    "last_offset": 260,
+    "last_advance_at": START,
+    "rebalance_timeout_ms": 300_000,
+}
+AHEAD = {"behind_since": START, "ahead_by": 556, "ahead_group": "h"}
+KEYS = [{"group_id": "g", "topic": "t", "partition": 3, "offset": 300}]
+OPENED = {"producer_id": 7, "status": "open", "first_at": START, "keys": KEYS}
+LOST = {
+    "group_id": "g",
+    "topic": "t",
+    "partition": 3,
+    "kind": "lost",
+    "cause": "deleted",
+    "offset": 8,
+    "before_offset": 260,
+    "jumped_at": END - timedelta(minutes=1),
+}
+
+
+@pytest.fixture
+def found(tmp_path):
+    def found(rule, limits=None, **tables):
+        run = {"run": 1, "captured_at": END, "offset_commits": True}
+        tables = {"commit_progress": [], "commit_jump": [], "open_transaction": []} | tables
+        write(tmp_path, "c", audit_runs=[run], group_state=[{"group_id": "g"}], **tables)
+        defaults = {name: limit.default for name, limit in RULES[rule].limits.items()}
+        rows = evaluated(DuckTables(str(tmp_path)), RULES[rule], Setting("error", defaults | (limits or {})))
+        return [(row.verdict, row.message) for row in rows]
+
+    return found
+
+
+def ago(**time):
+    return END - timedelta(**time)
+
+
+@pytest.mark.parametrize(
+    ("columns", "verdict"),
+    [
+        ({}, PASS),  # nothing shows that messages wait
+        (AHEAD, VIOLATION),
+        (AHEAD | {"behind_since": ago(minutes=4)}, PASS),
+        (AHEAD | {"longest_step_ms": 20 * 60_000 + 1}, PASS),  # it has stood still for so long before
+        (AHEAD | {"member_rhythm_ms": 20 * 60_000 + 1}, PASS),
+        (AHEAD | {"last_advance_at": ago(minutes=4)}, PASS),
+        (AHEAD | {"rebalance_timeout_ms": 2 * 3_600_000}, PASS),
+        (AHEAD | {"history": "left_censored", "advances": 0}, UNKNOWN),
+        (AHEAD | {"last_advance_at": END + timedelta(seconds=1)}, UNKNOWN),  # a clock is wrong
+        ({"commits": 0, "last_offset": None, "advances": 0}, PASS),  # it may keep its offsets elsewhere
+    ],
+)
+def test_a_partition_of_which_another_group_has_read_more(found, columns, verdict):
+    ((said, message),) = found("owned_not_consumed", commit_progress=[OWNED | columns])
+    assert said == verdict
+    if verdict == VIOLATION:
+        assert message == (
+            "expected progress in t 3, suspected: its committed offset 260 has not moved for 1 h, "
+            "and h has read 556 offsets more"
+        )
+
+
+def test_an_operator_may_wait_for_longer(found):
+    assert [
+        said for said, _ in found("owned_not_consumed", {"min_silence": 3601.0}, commit_progress=[OWNED | AHEAD])
+    ] == [PASS]
+
+
+@pytest.mark.parametrize(("other", "verdict"), [(ago(seconds=2), VIOLATION), (START, PASS)])
+def test_a_member_of_which_all_partitions_stopped(found, other, verdict):
+    """It needs another member that goes on: else the topic may be idle."""
+    rows = [OWNED | {"partition": each} for each in range(2)]
+    rows.append(OWNED | {"partition": 2, "member_id": "n", "last_advance_at": other})
+    assert [said for said, _ in found("owned_not_consumed", commit_progress=rows)].count(VIOLATION) == (
+        2 if verdict == VIOLATION else 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "verdict"),
+    [
+        ({}, VIOLATION),
+        ({"partition": 4}, PASS),
+        ({"last_advance_at": ago(minutes=4)}, PASS),
+        ({"history": "left_censored", "advances": 0}, UNKNOWN),
+    ],
+)
+def test_an_owner_that_waits_for_a_transaction(found, columns, verdict):
+    ((said, message),) = found("blocked_by_transaction", commit_progress=[OWNED | columns], open_transaction=[OPENED])
+    assert said == verdict
+    if verdict == VIOLATION:
+        assert message.startswith(
+            "expected a stable committed offset of t 3, a transaction of producer 7 is open since"
+        )
+
+
+@pytest.mark.parametrize(
+    ("columns", "verdicts"),
+    [
+        ({}, [VIOLATION]),
+        ({"jumped_at": ago(days=1, seconds=1)}, [PASS]),
+        ({"jumped_at": None}, [UNKNOWN]),
+        ({"cause": "group_expired"}, []),
+        ({"group_id": "gone"}, []),
+        ({"kind": "back", "cause": None}, []),
+    ],
+)
+def test_offsets_that_were_lost(found, columns, verdicts):
+    said = found("offsets_lost", commit_jump=[LOST | columns])
+    assert [verdict for verdict, _ in said] == verdicts
+    if verdicts == [VIOLATION]:
+        assert said[0][1] == "expected the committed offset of t 3 to stay, 260 was removed by a tool"
