@@ -87,7 +87,7 @@ def _resolved(row: Row) -> str:
     at = f", resolved at {time_text(row.resolved_ms)}" if row.resolved_ms is not None else ""
     if not row.topics:
         return f"it matches no topic that the client may see{at}"
-    named = names_text([*map(printable, row.topics)], _TOPICS_SHOWN)
+    named = names_text([printable(each) for each in row.topics if each is not None], _TOPICS_SHOWN)
     return f"{named} ({count_text(len(row.topics), 'topic')}){at}"
 
 

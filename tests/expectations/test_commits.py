@@ -93,11 +93,18 @@ def test_an_operator_may_wait_for_longer(found):
     ] == [PASS]
 
 
-@pytest.mark.parametrize(("other", "verdict"), [(ago(seconds=2), VIOLATION), (START, PASS)])
+@pytest.mark.parametrize(
+    ("other", "verdict"),
+    [
+        ({"last_advance_at": ago(seconds=2)}, VIOLATION),
+        ({"last_advance_at": ago(seconds=2), "topic": "other"}, PASS),
+        ({}, PASS),
+    ],
+)
 def test_a_member_of_which_all_partitions_stopped(found, other, verdict):
-    """It needs another member that goes on: else the topic may be idle."""
+    """It needs another member that goes on with the same topic: else the topic may be idle."""
     rows = [OWNED | {"partition": each} for each in range(2)]
-    rows.append(OWNED | {"partition": 2, "member_id": "n", "last_advance_at": other})
+    rows.append(OWNED | {"partition": 2, "member_id": "n"} | other)
     assert [said for said, _ in found("owned_not_consumed", commit_progress=rows)].count(VIOLATION) == (
         2 if verdict == VIOLATION else 0
     )

@@ -63,12 +63,13 @@ WITH
       marked.*,
       sum(has_moved) OVER of_member AS member_moved,
       sum(has_stopped) OVER of_member AS member_stopped,
-      sum(goes_on) OVER all_members - sum(goes_on) OVER of_member AS others_go_on,
+      -- In the same topic: where a topic stopped, a member that owns partitions of it alone has not.
+      sum(goes_on) OVER of_topic - sum(goes_on) OVER of_member_and_topic AS others_go_on,
       sum(goes_on) OVER of_topic AS siblings_progressing
     FROM marked
     WINDOW
       of_member AS (PARTITION BY offsets_partition, group_id, incarnation, member_id),
-      all_members AS (PARTITION BY offsets_partition, group_id, incarnation),
+      of_member_and_topic AS (PARTITION BY offsets_partition, group_id, incarnation, member_id, topic),
       of_topic AS (PARTITION BY offsets_partition, group_id, incarnation, topic)
   )
 SELECT
