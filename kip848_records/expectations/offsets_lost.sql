@@ -1,5 +1,5 @@
 -- name = "offsets_lost"
--- sentence = "No committed offset was removed within the last within while its group lives on"
+-- sentence = "No committed offset was removed while its group lives on; a loss that is older than within does not count"
 -- severity = "warn"
 -- [limits.within]
 -- default = 86400

@@ -29,4 +29,5 @@ FROM (
             OR largest_operation_bytes > limits.max_bytes AS is_large
     FROM group_state
     JOIN limits ON limits.group_id = group_state.group_id
+    WHERE group_state.group_type <> 'simple'
 ) AS sized
