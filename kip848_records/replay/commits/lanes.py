@@ -29,7 +29,7 @@ _STARTS: Final = {
 
 
 class Lanes:
-    """Numbers of each lane, as arrays. `advances` are the last ones of each lane: lane, ms, offset."""
+    """Numbers of each lane, as arrays. `_recent` are the last advances of each lane: lane, ms, amount."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -60,7 +60,7 @@ class Lanes:
         np.minimum.at(self.of["min_offset"], lanes, offsets)
         np.maximum.at(self.of["max_offset"], lanes, offsets)
 
-    def advance(self, lanes: Ints, ms: Ints, offsets: Ints, amounts: Ints, acquired_ms: Ints) -> None:
+    def advance(self, lanes: Ints, ms: Ints, amounts: Ints, acquired_ms: Ints) -> None:
         """Add advances in the order of the log; `acquired_ms` of each lane, `NONE` for what nobody owned."""
         if not len(lanes):
             return
@@ -68,10 +68,10 @@ class Lanes:
         self.count("advanced", lanes, amounts)
         self.of["last_advance_ms"][lanes] = ms
         old = self._recent.shape[1]
-        lanes, ms, offsets = (np.concatenate(pair) for pair in zip(self._recent, (lanes, ms, offsets), strict=True))
+        lanes, ms, amounts = (np.concatenate(pair) for pair in zip(self._recent, (lanes, ms, amounts), strict=True))
         is_old = np.arange(len(lanes)) < old
         order = np.argsort(lanes, kind="stable")
-        lanes, ms, offsets, is_old = lanes[order], ms[order], offsets[order], is_old[order]
+        lanes, ms, amounts, is_old = lanes[order], ms[order], amounts[order], is_old[order]
         is_first = np.concatenate([[True], lanes[1:] != lanes[:-1]])
         previous = np.concatenate([[0], ms[:-1]])
         is_step = ~is_old & ~is_first
@@ -82,10 +82,11 @@ class Lanes:
         begins = np.flatnonzero(is_first)
         ends = np.append(begins[1:], len(lanes))
         firsts = np.maximum(begins, ends - RECENT)
-        self.of["recent_advanced"][lanes[begins]] = offsets[ends - 1] - offsets[firsts]
+        total = np.cumsum(amounts)
+        self.of["recent_advanced"][lanes[begins]] = total[ends - 1] - total[firsts]
         self.of["recent_ms"][lanes[begins]] = ms[ends - 1] - ms[firsts]
         kept = np.arange(len(lanes)) >= np.repeat(firsts, ends - begins)
-        self._recent = np.stack([lanes[kept], ms[kept], offsets[kept]])
+        self._recent = np.stack([lanes[kept], ms[kept], amounts[kept]])
 
     def only(self, lanes: Ints) -> Lanes:
         """Return some of the lanes, which get new numbers in this order."""

@@ -94,7 +94,7 @@ class LanesOf:
         lanes.count("backs", lane[moved < 0])
         is_advance = moved > 0
         acquired = np.where(self.owner == MEMBER, chunk.ms[self.row_of_lane], NONE)
-        lanes.advance(lane[is_advance], ms[is_advance], offsets[is_advance], moved[is_advance], acquired)
+        lanes.advance(lane[is_advance], ms[is_advance], moved[is_advance], acquired)
 
     def _begin(self) -> None:
         """Note the committed offset at the begin of each stay."""

@@ -76,6 +76,11 @@ def test_a_member_that_was_killed(stays):
     assert told(after, "start_offset", "start_age_ms", "first_offset") == (259, 10_137, 316)
 
 
+def test_recent_advances_do_not_count_what_a_new_topic_skipped(stays):
+    row = stays["g-again-cla", "t-again", 0, 68]
+    assert told(row, "first_offset", "last_offset", "advanced", "recent_advanced") == (7, 265, 255, 119)
+
+
 def test_commits_of_a_partition_that_was_given_up(tables):
     late = {(row["group_id"], row["partition"]) for row in tables["commit_progress"] if row["late_commits"]}
     assert late == {("g-auto-coop", 0), ("g-auto-coop", 1)}
