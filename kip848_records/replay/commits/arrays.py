@@ -27,6 +27,29 @@ def before(places: Ints) -> Ints:
     return np.concatenate([[NONE], places[:-1]]) if len(places) else places
 
 
+def first_at_least(values: Ints, begins: Ints, bounds: Ints) -> Ints:
+    """Return the first place from each begin on whose value is at least the bound; behind the end if there is none.
+
+    All are searched for at once, in pairs, pairs of pairs …: up to a part that has such a value, and down in it.
+    """
+    parts = [np.append(values, [FAR, FAR][: 2 - len(values) % 2])]
+    while len(parts[-1]) > 1:
+        highest = parts[-1].reshape(-1, 2).max(axis=1)
+        parts.append(np.append(highest, [FAR]) if len(highest) % 2 and len(highest) > 1 else highest)
+    places, found_at = begins.copy(), np.full(len(begins), len(parts))
+    for level, highest in enumerate(parts):
+        is_searching = found_at == len(parts)
+        is_hit = is_searching & (highest[np.where(is_searching, places, 0)] >= bounds)
+        found_at[is_hit] = level
+        goes_up = is_searching & ~is_hit
+        places[goes_up] = (places[goes_up] + 1) // 2
+    for level in range(len(parts) - 1, 0, -1):
+        goes_down = found_at >= level
+        left = places[goes_down] * 2
+        places[goes_down] = left + (parts[level - 1][left] < bounds[goes_down])
+    return places
+
+
 def factorized(values: Ints) -> Ints:
     """Return numbers from 0 on, the same for the same value."""
     numbers: Ints = pa.array(values).dictionary_encode().indices.to_numpy().astype(np.int64)

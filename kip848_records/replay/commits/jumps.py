@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.replay.commits.arrays import NONE, cast_to, times
+from kip848_records.replay.commits.arrays import NONE, cast_to, first_at_least, times
 from kip848_records.replay.commits.chunk import CARRIED_JUMP, CARRIED_LOSS, CARRIED_VALUE, MEMBER, NO_MEMBERS, OWNERS
 from kip848_records.replay.commits.rows import EMPTY, WITH_MEMBERS
 from kip848_records.replay.rows import FoundJump, row_type
@@ -30,7 +30,6 @@ _CONTEXTS: Final = ("same_owner", "owner_change", "first_owner", "previous_owner
 _SAME, _CHANGE, _FIRST_OWNER, _PREVIOUS, _OTHERS = range(5)
 
 _SCHEMA: Final = pa.schema(list(row_type(FoundJump)))
-_FIRST_WINDOW: Final = 64
 
 
 class Jumps:
@@ -53,9 +52,12 @@ class Jumps:
         begins = np.concatenate([carried, np.where(kinds == RESTART, places, places + 1)])
         all_kinds = np.concatenate([pc.index_in(opened["kind"], pa.array(KINDS)).to_numpy(), kinds]).astype(np.int64)
         before = rows["before_offset"].fill_null(0).to_numpy()
+        asked = np.flatnonzero(np.isin(all_kinds, _RECOVER))
+        offsets = np.where(chunk.k_is_value, chunk.committed[chunk.order], NONE)
+        at_least = first_at_least(offsets, begins[asked], before[asked])
+        is_here = at_least < np.searchsorted(chunk.key[chunk.order], keys[asked], side="right")
         recovered = np.full(len(begins), NONE)
-        for number in np.flatnonzero(np.isin(all_kinds, _RECOVER)):
-            recovered[number] = _first_at_least(chunk, int(keys[number]), int(begins[number]), int(before[number]))
+        recovered[asked[is_here]] = at_least[is_here]
         row = chunk.order[recovered] if len(chunk.order) else recovered
         at = times(chunk.ms[row], recovered >= 0)
         rows = rows.set_column(_SCHEMA.get_field_index("recovered_at"), _SCHEMA.field("recovered_at"), at)
@@ -147,19 +149,3 @@ def _contexts(chunk: Chunk, lanes: LanesOf, places: Ints, event: Ints, stay_befo
     begun = np.where(stay_before >= 0, _CHANGE, _FIRST_OWNER)
     of_member = np.where(chunk.k_is_late[places], _PREVIOUS, np.where(is_of_stay, _SAME, begun))
     return np.where(owner == MEMBER, of_member, _OTHERS + owner)
-
-
-def _first_at_least(chunk: Chunk, key: int, begin: int, bound: int) -> int:
-    """Return the first place from `begin` on, of the same partition, that commits an offset of at least `bound`."""
-    size, window = len(chunk.order), _FIRST_WINDOW
-    while begin < size:
-        end = min(size, begin + window)
-        keys = chunk.key[chunk.order[begin:end]]
-        is_here = keys == key
-        hit = is_here & chunk.k_is_value[begin:end] & (chunk.committed[chunk.order[begin:end]] >= bound)
-        if hit.any():
-            return begin + int(np.argmax(hit))
-        if not is_here[-1]:
-            return NONE
-        begin, window = end, window * 4
-    return NONE
