@@ -67,6 +67,13 @@ def test_the_marker_in_the_next_file(audited, outcome, committed):
     assert f'"offset":{committed}' in row["value"].replace(" ", "")
 
 
+def test_only_the_last_commit_of_a_partition_in_a_transaction_counts(audited):
+    log = [commit(0, 50), commit(1, 9, partition=1), commit(2, 40), write_marker(3, 5, "commit"), commit(4, 60)]
+    rows = audited({0: [*log, write_marker(5, 5, "commit")]}, "commit_progress")
+    found = {row["partition"]: [row[name] for name in ("first_offset", "commits", "backs", "advances")] for row in rows}
+    assert found == {0: [40, 2, 0, 1], 1: [9, 1, 0, 0]}
+
+
 def test_an_open_transaction(audited):
     """The last offset of each partition waits, behind what it blocks in the log; the age is measured to the end."""
     ended = [commit(0, 1), write_marker(1, 5, "commit", SECOND)]

@@ -1,6 +1,7 @@
 {# The rows of the pass over offset commits: commits that count, each at the offset from which on it does, and the marks
    of what the replay found. A transactional commit counts from its marker on: the next commit of its producer. That
-   window runs backwards, because Spark begins a frame up to the last row again at each row. #}
+   window runs backwards, because Spark begins a frame up to the last row again at each row. Of several commits of a
+   partition in one transaction, only the last ever counts. #}
 {% macro nothing(names) %}{% for name in names %}CAST(NULL AS {{ types[name] }}){% if not loop.last %}, {% endif %}{% endfor %}{% endmacro %}
 SELECT
     counted.partition, counted.group_id, counted.at_offset, {{ commit }} AS what, counted.offset, counted.timestamp,
@@ -23,7 +24,12 @@ FROM (
             either.*,
             min(CASE WHEN either.is_marker THEN either.offset END) OVER producer AS marker_offset,
             min_by(either.timestamp, CASE WHEN either.is_marker THEN either.offset END) OVER producer
-                AS marker_timestamp
+                AS marker_timestamp,
+            lag(either.offset) OVER (
+                PARTITION BY
+                    either.partition, either.producer_id, either.group_id, either.topic, either.topic_partition
+                ORDER BY either.offset DESC
+            ) AS next_offset
         FROM (
             SELECT
                 markers.partition, markers.producer_id, markers.offset, markers.timestamp, true AS is_marker,
@@ -40,7 +46,7 @@ FROM (
         ) AS either
         WINDOW producer AS (PARTITION BY either.partition, either.producer_id ORDER BY either.offset DESC)
     ) AS found
-    WHERE NOT found.is_marker
+    WHERE NOT found.is_marker AND NOT coalesce(found.next_offset < found.marker_offset, false)
 ) AS counted
 UNION ALL
 SELECT
