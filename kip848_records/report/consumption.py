@@ -1,0 +1,121 @@
+"""What `kip848 explain` says of a group's offset commits: how far members have come, and breaks in committed offsets."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from kip848_records.machine.paths import with_page_paths
+from kip848_records.report.terminal import count_text, lasting_text, time_text, wrapped
+from kip848_records.text import duration_text, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kip848_records.queries.tables import Row
+    from kip848_records.report.group_history import GroupHistory, Incarnation
+
+_PAGE: Final = "docs/consumption.md"
+_BY_MEMBER: Final = frozenset({"same_owner", "owner_change", "first_owner"})
+_CAUSES: Final = {
+    "group_expired": "it expired, and the group with it",
+    "group_deleted": "the group was removed with it",
+    "topic_deleted": "the topic was deleted",
+    "expired": "it expired",
+    "deleted": "a tool removed it",
+}
+_NOTHING_FOLLOWS: Final = "nothing follows from it"
+
+
+def committed_by_members(group: GroupHistory, incarnation: Incarnation, clients: Mapping[str, str]) -> Iterator[Text]:
+    """Yield what each present member owns, with the committed offsets that stand still longest; nothing without commits.
+
+    `clients`: the names of members, by member id.
+    """
+    rows = group.rows("progress_now", incarnation)
+    if not rows:
+        return
+    yield Text("\nCommitted offsets of what members own, those that stand still longest first:")
+    shown = 0
+    for member_id, of_member in groupby(rows, key=lambda row: row.member_id):
+        partitions = [*of_member]
+        shown += 1
+        has = count_text(partitions[0].has, "partition")
+        yield Text(f"  {clients.get(member_id) or printable(member_id)}: {has}")
+        for row in partitions:
+            place = f"{printable(row.topic)} {row.topic_partition}"
+            lasts = lasting_text(group.ago(row.since_ms, incarnation.partition), is_minimum=row.is_minimum)
+            yield Text(f"    {place}: {_committed(row)}{f',{lasts}' if lasts else ''}")
+        if partitions[0].has > len(partitions):
+            yield Text(f"    and {count_text(partitions[0].has - len(partitions), 'more partition')}")
+    if rows[0].owners > shown:
+        yield Text(f"  and {count_text(rows[0].owners - shown, 'more member')}")
+
+
+def jumps(group: GroupHistory) -> Iterator[Text]:
+    """Yield a sentence for each of the latest breaks in the committed offsets of a group; nothing if there is none."""
+    rows = group.rows("jumps_of_group")
+    if not rows:
+        return
+    yield Text("\nJumps of committed offsets, the latest first:")
+    for row in rows:
+        at = f"{time_text(row.jumped_ms)}, " if row.jumped_ms is not None else ""
+        yield wrapped(f"{at}{printable(row.topic)} {row.topic_partition}: {_jump(row)}", "  ")
+    if rows[0].total > len(rows):
+        yield Text(f"  and {rows[0].total - len(rows):,} more: see commit_jump")
+    yield Text(f"  What they prove: {with_page_paths(_PAGE)}")
+
+
+def _committed(row: Row) -> str:
+    if row.committed is None:
+        return "no commit in this log" if row.is_unknown else "nothing committed"
+    return f"committed {row.committed}{' was removed' if row.is_removed else ''}"
+
+
+def _jump(row: Row) -> str:
+    """Return what happened to a committed offset, and what may be claimed of it."""
+    before, after = row.before_offset, row.after_offset
+    if row.kind == "lost":
+        old = "" if row.age_ms is None else f", {duration_text(row.age_ms)} old"
+        return f"{before} was lost{old}: presumably {_CAUSES.get(row.cause, 'for another reason')}"
+    if row.kind == "recreated":
+        return f"{after} of a topic that was created anew; what {before} was of the old one does not matter any more"
+    if row.kind == "first_commit":
+        return f"the first commit is {after}: at most {after} offsets were skipped"
+    if row.kind == "restart_after_loss":
+        return f"{before} was lost, and the next commit is {after}: {_after_loss(row)}"
+    alone = ", while the group had no members" if row.context == "no_members" else ""
+    way, claim = ("back", _back(row)) if row.kind == "back" else ("ahead", _ahead(row))
+    return f"{way} from {before} to {after}{alone}: {claim}"
+
+
+def _back(row: Row) -> str:
+    if row.context == "no_members":
+        if row.is_changed_again:
+            return f"at most {_offsets(row)} are read again, since it was changed again"
+        going_on = "" if row.is_recovered else f" if members go on past {row.before_offset}"
+        return f"exactly {_offsets(row)} are read again{going_on}"
+    if row.context == "previous_owner" or (row.context == "owner_change" and row.has_late):
+        return f"the owner before committed late; {_NOTHING_FOLLOWS}"
+    if row.context in _BY_MEMBER:
+        return f"at least {_offsets(row)} are read again"
+    return f"no member owned the partition; {_NOTHING_FOLLOWS}"
+
+
+def _ahead(row: Row) -> str:
+    return f"{'at most' if row.is_changed_again else 'exactly'} {_offsets(row)} are skipped by its members"
+
+
+def _after_loss(row: Row) -> str:
+    if row.context not in _BY_MEMBER:
+        return f"no member committed it; {_NOTHING_FOLLOWS}"
+    again = f"at most {row.before_offset} are read again"
+    if row.after_offset < row.before_offset:
+        return again
+    return f"at most {_offsets(row)} were skipped (auto.offset.reset latest), or {again} (earliest)"
+
+
+def _offsets(row: Row) -> str:
+    return count_text(row.amount, "offset")

@@ -1,0 +1,48 @@
+-- What each present member owns, with the committed offset and since when it stands still, in ms since 1970: 5 partitions
+-- of each of the 10 members, those that stand still longest first. is_minimum: it may stand still for longer. is_removed:
+-- the committed offset was removed. is_unknown: the log does not show whether there is one, if committed is null.
+-- has: partitions of the member. owners: members that own any.
+WITH jumps AS (
+    SELECT
+        incarnation, offsets_partition, topic, partition, member_id, max(jumped_at) AS jumped_at,
+        max(CASE WHEN kind = 'lost' THEN jumped_at END) AS lost_at
+    FROM commit_jump
+    WHERE group_id = :group
+    GROUP BY incarnation, offsets_partition, topic, partition, member_id
+), stays AS (
+    SELECT
+        stay.member_id, stay.topic, stay.partition AS topic_partition,
+        coalesce(stay.last_offset, stay.start_offset) AS committed,
+        unix_millis(greatest(jumps.jumped_at, coalesce(
+            stay.last_advance_at, CASE WHEN stay.start_offset IS NULL THEN stay.first_commit_at END, stay.acquired_at
+        ))) AS since_ms,
+        jumps.jumped_at IS NULL AND stay.last_advance_at IS NULL
+        AND (stay.start_offset IS NOT NULL OR stay.history IN ('left_censored', 'censored')) AS is_minimum,
+        stay.removed > 0
+        AND (stay.last_commit_at IS NULL OR coalesce(jumps.lost_at >= stay.last_commit_at, false)) AS is_removed,
+        stay.history IN ('left_censored', 'censored') AS is_unknown
+    FROM commit_progress AS stay
+    LEFT JOIN jumps
+        ON jumps.incarnation = stay.incarnation AND jumps.offsets_partition = stay.offsets_partition
+        AND jumps.topic = stay.topic AND jumps.partition = stay.partition AND jumps.member_id = stay.member_id
+        AND jumps.jumped_at >= stay.acquired_at
+    WHERE
+        stay.group_id = :group AND stay.offsets_partition = :partition AND stay.incarnation = :incarnation
+        AND stay.owner = 'member' AND stay.released_offset IS NULL
+), by_member AS (
+    SELECT
+        *, count(*) OVER (PARTITION BY member_id) AS has, min(since_ms) OVER (PARTITION BY member_id) AS member_since_ms,
+        row_number() OVER (PARTITION BY member_id ORDER BY since_ms, topic, topic_partition) AS nth
+    FROM stays
+), ranked AS (
+    SELECT *, dense_rank() OVER (ORDER BY member_since_ms, member_id) AS nth_member
+    FROM by_member
+), counted AS (
+    SELECT *, max(nth_member) OVER () AS owners
+    FROM ranked
+)
+SELECT
+    member_id, topic, topic_partition, committed, since_ms, is_minimum, is_removed, is_unknown, has, owners
+FROM counted
+WHERE nth <= 5 AND nth_member <= 10
+ORDER BY nth_member, nth
