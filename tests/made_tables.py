@@ -46,6 +46,8 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
             "diagnosis": (),
             "member_assignment": (),
             "open_transaction": (),
+            "commit_progress": (),
+            "commit_jump": (),
         } | tables  # summary, explain and page read them
     for name, rows in _captured(_derived({name: list(rows) for name, rows in tables.items()})).items():
         made = [{**_empty(name), **row, "cluster": cluster} for row in rows]

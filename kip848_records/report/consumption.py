@@ -1,4 +1,4 @@
-"""What `kip848 explain` says of a group's offset commits: how far members have come, and breaks in committed offsets."""
+"""What `kip848 explain` says of a group's offset commits: how far its members have come, and where offsets jumped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NOTHING_FOLLOWS: Final = "nothing follows from it"
 
 
 def committed_by_members(group: GroupHistory, incarnation: Incarnation, clients: Mapping[str, str]) -> Iterator[Text]:
-    """Yield what each present member owns, with the committed offsets that stand still longest; nothing without commits.
+    """Yield what each present member owns, with the committed offsets that stand still longest, if commits were read.
 
     `clients`: the names of members, by member id.
     """
@@ -81,11 +81,11 @@ def _jump(row: Row) -> str:
         old = "" if row.age_ms is None else f", {duration_text(row.age_ms)} old"
         return f"{before} was lost{old}: presumably {_CAUSES.get(row.cause, 'for another reason')}"
     if row.kind == "recreated":
-        return f"{after} of a topic that was created anew; what {before} was of the old one does not matter any more"
+        return f"{before} was of a topic that was created anew, {after} is of the new one: {_NOTHING_FOLLOWS}"
     if row.kind == "first_commit":
-        return f"the first commit is {after}: at most {after} offsets were skipped"
+        return f"the first commit is {after}: it skipped at most {count_text(after, 'offset')}"
     if row.kind == "restart_after_loss":
-        return f"{before} was lost, and the next commit is {after}: {_after_loss(row)}"
+        return f"{before} was lost, then came {after}: {_after_loss(row)}"
     alone = ", while the group had no members" if row.context == "no_members" else ""
     way, claim = ("back", _back(row)) if row.kind == "back" else ("ahead", _ahead(row))
     return f"{way} from {before} to {after}{alone}: {claim}"
@@ -94,28 +94,33 @@ def _jump(row: Row) -> str:
 def _back(row: Row) -> str:
     if row.context == "no_members":
         if row.is_changed_again:
-            return f"at most {_offsets(row)} are read again, since it was changed again"
+            return f"at most {_read_again(row)}, since it was changed again"
         going_on = "" if row.is_recovered else f" if members go on past {row.before_offset}"
-        return f"exactly {_offsets(row)} are read again{going_on}"
+        return f"exactly {_read_again(row)}{going_on}"
     if row.context == "previous_owner" or (row.context == "owner_change" and row.has_late):
         return f"the owner before committed late; {_NOTHING_FOLLOWS}"
     if row.context in _BY_MEMBER:
-        return f"at least {_offsets(row)} are read again"
+        return f"at least {_read_again(row)}"
     return f"no member owned the partition; {_NOTHING_FOLLOWS}"
 
 
 def _ahead(row: Row) -> str:
-    return f"{'at most' if row.is_changed_again else 'exactly'} {_offsets(row)} are skipped by its members"
+    return f"its members skip {'at most' if row.is_changed_again else 'exactly'} {_offsets(row)}"
 
 
 def _after_loss(row: Row) -> str:
     if row.context not in _BY_MEMBER:
         return f"no member committed it; {_NOTHING_FOLLOWS}"
-    again = f"at most {row.before_offset} are read again"
     if row.after_offset < row.before_offset:
-        return again
-    return f"at most {_offsets(row)} were skipped (auto.offset.reset latest), or {again} (earliest)"
+        return f"it reads at most {count_text(row.before_offset, 'offset')} again"
+    return (
+        f"it skipped at most {_offsets(row)} (reset to latest), or reads at most {row.before_offset:,} again (earliest)"
+    )
 
 
 def _offsets(row: Row) -> str:
     return count_text(row.amount, "offset")
+
+
+def _read_again(row: Row) -> str:
+    return f"{_offsets(row)} {'is' if row.amount == 1 else 'are'} read again"

@@ -1,9 +1,10 @@
--- Each time a member got a partition that another, or the same one, had before in this incarnation of the group, with what
--- both committed. committed_offset: where the new owner began, committed_age_ms old when it got the partition. offset_step:
--- from there to the first offset that it committed. quiet_ms: from the last commit of the owner before, of any partition,
--- to its release. repeat_at_most: an estimate of how many offsets were read by both, from the pace of the last 20 advances
--- of the owner before; null if there were fewer than two. It fails if commits do not cover what was read.
--- ended_uncommitted: the owner before was quiet for longer than it ever is between two commits, a sign of a crash.
+-- Each time a member got a partition that another, or the same one, had before in this incarnation of the group, with
+-- what both committed. committed_offset: where the new owner began, committed_age_ms old when it got the partition.
+-- offset_step: from there to the first offset that it committed. quiet_ms: from the last commit of the owner before,
+-- of any partition, to its release. repeat_at_most: an estimate of how many offsets were read by both, from the pace
+-- of the last 20 advances of the owner before; null if there were fewer than two. It fails if commits do not cover
+-- what was read. ended_uncommitted: the owner before was quiet for longer than it ever is between two commits, a sign
+-- of a crash.
 SELECT
     group_id, incarnation, group_type, offsets_partition, topic, partition, from_member, member_id, released_at,
     released_offset, acquired_at, acquired_offset, committed_offset, committed_age_ms, first_commit_at,
@@ -22,8 +23,8 @@ FROM (
         END AS repeated
     FROM (
         SELECT
-            group_id, incarnation, group_type, offsets_partition, topic, partition, member_id, acquired_at, acquired_offset,
-            start_offset AS committed_offset, start_age_ms AS committed_age_ms, first_commit_at,
+            group_id, incarnation, group_type, offsets_partition, topic, partition, member_id, acquired_at,
+            acquired_offset, start_offset AS committed_offset, start_age_ms AS committed_age_ms, first_commit_at,
             first_offset AS first_commit_offset,
             lag(member_id) OVER stays AS from_member, lag(released_at) OVER stays AS released_at,
             lag(released_offset) OVER stays AS released_offset, lag(quiet_ms) OVER stays AS quiet_ms,

@@ -1,6 +1,6 @@
--- The breaks in the committed offsets of the group, in all of its incarnations, the latest first. is_recovered: members got
--- to the offset before. is_changed_again: the next break of the partition came before that. has_late: the owner before
--- committed after it gave the partition up. total: how many there are.
+-- The breaks in the committed offsets of the group, in all of its incarnations, the latest first. is_recovered:
+-- members got to the offset before. is_changed_again: the next break of the partition came before that. has_late: the
+-- owner before committed after it gave the partition up. total: how many there are.
 WITH late AS (
     SELECT incarnation, offsets_partition, topic, partition, member_id, sum(late_commits) AS late_commits
     FROM commit_progress
@@ -26,5 +26,5 @@ FROM jumps AS jump
 LEFT JOIN late
     ON late.incarnation = jump.incarnation AND late.offsets_partition = jump.offsets_partition
     AND late.topic = jump.topic AND late.partition = jump.partition AND late.member_id = jump.previous_member_id
-ORDER BY jumped_ms DESC, jump.offset DESC
+ORDER BY jumped_ms DESC, jump.topic, jump.partition, jump.offset DESC
 LIMIT 20

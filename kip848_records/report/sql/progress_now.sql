@@ -1,7 +1,7 @@
--- What each present member owns, with the committed offset and since when it stands still, in ms since 1970: 5 partitions
--- of each of the 10 members, those that stand still longest first. is_minimum: it may stand still for longer. is_removed:
--- the committed offset was removed. is_unknown: the log does not show whether there is one, if committed is null.
--- has: partitions of the member. owners: members that own any.
+-- What each present member owns, with the committed offset and since when it stands still, in ms since 1970: 5
+-- partitions of each of the 10 members, those that stand still longest first. is_minimum: it may stand still for
+-- longer. is_removed: the committed offset was removed. is_unknown: the log does not show whether there is one, if
+-- committed is null. has: partitions of the member. owners: members that own any.
 WITH jumps AS (
     SELECT
         incarnation, offsets_partition, topic, partition, member_id, max(jumped_at) AS jumped_at,
@@ -31,7 +31,8 @@ WITH jumps AS (
         AND stay.owner = 'member' AND stay.released_offset IS NULL
 ), by_member AS (
     SELECT
-        *, count(*) OVER (PARTITION BY member_id) AS has, min(since_ms) OVER (PARTITION BY member_id) AS member_since_ms,
+        *, count(*) OVER (PARTITION BY member_id) AS has,
+        min(since_ms) OVER (PARTITION BY member_id) AS member_since_ms,
         row_number() OVER (PARTITION BY member_id ORDER BY since_ms, topic, topic_partition) AS nth
     FROM stays
 ), ranked AS (

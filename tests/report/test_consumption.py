@@ -1,0 +1,227 @@
+"""What explain says of offset commits: how far members have come, and the jumps of committed offsets."""
+
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.names import read_topics_file
+from kip848_records.pipeline.options import AuditOptions
+from kip848_records.queries.duck import DuckTables
+from kip848_records.queries.texts import completed
+from kip848_records.report.consumption import committed_by_members, jumps
+from kip848_records.report.explain import explain
+from kip848_records.report.group_history import GroupHistory
+from tests import made_tables
+from tests.progress import Watcher
+from tests.report.test_widths import too_wide
+
+CAPTURE = Path(__file__).parents[1] / "captures" / "kafka-4.4.0-commits.tar.xz"
+KEY = {"group_id": "g", "group_type": "consumer", "topic": "t"}
+CAPTURED = 1_000_000_000
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("capture")
+    with tarfile.open(CAPTURE) as packed:
+        packed.extractall(folder, filter="data")
+    return folder
+
+
+def audited(capture, out, *, offset_commits):
+    topics = read_topics_file(str(capture / "topics.json"))
+    sources = (str(capture / "segments"),)
+    options = AuditOptions(sources, str(out), cluster="c", topics=topics, offset_commits=offset_commits)
+    run_audit(None, options, Watcher())
+    return DuckTables(str(out))
+
+
+@pytest.fixture(scope="module")
+def tables(capture, tmp_path_factory):
+    return audited(capture, tmp_path_factory.mktemp("tables"), offset_commits=True)
+
+
+def explained(tables, group):
+    return "\n".join(part.plain for part in explain(GroupHistory(tables, group, "c")))
+
+
+def test_a_handover_after_a_crash(tables):
+    text = "SELECT * FROM handover_progress WHERE group_id = 'g-crash' AND topic = 't-pay' AND partition = 0"
+    (row,) = tables.rows(completed(text), "c")
+    assert (row.committed_offset, row.first_commit_offset, row.offset_step) == (259, 316, 57)
+    assert (row.acquired_offset, row.released_offset, row.committed_age_ms) == (2201, 2158, 10_137)
+    assert (row.quiet_ms, row.member_rhythm_ms, row.repeat_at_most) == (9184, 5001, 36)
+    assert row.ended_uncommitted
+
+
+def test_a_young_stay_has_no_pace(tables):
+    rows = tables.rows(completed("SELECT * FROM handover_progress WHERE group_id = 'g-crash' AND partition > 1"), "c")
+    assert [(row.repeat_at_most, row.ended_uncommitted) for row in rows] == [(None, False)] * 2
+
+
+def test_who_stands_still_longest_comes_first(tables):
+    said = explained(tables, "g-pause").partition("\nCommitted offsets of what members own")[2].split("\n")
+    assert said[0] == ", those that stand still longest first:"
+    assert said[1] == "  wM5oRY3aQ8GxGv/LsE8JSQ (g-pause-0 @ 127.0.0.1): 3 partitions"
+    assert said[2:4] == ["    t-orders 3: committed 260, for 1 min 50 s", "    t-orders 4: committed 819, for 710 ms"]
+
+
+JUMPS = {
+    "g-reset": (
+        "2026-11-27 11:50:07 UTC, t-pay 2: back from 198 to 150, while the group had no members: exactly 48 offsets "
+        "are read again"
+    ),
+    "g-delete": (
+        "t-pay 0: 201 was lost, then came 490: it skipped at most 289 offsets (reset to latest), or reads at most 201 "
+        "again (earliest)"
+    ),
+    "g-delgroup": "t-pay 0: 159 was lost, 28.7 s old: presumably the group was removed with it",
+    "g-again": "t-again 0: 236 was of a topic that was created anew, 1 is of the new one: nothing follows from it",
+    "g-grow": "t-grow 2: the first commit is 10: it skipped at most 10 offsets",
+}
+
+
+@pytest.mark.parametrize(("group", "said"), JUMPS.items())
+def test_jumps_claim_what_they_prove(tables, group, said):
+    lines = explained(tables, group).partition("\nJumps of committed offsets, the latest first:")[2]
+    assert said in " ".join(lines.split())
+
+
+def test_every_group_keeps_its_width(tables):
+    texts = {
+        row.group_id: explained(tables, row.group_id) for row in tables.rows("SELECT group_id FROM group_state", "c")
+    }
+    assert {group: lines for group, text in texts.items() if (lines := too_wide(text))} == {}
+
+
+def test_without_commits_nothing_is_said_of_them(capture, tables, tmp_path):
+    bare = audited(capture, tmp_path, offset_commits=False)
+    for group in ("g-pause", "g-reset"):
+        said, kept = explained(bare, group), explained(tables, group)
+        assert "ommitted offsets" not in said
+        begin, end = kept.index("\nCommitted offsets of"), kept.find("\n\nUpgrade")
+        assert said == kept[:begin].rstrip() + (kept[end:] if end >= 0 else "")
+
+
+@pytest.fixture
+def made(tmp_path):
+    def made(progress=(), jumps=()):
+        state = {"group_id": "g", "group_type": "consumer", "state": "Stable", "members": 1, "since": 0}
+        made_tables.write(
+            tmp_path,
+            "c",
+            **dict.fromkeys(made_tables.OF_KINDS, ()),
+            audit_runs=[{"run": 1, "captured_at": CAPTURED, "offset_commits": True}],
+            group_state=[state],
+            group_state_timeline=[state],
+            commit_progress=[KEY | {"owner": "member", "history": "right_censored"} | row for row in progress],
+            commit_jump=[KEY | {"offset": nth} | row for nth, row in enumerate(jumps)],
+        )
+        return GroupHistory(DuckTables(str(tmp_path)), "g", "c")
+
+    return made
+
+
+def texts(parts):
+    return [line for part in parts for line in part.plain.split("\n")]
+
+
+def flat(parts):
+    return " ".join(" ".join(texts(parts)).split())
+
+
+def stay(partition, **row):
+    return {"partition": partition, "member_id": "m", "acquired_at": CAPTURED - 60_000_000, "acquired_offset": 5} | row
+
+
+def test_lists_are_cut_behind_those_that_stand_still_longest(made):
+    rows = [
+        stay(
+            partition, member_id=f"m{member:02}", last_offset=7, last_advance_at=1_000_000 * (100 * member + partition)
+        )
+        for member in range(1, 10)
+        for partition in range(7)
+    ]
+    rows += [stay(number, member_id=f"m{number}", last_offset=7, last_advance_at=CAPTURED) for number in (10, 11, 12)]
+    group = made(rows)
+    lines = texts(committed_by_members(group, group.incarnations[-1], {"m01": "first"}))
+    assert lines[2:4] == ["  first: 7 partitions", "    t 0: committed 7, for 15 min"]
+    assert lines[8:10] == ["    and 2 more partitions", "  m02: 7 partitions"]
+    assert lines[-3:] == ["  m10: 1 partition", "    t 10: committed 7, for 0 s", "  and 2 more members"]
+
+
+COMMITTED = [
+    ({"start_offset": 3}, "committed 3, for ≥ 1 min"),
+    ({"start_offset": 3, "last_offset": 3, "commits": 2, "unchanged": 2}, "committed 3, for ≥ 1 min"),
+    ({"first_commit_at": CAPTURED - 5_000_000, "last_offset": 3, "commits": 1}, "committed 3, for 5 s"),
+    ({}, "nothing committed, for 1 min"),
+    ({"history": "censored"}, "no commit in this log, for ≥ 1 min"),
+    ({"start_offset": 3, "removed": 1}, "committed 3 was removed, for ≥ 1 min"),
+]
+
+
+@pytest.mark.parametrize(("row", "said"), COMMITTED)
+def test_how_far_a_partition_has_come(made, row, said):
+    group = made([stay(0, **row)])
+    assert texts(committed_by_members(group, group.incarnations[-1], {}))[-1] == f"    t 0: {said}"
+
+
+def test_an_offset_that_jumped_has_stood_still_since(made):
+    row = stay(0, last_offset=3, last_commit_at=CAPTURED - 8_000_000, last_advance_at=CAPTURED - 9_000_000, removed=1)
+    jump = {"member_id": "m", "jumped_at": CAPTURED - 4_000_000, "kind": "lost", "before_offset": 3}
+    group = made([row], [jump])
+    said = texts(committed_by_members(group, group.incarnations[-1], {}))[-1]
+    assert said == "    t 0: committed 3 was removed, for 4 s"
+
+
+CLAIMS = [
+    ({"context": "no_members", "recovered_at": 9}, "exactly 3 offsets are read again"),
+    ({"context": "no_members"}, "exactly 3 offsets are read again if members go on past 8"),
+    ({"context": "same_owner"}, "at least 3 offsets are read again"),
+    ({"context": "owner_change", "previous_member_id": "p"}, "at least 3 offsets are read again"),
+    (
+        {"context": "owner_change", "previous_member_id": "late"},
+        "the owner before committed late; nothing follows from it",
+    ),
+    ({"context": "previous_owner"}, "the owner before committed late; nothing follows from it"),
+    ({"context": "simple"}, "no member owned the partition; nothing follows from it"),
+]
+
+
+@pytest.mark.parametrize(("row", "claim"), CLAIMS)
+def test_what_an_offset_that_went_back_proves(made, row, claim):
+    back = {"jumped_at": 5, "kind": "back", "before_offset": 8, "after_offset": 5, "amount": 3} | row
+    said = flat(jumps(made([stay(0, member_id="late", late_commits=1)], [back])))
+    assert f": {claim} What they prove" in said
+
+
+def test_what_was_changed_again_proves_less(made):
+    back = {"jumped_at": 5, "kind": "back", "context": "no_members", "before_offset": 8, "after_offset": 5, "amount": 3}
+    ahead = back | {"jumped_at": 6, "kind": "ahead", "before_offset": 5, "after_offset": 8}
+    said = flat(jumps(made((), [back | {"recovered_at": 6}, ahead, ahead | {"jumped_at": 7, "amount": 1}])))
+    assert "at most 3 offsets are read again, since it was changed again" in said
+    assert "its members skip at most 3 offsets" in said
+    assert "its members skip exactly 1 offset " in said
+
+
+@pytest.mark.parametrize(
+    ("context", "claim"),
+    [
+        ("owner_change", "it reads at most 8 offsets again"),
+        ("no_members", "no member committed it; nothing follows from it"),
+    ],
+)
+def test_a_restart_below_the_lost_offset(made, context, claim):
+    row = {"jumped_at": 5, "kind": "restart_after_loss", "before_offset": 8, "after_offset": 5, "amount": 3}
+    assert f"then came 5: {claim}" in flat(jumps(made((), [row | {"context": context}])))
+
+
+def test_jumps_are_cut(made):
+    rows = [
+        {"jumped_at": 1_000_000 * nth, "kind": "lost", "before_offset": nth, "cause": "deleted"} for nth in range(25)
+    ]
+    lines = texts(jumps(made((), rows)))
+    assert lines[2] == "  1970-01-01 00:00:24 UTC, t 0: 24 was lost: presumably a tool removed it"
+    assert lines[-2:] == ["  and 5 more: see commit_jump", "  What they prove: docs/consumption.md"]
