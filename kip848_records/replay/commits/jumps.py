@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kip848_records.replay.commits.arrays import NONE, cast_to, first_at_least, times
-from kip848_records.replay.commits.chunk import CARRIED_JUMP, CARRIED_LOSS, CARRIED_VALUE, MEMBER, NO_MEMBERS, OWNERS
+from kip848_records.replay.commits.chunk import CARRIED_JUMP, CARRIED_VALUE, MEMBER, NO_MEMBERS, OWNERS
 from kip848_records.replay.commits.rows import EMPTY, WITH_MEMBERS
 from kip848_records.replay.rows import FoundJump, row_type
 
@@ -107,7 +107,7 @@ def _rows(chunk: Chunk, lanes: LanesOf, places: Ints, kinds: Ints) -> pa.Table:
     has_after = chunk.is_value[row]
     owner, lane = chunk.k_owner[places], lanes.k_lane[places]
     stay_before = np.where(chunk.k_stay[places] >= 0, chunk.k_stay_before[chunk.k_stay[places]], NONE)
-    context = _contexts(chunk, lanes, places, event, stay_before)
+    context = _contexts(chunk, lanes, places, stay_before)
     previous = np.where(context == _CHANGE, stay_before, np.where(owner == MEMBER, NONE, chunk.k_stay[places]))
     amount = np.abs(np.where(has_before, chunk.committed[row] - chunk.committed[value_row], chunk.committed[row]))
     is_empty = chunk.phase[row] == EMPTY
@@ -138,13 +138,12 @@ def _rows(chunk: Chunk, lanes: LanesOf, places: Ints, kinds: Ints) -> pa.Table:
     return pa.table([cast_to(columns[each.name], each.type) for each in _SCHEMA], schema=_SCHEMA)
 
 
-def _contexts(chunk: Chunk, lanes: LanesOf, places: Ints, event: Ints, stay_before: Ints) -> Ints:
+def _contexts(chunk: Chunk, lanes: LanesOf, places: Ints, stay_before: Ints) -> Ints:
     """Return who committed at each place, as a number among `_CONTEXTS`."""
-    order, stay, owner = chunk.order, chunk.k_stay[places], chunk.k_owner[places]
-    event_what = np.where(event >= 0, chunk.what[order[event]], NONE)
-    is_carried = (event >= 0) & ((event_what == CARRIED_VALUE) | (event_what == CARRIED_LOSS))
+    order, stay, owner, last = chunk.order, chunk.k_stay[places], chunk.k_owner[places], chunk.k_value[places]
+    is_carried = (last >= 0) & (chunk.what[order[last]] == CARRIED_VALUE)
     is_of_stay = np.where(
-        is_carried, lanes.lane_of_carried(order[event]) == lanes.k_lane[places], (event >= 0) & (event > stay)
+        is_carried, lanes.lane_of_carried(order[last]) == lanes.k_lane[places], (last >= 0) & (last > stay)
     )
     begun = np.where(stay_before >= 0, _CHANGE, _FIRST_OWNER)
     of_member = np.where(chunk.k_is_late[places], _PREVIOUS, np.where(is_of_stay, _SAME, begun))
