@@ -26,7 +26,7 @@ import pandas as pd
 import plotly.express as px
 
 from kip848_records.queries.engines import open_tables
-from kip848_records.queries.texts import completed
+from kip848_records.queries.questions import questions
 from kip848_records.report.advice import client_text
 from kip848_records.times import utc_text
 
@@ -181,16 +181,7 @@ display(costs)
 
 # COMMAND ----------
 
-BILL = """
-SELECT group_id, pattern, client_id, client_host, instance_id, what, rebalances,
-    lost_ms / 1e3 AS partition_seconds, is_minimum, empty_ms / 1e3 AS empty_seconds
-FROM lost_time
-WHERE lost_ms > 0 OR empty_ms > 0
-ORDER BY lost_ms DESC, empty_ms DESC, group_id, partition, pattern, instance_id, client_id, client_host, what
-LIMIT 50
-"""
-bill = opened.arrow(completed(BILL), cluster).to_pandas()
-bill.insert(2, "subject", [subject_of(row) for row in bill.itertuples()])
+bill = opened.arrow(questions()["lost_time"].sql, cluster).to_pandas().head(50)
 display(bill)
 
 # COMMAND ----------

@@ -104,6 +104,12 @@ def test_arguments_that_do_not_fit(capsys, command, arguments, says):
 
 def test_the_file_of_settings_is_an_option_of_the_audit():
     arguments = Namespace(
-        sources=["kafka://h:1/t"], format=None, dialect="kafka", topics=None, captured_at=None, kafka_config="f"
+        sources=["kafka://h:1/t"],
+        format=None,
+        dialect="kafka",
+        topics=None,
+        captured_at=None,
+        kafka_config="f",
+        config=None,
     )
     assert audit_options(arguments, "o", "c").kafka_config == "f"

@@ -42,6 +42,7 @@ _SECTIONS: Final = {
     ),
     "Tables": (
         *("log.views.create_views", "queries.engines.open_tables", "queries.tables.Tables", "queries.tables.Run"),
+        "queries.questions.questions",
         *("tables.registry.DEFAULT", "tables.registry.TABLES"),
     ),
     "Expectations": (
