@@ -160,7 +160,7 @@ class TestWhatIsWrong:
             row["unowned_ms"] / 1000,
         )
         (lost,) = bill[bill.pattern == row["pattern"]].itertuples()
-        assert (lost.subject, lost.partition_seconds) == ("churn-app @ 127.0.0.1", row["lost_ms"] / 1000)
+        assert (lost.subject, lost.partition_seconds) == ("churn-app", row["lost_ms"] // 1000)
         assert len(bill) > 1
         assert set(stays.client_id) == {row["subject"]["client_id"]}
         assert (stays.left_at.dropna() >= pd.Timestamp(row["first_seen"])).all()
