@@ -171,8 +171,8 @@ def test_without_a_time_of_the_copy_or_with_one_too_early_no_age_is_known(tmp_pa
         cluster: check(DuckTables(str(tmp_path)), settings, expectations=[GROUP_STABLE], cluster=cluster).results[0]
         for cluster in ("null", "later", "earlier")
     }
-    assert found["null"].unknown[0].message == "expected Stable within 80000 s, Reconciling for an unknown time"
-    assert found["later"].violations[0].message == "expected Stable within 80000 s, Reconciling for ≥ 1 d"
+    assert found["null"].unknown[0].message == "expected Stable within 22 h 13 min, Reconciling for an unknown time"
+    assert found["later"].violations[0].message == "expected Stable within 22 h 13 min, Reconciling for ≥ 1 d"
     assert {cluster: result.status for cluster, result in found.items()} == {
         "null": "unknown",
         "later": "fail",

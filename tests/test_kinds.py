@@ -12,7 +12,8 @@ from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
 
 PACKAGE = Path(kinds.__file__).parent
 # Two kinds beside each other, as text: a list that a new kind would have to be added to.
-_KIND = f"""['"](?:{"|".join(KINDS)})['"]"""
+# Simple groups are none here: no record type is theirs.
+_KIND = f"""['"](?:{"|".join(name for name in KINDS if name != "simple")})['"]"""
 LISTED = re.compile(rf"""{_KIND}\s*[,:][^'"]*{_KIND}""")
 
 

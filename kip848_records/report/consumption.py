@@ -83,7 +83,7 @@ def _jump(row: Row) -> str:
     if row.kind == "recreated":
         return f"{before} was of a topic that was created anew, {after} is of the new one: {_NOTHING_FOLLOWS}"
     if row.kind == "first_commit":
-        return f"the first commit is {after}: it skipped at most {count_text(after, 'offset')}"
+        return f"the first commit is {after}: it skipped at most {_offsets(row)}"
     if row.kind == "restart_after_loss":
         return f"{before} was lost, then came {after}: {_after_loss(row)}"
     alone = ", while the group had no members" if row.context == "no_members" else ""
@@ -111,6 +111,8 @@ def _ahead(row: Row) -> str:
 def _after_loss(row: Row) -> str:
     if row.context not in _BY_MEMBER:
         return f"no member committed it; {_NOTHING_FOLLOWS}"
+    if row.after_offset is None or row.before_offset is None:
+        return _NOTHING_FOLLOWS
     if row.after_offset < row.before_offset:
         return f"it reads at most {count_text(row.before_offset, 'offset')} again"
     return (
@@ -119,7 +121,7 @@ def _after_loss(row: Row) -> str:
 
 
 def _offsets(row: Row) -> str:
-    return count_text(row.amount, "offset")
+    return "an unknown number of offsets" if row.amount is None else count_text(row.amount, "offset")
 
 
 def _read_again(row: Row) -> str:

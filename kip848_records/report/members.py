@@ -119,8 +119,9 @@ def _places(rows: Sequence[Row], column: str, kind: str) -> str:
         if not units:
             continue
         count += len(units)
-        text = units_text(kind, row.place, units)
-        cut = text if len(text) <= _RANGES_WIDTH + len(row.place) else f"{text[: _RANGES_WIDTH + len(row.place)]}…"
+        place = row.place or "?"
+        text, width = units_text(kind, place, units), _RANGES_WIDTH + len(place)
+        cut = text if len(text) <= width else f"{text[:width]}…"
         named.append(f"{row.role} {cut}" if row.role else cut)
     more = len(named) - _PLACES_SHOWN
     others = f"; {more:,} more" if more > 0 else ""

@@ -51,6 +51,7 @@ _LINES = {
     "demo": "demo",
     "explain": "explain out --group stuck",
     "inspect": "inspect tests/captures",
+    "offsets": "offsets out --group stuck",
     "maintain": "maintain out --keep 90d",
     "query": "query out slowest",
     "report": "report out --out page.html",

@@ -52,6 +52,7 @@ def run_row(run, at, total):
         "run": run,
         "captured_at": at,
         "dialect": "kafka",
+        "offset_commits": True,
         "new_rebalances": [*new.items()],
         "new_durations": durations,
         "total_rebalances": [*(new | {"converged": total}).items()],
