@@ -18,8 +18,9 @@ from kip848_records.log.state import last_counted, state_as_json
 from kip848_records.pipeline.committed_groups import simple_groups
 from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.pipeline.names import names_of_commits
-from kip848_records.pipeline.open_transactions import open_transactions, pending_commits
+from kip848_records.pipeline.open_transactions import known_partitions, open_transactions, pending_commits
 from kip848_records.protocol.columns import FAILURE_COLUMNS
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.schema import NO_UUID
 from kip848_records.queries.texts import rendered
 from kip848_records.replay.commits import rows as marks
@@ -28,8 +29,8 @@ from kip848_records.replay.commits.progress import commit_batches
 from kip848_records.replay.rows import GroupStateInterval, OwnedPartition, StoppedPartition, row_type, table_of
 from kip848_records.sources.predicates import IS_RECORD, key_of_types
 from kip848_records.sources.transactions import with_outcomes
+from kip848_records.specs.commit_progress import OFFSETS_RETENTION_MS
 from kip848_records.specs.completion import with_topics
-from kip848_records.times import utc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,10 +40,12 @@ if TYPE_CHECKING:
     from kip848_records.log.facts import LogFacts
     from kip848_records.log.table import LogTable
 
-OFFSETS_RETENTION_MS: Final = 7 * 24 * 60 * 60 * 1000
-"""`offsets.retention.minutes` of a broker by default."""
-
-_GROUP_TYPES: Final = (2, 3, 11, 17)
+_GROUP_TYPES: Final = (
+    KeyType.GROUP_METADATA,
+    KeyType.CONSUMER_GROUP_METADATA,
+    KeyType.SHARE_GROUP_METADATA,
+    KeyType.STREAMS_GROUP_METADATA,
+)
 """The key types of which each live group has one record: its tombstone removes the group."""
 
 _AGE: Final = (
@@ -52,7 +55,6 @@ _AGE: Final = (
 _SHORTEST_MS: Final = 10_000
 """For partitions that moved later than that nobody asks who is ahead: groups that go on overtake each other."""
 
-_CAPTURED: Final = pa.schema([("partition", pa.int32()), ("captured_at", pa.timestamp("us", "UTC"))])
 _TOMBSTONES: Final = f"""
 SELECT log.partition, log.group_id, log.timestamp FROM {{records}} AS log
 WHERE {IS_RECORD} AND {key_of_types(_GROUP_TYPES)} AND log.value IS NULL
@@ -111,13 +113,10 @@ class Commits:
         """Return the rows of simple groups, by table; `only`: the group that was replayed, None for all."""
         return simple_groups(self.log.engine, self.last, self.pending, replayed, self.facts.inputs, only)
 
-    def tables(
-        self, replayed: Mapping[str, Rows], topics: pa.Table, retention_ms: int = OFFSETS_RETENTION_MS
-    ) -> dict[str, Rows]:
+    def tables(self, replayed: Mapping[str, Rows], topics: pa.Table) -> dict[str, Rows]:
         """Return the rows of `TABLES_OF_COMMITS`, by table; a table without rows is missing.
 
-        `replayed`: rows of the replay of groups. `topics`: names of topics by id. `retention_ms`: how long the broker
-        keeps the offsets of a group.
+        `replayed`: rows of the replay of groups. `topics`: names of topics by id.
         """
         engine, inputs = self.log.engine, self.facts.inputs
         found = engine.replay(
@@ -128,7 +127,7 @@ class Commits:
             found["commit_progress"] = self._with_ahead(progress)
         if jumps is not None:
             records = self.facts.replayable(engine, self.log.group_records())
-            found["commit_jump"] = _with_causes(engine, engine.relation(jumps), records, retention_ms)
+            found["commit_jump"] = _with_causes(engine, engine.relation(jumps), records)
         if self.pending is not None:
             opened = open_transactions(engine, self.log.records(), self.pending, inputs)
             found["open_transaction"] = engine.stage(opened, "open-transaction")
@@ -143,17 +142,10 @@ class Commits:
         """Return progress with the groups that are ahead of a partition that stands still."""
         engine = self.log.engine
         found = engine.relation(progress)
-        captured = [
-            {
-                "partition": each,
-                "captured_at": None if (ms := self.facts.inputs.captured_at_of(each)) is None else utc(ms),
-            }
-            for each in sorted({copy.partition for copy in self.facts.copies})
-        ]
         ahead = engine.sql(
             rendered("pipeline/sql/who_is_ahead.sql", far=FAR, shortest_ms=_SHORTEST_MS),
             progress=found,
-            captured=engine.relation(pa.Table.from_pylist(captured, _CAPTURED)),
+            captured=engine.relation(known_partitions(self.facts.inputs)),
             checked=self.checked,
         )
         ahead = engine.materialize(ahead, "ahead")
@@ -179,9 +171,9 @@ class Commits:
         )
 
 
-def _with_causes(engine: Engine, jumps: Relation, records: Relation, retention_ms: int) -> Rows:
+def _with_causes(engine: Engine, jumps: Relation, records: Relation) -> Rows:
     judged = engine.sql(
-        rendered("pipeline/sql/judged_jumps.sql", is_old=f"({_AGE} >= {retention_ms})"),
+        rendered("pipeline/sql/judged_jumps.sql", is_old=f"({_AGE} >= {OFFSETS_RETENTION_MS})"),
         jumps=jumps,
         tombstones=engine.sql(_TOMBSTONES, records=records),
     )

@@ -63,7 +63,7 @@ def open_transactions(engine: Engine, log: Relation, pending: Relation, inputs: 
     found = engine.map_sorted(work, pending, _FOUND, key=_PRODUCER, order=("offset",))
     found = engine.materialize(found, "open-transactions")
     text = rendered("pipeline/sql/open_transactions.sql", is_record=IS_RECORD)
-    return engine.sql(text, found=found, log=log, partitions=engine.relation(_partitions(inputs)))
+    return engine.sql(text, found=found, log=log, partitions=engine.relation(known_partitions(inputs)))
 
 
 def transactions_of(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -107,7 +107,7 @@ def _transaction(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _partitions(inputs: ReplayInputs) -> pa.Table:
+def known_partitions(inputs: ReplayInputs) -> pa.Table:
     """Return up to when each partition is known, and the offset of the last record that was lost there."""
     rows = [
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -71,6 +71,8 @@ STRINGS, INTS = list_of(STRING), list_of(INT)
 
 CLUSTER = Column("cluster", STRING, "Name of the Kafka cluster, as given to the audit", required=True)
 PARTITION = Column("partition", INT, "Partition of __consumer_offsets", required=True)
+OFFSETS_PARTITION = replace(PARTITION, name="offsets_partition")
+"""Beside `partition`, where that is one of a topic or a task."""
 OFFSET = Column("offset", BIGINT, "Offset of the record in its partition", required=True)
 LOGGED_AT = Column("timestamp", TIMESTAMP, "When the record was appended, by the coordinator's clock (UTC)")
 CAPTURED_AT = Column(

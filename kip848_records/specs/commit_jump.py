@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from kip848_records.specs.columns import BIGINT, BOOLEAN, GROUP, INT, STRING, TIMESTAMP, Column, TableSpec
-from kip848_records.specs.commit_progress import OFFSETS_PARTITION
+from kip848_records.specs.columns import BIGINT, BOOLEAN, GROUP, STRING, TIMESTAMP, Column, TableSpec
+from kip848_records.specs.commit_progress import COMMITTED_PARTITION
 
 COMMIT_JUMP: Final = TableSpec(
     "commit_jump",
@@ -14,10 +14,7 @@ COMMIT_JUMP: Final = TableSpec(
     ("cluster", "group_id", "incarnation", "topic", "partition", "offset"),
     (
         *GROUP,
-        Column("group_type", STRING, "consumer, classic or streams; simple: a group of offset commits only"),
-        OFFSETS_PARTITION,
-        Column("topic", STRING, "Topic name", required=True),
-        Column("partition", INT, "Partition of the topic", required=True),
+        *COMMITTED_PARTITION,
         Column("offset", BIGINT, "Offset of the commit or tombstone in __consumer_offsets", required=True),
         Column("jumped_at", TIMESTAMP, "When it took effect: a transactional commit does at its marker (UTC)"),
         Column(

@@ -10,6 +10,7 @@ from kip848_records.specs.columns import (
     GROUP,
     HISTORY,
     INT,
+    OFFSETS_PARTITION,
     REBALANCE_TIMEOUT,
     STRING,
     TIMESTAMP,
@@ -17,7 +18,15 @@ from kip848_records.specs.columns import (
     TableSpec,
 )
 
-OFFSETS_PARTITION: Final = Column("offsets_partition", INT, "Partition of __consumer_offsets", required=True)
+OFFSETS_RETENTION_MS: Final = 7 * 24 * 60 * 60 * 1000
+"""Kafka's default of `offsets.retention.minutes`: an older commit may have expired."""
+
+COMMITTED_PARTITION: Final = (
+    Column("group_type", STRING, "consumer, classic or streams; simple: a group of offset commits only"),
+    OFFSETS_PARTITION,
+    Column("topic", STRING, "Topic name", required=True),
+    Column("partition", INT, "Partition of the topic", required=True),
+)
 
 WHO_IS_AHEAD: Final = (
     Column(
@@ -37,10 +46,7 @@ COMMIT_PROGRESS: Final = TableSpec(
     ("cluster", "group_id", "incarnation", "topic", "partition", "owner", "member_id", "acquired_offset"),
     (
         *GROUP,
-        Column("group_type", STRING, "consumer, classic or streams; simple: a group of offset commits only"),
-        OFFSETS_PARTITION,
-        Column("topic", STRING, "Topic name", required=True),
-        Column("partition", INT, "Partition of the topic", required=True),
+        *COMMITTED_PARTITION,
         Column("topic_id", STRING, "Topic id in the last commit; null: no commit has one (Kafka before 4.3)"),
         Column(
             "owner",

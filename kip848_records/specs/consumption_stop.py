@@ -11,13 +11,12 @@ from kip848_records.specs.columns import (
     GROUP_TYPE,
     HISTORY,
     INT,
+    OFFSETS_PARTITION,
     STRING,
     TIMESTAMP,
     Column,
     TableSpec,
 )
-
-_OFFSETS_PARTITION: Final = Column("offsets_partition", INT, "Partition of __consumer_offsets", required=True)
 
 STOPPED_PARTITION: Final = TableSpec(
     "stopped_partition",
@@ -26,7 +25,7 @@ STOPPED_PARTITION: Final = TableSpec(
     (
         *GROUP,
         GROUP_TYPE,
-        _OFFSETS_PARTITION,
+        OFFSETS_PARTITION,
         Column("epoch", INT, "Member epoch of the new owner; classic: generation"),
         Column("topic_id", STRING, "Topic id; null: classic groups name topics"),
         Column("topic", STRING, "Topic name; null where the id is known"),
@@ -53,7 +52,7 @@ CONSUMPTION_STOP: Final = TableSpec(
     (
         *GROUP,
         GROUP_TYPE,
-        _OFFSETS_PARTITION,
+        OFFSETS_PARTITION,
         Column("epoch", INT, "Member epoch of the new owner; classic: generation"),
         Column("topic", STRING, "Topic name; the topic id if no name is known", required=True),
         Column("partition", INT, "Partition of the topic", required=True),

@@ -9,6 +9,7 @@ from kip848_records.specs.columns import (
     CAPTURED_AT,
     CLUSTER,
     INT,
+    OFFSETS_PARTITION,
     STRING,
     STRINGS,
     TIMESTAMP,
@@ -27,7 +28,7 @@ OPEN_TRANSACTION: Final = TableSpec(
     ("cluster", "offsets_partition", "producer_id"),
     (
         CLUSTER,
-        Column("offsets_partition", INT, "Partition of __consumer_offsets", required=True),
+        OFFSETS_PARTITION,
         Column("producer_id", BIGINT, "Producer id of the transactional producer", required=True),
         Column("producer_epoch", INT, "Epoch of the producer in its last record"),
         Column("first_offset", BIGINT, "Offset of the transaction's first record in the partition", required=True),

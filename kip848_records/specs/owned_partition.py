@@ -11,6 +11,7 @@ from kip848_records.specs.columns import (
     HISTORY,
     INT,
     MEMBER_ID,
+    OFFSETS_PARTITION,
     REBALANCE_TIMEOUT,
     STRING,
     TIMESTAMP,
@@ -26,7 +27,7 @@ OWNED_PARTITION: Final = TableSpec(
     (
         *GROUP,
         GROUP_TYPE,
-        Column("offsets_partition", INT, "Partition of __consumer_offsets", required=True),
+        OFFSETS_PARTITION,
         Column("topic_id", STRING, "Topic id; null: classic and streams groups name topics"),
         Column("topic", STRING, "Topic name; null where the id is known"),
         Column("partition", INT, "Partition of the topic", required=True),

@@ -13,6 +13,7 @@ from kip848_records.specs.columns import (
     HISTORY,
     INT,
     MEMBER_ID,
+    OFFSETS_PARTITION,
     STRING,
     TIMESTAMP,
     Column,
@@ -39,7 +40,7 @@ OWNERSHIP: Final = TableSpec(
     (
         *GROUP,
         GROUP_TYPE,
-        Column("offsets_partition", INT, "Partition of __consumer_offsets", required=True),
+        OFFSETS_PARTITION,
         MEMBER_ID,
         Column("topic_id", STRING, "Share: topic id as Kafka prints it (URL-safe base64)"),
         Column("topic", STRING, "Share: topic name; the topic id if no name is known"),

@@ -11,6 +11,7 @@ from kip848_records.specs.columns import (
     GROUP_TYPE,
     HISTORY,
     INT,
+    OFFSETS_PARTITION,
     STRING,
     TIMESTAMP,
     WANTED,
@@ -31,7 +32,7 @@ PARTITION_HANDOVER: Final = TableSpec(
         Column("topic_id", STRING, "Topic id as Kafka prints it (URL-safe base64); null: classic groups name topics"),
         Column("topic", STRING, "Topic name; the topic id if no name is known", required=True),
         Column("partition", INT, "Partition of the topic", required=True),
-        Column("offsets_partition", INT, "Partition of __consumer_offsets", required=True),
+        OFFSETS_PARTITION,
         Column(
             "acquired_offset",
             BIGINT,

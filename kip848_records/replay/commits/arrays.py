@@ -17,6 +17,13 @@ NONE: Final = -1
 FAR: Final = np.iinfo(np.int64).max
 
 
+def first_of_runs(*columns: Ints) -> Bools:
+    """Return which rows differ in any column from the row before; the first one does."""
+    is_first = np.ones(len(columns[0]), bool)
+    is_first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return is_first
+
+
 def last_place(flags: Bools) -> Ints:
     """Return the last place up to each where a flag is set; `NONE` before the first."""
     return np.maximum.accumulate(np.where(flags, np.arange(len(flags)), NONE)) if len(flags) else np.empty(0, np.int64)
@@ -63,10 +70,10 @@ def factorized_in_order(values: Ints) -> Ints:
 
 def numbered(*columns: Ints) -> Ints:
     """Return numbers from 0 on, the same for rows with the same values of all columns; none is negative."""
-    found = columns[0]
+    found = factorized(columns[0])
     for column in columns[1:]:
         found = factorized(found * (column.max(initial=0) + 1) + column)
-    return factorized(found)
+    return found
 
 
 def cast_to(values: Ints | pa.Array | pa.ChunkedArray, type_: pa.DataType) -> pa.Array:

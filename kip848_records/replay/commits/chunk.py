@@ -18,8 +18,8 @@ from kip848_records.replay.commits.arrays import (
     NONE,
     before,
     cast_to,
-    factorized,
     factorized_in_order,
+    first_of_runs,
     last_place,
     numbered,
     taken,
@@ -32,7 +32,6 @@ from kip848_records.replay.commits.rows import (
     NO_GROUP,
     NOT_SHOWN,
     PHASE,
-    RELEASE,
     WITH_MEMBERS,
 )
 
@@ -57,6 +56,7 @@ OWNERS: Final = ("member", "no_members", "simple", "unowned", "unknown")
 CHUNK_ROWS: Final = COMMIT_ROWS.append(pa.field("number", pa.int64()))
 
 _US_PER_MS: Final = 1000
+_UNSIGNED: Final = 0xFFFF_FFFF
 
 
 class Chunk:
@@ -82,8 +82,8 @@ class Chunk:
         self.range_begin = self._range_begins(coverage)
         self.key = np.full(self.size, NONE)
         named = np.flatnonzero(self.topic >= 0)
-        of_topic = factorized(self.group[named] * (self.topic.max(initial=0) + 1) + self.topic[named])
-        self.key[named] = factorized(of_topic << 32 | self.topic_partition[named])
+        partitions = self.topic_partition[named] & _UNSIGNED  # a record may name a negative one
+        self.key[named] = numbered(self.group[named], self.topic[named], partitions)
         order = named[np.argsort(self.key[named], kind="stable")]
         self.order = order[self._is_effective(order)]
         self._fill_order()
@@ -107,9 +107,7 @@ class Chunk:
         return found
 
     def _number_groups(self) -> None:
-        group_id = self.codes("group_id")
-        is_new = np.ones(self.size, bool)
-        is_new[1:] = (group_id[1:] != group_id[:-1]) | (self.partition[1:] != self.partition[:-1])
+        is_new = first_of_runs(self.codes("group_id"), self.partition)
         self.group = np.cumsum(is_new) - 1
         self.group_begin = np.flatnonzero(is_new)[self.group]
 
@@ -155,10 +153,7 @@ class Chunk:
 
     def _fill_order(self) -> None:
         order = self.order
-        what, places = self.what[order], np.arange(len(order))
-        key = self.key[order]
-        is_first = np.ones(len(order), bool)
-        is_first[1:] = key[1:] != key[:-1]
+        what, is_first = self.what[order], first_of_runs(self.key[order])
         self.k_begin = last_place(is_first)
         self.k_is_last = np.append(is_first[1:], True)[: len(order)]
         is_value = (what == CARRIED_VALUE) | ((what == COMMIT) & self.is_value[order])
@@ -172,7 +167,6 @@ class Chunk:
         self.k_last_value, self.k_last_event = (
             self._within(last_place(each)) for each in (is_value, is_value | is_loss)
         )
-        self.k_places = places
         self._attribute()
 
     def _within(self, places: Ints) -> Ints:
@@ -212,6 +206,12 @@ class Chunk:
         np.minimum.at(first, of_topic[self.k_is_value], ms[self.k_is_value])
         return first[of_topic]
 
+    def is_same_topic(self, rows: Ints, others: Ints) -> Bools:
+        """Return which rows may be of the same topic as others of its name: not if both have ids that differ."""
+        ids, other_ids = self.topic_id[rows], self.topic_id[others]
+        found: Bools = (ids == other_ids) | (ids < 0) | (other_ids < 0)
+        return found
+
     def texts(self, name: str, rows: Ints) -> pa.Array:
         """Return the texts of a column in some rows; null for `NONE`."""
         return taken(self.table[name], rows)
@@ -223,9 +223,3 @@ class Chunk:
             field = CHUNK_ROWS.field(name)
             table = table.set_column(CHUNK_ROWS.get_field_index(name), field, cast_to(values, field.type))
         return table.cast(CHUNK_ROWS)
-
-    @cached_property
-    def is_release(self) -> Bools:
-        """Which rows say that a member gives up a partition."""
-        found: Bools = self.what == RELEASE
-        return found

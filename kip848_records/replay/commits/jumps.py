@@ -78,8 +78,7 @@ def _found(chunk: Chunk) -> tuple[Ints, Ints]:
     before_row = order[last] if len(order) else last
     is_complete = (last >= 0) & (chunk.offset[before_row] >= chunk.range_begin[order])
     step = chunk.committed[order] - chunk.committed[before_row]
-    ids, before_ids = chunk.topic_id[order], chunk.topic_id[before_row]
-    is_same = (ids == before_ids) | (ids < 0) | (before_ids < 0)
+    is_same = chunk.is_same_topic(order, before_row)
     known = is_commit & has_value & is_complete
     restarted = is_commit & has_event & ~has_value & is_complete
     kinds = np.full(len(order), NONE)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kip848_records.replay.commits.arrays import FAR, NONE
+from kip848_records.replay.commits.arrays import FAR, NONE, first_of_runs
 from kip848_records.replay.commits.medians import Steps
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Lanes:
         is_old = np.arange(len(lanes)) < old
         order = np.argsort(lanes, kind="stable")
         lanes, ms, amounts, is_old = lanes[order], ms[order], amounts[order], is_old[order]
-        is_first = np.concatenate([[True], lanes[1:] != lanes[:-1]])
+        is_first = first_of_runs(lanes)
         previous = np.concatenate([[0], ms[:-1]])
         is_step = ~is_old & ~is_first
         self.steps.add(lanes[is_step], (ms - previous)[is_step])

@@ -56,7 +56,7 @@ class LanesOf:
         phase, incarnation = chunk.ints("phase"), chunk.stay_incarnation
         owner = np.where(is_carried[places], phase[rows], chunk.k_owner[places])
         of_row = np.where(is_carried[places], incarnation[rows], chunk.incarnation[rows])
-        kind = numbered(chunk.key[rows], of_row, owner) if len(rows) else np.empty(0, np.int64)
+        kind = numbered(chunk.key[rows], of_row, owner)
         count = int(kind.max(initial=-1)) + 1
         lane = np.full(count, NONE)
         lane[kind[is_carried[places]]] = lane_of_row[rows[is_carried[places]]]
@@ -67,7 +67,7 @@ class LanesOf:
         self.k_lane[places] = lane[kind]
         self.row_of_lane = np.concatenate([self.row_of_lane, rows[first[new]]])
         row = self.row_of_lane
-        is_named = (chunk.what[row] == ACQUIRE) | (chunk.what[row] == CARRIED_LANE)
+        self._is_named = is_named = (chunk.what[row] == ACQUIRE) | (chunk.what[row] == CARRIED_LANE)
         owner_of_row = np.full(chunk.size, NONE)
         owner_of_row[order] = chunk.k_owner
         self.owner = np.where(is_named, np.where(chunk.member[row] >= 0, MEMBER, phase[row]), owner_of_row[row])
@@ -83,12 +83,11 @@ class LanesOf:
         lanes.count("removed", self.k_lane[removed])
         commits = np.flatnonzero(chunk.k_is_commit & chunk.k_is_value)
         lane, row = self.k_lane[commits], order[commits]
-        ms, offsets, topic_id = chunk.ms[row], chunk.committed[row], chunk.topic_id[row]
-        lanes.commit(lane, ms, offsets, np.where(topic_id >= 0, row, NONE))
+        ms, offsets = chunk.ms[row], chunk.committed[row]
+        lanes.commit(lane, ms, offsets, np.where(chunk.topic_id[row] >= 0, row, NONE))
         lanes.count("late_commits", lane[chunk.k_is_late[commits]])
         before_row = order[event[commits]]
-        before_id = chunk.topic_id[before_row]
-        is_same = has_before[commits] & ((before_id == topic_id) | (before_id < 0) | (topic_id < 0))
+        is_same = has_before[commits] & chunk.is_same_topic(row, before_row)
         moved = np.where(is_same, offsets - chunk.committed[before_row], 0)
         lanes.count("unchanged", lane[is_same & (moved == 0)])
         lanes.count("backs", lane[moved < 0])
@@ -112,11 +111,7 @@ class LanesOf:
         """Return the type of the group of each lane; `simple` where no member ever was."""
         chunk = self.chunk
         row = self.row_of_lane[lanes]
-        named = (chunk.what[row] == ACQUIRE) | (chunk.what[row] == CARRIED_LANE)
-        types = chunk.table["group_type"]
-        found = types.take(
-            pa.array(np.where(named, row, chunk.phase_row[row]), mask=~named & (chunk.phase_row[row] < 0))
-        )
+        found = chunk.texts("group_type", np.where(self._is_named[lanes], row, chunk.phase_row[row]))
         is_simple = pa.array(self.owner[lanes] == OWNERS.index("simple"))
         return pc.if_else(is_simple, "simple", found)
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kip848_records.replay.commits.arrays import first_of_runs
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -65,5 +67,5 @@ class Steps:
             return
         order = np.argsort(codes, kind="stable")
         codes, counts = codes[order], counts[order]
-        starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
+        starts = np.flatnonzero(first_of_runs(codes))
         self._codes, self._counts = codes[starts], np.add.reduceat(counts, starts)

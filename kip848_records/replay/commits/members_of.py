@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from kip848_records.replay.commits.arrays import NONE, before, last_place, numbered, times
+from kip848_records.replay.commits.arrays import NONE, before, first_of_runs, last_place, numbered, times
 from kip848_records.replay.commits.chunk import CARRIED_MEMBER, MEMBER
 from kip848_records.replay.commits.lanes import Members
+from kip848_records.replay.commits.rows import RELEASE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +32,7 @@ class MembersOf:
         of_lanes = np.flatnonzero((lanes.owner == MEMBER) & (chunk.member[lanes.row_of_lane] >= 0))
         lane_rows = lanes.row_of_lane[of_lanes]
         named = np.concatenate([member_rows, lane_rows])
-        number = numbered(chunk.group[named], chunk.member[named]) if len(named) else np.empty(0, np.int64)
+        number = numbered(chunk.group[named], chunk.member[named])
         count = int(number.max(initial=-1)) + 1
         self.of_lane = np.full(lanes.lanes.size, NONE)
         self.of_lane[of_lanes] = number[len(member_rows) :]
@@ -46,7 +47,7 @@ class MembersOf:
         """Return the rows of members' commits and releases, the rows that name their members, and which are commits."""
         places = np.flatnonzero(chunk.k_is_commit & chunk.k_is_value & (chunk.k_owner == MEMBER))
         commits, owners = chunk.order[places], lanes.row_of_lane[lanes.k_lane[places]]
-        others = np.flatnonzero(chunk.is_release | (chunk.what == CARRIED_MEMBER))
+        others = np.flatnonzero((chunk.what == RELEASE) | (chunk.what == CARRIED_MEMBER))
         is_commit = np.concatenate([np.ones(len(commits), bool), chunk.what[others] == CARRIED_MEMBER])
         return np.concatenate([commits, others]), np.concatenate([owners, others]), is_commit
 
@@ -61,9 +62,7 @@ class MembersOf:
     ) -> None:
         chunk = self._chunk
         carried = chunk.what == CARRIED_MEMBER
-        is_first = np.ones(len(rows), bool)
-        is_first[1:] = number[1:] != number[:-1]
-        begin = last_place(is_first)
+        begin = last_place(first_of_runs(number))
         ms = chunk.ms[rows]
         last = last_place(is_commit)
         previous = before(last)
@@ -75,19 +74,15 @@ class MembersOf:
         is_step = is_request & (request >= begin)
         numbers = np.full(len(members.last_ms), NONE)
         numbers[chunk.number[rows[carried[rows]]]] = number[carried[rows]]
-        members = self._renumbered(members, numbers)
+        steps = members.steps.of_keys(numbers)
+        members = Members()
+        members.steps = steps
         members.steps.add(number[is_step], (since - since[request])[is_step])
         members.last_ms, members.cluster_ms = (np.full(count, NONE) for _ in range(2))
         members.last_ms[number[is_commit]] = ms[is_commit]
         members.cluster_ms[number[is_request]] = since[is_request]
         self.members = members
         self._release(rows, is_commit, last, begin, lanes)
-
-    @staticmethod
-    def _renumbered(members: Members, numbers: Ints) -> Members:
-        found = Members()
-        found.steps = members.steps.of_keys(numbers)
-        return found
 
     def _release(self, rows: Ints, is_commit: NDArray[np.bool_], last: Ints, begin: Ints, lanes: LanesOf) -> None:
         """Note how long each member had been quiet when it gave up a partition."""

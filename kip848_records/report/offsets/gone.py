@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.report.offsets.keys import histories
 from kip848_records.report.sql import query
+from kip848_records.specs.commit_progress import OFFSETS_RETENTION_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from kip848_records.queries.tables import Row
     from kip848_records.report.offsets.keys import Commit, Key, KeyHistory, Scope
 
-_RETENTION_MS: Final = 7 * 24 * 60 * 60 * 1000
-"""Kafka's default of `offsets.retention.minutes`: an older commit may have expired."""
 _TOGETHER_MS: Final = 60_000
 """In how much time the coordinators of all partitions remove the offsets of a deleted topic."""
 
@@ -76,7 +75,7 @@ class _Evidence:
             return None
         if at_ms is None or then.at_ms is None:
             return Gone(at_ms, is_certain=False)
-        may_have_expired = at_ms - then.at_ms >= _RETENTION_MS
+        may_have_expired = at_ms - then.at_ms >= OFFSETS_RETENTION_MS
         is_certain = not may_have_expired and self._is_deletion(history.key, at_ms)
         return Gone(at_ms, is_certain=is_certain)
 

@@ -74,21 +74,21 @@ def _offsets_deleted(group: CoordinatedCommitting) -> Iterator[int]:
 
 @scene(kinds=_ANY)
 def _group_deleted(group: CoordinatedCommitting) -> Iterator[int]:
-    clients = begin_clients(group)
-    yield CALM
-    yield from stop_all(group, clients)
-    group.remove("group_deleted")
-    yield 3 * MINUTE
-    yield from start_all(group, clients)
+    yield from _removed("group_deleted", group)
 
 
 @scene(kinds=_ANY)
 def _group_expired(group: CoordinatedCommitting) -> Iterator[int]:
+    yield from _removed("group_expired", group, RETENTION_MS + MINUTE)
+
+
+def _removed(cause: str, group: CoordinatedCommitting, *waits: int) -> Iterator[int]:
+    """Let the group be removed some time after its clients have left, and come back."""
     clients = begin_clients(group)
     yield CALM
     yield from stop_all(group, clients)
-    yield RETENTION_MS + MINUTE
-    group.remove("group_expired")
+    yield from waits
+    group.remove(cause)
     yield 3 * MINUTE
     yield from start_all(group, clients)
 
