@@ -69,6 +69,15 @@ def test_a_partition_that_was_paused(stays):
     assert told(row, "usual_ms", "member_rhythm_ms", "quiet_ms") == (2001, 2001, None)
 
 
+def test_who_is_ahead_of_a_partition_that_stands_still(stays):
+    """Owners of other groups; nobody is asked about a partition that moved in the last seconds."""
+    names = ("ahead_by", "ahead_group", "behind_since")
+    assert told(stays["g-pause", "t-orders", 3, 115], *names) == (556, "g-manual", 1795780209287)
+    assert told(stays["g-pause", "t-orders", 4, 115], *names) == (None, None, None)
+    ahead = {group for (group, *_), row in stays.items() if row["ahead_by"] is not None}
+    assert ahead == {"g-alldead", "g-dead", "g-dead-c", "g-hang", "g-lazy", "g-pause", "g-txto"}
+
+
 def test_a_member_that_was_killed(stays):
     before, after = (stays["g-crash", "t-pay", 0, offset] for offset in (19, 2201))
     assert told(before, "last_offset", "quiet_ms", "member_rhythm_ms", "released_offset") == (259, 9184, 5001, 2158)
