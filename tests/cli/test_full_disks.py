@@ -266,7 +266,7 @@ class TestWithoutSpark:
         fill(disk, leave)
         source = captures / "kafka-4.0.0-zstd" / "segments"
         code, printed, said = ended("check", source, TMPDIR=tmp_path, XDG_CACHE_HOME=disk)
-        assert (code, printed[-1], said) == (0, f"{EVALUATED} expectations passed", [])
+        assert (code, printed[-1], said) == (0, f"1 of {EVALUATED} expectations warned", [])
         assert not [*disk.glob("kip848-records/audits/*"), *disk.glob("kip848-records/audits/.*")]
         assert not [*tmp_path.glob("kip848-*")]
 

@@ -4,7 +4,7 @@
 SELECT
     still.group_id, still.incarnation, still.topic, still.partition, still.member_id, still.acquired_offset,
     min(commits.timestamp) AS behind_since, max(commits.committed) - min(still.committed) AS ahead_by,
-    max_by(commits.group_id, commits.committed) AS ahead_group
+    max_by(commits.group_id, (commits.committed, commits.group_id)) AS ahead_group
 FROM (
     SELECT
         stays.*, coalesce(stays.last_offset, stays.start_offset) AS committed,
