@@ -74,7 +74,9 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--json-line", action="store_true", help="print the counts as one line of JSON instead, for log shippers"
     )
-    command.add_argument("--verbose", action="store_true", help="also list the expectations that passed")
+    command.add_argument(
+        "--verbose", action="store_true", help="also list what passed, and say why results are unknown"
+    )
     add_metrics(command)
     command.add_argument(
         "--webhook",

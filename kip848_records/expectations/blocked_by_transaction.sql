@@ -8,6 +8,7 @@ SELECT
     CAST(NULL AS int) AS group_epoch, member_id, offsets_partition AS partition, acquired_offset AS offset,
     concat(
         'expected a stable committed offset of ', topic, ' ', CAST(partition AS string), ', a transaction of producer ',
-        text(producer_id), ' is open since ', text(pending_since), ', and the offset has not moved for ', span(silent_ms)
+        text(producer_id), ' has been open for ', span(ms_between(pending_since, captured_at)),
+        ', and the offset has not moved for ', span(silent_ms)
     ) AS message
 FROM consumption_now

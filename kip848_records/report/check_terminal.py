@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from kip848_records.expectations.results import Finding, Result, Verdict
 
 _SHOWN: Final = 10
+_UNKNOWN_SHOWN: Final = 3
+"""So many expectations with unknown results say why; more of them have one cause, as if part of a log was not read."""
 _WORST_FIRST: Final = tuple(SAID)
 _INDENT: Final = "  "
 
@@ -31,17 +33,22 @@ def check_terminal(
     """Yield the lines, at most `width` characters long unless an id alone is longer; the last one is the verdict.
 
     `heads`: by cluster, the lines of `headline.headlines`. `is_verbose`: each expectation that passed has a line, with
-    how much it checked.
+    how much it checked, and each with unknown results says why.
     """
     several = len(verdict.captured_at) > 1
     for capture in captures(verdict, heads):
         yield from _wrapped(printable(capture), width)
     passed = [result for result in verdict.results if result.status == PASS]
-    worse = [result for result in verdict.results if result.status != PASS]
+    folded = [] if is_verbose else _folded(verdict)
+    worse = [result for result in verdict.results if result.status != PASS and result not in folded]
     for result in sorted(worse, key=lambda each: (_WORST_FIRST.index(each.status), -each.errors, -each.warnings)):
         yield Text()
         for text, depth in _of(result, several_clusters=several):
             yield from _wrapped(text, width, depth)
+    if folded:
+        yield Text()
+        names = ", ".join(printable(result.name) for result in folded)
+        yield from _wrapped(f"UNKNOWN  {count_text(len(folded), 'expectation')}: {names}  (--verbose says why)", width)
     if passed:
         yield Text()
         rest = "" if is_verbose else "  (--verbose lists them)"
@@ -50,6 +57,12 @@ def check_terminal(
             yield from _wrapped(f"{printable(result.name)}: {checked(result):,} checked", width, 1)
     yield Text()
     yield from _wrapped(sentence(verdict), width)
+
+
+def _folded(verdict: Verdict) -> list[Result]:
+    """Return the expectations with unknown results of which only the names are shown."""
+    unknown = [result for result in verdict.results if result.status == UNKNOWN and not faults(result)]
+    return unknown if len(unknown) > _UNKNOWN_SHOWN else []
 
 
 def _of(result: Result, *, several_clusters: bool) -> Iterator[tuple[str, int]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.report.terminal import count_text, lasting_text, time_text, wrapped
+from kip848_records.report.terminal import count_text, lasting_text, ranges_text, time_text, wrapped
 from kip848_records.text import duration_text, printable
 
 if TYPE_CHECKING:
@@ -55,14 +55,19 @@ def committed_by_members(group: GroupHistory, incarnation: Incarnation, clients:
 
 
 def jumps(group: GroupHistory) -> Iterator[Text]:
-    """Yield a sentence for each of the latest breaks in the committed offsets of a group; nothing if there is none."""
+    """Yield a sentence for each of the latest breaks in the committed offsets of a group; nothing if there is none.
+
+    Partitions of a topic have one if the same happened to all of them at once.
+    """
     rows = group.rows("jumps_of_group")
     if not rows:
         return
     yield Text("\nJumps of committed offsets, the latest first:")
-    for row in rows:
-        at = f"{time_text(row.jumped_ms)}, " if row.jumped_ms is not None else ""
-        yield wrapped(f"{at}{printable(row.topic)} {row.topic_partition}: {_jump(row)}", "  ")
+    for (jumped_ms, topic, said), alike in groupby(rows, key=lambda row: (row.jumped_ms, row.topic, _jump(row))):
+        at = f"{time_text(jumped_ms)}, " if jumped_ms is not None else ""
+        partitions = [row.topic_partition for row in alike]
+        each = " each" if len(partitions) > 1 else ""
+        yield wrapped(f"{at}{printable(topic)} {ranges_text(partitions)}{each}: {said}", "  ")
     if rows[0].total > len(rows):
         yield Text(f"  and {rows[0].total - len(rows):,} more: see commit_jump")
     yield Text(f"  What they prove: {with_page_paths(_PAGE)}")

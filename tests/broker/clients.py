@@ -150,7 +150,7 @@ def commit(broker: Broker, group: str, offsets: Mapping[Partition, int], times: 
     outsider = _outsider(broker, group)
 
     for _ in range(times):
-        _answered(lambda: outsider.commit(offsets=_parts(offsets), asynchronous=False), f"a commit of {group}")
+        _answered(lambda: outsider.commit(offsets=parts_of(offsets), asynchronous=False), f"a commit of {group}")
     outsider.close()
 
 
@@ -188,7 +188,7 @@ def commit_in_transaction(
     producer.init_transactions(20)
     producer.begin_transaction()
     metadata = member.metadata if member else _outsider(broker, group).consumer_group_metadata()
-    producer.send_offsets_to_transaction(_parts(offsets), metadata, 20)
+    producer.send_offsets_to_transaction(parts_of(offsets), metadata, 20)
     (producer.abort_transaction if abort else producer.commit_transaction)(20)
 
 
@@ -196,5 +196,6 @@ def _outsider(broker: Broker, group: str) -> Consumer:
     return Consumer(broker.client() | {"group.id": group, "enable.auto.commit": "false"})
 
 
-def _parts(offsets: Mapping[Partition, int]) -> list[TopicPartition]:
+def parts_of(offsets: Mapping[Partition, int]) -> list[TopicPartition]:
+    """Return offsets as clients take them."""
     return [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]

@@ -18,7 +18,7 @@ def evaluated(tables, expectation, setting, kept=100_000, cluster=None):
     # What passes is not told apart by a check: here it is a violation that says so.
     text = (  # of our own texts
         f"SELECT CASE WHEN every.verdict = 'pass' THEN 'violation' ELSE every.verdict END AS verdict, {columns}, "  # noqa: S608
-        f"concat(every.verdict, '|', every.message) AS message FROM ({expectation.text}) AS every"
+        f"concat(every.verdict, '|', coalesce(every.message, '')) AS message FROM ({expectation.text}) AS every"
     )
     text, parameters = query(replace(expectation, text=text), setting, kept)
     rows = tables.rows(text, run.cluster, **parameters, captured_at=run.captured_at, dialect=run.dialect, now=NOW)

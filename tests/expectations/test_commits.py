@@ -123,8 +123,9 @@ def test_an_owner_that_waits_for_a_transaction(found, columns, verdict):
     ((said, message),) = found("blocked_by_transaction", commit_progress=[OWNED | columns], open_transaction=[OPENED])
     assert said == verdict
     if verdict == VIOLATION:
-        assert message.startswith(
-            "expected a stable committed offset of t 3, a transaction of producer 7 is open since"
+        assert message == (
+            "expected a stable committed offset of t 3, a transaction of producer 7 has been open for 1 h, "
+            "and the offset has not moved for 1 h"
         )
 
 
@@ -144,3 +145,12 @@ def test_offsets_that_were_lost(found, columns, verdicts):
     assert [verdict for verdict, _ in said] == verdicts
     if verdicts == [VIOLATION]:
         assert said[0][1] == "expected the committed offset of t 3 to stay, 260 was removed by a tool"
+
+
+def test_offsets_that_were_lost_at_once_are_told_once(found):
+    rows = [LOST | {"partition": each, "offset": each} for each in range(3)]
+    rows.append(LOST | {"partition": 9, "jumped_at": ago(minutes=2)})
+    assert [message for _, message in found("offsets_lost", commit_jump=rows)] == [
+        "expected the committed offsets of 3 partitions of t to stay, they were removed by a tool",
+        "expected the committed offset of t 9 to stay, 260 was removed by a tool",
+    ]

@@ -69,6 +69,18 @@ def test_what_is_unknown_is_named_and_counted():
     assert lines[start + 3] == "  and 4 more"
 
 
+def test_what_is_unknown_for_one_cause_is_one_line():
+    """A broker with an open transaction hides the rest of a partition: most expectations then know nothing of it."""
+    made = verdict(*(result(name, unknown=[finding(message="unread")], unknowns=2) for name in "abcd"), result("e"))
+    lines = [line for line in printed(made) if line[:1].isupper()]
+    assert lines[1:] == [
+        "UNKNOWN  4 expectations: a, b, c, d  (--verbose says why)",
+        "PASS  1 expectation  (--verbose lists them)",
+    ]
+    assert "  payments: unread" not in printed(made)
+    assert printed(made, is_verbose=True).count("  payments: unread") == 4
+
+
 def test_of_a_fault_too_the_milder_findings_are_told_apart():
     broken = replace(result("a", [finding(), finding("warn", group_id="mild")]), faults={"demo": ValueError("x")})
     lines = printed(verdict(broken))

@@ -79,7 +79,7 @@ JUMPS = {
     ),
     "g-delgroup": "t-pay 0: 159 was lost, 28.7 s old: presumably the group was removed with it",
     "g-again": "t-again 0: 236 was of a topic that was created anew, 1 is of the new one: nothing follows from it",
-    "g-grow": "t-grow 2: the first commit is 10: it skipped at most 10 offsets",
+    "g-grow": "t-grow 2-3 each: the first commit is 10: it skipped at most 10 offsets",
 }
 
 
