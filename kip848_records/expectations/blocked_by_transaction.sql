@@ -1,6 +1,10 @@
 -- name = "blocked_by_transaction"
 -- sentence = "No open transaction keeps the committed offset of an owned partition from its owner"
 -- severity = "error"
+-- [limits.min_silence]
+-- default = 0
+-- unit = "seconds"
+-- reason = "The offset has not moved for so long. 0: that of the audit (diagnosis.not_consumed), by default the owner's rebalance timeout. A transaction that lasts for a moment is none."
 
 -- Consumers ask for stable offsets: the owner of such a partition does not start until the transaction has ended.
 SELECT

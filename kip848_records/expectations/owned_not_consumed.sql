@@ -1,14 +1,14 @@
 -- name = "owned_not_consumed"
--- sentence = "An owned partition whose messages wait is consumed: its committed offset moves, or has not stood still for min_silence"
+-- sentence = "An owned partition whose messages wait is consumed: its committed offset moves, or has not stood still for min_silence, and three times its longest step and its owner's rhythm"
 -- severity = "warn"
 -- [limits.min_silence]
 -- default = 0
 -- unit = "seconds"
--- reason = "0: as long as the rules ask for, at least the owner's rebalance timeout. Larger where clients work on a batch for longer than that."
+-- reason = "0: that of the audit (diagnosis.not_consumed), by default the owner's rebalance timeout: a member that works longer on a batch leaves the group."
 
 -- A suspicion: only what another group has committed, or that all partitions of one member stopped, shows that messages wait.
 SELECT
-    verdict(now.state = 'suspected' AND now.silent_ms >= limits.min_silence * 1000, now.state <> 'unknown') AS verdict,
+    verdict(now.state = 'suspected', now.state <> 'unknown') AS verdict,
     CAST(NULL AS string) AS severity, now.group_id, CAST(NULL AS int) AS group_epoch, now.member_id,
     now.offsets_partition AS partition, now.acquired_offset AS offset,
     concat(
@@ -22,4 +22,3 @@ SELECT
         END
     ) AS message
 FROM consumption_now AS now
-JOIN limits ON limits.group_id IS NOT DISTINCT FROM now.group_id

@@ -18,7 +18,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.queries.tables import words
-from kip848_records.queries.texts import plain, relations_of, rendered
+from kip848_records.queries.texts import plain, read, relations_of, rendered
 from kip848_records.specs.registry import WITH_GROUPS
 from kip848_records.text import duration_text
 
@@ -34,6 +34,9 @@ NAMES_BLOCKER: Final = "names_blocker"
 
 _EVALUATED: Final = "expectations/templates/evaluated.sql"
 _LIMITS: Final = "expectations/templates/limits.sql"
+_SILENCE: Final = "least_silence"
+_SILENCE_LIMIT: Final = "min_silence"
+_SILENCE_OF_LIMITS: Final = "expectations/templates/least_silence.sql"
 
 
 def query(expectation: Expectation, setting: Setting, kept: int) -> tuple[str, dict[str, Parameter]]:
@@ -43,10 +46,12 @@ def query(expectation: Expectation, setting: Setting, kept: int) -> tuple[str, d
     rows with this verdict, ``total`` and ``errors``. All passed rows become one row.
     """
     text = plain(expectation.text)
-    shared = relations_of(text)
+    # How long is too long is a limit of these expectations, and a rule of the relation.
+    own = {_SILENCE: read(_SILENCE_OF_LIMITS)} if _SILENCE_LIMIT in expectation.limits else {}
+    shared = relations_of(text, own)
     limits, parameters = _limits(expectation, setting, [text, *shared.values()])
     more = (NAMES_BLOCKER,) if NAMES_BLOCKER in words(text) else ()
-    relations = {**shared, "limits": limits, "evaluated_": text}
+    relations = {"limits": limits, **shared, "evaluated_": text}
     detail = (*DETAIL, *more)
     return rendered(_EVALUATED, relations=relations, place=PLACE, detail=detail, more=more, kept=kept), parameters
 

@@ -26,6 +26,7 @@ from kip848_records.queries.texts import rendered
 from kip848_records.replay.commits import rows as marks
 from kip848_records.replay.commits.arrays import FAR
 from kip848_records.replay.commits.progress import commit_batches
+from kip848_records.replay.diagnosis.changed_limits import limits_of
 from kip848_records.replay.rows import GroupStateInterval, OwnedPartition, StoppedPartition, row_type, table_of
 from kip848_records.sources.predicates import IS_RECORD, key_of_types
 from kip848_records.sources.transactions import with_outcomes
@@ -33,12 +34,13 @@ from kip848_records.specs.commit_progress import OFFSETS_RETENTION_MS
 from kip848_records.specs.completion import with_topics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
     from kip848_records.engines.engine import Engine, Relation, Rows
     from kip848_records.log.facts import LogFacts
     from kip848_records.log.table import LogTable
+    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 
 _GROUP_TYPES: Final = (
     KeyType.GROUP_METADATA,
@@ -120,7 +122,10 @@ class Commits:
         """
         engine, inputs = self.log.engine, self.facts.inputs
         found = engine.replay(
-            partial(commit_batches, inputs), self._in_order(replayed, topics), key=marks.KEY, order=marks.ORDER
+            partial(commit_batches, inputs, partial(_min_silence, inputs.limits)),
+            self._in_order(replayed, topics),
+            key=marks.KEY,
+            order=marks.ORDER,
         )
         progress, jumps = (found.pop(name, None) for name in ("found_progress", "found_jump"))
         if progress is not None:
@@ -169,6 +174,10 @@ class Commits:
             stays=_named(engine, replayed, OwnedPartition, topics),
             states=_relation(engine, replayed, GroupStateInterval),
         )
+
+
+def _min_silence(changes: Sequence[ChangedLimit], group_id: str) -> int | None:
+    return limits_of(changes, group_id).min_silence or None
 
 
 def _with_causes(engine: Engine, jumps: Relation, records: Relation) -> Rows:

@@ -60,6 +60,12 @@ COMMIT_PROGRESS: Final = TableSpec(
         Column("instance_id", STRING, "Its group.instance.id when it acquired the partition"),
         Column("client_id", STRING, "Its client.id when it acquired the partition"),
         REBALANCE_TIMEOUT,
+        Column(
+            "min_silence_ms",
+            BIGINT,
+            "For how long the offset must not move, in ms, before the partition may stand still: the limit "
+            "min_silence_seconds of diagnosis.not_consumed; null: not set",
+        ),
         Column("acquired_at", TIMESTAMP, "When the member acquired it (UTC)"),
         Column("acquired_offset", BIGINT, "Offset of the last record of that operation; null: the row is no member's"),
         Column("released_at", TIMESTAMP, "When the member gave it up, or left (UTC); null: not yet"),

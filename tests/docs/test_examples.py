@@ -247,6 +247,11 @@ def test_limits_of_the_diagnosis_can_be_read(tmp_path):
     assert limits_of(changes, "autoscaled-7").off == {"storm"}
 
 
+def test_the_silence_of_a_partition_can_be_read(tmp_path):
+    (tmp_path / "mine.toml").write_text(block("test: less silence"))
+    assert limits_of(load_limits(str(tmp_path / "mine.toml")), "g").min_silence == 20_000
+
+
 def test_the_limit_in_the_runbook_is_read(tmp_path):
     (tmp_path / "mine.toml").write_text(block("test: limit of the runbook"))
     assert load_settings(str(tmp_path / "mine.toml"))["operation_size"].limits["max_bytes"] == 10_485_760

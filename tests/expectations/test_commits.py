@@ -87,10 +87,20 @@ def test_a_partition_of_which_another_group_has_read_more(found, columns, verdic
         )
 
 
-def test_an_operator_may_wait_for_longer(found):
-    assert [
-        said for said, _ in found("owned_not_consumed", {"min_silence": 3601.0}, commit_progress=[OWNED | AHEAD])
-    ] == [PASS]
+@pytest.mark.parametrize(
+    ("set_by_audit", "min_silence", "verdict"),
+    [
+        (None, 3601.0, PASS),
+        (None, 0.0, PASS),  # the owner's rebalance timeout
+        (None, 20.0, VIOLATION),
+        (20_000, 0.0, VIOLATION),
+        (20_000, 3601.0, PASS),
+    ],
+)
+def test_an_operator_may_wait_for_longer_or_less(found, set_by_audit, min_silence, verdict):
+    row = OWNED | AHEAD | {"rebalance_timeout_ms": 2 * 3_600_000, "min_silence_ms": set_by_audit}
+    said = found("owned_not_consumed", {"min_silence": min_silence}, commit_progress=[row])
+    assert [each for each, _ in said] == [verdict]
 
 
 @pytest.mark.parametrize(
@@ -116,6 +126,8 @@ def test_a_member_of_which_all_partitions_stopped(found, other, verdict):
         ({}, VIOLATION),
         ({"partition": 4}, PASS),
         ({"last_advance_at": ago(minutes=4)}, PASS),
+        ({"member_rhythm_ms": 20 * 60_000 + 1}, VIOLATION),  # the transaction shows it, not the rhythm
+        ({"min_silence_ms": 3_600_001}, PASS),
         ({"history": "left_censored", "advances": 0}, UNKNOWN),
     ],
 )

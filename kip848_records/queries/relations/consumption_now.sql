@@ -1,8 +1,9 @@
 -- What the commits of each owned partition show at capture: is it consumed? KIP-848 has no rule for it; the states are
 -- this project's (docs/reference/tables.md, commit_progress, has the facts).
--- A partition stands still if its committed offset has not moved for need_ms: the owner's rebalance timeout (a member
--- that works longer on a batch leaves the group), three times the longest time between its advances ever, and three
--- times its owner's rhythm, whichever is longest. Only blocked_by_transaction and suspected say that something is wrong.
+-- A partition stands still if its committed offset has not moved for need_ms: min_silence_ms, three times the longest time
+-- between its advances ever, and three times its owner's rhythm, whichever is longest. min_silence_ms is the owner's
+-- rebalance timeout (a member that works longer on a batch leaves the group), unless the audit or the check sets another
+-- one. Only blocked_by_transaction and suspected say that something is wrong.
 WITH
   pending AS (
     SELECT offsets_partition, each.group_id AS group_id, each.topic AS topic, each.partition AS partition,
@@ -22,7 +23,7 @@ WITH
     FROM commit_progress
     GROUP BY offsets_partition, group_id
   ),
-  owned AS (
+  silent AS (
     SELECT
       stays.offsets_partition, stays.group_id, stays.incarnation, stays.group_type, stays.topic, stays.partition,
       stays.member_id, stays.instance_id, stays.client_id, stays.acquired_at, stays.acquired_offset, stays.advances,
@@ -33,11 +34,10 @@ WITH
       unix_millis(captures.captured_at)
         - unix_millis(coalesce(stays.last_advance_at, stays.first_commit_at, stays.acquired_at)) AS silent_ms,
       unix_millis(captures.captured_at) - unix_millis(stays.behind_since) AS behind_ms,
-      greatest(
-        coalesce(stays.rebalance_timeout_ms, 300000),
-        3 * least(coalesce(history.longest_step_ms, 0), 1000000000000000),
-        3 * least(coalesce(stays.member_rhythm_ms, 0), 1000000000000000)
-      ) AS need_ms
+      coalesce(least_silence.min_silence_ms, stays.min_silence_ms, stays.rebalance_timeout_ms, 300000)
+        AS min_silence_ms,
+      3 * least(coalesce(history.longest_step_ms, 0), 1000000000000000) AS steps_ms,
+      3 * least(coalesce(stays.member_rhythm_ms, 0), 1000000000000000) AS rhythms_ms
     FROM commit_progress AS stays
     JOIN captures ON captures.partition = stays.offsets_partition
     JOIN of_group ON of_group.offsets_partition = stays.offsets_partition AND of_group.group_id = stays.group_id
@@ -48,7 +48,11 @@ WITH
     LEFT JOIN pending
       ON pending.offsets_partition = stays.offsets_partition AND pending.group_id = stays.group_id
       AND pending.topic = stays.topic AND pending.partition = stays.partition
+    LEFT JOIN least_silence ON least_silence.group_id = stays.group_id
     WHERE stays.owner = 'member' AND stays.released_offset IS NULL
+  ),
+  owned AS (
+    SELECT silent.*, greatest(min_silence_ms, steps_ms, rhythms_ms) AS need_ms FROM silent
   ),
   marked AS (
     SELECT
@@ -80,12 +84,13 @@ SELECT
 FROM (
 SELECT
   offsets_partition, group_id, incarnation, group_type, topic, partition, member_id, instance_id, client_id,
-  acquired_at, acquired_offset, committed, last_commit_at, last_advance_at, silent_ms, need_ms, behind_since, behind_ms,
-  ahead_by, ahead_group, siblings_progressing, pending_since, producer_id, captured_at,
+  acquired_at, acquired_offset, committed, last_commit_at, last_advance_at, silent_ms, min_silence_ms, need_ms,
+  behind_since, behind_ms, ahead_by, ahead_group, siblings_progressing, pending_since, producer_id,
+  captured_at,
   CASE
     WHEN history IN ('left_censored', 'censored') AND advances = 0 THEN 'unknown'
     WHEN silent_ms IS NULL OR silent_ms < 0 THEN 'unknown'
-    WHEN pending_since IS NOT NULL AND silent_ms >= need_ms THEN 'blocked_by_transaction'
+    WHEN pending_since IS NOT NULL AND silent_ms >= min_silence_ms THEN 'blocked_by_transaction'
     WHEN silent_ms < need_ms AND advances = 0 THEN 'too_short'
     WHEN silent_ms < need_ms THEN 'progress'
     WHEN NOT group_commits THEN 'never_commits'

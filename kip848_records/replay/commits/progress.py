@@ -28,7 +28,7 @@ from kip848_records.replay.commits.rows import COMMIT, COMMIT_ROWS
 from kip848_records.replay.rows import FoundJump, FoundProgress, row_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -43,13 +43,17 @@ FEWEST_STEPS: Final = 2
 """Fewer steps show no rhythm."""
 
 
-def commit_batches(inputs: ReplayInputs, batches: Iterable[pa.RecordBatch]) -> Iterator[Output]:
+def commit_batches(
+    inputs: ReplayInputs, min_silence: Callable[[str], int | None], batches: Iterable[pa.RecordBatch]
+) -> Iterator[Output]:
     """Yield rows of `FoundProgress` and `FoundJump` for rows of `COMMIT_ROWS`.
 
     All rows of a group follow each other, in the order of `replay.commits.rows.ORDER`. Memory holds a chunk, and the
     state of one group: its partitions, stays and members, however many commits there are.
+
+    `min_silence`: what is set for a group as the column of that name, in ms.
     """
-    progress = _Progress(inputs)
+    progress = _Progress(inputs, min_silence)
     waiting, rows = list[pa.RecordBatch](), 0
     for batch in batches:
         waiting.append(pa.RecordBatch.from_arrays([batch[name] for name in COMMIT_ROWS.names], COMMIT_ROWS.names))
@@ -64,8 +68,9 @@ def commit_batches(inputs: ReplayInputs, batches: Iterable[pa.RecordBatch]) -> I
 class _Progress:
     """The state of the group that the last chunk ended with: its lanes, members and jumps, and rows that name them."""
 
-    def __init__(self, inputs: ReplayInputs) -> None:
+    def __init__(self, inputs: ReplayInputs, min_silence: Callable[[str], int | None]) -> None:
         self._inputs = inputs
+        self._min_silence = min_silence
         self._carried = CHUNK_ROWS.empty_table()
         self._lanes = Lanes()
         self._members = Members()
@@ -122,6 +127,7 @@ class _Progress:
             "owner": pa.array(np.array(OWNERS, object)[owner]),
             "member_id": text["member_id"].take(row),
             **{name: text[name].take(row) for name in ("instance_id", "client_id", "rebalance_timeout_ms")},
+            "min_silence_ms": self._silences(text["group_id"].take(row)),
             "acquired_at": times(acquired_ms, is_member),
             "acquired_offset": ints(chunk.acquired[row], is_member),
             "released_at": times(until, is_member & (until != FAR)),
@@ -155,6 +161,11 @@ class _Progress:
         partitions, numbers = np.unique(chunk.partition[rows], return_inverse=True)
         found = [self._inputs.captured_at_of(int(each)) for each in partitions]
         return np.array([NONE if each is None else each for each in found], np.int64)[numbers]
+
+    def _silences(self, groups: pa.ChunkedArray) -> pa.Array:
+        found = groups.combine_chunks().dictionary_encode()
+        values = [self._min_silence(each) for each in found.dictionary.to_pylist()]
+        return pa.array(values, pa.int64()).take(found.indices)
 
     def _carry(self, chunk: Chunk, lanes: LanesOf, members: MembersOf, open_jumps: pa.Table) -> None:
         """Keep the state of the last group, and the rows that name it."""

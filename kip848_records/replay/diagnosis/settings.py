@@ -200,6 +200,14 @@ SETTINGS: Final[Mapping[str, Mapping[str, LimitSetting]]] = {
             "task_moves_for", "Some crashes in a rollout of workers move tasks as often, and are over sooner."
         ),
     },
+    "not_consumed": {
+        "min_silence_seconds": _seconds(
+            "min_silence",
+            "0: the owner's rebalance timeout, or 5 min if it is unknown, as a member that works longer on a batch "
+            "leaves the group. Less finds a stopped partition sooner, where batches are short. Also of "
+            "`blocked_by_transaction`.",
+        ),
+    },
     ACROSS_GROUPS: {
         "min_groups": _times("across_groups", "groups", "Four groups in one minute are chance."),
         "times": _times(
@@ -245,6 +253,9 @@ RULES: Final[Mapping[str, str]] = {
     "two_applications": "For `together_seconds` members are there that share no topic, client id or host.",
     "task_restarts": "A connector or task moves `moves` times within `within_seconds`, and still does after "
     "`lasts_seconds`.",
+    "not_consumed": "The committed offset of an owned partition has not moved for `min_silence_seconds`, and for three "
+    "times as long as it, or any partition of its owner, usually does not move; and another group has read further, or "
+    "all partitions of its owner stopped.",
     ACROSS_GROUPS: "`min_groups` groups, and `times` times as many as usual, begin a rebalance within a minute. It is "
     "a warning if they are `share` of all groups with members, or have something in common.",
 }

@@ -28,7 +28,7 @@ def stay(member_id, acquired, released=None):
 def jumps(rows):
     ordered = sorted(rows, key=lambda each: (each["at_offset"], each["what"]))
     batches = pa.Table.from_pylist(ordered, COMMIT_ROWS).to_batches(max_chunksize=1)
-    found = progress.commit_batches(inputs_of({0: 0}, None), batches)
+    found = progress.commit_batches(inputs_of({0: 0}, None), {}.get, batches)
     batches = [batch for kind, batch in found if kind.__name__ == "FoundJump"]
     return {each["offset"]: (each["kind"], each["context"]) for batch in batches for each in batch.to_pylist()}
 
