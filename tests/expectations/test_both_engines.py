@@ -19,12 +19,12 @@ from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
 
 OF_KINDS = {case.rule for case in CASES}
 OF_DRAFTS = ("names_or_regex", "assignor_versions")
-# What all groups share, and so has one verdict, or what the logs of the cases have no other verdict of. They have no commits.
 OF_COMMITS = ("owned_not_consumed", "blocked_by_transaction", "offsets_lost", "hanging_transaction")
+# What all groups share, and so has one verdict, or what the logs of the cases, without commits, have no other one of.
 SOME_VERDICTS = {
     "audit_is_recent": {PASS},
     "storm_across": {PASS},
-    **dict.fromkeys(OF_COMMITS, set()),
+    **{name: set() for name in OF_COMMITS},
     "group_in_its_partition": {UNKNOWN},
 }
 

@@ -231,7 +231,7 @@ def write(out: Path, every: int = 1) -> list[Group]:
     for name in _TABLES:
         rows[name] += [row | {"cluster": VARIED} for row in _group_rows(name, groups)]
         if name not in _OF_GROUPS and name not in {"audit_runs", "partition_history"}:
-            rows[name] += [row | {"cluster": VARIED} for row in _single_rows(name)]
+            rows[name] += [row | {"cluster": VARIED} for row in _numbered(name, _single_rows(name))]
         for cluster in (PARTITIONS, *TIMES, DELETED):
             if cluster != DELETED or name != "group_state":
                 rows[name] += [row | {"cluster": cluster} for row in _group_rows(name, _scenarios())]
@@ -309,6 +309,12 @@ def _single_rows(name: str, base: Row | None = None) -> Iterator[Row]:
     for each in columns:
         if _is_varied(name, each):
             yield from (base | {each.name: value} for value in _values(each))
+
+
+def _numbered(name: str, rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows; a producer has one open transaction in a partition."""
+    for nth, row in enumerate(rows):
+        yield row | {"producer_id": nth} if name == "open_transaction" and row["producer_id"] == 1 else row
 
 
 def _group_rows(name: str, groups: Iterable[Group]) -> Iterator[Row]:

@@ -3,4 +3,4 @@
 SELECT partition, producer_id, producer_epoch, status, array_join(group_ids, ', ') AS group_ids, waiting, records,
        first_offset, first_at, age_ms, blocks_from, records_behind
 FROM open_transactions_now
-ORDER BY age_ms DESC, partition, first_offset
+ORDER BY age_ms DESC, partition, first_offset, producer_id
