@@ -22,18 +22,5 @@ SELECT
             ELSE 'by a tool'
         END
     ) AS message
-FROM (
-    SELECT
-        jumps.group_id, jumps.member_id, jumps.offsets_partition, jumps.topic, jumps.cause, jumps.jumped_at,
-        count(*) AS partitions, min(jumps.partition) AS first_partition, min(jumps.before_offset) AS before_offset,
-        min(jumps.offset) AS at_offset,
-        unix_millis(max(captures.captured_at)) - unix_millis(jumps.jumped_at) AS age_ms
-    FROM commit_jump AS jumps
-    JOIN group_state AS present
-        ON present.group_id = jumps.group_id AND present.partition = jumps.offsets_partition
-    JOIN captures ON captures.partition = jumps.offsets_partition
-    WHERE jumps.kind = 'lost' AND jumps.cause NOT IN ('group_expired', 'group_deleted')
-    -- What is removed at once has one cause.
-    GROUP BY jumps.group_id, jumps.member_id, jumps.offsets_partition, jumps.topic, jumps.cause, jumps.jumped_at
-) AS lost
+FROM lost_offsets AS lost
 JOIN limits ON limits.group_id IS NOT DISTINCT FROM lost.group_id

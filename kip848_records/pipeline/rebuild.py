@@ -21,6 +21,7 @@ from kip848_records.log.retention import ended_before
 from kip848_records.pipeline.across import storms_across
 from kip848_records.pipeline.commits import TABLES_OF_COMMITS, Commits
 from kip848_records.pipeline.comparison import protocol_comparison
+from kip848_records.pipeline.consumption_troubles import troubles_of_commits
 from kip848_records.pipeline.names import topic_names
 from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
 from kip848_records.pipeline.simple_groups import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
@@ -83,14 +84,13 @@ def rebuild(
     given = (name for run in knowledge.runs for name in run.names)
     named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
     topics = topic_names(given, chain.from_iterable(rows.batches() for rows in named))
-    more = of_commits | _across_groups(replayed, facts)
+    found = {} if commits is None else commits.tables(replayed, topics)
+    more = of_commits | _diagnosis_of_many(engine, facts, replayed, of_commits, found)
     tables: dict[str, Rows | None] = {
         name: _table_rows(name, replayed.get(name), more.get(name), topics, last.kept_since_ms) for name in REPLAYED
     }
     tables |= dict.fromkeys(TABLES_OF_COMMITS)
-    if commits is not None:
-        found = commits.tables(replayed, topics)
-        tables |= {name: _table_rows(name, rows, None, topics, last.kept_since_ms) for name, rows in found.items()}
+    tables |= {name: _table_rows(name, rows, None, topics, last.kept_since_ms) for name, rows in found.items()}
     tables["topic_name"] = ArrowRows(topics) if topics.num_rows else None
     tables["partition_history"] = _partition_history(facts)
     progress.phase("writing tables")
@@ -111,13 +111,19 @@ def rebuild(
     return facts
 
 
-def _across_groups(replayed: Mapping[str, Rows], facts: LogFacts) -> dict[str, Rows]:
-    """Return the rows of many groups together, by table."""
+def _diagnosis_of_many(
+    engine: Engine,
+    facts: LogFacts,
+    replayed: Mapping[str, Rows],
+    of_commits: Mapping[str, Rows],
+    found: Mapping[str, Rows],
+) -> dict[str, Rows]:
+    """Return what the replay of one group cannot find, by table. `found`: `TABLES_OF_COMMITS`; none without commits."""
     outlines = replayed.get("group_outline")
-    if outlines is None:
-        return {}
-    found = storms_across(outlines, facts.inputs)
-    return {"diagnosis": ArrowRows(found)} if found.num_rows else {}
+    tables = [] if outlines is None else [storms_across(outlines, facts.inputs)]
+    if found:
+        tables.append(troubles_of_commits(engine, facts.inputs, replayed, of_commits, found))
+    return {"diagnosis": ArrowRows(pa.concat_tables(tables))} if any(each.num_rows for each in tables) else {}
 
 
 def _advise_retention(log: LogTable, last: RunInfo, facts: LogFacts, seconds: float, progress: Progress) -> None:

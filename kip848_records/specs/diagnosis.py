@@ -74,7 +74,7 @@ DIAGNOSIS: Final = TableSpec(
             "restart_loop, leaves_and_returns, static_member_flaps, duplicate_instance_id, storm, rolling_restart, "
             "job, "
             "everybody_left, spares, no_topic, slow_by_habit, coordinator_silent, flapping_topics, assignor_flip, "
-            "two_applications, task_restarts, storm_across",
+            "two_applications, task_restarts, not_consumed, blocked_by_transaction, offsets_lost, storm_across",
             required=True,
         ),
         Column("probable_cause", STRING, "The cause that the log makes likely, a word of the pattern"),
@@ -82,7 +82,7 @@ DIAGNOSIS: Final = TableSpec(
             "severity",
             STRING,
             "error: it is present and costs the group a tenth of its work (error_share), or an instance id has two "
-            "holders; warning; "
+            "holders, or an open transaction blocks a partition; warning; "
             "info: no alarm",
             required=True,
         ),

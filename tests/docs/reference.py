@@ -17,10 +17,10 @@ from pyspark.sql.pandas.types import from_arrow_type
 from kip848_records.cli import _parser
 from kip848_records.config import load_settings
 from kip848_records.expectations import EXPECTATIONS, Expectation
-from kip848_records.expectations.patterns import PATTERNS
 from kip848_records.queries.answers import ANSWERS, json_schema
 from kip848_records.queries.questions import questions
 from kip848_records.replay.diagnosis.settings import ACROSS_GROUPS, ALL_PATTERNS, ENABLED, RULES, SETTINGS
+from kip848_records.report.runbook import entries
 from kip848_records.specs.columns import TIMESTAMP
 from kip848_records.specs.registry import DERIVED
 from kip848_records.tables.registry import DEFAULT, TABLES
@@ -223,8 +223,7 @@ The SQL of an expectation may use the [tables](tables.md), `limits` with the lim
 
 
 def _diagnosis() -> str:
-    alarms = {each.name for each in PATTERNS}
-    patterns = [_pattern(name, has_entry=name in alarms) for name in SETTINGS]
+    patterns = [_pattern(name, has_entry=name in entries()) for name in SETTINGS]
     return f"""# Limits of the diagnosis
 
 [`kip848 audit --config FILE`](../ci.md#limits-of-the-diagnosis) changes these limits of the table
@@ -242,7 +241,7 @@ def _pattern(name: str, *, has_entry: bool) -> str:
         f"## `{name}`",
         RULES[name],
         *_PATTERN_NOTES.get(name, ()),
-        table(["limit", "default", "unit", "reason"], rows),
+        *([table(["limit", "default", "unit", "reason"], rows)] if SETTINGS[name] else []),
     ]
     parts += [f"The [runbook](../runbook.md#{name}) says what to do."] if has_entry else []
     return "\n\n".join([*parts, "", ""])

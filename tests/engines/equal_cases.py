@@ -20,6 +20,7 @@ from kip848_records.replay.diagnosis.settings import ENABLED
 from kip848_records.simulate import Simulation, simulate
 from kip848_records.specs.log_columns import TOPIC
 from tests.audits import WITH_RECORD_TABLES
+from tests.commits_of_a_broker import SILENCE, options_of
 from tests.fuzz_cases import CASES
 from tests.log.damaged_segments import damaged_segments
 from tests.protocol.samples import vector_records
@@ -187,6 +188,10 @@ def open_transactions(folder, _):
     return {"sources": (str(folder / "log"),), "offset_commits": True}
 
 
+def commits(folder, _):
+    return options_of(folder, SILENCE)
+
+
 def vectors(release, dialect):
     def made(folder, _):
         rows = [
@@ -297,6 +302,7 @@ AUDITS = {
     "data folders of brokers": brokers,
     "damaged files": damaged_files,
     "damaged files and others": damaged_and_whole,
+    "commits": commits,
     "transactions": transactions,
     "open transactions": open_transactions,
     "connect": kinds_dump(0),

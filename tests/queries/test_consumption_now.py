@@ -1,53 +1,23 @@
 """The states of owned partitions in the log of a broker 4.4.0, where clients paused, died, or had nothing to read."""
 
-import tarfile
-from pathlib import Path
-
 import pytest
 
 from kip848_records.check import check
-from kip848_records.config import load_limits, load_settings
-from kip848_records.pipeline.audit import run_audit
-from kip848_records.pipeline.names import read_topics_file
-from kip848_records.pipeline.options import AuditOptions
-from kip848_records.queries.duck import DuckTables
+from kip848_records.config import load_settings
 from kip848_records.queries.texts import completed
-from tests.progress import Watcher
+from tests.commits_of_a_broker import SILENCE, audited
 
-CAPTURE = Path(__file__).parents[1] / "captures" / "kafka-4.4.0-commits.tar.xz"
-SILENCE = "[diagnosis.not_consumed]\nmin_silence_seconds = 20\n"
-OF_ONE_GROUP = f"{SILENCE}groups.'g-d*'.min_silence_seconds = 3600\n"
+OF_SOME_GROUPS = f"{SILENCE}groups.'g-d*'.min_silence_seconds = 3600\n"
 
 
 @pytest.fixture(scope="module")
-def audited(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("capture")
-    with tarfile.open(CAPTURE) as packed:
-        packed.extractall(folder, filter="data")
-
-    def audited(config):
-        limits = ()
-        if config is not None:
-            (folder / "limits.toml").write_text(config)
-            limits = load_limits(str(folder / "limits.toml"))
-        out = tmp_path_factory.mktemp("tables")
-        topics = read_topics_file(str(folder / "topics.json"))
-        sources = (str(folder / "segments"),)
-        options = AuditOptions(sources, str(out), cluster="c", topics=topics, offset_commits=True, limits=limits)
-        run_audit(None, options, Watcher())
-        return DuckTables(str(out))
-
-    return audited
+def tables(tmp_path_factory):
+    return audited(tmp_path_factory.mktemp("tables"), SILENCE)
 
 
 @pytest.fixture(scope="module")
-def tables(audited):
-    return audited(SILENCE)
-
-
-@pytest.fixture(scope="module")
-def by_default(audited):
-    return audited(None)
+def by_default(tmp_path_factory):
+    return audited(tmp_path_factory.mktemp("tables"))
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +72,8 @@ def test_a_rebalance_timeout_is_too_long_for_a_short_log(by_default):
     assert not {"suspected", "blocked_by_transaction"} & {row.state for row in found.values()}
 
 
-def test_a_limit_of_some_groups(audited):
-    found = states_of(audited(OF_ONE_GROUP))
+def test_a_limit_of_some_groups(tmp_path):
+    found = states_of(audited(tmp_path, OF_SOME_GROUPS))
     assert {group for (group, *_), row in found.items() if row.min_silence_ms == 3_600_000} >= {"g-dead", "g-dead-c"}
     assert "suspected" not in of_group(found, "g-dead").values()
     assert found["g-pause", "t-orders", 3].state == "suspected"

@@ -89,6 +89,29 @@ def test_every_lost_offset_has_its_cause(audited):
     assert found == true if audited.is_whole else found.items() <= true.items()
 
 
+def test_the_diagnosis_names_those_who_stall(audited):
+    """Without another group, a partition that was paused alone looks like one without messages."""
+    true = {row["group_id"] for row in audited.fact("stall") if row["to_at"] is None}
+    found = {row["group_id"] for row in audited.table("diagnosis") if row["pattern"] == "not_consumed"}
+    assert found == ({each for each in true if "paused-alone" not in each} if audited.is_whole else set())
+
+
+def test_the_diagnosis_names_those_who_lose_offsets(audited):
+    true = {row["group_id"] for row in audited.fact("offset_change") if row["after_offset"] is None}
+    rows = {row["group_id"]: row for row in audited.table("diagnosis") if row["pattern"] == "offsets_lost"}
+    assert rows.keys() <= true
+    assert bool(rows) == audited.is_whole
+    assert {row["probable_cause"] for row in rows.values() if row["is_present"]} <= {"deleted", "expired"}
+
+
+def test_groups_that_consume_have_no_trouble_with_it(tmp_path):
+    simulated = simulate(Simulation(0, hours=1.5, seed=5, partitions=5, committing_groups=30), tmp_path / "out")
+    options = AuditOptions((str(simulated.log),), str(tmp_path / "tables"), cluster="c", offset_commits=True)
+    run_audit(None, options, Watcher())
+    found = {row["pattern"] for row in table_rows(tmp_path / "tables", "diagnosis", "c")}
+    assert not found & {"not_consumed", "blocked_by_transaction", "offsets_lost"}
+
+
 def test_resets_are_jumps_of_the_same_amount(audited):
     true = {
         (*place(row), row["at"], RESETS[row["kind"]], abs(row["after_offset"] - row["before_offset"]))

@@ -54,13 +54,25 @@ WITH
   owned AS (
     SELECT silent.*, greatest(min_silence_ms, steps_ms, rhythms_ms) AS need_ms FROM silent
   ),
-  marked AS (
+  of_members AS (
     SELECT
       owned.*,
-      CASE WHEN advances >= 3 THEN 1 ELSE 0 END AS has_moved,
-      CASE WHEN advances >= 3 AND silent_ms >= need_ms THEN 1 ELSE 0 END AS has_stopped,
-      CASE WHEN advances > 0 AND silent_ms < need_ms THEN 1 ELSE 0 END AS goes_on
+      min(CASE WHEN advances >= 3 THEN silent_ms END)
+        OVER (PARTITION BY offsets_partition, group_id, incarnation, member_id) AS member_silent_ms
     FROM owned
+  ),
+  marked AS (
+    SELECT
+      of_members.*,
+      CASE WHEN advances >= 3 THEN 1 ELSE 0 END AS has_moved,
+      -- A member that stops does so with all of its partitions. Partitions that get no more messages stop one by one.
+      CASE
+        WHEN advances >= 3 AND silent_ms >= need_ms AND silent_ms - member_silent_ms <= greatest(steps_ms, rhythms_ms)
+          THEN 1
+        ELSE 0
+      END AS has_stopped,
+      CASE WHEN advances > 0 AND silent_ms < need_ms THEN 1 ELSE 0 END AS goes_on
+    FROM of_members
   ),
   compared AS (
     SELECT

@@ -136,9 +136,10 @@ class Limits(NamedTuple):
     task_moves_within: int = HOUR
     task_moves_for: int = 30 * MINUTE
 
-    # Partitions that are not consumed
+    # Committed offsets
     min_silence: int = 0
     """0: the owner's rebalance timeout."""
+    lost_for: int = DAY
 
     # Many groups at once
     across_run: int = 10 * MINUTE

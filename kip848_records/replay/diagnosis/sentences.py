@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.replay.diagnosis import group_sentences, loop_sentences
+from kip848_records.replay.diagnosis import consumption_sentences, group_sentences, loop_sentences
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ _WORDS: Final[Mapping[str, Callable[[Episode], Words]]] = {
     "two_applications": group_sentences.two_applications,
     "storm_across": group_sentences.storm_across,
     "task_restarts": group_sentences.task_restarts,
+    "not_consumed": consumption_sentences.not_consumed,
+    "blocked_by_transaction": consumption_sentences.blocked_by_transaction,
+    "offsets_lost": consumption_sentences.offsets_lost,
 }
 
 

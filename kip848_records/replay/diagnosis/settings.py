@@ -208,6 +208,12 @@ SETTINGS: Final[Mapping[str, Mapping[str, LimitSetting]]] = {
             "`blocked_by_transaction`.",
         ),
     },
+    "blocked_by_transaction": {},
+    "offsets_lost": {
+        "present_seconds": _seconds(
+            "lost_for", "An audit each night tells a loss once. Less if the partitions are committed again before."
+        ),
+    },
     ACROSS_GROUPS: {
         "min_groups": _times("across_groups", "groups", "Four groups in one minute are chance."),
         "times": _times(
@@ -256,6 +262,10 @@ RULES: Final[Mapping[str, str]] = {
     "not_consumed": "The committed offset of an owned partition has not moved for `min_silence_seconds`, and for three "
     "times as long as it, or any partition of its owner, usually does not move; and another group has read further, or "
     "all partitions of its owner stopped.",
+    "blocked_by_transaction": "An open transaction has written the committed offset of an owned partition, which has "
+    "not moved for the `min_silence_seconds` of `not_consumed`.",
+    "offsets_lost": "Committed offsets were removed while their group lives on. That lasts until each of these "
+    "partitions has a commit again, not at all if the topic was deleted, at most for `present_seconds`.",
     ACROSS_GROUPS: "`min_groups` groups, and `times` times as many as usual, begin a rebalance within a minute. It is "
     "a warning if they are `share` of all groups with members, or have something in common.",
 }

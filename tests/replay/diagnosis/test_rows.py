@@ -30,6 +30,7 @@ def episode(pattern, first=0.0, last=60.0, **more):
 @pytest.mark.parametrize("is_present", [True, False])
 def test_every_pattern_has_words(pattern, is_present):
     facts = {"revoke_ms": 20_000, "others_ms": 1000, "all": 40}
+    facts |= {"partitions": ["orders 1"], "committed": 5, "ahead_by": 2, "ahead_groups": ["b"]}
     subject = Subject(client_id="app", client_host="/1", members=3, topics=("orders",), groups=("a", "b"), what="x")
     ended_at = None if is_present else ms(90)
     made = episode(pattern, subject=subject, ended_at=ended_at, facts=facts, median_interval_ms=MINUTE)
