@@ -52,8 +52,10 @@ _MACROS: Final = (
     "collect_set(item) AS coalesce(list(DISTINCT item) FILTER (item IS NOT NULL), [])",
     "count_if(condition) AS count(CASE WHEN condition THEN 1 END)",
     # Of an array of nulls Spark's text is empty.
-    "array_join(items, separator) AS "
-    "CASE WHEN items IS NOT NULL THEN coalesce(array_to_string(items, separator), '') END",
+    (
+        "array_join(items, separator) AS "
+        "CASE WHEN items IS NOT NULL THEN coalesce(array_to_string(items, separator), '') END"
+    ),
     "percentile(value, share) AS quantile_cont(value, share)",
     "array_min(items) AS list_min(items)",
     "array_max(items) AS list_max(items)",
