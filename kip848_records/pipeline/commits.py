@@ -1,4 +1,4 @@
-"""What offset commits show beside the replay: `commit_progress` and `commit_jump`.
+"""What offset commits show beside the replay: `commit_progress`, `commit_jump`, `consumption_stop`.
 
 `replay.commits` has the rules. One sort brings the commits of each group to one task, in order, with the marks of what
 the replay of groups found among them.
@@ -16,7 +16,6 @@ from kip848_records.decode.records import checked_commits
 from kip848_records.engines.rows import CompletedRows
 from kip848_records.log.state import last_counted, state_as_json
 from kip848_records.pipeline.committed_groups import simple_groups
-from kip848_records.pipeline.consumption import stops_of_consumption
 from kip848_records.pipeline.names import names_of_commits
 from kip848_records.pipeline.open_transactions import known_partitions, open_transactions, pending_commits
 from kip848_records.protocol.columns import FAILURE_COLUMNS
@@ -61,7 +60,7 @@ _TOMBSTONES: Final = f"""
 SELECT log.partition, log.group_id, log.timestamp FROM {{records}} AS log
 WHERE {IS_RECORD} AND {key_of_types(_GROUP_TYPES)} AND log.value IS NULL
 """  # noqa: S608 - constants
-_NUMBERS: Final = ("COMMIT", "ACQUIRE", "RELEASE", "PHASE", "NO_GROUP", "EMPTY", "NOT_SHOWN", "WITH_MEMBERS")
+_NUMBERS: Final = ("COMMIT", "ACQUIRE", "RELEASE", "STOP", "PHASE", "NO_GROUP", "EMPTY", "NOT_SHOWN", "WITH_MEMBERS")
 _SQL_TYPES: Final = {pa.string(): "string", pa.int32(): "int", pa.int64(): "bigint"}
 
 
@@ -127,7 +126,7 @@ class Commits:
             key=marks.KEY,
             order=marks.ORDER,
         )
-        progress, jumps = (found.pop(name, None) for name in ("found_progress", "found_jump"))
+        progress, jumps, stops = (found.pop(name, None) for name in ("found_progress", "found_jump", "found_stop"))
         if progress is not None:
             found["commit_progress"] = self._with_ahead(progress)
         if jumps is not None:
@@ -136,11 +135,10 @@ class Commits:
         if self.pending is not None:
             opened = open_transactions(engine, self.log.records(), self.pending, inputs)
             found["open_transaction"] = engine.stage(opened, "open-transaction")
-        if "stopped_partition" in replayed:
+        if stops is not None and progress is not None:
             stopped = _named(engine, replayed, StoppedPartition, topics)
-            undecoded = engine.relation(self.rows["quarantine"])
-            stops = stops_of_consumption(engine, self.written, undecoded, stopped, inputs)
-            found["consumption_stop"] = engine.stage(stops, "consumption-stops")
+            stopped = consumption_stops(engine, stopped, engine.relation(stops), engine.relation(progress))
+            found["consumption_stop"] = engine.stage(stopped, "consumption-stops")
         return found
 
     def _with_ahead(self, progress: Rows) -> Rows:
@@ -172,12 +170,21 @@ class Commits:
             checked=self.checked,
             commits=self.written,
             stays=_named(engine, replayed, OwnedPartition, topics),
+            stopped=_named(engine, replayed, StoppedPartition, topics),
             states=_relation(engine, replayed, GroupStateInterval),
         )
 
 
 def _min_silence(changes: Sequence[ChangedLimit], group_id: str) -> int | None:
     return limits_of(changes, group_id).min_silence or None
+
+
+def consumption_stops(engine: Engine, stopped: Relation, stops: Relation, stays: Relation) -> Relation:
+    """Return the rows of `consumption_stop`.
+
+    `stopped`: rows of `StoppedPartition` with the names of topics. `stops`, `stays`: of `FoundStop`, `FoundProgress`.
+    """
+    return engine.sql(rendered("pipeline/sql/consumption_stops.sql"), stopped=stopped, stops=stops, stays=stays)
 
 
 def _with_causes(engine: Engine, jumps: Relation, records: Relation) -> Rows:

@@ -14,7 +14,7 @@ from kip848_records.specs.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CON
 from kip848_records.specs.columns import CLUSTER, HISTORY
 from kip848_records.specs.commit_jump import FOUND_JUMP
 from kip848_records.specs.commit_progress import FOUND_PROGRESS
-from kip848_records.specs.consumption_stop import STOPPED_PARTITION
+from kip848_records.specs.consumption_stop import FOUND_STOP, STOPPED_PARTITION
 from kip848_records.specs.diagnosis import DIAGNOSIS, GROUP_OUTLINE
 from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
 from kip848_records.specs.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
@@ -135,6 +135,7 @@ UnknownRecord: Final = row_class("UnknownRecord", UNKNOWN_RECORD)
 StoppedPartition: Final = row_class("StoppedPartition", STOPPED_PARTITION)
 FoundProgress: Final = row_class("FoundProgress", FOUND_PROGRESS)
 FoundJump: Final = row_class("FoundJump", FOUND_JUMP)
+FoundStop: Final = row_class("FoundStop", FOUND_STOP)
 OwnedPartition: Final = row_class("OwnedPartition", OWNED_PARTITION)
 TopicName: Final = row_class("TopicName", RECORDED_TOPIC_NAME)
 

@@ -7,7 +7,9 @@ from typing import Final
 from kip848_records.specs.columns import (
     BIGINT,
     BOOLEAN,
+    CLUSTER,
     GROUP,
+    GROUP_ID,
     GROUP_TYPE,
     HISTORY,
     INT,
@@ -33,12 +35,6 @@ STOPPED_PARTITION: Final = TableSpec(
         Column("kind", STRING, "As in `consumption_stop`", required=True),
         Column("offset", BIGINT, "Offset of the round that assigned it, or of the record that released it"),
         Column("rebalance_offset", BIGINT, "began_offset of its rebalance; -1: not seen", required=True),
-        Column(
-            "round_before",
-            BIGINT,
-            "Offset of the first record of the generation or epoch before the rebalance; -1: not seen",
-            required=True,
-        ),
         Column("is_one_round", BOOLEAN, "Whether the rebalance has one generation or epoch", required=True),
         HISTORY,
     ),
@@ -65,13 +61,18 @@ CONSUMPTION_STOP: Final = TableSpec(
         ),
         Column("offset", BIGINT, "Offset of the record that assigned it; revoked: that took it away", required=True),
         Column("rebalance_offset", BIGINT, "began_offset of its row in rebalance; null: not seen"),
-        Column("last_progress_at", TIMESTAMP, "First commit of the highest offset before (UTC)"),
-        Column("first_progress_at", TIMESTAMP, "First commit of a higher offset behind (UTC); null: none by the end"),
+        Column("last_progress_at", TIMESTAMP, "Last commit of a higher offset before, or the first commit (UTC)"),
+        Column(
+            "first_progress_at",
+            TIMESTAMP,
+            "First commit behind of a higher offset than the committed one (UTC); null: none by the end, or by its "
+            "removal",
+        ),
         Column(
             "usual_ms",
             BIGINT,
-            "Median time between commits that moved on, in the generation or epoch before the rebalance, in ms; null: "
-            "fewer than three",
+            "As in commit_progress, of the stay that the rebalance interrupted: median time between advances, in ms; "
+            "null: fewer than three, or it had no owner when the rebalance began",
         ),
         Column("idle_before_ms", BIGINT, "Time without progress up to the last commit before, in ms", required=True),
         Column(
@@ -96,4 +97,26 @@ CONSUMPTION_STOP: Final = TableSpec(
         HISTORY,
     ),
     ended_at="first_progress_at",
+)
+
+FOUND_STOP: Final = TableSpec(
+    "found_stop",
+    "Not a table: what commits show of a stop, before anybody looked at the rebalance and at the usual time",
+    ("cluster", "group_id", "topic", "partition", "offset"),
+    (
+        CLUSTER,
+        GROUP_ID,
+        OFFSETS_PARTITION,
+        Column("topic", STRING, "Topic name", required=True),
+        Column("partition", INT, "Partition of the topic", required=True),
+        Column("offset", BIGINT, "As in `consumption_stop`", required=True),
+        Column("committed_offset", BIGINT, "Committed offset at the stop", required=True),
+        Column("member_id", STRING, "Owner when the rebalance began; null: none"),
+        Column("acquired_offset", BIGINT, "Since when, as in commit_progress; null: none"),
+        Column("last_progress_at", TIMESTAMP, "As in `consumption_stop`", required=True),
+        Column("last_progress_offset", BIGINT, "Offset of its record in __consumer_offsets", required=True),
+        Column("first_progress_at", TIMESTAMP, "As in `consumption_stop`"),
+        Column("idle_before_ms", BIGINT, "As in `consumption_stop`", required=True),
+        Column("is_complete", BOOLEAN, "Whether no record is missing from the last to the first progress"),
+    ),
 )

@@ -28,14 +28,14 @@ from kip848_records.log.retention import prunable
 from kip848_records.log.runs import PartitionRead, RunInfo
 from kip848_records.log.state import state_of
 from kip848_records.log.table import Knowledge
-from kip848_records.pipeline.consumption import stops_of_consumption
+from kip848_records.pipeline.commits import consumption_stops
 from kip848_records.pipeline.names import names_of_commits
 from kip848_records.pipeline.simple_groups import with_commit_before
 from kip848_records.protocol.columns import FAILURE_COLUMNS, OFFSET_COMMIT_TABLE, PLACE
 from kip848_records.protocol.decoded_rows import typed_records
 from kip848_records.protocol.messages import KAFKA
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
-from kip848_records.replay.rows import StoppedPartition, row_type
+from kip848_records.replay.rows import FoundProgress, FoundStop, StoppedPartition, row_type
 from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.known_keys import check_rows_are_log
 from kip848_records.sources.transactions import with_outcomes, without_aborted
@@ -307,30 +307,28 @@ class TestCommits:
         rows = on_both(with_commit_before, typed.filter(pc.invert(is_commit)), typed.filter(is_commit))
         assert {row["commit_before"] is None for row in rows} == {True, False}
 
-    def test_stops_of_consumption(self, on_both, typed):
-        commits = typed.filter(pc.equal(typed["key_type"], 1)).to_pylist()
-        places = {}
-
-        def stops(engine, log, stopped):
-            failed = undecoded(engine, log, "kafka")
-            return stops_of_consumption(engine, with_outcomes(engine, log), failed, stopped, INPUTS)
-
-        for row in engine_rows(commits):
-            places.setdefault((row["partition"], row["group"], row["topic"], row["key_partition"]), row["offset"])
-        kind = row_type(StoppedPartition)
-        stopped = [
-            dict.fromkeys(field.name for field in kind)
-            | dict(zip(("offsets_partition", "group_id", "topic", "partition"), place, strict=True))
-            | {"incarnation": 0, "group_type": "classic", "epoch": 2, "kind": "moved", "offset": offset + 300}
-            | {
-                "rebalance_offset": offset + 300,
-                "round_before": offset - 1,
-                "is_one_round": True,
-                "history": "observed",
-            }
-            for place, offset in places.items()
+    def test_stops_of_consumption(self, on_both):
+        """Each stop has a random owner, rebalance and time, or lacks them."""
+        rng = random.Random(3)  # noqa: S311 - rows, not secrets
+        key = {"offsets_partition": 0, "group_id": "g", "incarnation": 0, "topic": "t", "partition": 0}
+        stays = [
+            key | {"owner": "member", "member_id": member, "acquired_offset": acquired, "usual_ms": usual_ms}
+            for member, acquired, usual_ms in (("a", 1, 50), ("a", 2, None), ("b", 2, 7))
         ]
-        assert on_both(stops, typed, pa.Table.from_pylist(stopped, pa.schema(list(kind))))
+        stopped, stops = [], []
+        for offset in range(200):
+            rebalance = {"rebalance_offset": rng.randrange(-1, 2), "is_one_round": rng.random() < 0.7}
+            history = rng.choice(["observed", "left_censored"])
+            stopped.append(key | rebalance | {"offset": offset, "kind": "moved", "history": history})
+            owner = {"member_id": rng.choice(["a", "b", None]), "acquired_offset": rng.choice([1, 2, None])}
+            ends = {"last_progress_at": utc(100), "first_progress_at": rng.choice([utc(90), utc(300), None])}
+            idle = {"idle_before_ms": rng.randrange(200), "is_complete": rng.random() < 0.5}
+            stops.append(key | owner | ends | idle | {"offset": offset, "committed_offset": 1})
+        tables = zip((StoppedPartition, FoundStop, FoundProgress), (stopped, stops, stays), strict=True)
+        rows = on_both(
+            consumption_stops, *(pa.Table.from_pylist(each, pa.schema(list(row_type(kind)))) for kind, each in tables)
+        )
+        assert len({(row["history"], row["is_idle"], row["stop_min_ms"] is None) for row in rows}) > 8
 
 
 class TestRetention:

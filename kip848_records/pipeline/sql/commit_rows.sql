@@ -66,6 +66,13 @@ SELECT
 FROM {stays} AS ended
 WHERE ended.released_offset IS NOT NULL
 UNION ALL
+SELECT DISTINCT
+    stopped.offsets_partition, stopped.group_id, stopped.offset, {{ stop }}, stopped.offset, CAST(NULL AS timestamp),
+    stopped.topic, stopped.partition,
+    {{ nothing(["committed", "topic_id", "incarnation", "phase", "group_type", "member_id"]) }}, stopped.rebalance_offset,
+    {{ nothing(["until_offset", "until", "history", "instance_id", "client_id", "rebalance_timeout_ms"]) }}
+FROM {stopped} AS stopped
+UNION ALL
 SELECT
     states.partition, states.group_id, states.from_offset, {{ phase }}, states.from_offset, states.from_at,
     {{ nothing(["topic", "topic_partition", "committed", "topic_id"]) }}, states.incarnation,

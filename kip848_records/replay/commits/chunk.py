@@ -45,9 +45,10 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-CARRIED_MEMBER, CARRIED_LANE, CARRIED_VALUE, CARRIED_LOSS, CARRIED_JUMP = range(-5, 0)
-"""What more a row is, at the start of a chunk: a member, with its last commit; a lane; the committed offset of a
-partition; that it was removed; a jump that has not recovered. `number`: its place in the state of the chunk before."""
+CARRIED_MEMBER, CARRIED_LANE, CARRIED_PROGRESS, CARRIED_VALUE, CARRIED_LOSS, CARRIED_JUMP, CARRIED_STOP = range(-7, 0)
+"""What more a row is, at the start of a chunk: a member, with its last commit; a lane; the last commit of a higher
+offset of a partition; its committed offset; that it was removed; a jump that has not recovered; a stop without progress
+behind it. `number`: its place in the state of the chunk before."""
 
 MEMBER, NO_MEMBERS, SIMPLE, UNOWNED, UNKNOWN = range(5)
 OWNERS: Final = ("member", "no_members", "simple", "unowned", "unknown")
@@ -192,6 +193,21 @@ class Chunk:
         owner[is_simple] = SIMPLE
         owner[is_owned | self.k_is_late] = MEMBER
         self.k_owner = owner
+
+    @cached_property
+    def k_progress(self) -> Ints:
+        """The last commit up to each place that shows progress: of a higher offset, or the first one; `NONE`: none.
+
+        A removed offset says nothing of what is committed behind it.
+        """
+        order, event = self.order, self.k_event
+        if not len(order):
+            return order
+        is_first = (event < 0) | ~self.k_is_value[event]
+        is_higher = is_first | (self.committed[order] > self.committed[order[event]])
+        is_progress = (self.what[order] == CARRIED_PROGRESS) | (self.k_is_commit & self.k_is_value & is_higher)
+        last = self._within(last_place(is_progress))
+        return np.where(last > last_place(self.k_is_loss), last, NONE)
 
     @cached_property
     def k_first_of_topic(self) -> Ints:

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.replay.commits.arrays import NONE, cast_to, first_at_least, times
+from kip848_records.replay.commits.arrays import NONE, cast_to, times
 from kip848_records.replay.commits.chunk import CARRIED_JUMP, CARRIED_VALUE, MEMBER, NO_MEMBERS, OWNERS
 from kip848_records.replay.commits.rows import EMPTY, WITH_MEMBERS
+from kip848_records.replay.commits.waiting import Waiting, reached
 from kip848_records.replay.rows import FoundJump, row_type
 
 if TYPE_CHECKING:
@@ -36,36 +37,29 @@ class Jumps:
     """The jumps of the last group that have not recovered: they wait for the next chunk."""
 
     def __init__(self) -> None:
-        self._open = _SCHEMA.empty_table()
+        self._waiting = Waiting(_SCHEMA, CARRIED_JUMP)
 
     def add(self, chunk: Chunk, lanes: LanesOf, ends: Bools) -> tuple[pa.Table, pa.Table]:
         """Return the jumps of a chunk that are complete, and the rows that name the others in the next chunk.
 
         `ends`: of each group of the chunk, whether it ends with it.
         """
-        carried = np.flatnonzero(chunk.what[chunk.order] == CARRIED_JUMP)
-        opened = self._open.take(pa.array(chunk.number[chunk.order[carried]]))
+        carried, opened = self._waiting.taken(chunk)
         places, kinds = _found(chunk)
         rows = pa.concat_tables([opened, _rows(chunk, lanes, places, kinds)])
         named = np.concatenate([carried, places])
-        keys = chunk.key[chunk.order[named]]
         begins = np.concatenate([carried, np.where(kinds == RESTART, places, places + 1)])
         all_kinds = np.concatenate([pc.index_in(opened["kind"], pa.array(KINDS)).to_numpy(), kinds]).astype(np.int64)
         before = rows["before_offset"].fill_null(0).to_numpy()
         asked = np.flatnonzero(np.isin(all_kinds, _RECOVER))
-        offsets = np.where(chunk.k_is_value, chunk.committed[chunk.order], NONE)
-        at_least = first_at_least(offsets, begins[asked], before[asked])
-        is_here = at_least < np.searchsorted(chunk.key[chunk.order], keys[asked], side="right")
         recovered = np.full(len(begins), NONE)
-        recovered[asked[is_here]] = at_least[is_here]
+        recovered[asked] = reached(chunk, named[asked], begins[asked], before[asked])
         row = chunk.order[recovered] if len(chunk.order) else recovered
         at = times(chunk.ms[row], recovered >= 0)
         rows = rows.set_column(_SCHEMA.get_field_index("recovered_at"), _SCHEMA.field("recovered_at"), at)
         group = chunk.group[chunk.order[named]]
         is_open = np.isin(all_kinds, _RECOVER) & (recovered < 0) & ~ends[group]
-        self._open = rows.filter(pa.array(is_open))
-        names = chunk.order[named[is_open]]
-        return rows.filter(pa.array(~is_open)), chunk.rows_as(names, CARRIED_JUMP, number=np.arange(len(names)))
+        return self._waiting.keep(chunk, named, rows, is_open)
 
 
 def _found(chunk: Chunk) -> tuple[Ints, Ints]:

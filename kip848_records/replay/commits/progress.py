@@ -1,4 +1,4 @@
-"""How committed offsets move while a member owns a partition, and where they jump: `commit_progress`, `commit_jump`.
+"""How committed offsets move while a member owns a partition, and where they jump or stop.
 
 Commits are up to 95 % of a log, so none becomes a Python object: a chunk of rows is a set of arrays. The engine sorts
 the rows of each group by their place in the log. What goes on behind a chunk is the state of its last group.
@@ -14,6 +14,7 @@ import pyarrow as pa
 from kip848_records.replay.commits.arrays import FAR, NONE, cast_to, ints, known, times
 from kip848_records.replay.commits.chunk import (
     CARRIED_LOSS,
+    CARRIED_PROGRESS,
     CARRIED_VALUE,
     CHUNK_ROWS,
     MEMBER,
@@ -25,7 +26,8 @@ from kip848_records.replay.commits.lanes import Lanes, Members
 from kip848_records.replay.commits.lanes_of import LanesOf
 from kip848_records.replay.commits.members_of import MembersOf
 from kip848_records.replay.commits.rows import COMMIT, COMMIT_ROWS
-from kip848_records.replay.rows import FoundJump, FoundProgress, row_type
+from kip848_records.replay.commits.stops import Stops
+from kip848_records.replay.rows import FoundJump, FoundProgress, FoundStop, row_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -46,7 +48,7 @@ FEWEST_STEPS: Final = 2
 def commit_batches(
     inputs: ReplayInputs, min_silence: Callable[[str], int | None], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[Output]:
-    """Yield rows of `FoundProgress` and `FoundJump` for rows of `COMMIT_ROWS`.
+    """Yield rows of `FoundProgress`, `FoundJump` and `FoundStop` for rows of `COMMIT_ROWS`.
 
     All rows of a group follow each other, in the order of `replay.commits.rows.ORDER`. Memory holds a chunk, and the
     state of one group: its partitions, stays and members, however many commits there are.
@@ -66,7 +68,7 @@ def commit_batches(
 
 
 class _Progress:
-    """The state of the group that the last chunk ended with: its lanes, members and jumps, and rows that name them."""
+    """The state of the group that the last chunk ended with, and the rows that name what it consists of."""
 
     def __init__(self, inputs: ReplayInputs, min_silence: Callable[[str], int | None]) -> None:
         self._inputs = inputs
@@ -75,6 +77,7 @@ class _Progress:
         self._lanes = Lanes()
         self._members = Members()
         self._jumps = Jumps()
+        self._stops = Stops()
 
     def take(self, rows: pa.Table, *, is_last: bool = False) -> Iterator[Output]:
         """Add the next rows; yield those of the groups that end, which are all if `is_last`."""
@@ -92,10 +95,12 @@ class _Progress:
         if len(ended):
             yield FoundProgress, self._rows(chunk, lanes, members, ended)
         jumps, open_jumps = self._jumps.add(chunk, lanes, ends)
-        if jumps.num_rows:
-            yield FoundJump, jumps.combine_chunks().to_batches()[0]
+        stops, open_stops = self._stops.add(chunk, ends)
+        for kind, found in ((FoundJump, jumps), (FoundStop, stops)):
+            if found.num_rows:
+                yield kind, found.combine_chunks().to_batches()[0]
         if not is_last:
-            self._carry(chunk, lanes, members, open_jumps)
+            self._carry(chunk, lanes, members, [open_jumps, open_stops])
 
     def _rows(self, chunk: Chunk, lanes: LanesOf, members: MembersOf, ended: Ints) -> pa.RecordBatch:
         of = {name: values[ended] for name, values in lanes.lanes.of.items()}
@@ -167,7 +172,7 @@ class _Progress:
         values = [self._min_silence(each) for each in found.dictionary.to_pylist()]
         return pa.array(values, pa.int64()).take(found.indices)
 
-    def _carry(self, chunk: Chunk, lanes: LanesOf, members: MembersOf, open_jumps: pa.Table) -> None:
+    def _carry(self, chunk: Chunk, lanes: LanesOf, members: MembersOf, waiting: list[pa.Table]) -> None:
         """Keep the state of the last group, and the rows that name it."""
         last = chunk.group[-1]
         kept_lanes = lanes.of_group(last)
@@ -178,7 +183,7 @@ class _Progress:
         rows += _values(chunk, last, numbers, lanes.k_lane)
         self._lanes = lanes.lanes.only(kept_lanes)
         self._members = members.members.only(kept_members)
-        self._carried = pa.concat_tables([*rows, open_jumps])
+        self._carried = pa.concat_tables([*rows, *waiting])
 
 
 def _phase_row(chunk: Chunk) -> pa.Table:
@@ -196,7 +201,8 @@ def _values(chunk: Chunk, group: int, numbers: Ints, k_lane: Ints) -> list[pa.Ta
     last = np.flatnonzero(chunk.k_is_last & (chunk.group[order] == group))
     value, event = chunk.k_last_value[last], chunk.k_last_event[last]
     values, losses = value[value >= 0], event[(event >= 0) & (event != value)]
-    found = []
+    progress = chunk.k_progress[last]
+    found = [chunk.rows_as(order[progress[progress >= 0]], CARRIED_PROGRESS)]
     for places, what in ((values, CARRIED_VALUE), (losses, CARRIED_LOSS)):
         is_old = chunk.what[order[places]] != COMMIT
         lane = np.where(is_old, chunk.number[order[places]], k_lane[places])

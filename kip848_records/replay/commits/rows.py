@@ -10,9 +10,9 @@ from typing import Final
 
 import pyarrow as pa
 
-NO_GROUP, PHASE, RELEASE, ACQUIRE, COMMIT = range(5)
-"""What a row is: the group id ends to exist; a state of the group begins; a member gives up a partition; a member
-acquires one; a commit or its tombstone."""
+NO_GROUP, PHASE, RELEASE, STOP, ACQUIRE, COMMIT = range(6)
+"""What a row is: the group id ends to exist; a state of the group begins; a member gives up a partition; a rebalance
+stopped one; a member acquires one; a commit or its tombstone."""
 
 EMPTY, WITH_MEMBERS, NOT_SHOWN = range(3)
 """Values of `phase`: what a state of the group shows of its members."""
@@ -35,7 +35,8 @@ COMMIT_ROWS: Final = pa.schema(
         # Of commits; `committed` is null for a tombstone.
         pa.field("committed", pa.int64()),
         pa.field("topic_id", pa.string()),
-        # Of marks. `acquired_offset`: of the stay. `until_offset`, `until`: when it ended; null: it did not.
+        # Of marks. `acquired_offset`: of the stay; of a stop: where its rebalance began. `until_offset`, `until`: when
+        # the stay ended; null: it did not.
         pa.field("incarnation", pa.int32()),
         pa.field("phase", pa.int32()),
         pa.field("group_type", pa.string()),

@@ -60,13 +60,9 @@ class ConsumerOwnership(OwnershipForCommits):
     def _emit_stopped(self, partition: int, rebalance: OpenRebalance | None, begin: int, handover: Handover) -> None:
         """Write the partition of a handover, which a rebalance stopped until its new owner's record, if it has one."""
         topic_id, number = self._context.numbers.name(partition)
-        began_offset, round_before, last_epoch, is_one_round = NEVER, NEVER, None, False
+        began_offset, last_epoch, is_one_round = NEVER, None, False
         if rebalance is not None:
-            began_offset, round_before, last_epoch = (
-                rebalance.began_offset,
-                rebalance.round_before,
-                rebalance.last_epoch,
-            )
+            began_offset, last_epoch = rebalance.began_offset, rebalance.last_epoch
             is_one_round = rebalance.epochs == 1
         kind, epoch, offset = MOVED, handover.epoch, handover.acquired_offset
         if handover.to_member is None:
@@ -81,7 +77,6 @@ class ConsumerOwnership(OwnershipForCommits):
             kind=kind,
             offset=offset,
             rebalance_offset=began_offset,
-            round_before=round_before,
             is_one_round=is_one_round,
         )
         self._context.emit(row, begin)

@@ -158,7 +158,6 @@ class Generations:
             rules.assign(this)
         self._rebalances.add(this, rules)
         self._stays.assign(now, begin, has_partitions=rules.stops_partitions)
-        self._context.round_offset = now.offset
 
     def _check_owners(self, now: Generation, expected: str | None) -> None:
         """Check that no two members have a unit, where that is expected."""

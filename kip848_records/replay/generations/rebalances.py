@@ -27,8 +27,6 @@ _new_row: Final = new_row(REBALANCE)
 class _Open:
     first: Round
     rules: ProtocolRules
-    round_before: int
-    """Offset of the generation or epoch before it, -1 if none was seen."""
     causes: dict[str, None] = field(default_factory=dict)
     triggers: dict[str, None] = field(default_factory=dict)
     all: list[Round] = field(default_factory=list)
@@ -49,7 +47,7 @@ class ClassicRebalances:
             return
         rebalance = self._open
         if rebalance is None:
-            rebalance = self._open = _Open(round_, rules, self._context.round_offset)
+            rebalance = self._open = _Open(round_, rules)
         rebalance.all.append(round_)
         rebalance.causes[now.cause.name] = None
         rebalance.triggers.update(dict.fromkeys(now.cause.member_ids))
@@ -79,7 +77,7 @@ class ClassicRebalances:
         """Write a rebalance; without an `ended_offset`, it lasted at least until `ended_at`."""
         context, first, rounds = self._context, rebalance.first, rebalance.all
         if context.reads_commits and outcome != EMPTIED and rebalance.rules.stops_partitions:
-            self._stopped.rebalanced(rounds, rebalance.round_before, is_open=ended_offset is None)
+            self._stopped.rebalanced(rounds, is_open=ended_offset is None)
         last, members_before = rounds[-1].now, first.members_before
         has_end, began_at = ended_offset is not None, first.now.first_value.state_at
         duration_ms = None if outcome == EMPTIED else ms_between(began_at, ended_at)

@@ -1,7 +1,7 @@
 """The partitions that a rebalance stopped: what `consumption_stop` compares with offset commits.
 
 The replay emits them only if the log has offset commits. The commits themselves never reach the replay: there may be
-a hundred times as many as other records (`consumption` joins both).
+a hundred times as many as other records (`commits.stops` takes both).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class StoppedPartitions:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def rebalanced(self, rounds: list[Round], round_before: int, *, is_open: bool) -> None:
+    def rebalanced(self, rounds: list[Round], *, is_open: bool) -> None:
         """Note what a rebalance of a classic group stopped, at the round that assigns it, or else takes it away.
 
         In an open one, a round that is yet to come may assign what no member has now. A round whose assignments could
@@ -58,7 +58,6 @@ class StoppedPartitions:
                 kind=kind,
                 offset=round_.now.offset,
                 rebalance_offset=first.offset,
-                round_before=round_before,
                 is_one_round=len(rounds) == 1,
             )
             self._context.emit(row, round_.compared_from, end=round_.now.offset)

@@ -92,11 +92,10 @@ class Context:
 
     `incarnation_offset`: the offset of the incarnation's first record. `is_evaluated`: the operation lies where the
     history is complete, by the records read up to now. `reads_commits`: offset commits were read, and the rows that
-    they are compared with are wanted. `round_offset`: of the last epoch's or generation's first record. `returned`:
-    incarnation, group type and id of members that joined again, with the offset of their last join. `writers`: the
-    releases of Kafka that may have written the records. `rows` wait for
-    the group's end; `queues`: the file of open rows. `ongoing`: by group type, the rebalance that is open at the end of
-    the log, once the rows are finished.
+    they are compared with are wanted. `returned`: incarnation, group type and id of members that joined again, with the
+    offset of their last join. `writers`: the releases of Kafka that may have written the records. `rows` wait for the
+    group's end; `queues`: the file of open rows. `ongoing`: by group type, the rebalance that is open at the end of the
+    log, once the rows are finished.
     """
 
     def __init__(self, inputs: ReplayInputs, numbers: PartitionNumbers, partition: int, group_id: str) -> None:
@@ -111,7 +110,6 @@ class Context:
         self.incarnation_offset = _NEVER
         self.is_evaluated = False
         self.reads_commits = inputs.offset_commits
-        self.round_offset = _NEVER
         self.operation = Operation()
         self.queues = QueueFile()
         self._rows_file = QueueFile()

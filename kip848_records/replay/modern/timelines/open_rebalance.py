@@ -130,8 +130,6 @@ class OpenRebalance:
     late_members: int = 0
     can_be_late: bool = False
     """At the end of the last operation."""
-    round_before: int = NEVER
-    """Offset of the epoch or generation before it, -1 if none was seen."""
     known_until: int | None = None
     """The time of the last record before the first loss; None if it began behind one, or none was."""
     is_new: bool = True

@@ -221,7 +221,6 @@ class OperationEnd:
             with_unbumped = trigger.unbumped if bump.cause == REGEX_RESOLVED else bump.triggers
             is_known = is_complete and self._state != UNKNOWN and not self._is_doubtful
             rebalances.bump(bump, with_unbumped, is_known=is_known)
-            self.context.round_offset = offset
         self.bumps.clear()
         for assignment in self.assignments:
             self._assigned.append((assignment, epochs.assign(assignment, is_complete=is_complete)))

@@ -146,15 +146,13 @@ class Rebalances:
     def _begin(self, at: int | None, offset: int, *, is_known: bool) -> OpenRebalance:
         self._number += 1
         operation = self._context.operation
-        rebalance = OpenRebalance(
+        self.open = OpenRebalance(
             *(self._number, operation.elapsed, at, offset, self.members_before),
             leader_epoch=operation.leader_epoch,
             is_known=is_known,
             rests_on=offset,
         )
-        rebalance.round_before = self._context.round_offset
-        self.open = rebalance
-        return rebalance
+        return self.open
 
     def _end(
         self, outcome: str | None, members: int | None, elapsed: int, ended_at: int | None, *, has_end: bool
