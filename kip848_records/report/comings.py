@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from kip848_records.report.group_history import GroupHistory, Incarnation
 
 _NAMED: Final = 2
-_JOINED: Final = {"replaced": "took the place of its predecessor", "upgraded": None, "downgraded": None}
+_SUCCEEDED: Final = "took the place of its predecessor"
+_REPLACED: Final = "was replaced"
+_JOINED: Final = {"replaced": _SUCCEEDED, "upgraded": None, "downgraded": None}
 _LEFT: Final = {
     "left": "left or expired",
     "expired": "was away and expired",
-    "replaced": "was replaced",
+    "replaced": _REPLACED,
     "group_deleted": None,
     "upgraded": None,
     "downgraded": None,
@@ -50,7 +52,9 @@ def _changes(rows: Sequence[Row], first: int, last: int) -> str:
         for epoch, how, who in ((row.joined_epoch, joined, name), (row.left_epoch, left, f"{name}{behind}")):
             if epoch is not None and first <= epoch <= last and how is not None:
                 clients.setdefault(how, Counter())[who] += 1
-    return "; ".join(f"{how}: {_names(names)}" for how, names in clients.items())
+    for name in clients.get(_REPLACED, ()):  # a successor of the same name is the same news
+        clients.get(_SUCCEEDED, Counter()).pop(name, None)
+    return "; ".join(f"{how}: {_names(names)}" for how, names in clients.items() if names)
 
 
 def _units(count: int) -> str:

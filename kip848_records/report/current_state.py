@@ -40,23 +40,23 @@ def current_state(group: GroupHistory) -> Iterator[Text]:
 
 
 def well(group: GroupHistory, kind: str) -> Iterator[Text]:
-    """Yield one sentence for a group with which nothing is wrong: since when, and what its members own.
+    """Yield one sentence for a group with which nothing is wrong: what its members own.
 
-    An empty group is well too. The log does not show whether members consume what they own.
+    It says since when only for a classic group: the state of another one is above with its time. An empty group is well
+    too. The log does not show whether members consume what they own.
     """
     for now in group.rows("group_now"):
-        since = now.since_ms if now.generation is None else now.completed_ms
-        time, lasted = _time_and_age(group, since, now.history, now)
-        lasts = f"{f' {time}' if time else ''}{f',{text}' if (text := lasting_text(lasted)) else ''}"
+        lasts = "" if now.generation is None else _lasting(_time_and_age(group, now.completed_ms, now.history, now))
         if now.health == EMPTY.lower():
-            yield wrapped(f"Nothing is wrong now: it has had no {KINDS[kind].member}{lasts}.")
+            has = "has had" if lasts else "has"
+            yield wrapped(f"Nothing is wrong now: it {has} no {KINDS[kind].member}{lasts}.")
         elif now.health == HEALTHY:
             rows = group.rows("owned_now", Incarnation(now.partition, now.incarnation))
             owned = "" if KINDS[kind].shares_units or not rows or rows[0].total > len(rows) else _owned(rows, kind)
             members = count_text(now.members or 0, KINDS[kind].member)
-            said = f"stable{lasts}; {members}{owned}"
+            said = f"{members}{owned}"
             if now.generation is not None:
-                said = f"as far as the log shows, generation {now.generation} stands{lasts}; {members}{owned}"
+                said = f"as far as the log shows, generation {now.generation} stands{lasts}; {said}"
             yield wrapped(f"Healthy: {said}.")
 
 

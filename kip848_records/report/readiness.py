@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.machine.paths import with_page_paths
+from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
 from kip848_records.replay.classic import upgrade
 from kip848_records.report.advice import client_text
 from kip848_records.report.group_history import Incarnation
@@ -62,8 +63,10 @@ def refused_records(group: GroupHistory) -> Iterator[Text]:
 
 
 def readiness(group: GroupHistory) -> Iterator[Text]:
-    """Yield whether a classic group can be upgraded to the consumer protocol; nothing for other types of groups."""
+    """Yield whether a classic group of consumers can be upgraded to the consumer protocol; nothing for other groups."""
     for row in group.rows("upgrade_now"):
+        if row.protocol_type == CONNECT_PROTOCOL_TYPE:
+            continue
         yield Text(f"\n{upgrade_text(row.upgradable, row.members)}")
         yield from (Text(f"  {reason}") for reason in upgrade_reasons(row.upgradable_reason))
         yield from _malformed(group, row)

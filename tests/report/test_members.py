@@ -147,6 +147,9 @@ def test_who_joined_and_left_is_named_by_how(told):
             stay("s1", "s", instance_id="i", joined_epoch=1, joined_how="joined", left_epoch=5, left_how="replaced",
                  left_offset=30),
             stay("s2", "s", instance_id="i", joined_offset=31, joined_epoch=5, joined_how="replaced"),
+            stay("t1", "t", instance_id="j", joined_epoch=1, joined_how="joined", left_epoch=5, left_how="replaced",
+                 left_offset=32),
+            stay("t2", "u", instance_id="j", joined_offset=33, joined_epoch=5, joined_how="replaced"),
             *(stay(f"x{n}", "x", joined_offset=40 + n, joined_epoch=7, joined_how="joined") for n in range(3)),
             *(stay(f"y{n}", f"y{n}", joined_offset=50 + n, joined_epoch=6, joined_how="joined", left_epoch=8,
                    left_how="expired", left_offset=60) for n in range(2)),
@@ -155,7 +158,7 @@ def test_who_joined_and_left_is_named_by_how(told):
     rows = rows_of(lines, "Rebalances, the latest first:")
     assert [row.partition(" UTC ")[2] for row in rows] == [
         "joined: x @ h (3 times), y0 @ h and 1 more; was away and expired: y0 @ h, y1 @ h",
-        "was replaced: s @ h (instance i); took the place of its predecessor: s @ h (instance i)",
+        "was replaced: s @ h (instance i), t @ h (instance j); took the place of its predecessor: u @ h (instance j)",
         "returned: a @ h",
         "left or expired: a @ h",
         "joined: a @ h",

@@ -74,6 +74,10 @@ def test_the_verdict(tmp_path, state, verdict):
     assert f"Upgrade to the consumer protocol: {verdict}\n" in text_of(tmp_path, readiness, state)
 
 
+def test_nothing_is_said_of_a_connect_cluster(tmp_path):
+    assert not text_of(tmp_path, readiness, {"upgradable": True, "members": 0, "protocol_type": "connect"})
+
+
 def test_a_record_of_another_group_keeps_brokers_from_loading_the_partition(tmp_path):
     text = text_of(tmp_path, refused_records, {}, anomaly=[REFUSED | {"is_proven": True}])
     assert text.startswith(

@@ -126,6 +126,7 @@ def episodes_of(history: GroupHistory) -> list[Episode]:
     explain(episodes)
     since = history.known_since
     for episode in episodes:
+        episode.kind = history.kind_at(episode.last_seen)
         episode.severity = severity(episode, history.limits)
         episode.at_least = since is not None and episode.first_seen - since < history.limits.cut_history
     add_bill(claims, history)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kip848_records.kinds import CONSUMER
 from kip848_records.replay.diagnosis.limits import SECOND
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class Episode:
     """One trouble of a group: a row of `diagnosis` before its words.
 
     `members`: the ids of the members whose rebalances it costs; None: all that begin in its time. `episode`: its number
-    among those of its pattern and subject.
+    among those of its pattern and subject. `kind`: that of its group at its end, of `kinds.KINDS`.
     """
 
     pattern: str
@@ -162,6 +163,7 @@ class Episode:
     partitions_moved: int | None = None
     explained_by: str | None = None
     episode: int = 1
+    kind: str = CONSUMER
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -42,11 +42,17 @@ def flapping_topics(history: GroupHistory) -> Iterator[Episode]:
         found = None if row.generation is None else at.get(row.generation)
         if found is not None:
             by_member[member_id].append(_Value(*found, row.topics))
-    spans = [span for values in by_member.values() for span in _topic_spans(sorted(values, key=_offset), history)]
+    spans = [
+        (span, member_id)
+        for member_id, values in by_member.items()
+        for span in _topic_spans(sorted(values, key=_offset), history)
+    ]
     while spans:
-        most = max(spans, key=lambda span: len(span.events))
-        yield _topics_episode(most, Subject(topics=_between(most)), history)
-        spans = [each for each in spans if each.first_seen > most.last_seen or each.last_seen < most.first_seen]
+        most, whose = max(spans, key=lambda each: len(each[0].events))
+        episode = _topics_episode(most, Subject(topics=_between(most)), history)
+        episode.facts["who"] = [stay.subject for stay in history.stays if stay.member_id == whose]
+        yield episode
+        spans = [each for each in spans if each[0].first_seen > most.last_seen or each[0].last_seen < most.first_seen]
 
 
 def _topic_spans(values: Iterable[_Value], history: GroupHistory) -> list[Any]:
@@ -87,7 +93,17 @@ def assignor_flip(history: GroupHistory) -> Iterator[Episode]:
                 span,
                 history.newest_incarnation,
                 probable_cause=cause,
+                facts={"by": _asked(history, span.last_seen) if cause == "server" else ()},
             )
+
+
+def _asked(history: GroupHistory, at: int) -> list[tuple[str, list[Subject]]]:
+    """Return who asks for which server assignor at a time; the fewest first."""
+    found: dict[str, list[Subject]] = defaultdict(list)
+    for stay in history.stays:
+        if stay.server_assignor is not None and (stay.joined_at or 0) <= at and (stay.left_at or at + 1) > at:
+            found[stay.server_assignor].append(stay.subject)
+    return sorted(found.items(), key=lambda each: (len(each[1]), each[0]))
 
 
 def returns(values: Iterable[_Value]) -> Iterator[Event]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kip848_records.kinds import CONNECT, CONSUMER
 from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
 from kip848_records.replay.diagnosis.stays import Members, Stay, begun_at, stays_of
 
@@ -128,6 +130,21 @@ class GroupHistory:
     def is_connect(self) -> bool:
         """Whether the members are workers of Kafka Connect."""
         return any(row.protocol_type == CONNECT_PROTOCOL_TYPE for row in self.rows.generations)
+
+    def kind_at(self, at: int) -> str:
+        """Return the kind of the group at a time (ms), of `kinds.KINDS`; before the first known type, that one."""
+        if self.is_connect:
+            return CONNECT
+        place = bisect_right(self._types, at, key=lambda each: each[0])
+        return self._types[max(0, place - 1)][1] if self._types else CONSUMER
+
+    @cached_property
+    def _types(self) -> list[tuple[int, str]]:
+        """The types of the group, each with the time from which on it is known."""
+        joins = ((stay.joined_at, stay.group_type) for stay in self.stays)
+        changes = ((row.at, row.to_type) for row in self.rows.migrations)
+        known = sorted((at, group_type) for at, group_type in [*joins, *changes] if at is not None)
+        return [next(same) for _, same in groupby(known, key=lambda each: each[1])]
 
     @cached_property
     def runs(self) -> list[Run]:

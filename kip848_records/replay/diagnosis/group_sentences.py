@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.kinds import CONNECT, KINDS
+from kip848_records.replay.diagnosis.client_settings import fewer_step, revoke_step
 from kip848_records.replay.diagnosis.phrases import interval, last_time, lasted, number, some, tense, times, who, whom
 from kip848_records.text import duration_text
 from kip848_records.times import utc, utc_text
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from kip848_records.replay.diagnosis.episodes import Episode
     from kip848_records.replay.diagnosis.phrases import Words
 
+_NAMED: Final = 3
+_STRATEGY: Final = "partition.assignment.strategy"
 _SPELLING: Final = (
     "Check how the topic is spelled, that it exists, and that the client has the permission DESCRIBE for it."
 )
@@ -36,30 +40,39 @@ def job(episode: Episode) -> Words:
 
 def everybody_left(episode: Episode) -> Words:
     """Return the words of `everybody_left`."""
-    others = f"; {episode.count} members left within two minutes" if episode.count > 1 else ""
+    member = KINDS[episode.kind].member
+    others = f"; {episode.count} {member}s left within two minutes" if episode.count > 1 else ""
     longest = ", longer than before" if episode.facts.get("is_longest") else ""
     sentence = (
-        f"The group has had no member for {lasted(episode)}{longest}. The last to leave was "
+        f"The group has had no {member} for {lasted(episode)}{longest}. The last to leave was "
         f"{whom(episode.subject)}{others}."
     )
     if episode.facts.get("is_copy_old"):
         sentence += " Nothing else happened in its partition since, or this copy of the partition is an old one."
-    return sentence, "Is the application scaled to zero, or does it not start? If it is gone, delete the group."
+    what = "Connect cluster" if episode.kind == CONNECT else "application"
+    return sentence, f"Is the {what} scaled to zero, or does it not start? If it is gone, delete the group."
 
 
 def spares(episode: Episode) -> Words:
     """Return the words of `spares`."""
     one = episode.subject.members == 1
-    members = "1 member" if one else f"Up to {episode.subject.members} members"
+    members = f"{'1 member' if one else f'Up to {episode.subject.members} members'}{_named(episode)}"
     does = tense(episode, "has had" if one else "have had", "had")
     sentence = f"{members} {does} no partition for {lasted(episode)}: others have all partitions of their topics."
-    return sentence, "Nothing, if they are meant as spares. Else run fewer members, or add partitions."
+    return sentence, fewer_step(episode)
+
+
+def _named(episode: Episode) -> str:
+    """Return who the members are, at most as many as there are at once."""
+    names = [*dict.fromkeys(map(whom, episode.facts.get("who", ())))][: episode.subject.members]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f" ({', '.join(names[:_NAMED])}{more})" if names else ""
 
 
 def no_topic(episode: Episode) -> Words:
     """Return the words of `no_topic`."""
     subject, one = episode.subject, episode.subject.members == 1
-    members = "1 member" if one else f"{subject.members} members"
+    members = f"{number(subject.members, 'member')}{_named(episode)}"
     is_regex = subject.regex is not None
     what = f"the expression {subject.regex}" if is_regex else some(subject.topics or ())
     does = tense(episode, "has had" if one else "have had", "had")
@@ -78,11 +91,12 @@ def slow_by_habit(episode: Episode) -> Words:
     """Return the words of `slow_by_habit`."""
     usual, others = (duration_text(episode.facts[name]) for name in ("revoke_ms", "others_ms"))
     does = tense(episode, "takes", "took")
+    units = KINDS[episode.kind].units
     sentence = (
-        f"{who(episode.subject)} {does} about {usual} to give up partitions, {times(episode)}; the others take "
-        f"{others}. Members that are to have these partitions wait for it."
+        f"{who(episode.subject)} {does} about {usual} to give up {units}, {times(episode)}; the others take "
+        f"{others}. Members that are to have these {units} wait for it."
     )
-    return sentence, "Do less in onPartitionsRevoked, and lower max.poll.records: revocation waits for the batch."
+    return sentence, revoke_step(episode)
 
 
 def coordinator_silent(episode: Episode) -> Words:
@@ -104,7 +118,9 @@ def coordinator_silent(episode: Episode) -> Words:
 def flapping_topics(episode: Episode) -> Words:
     """Return the words of `flapping_topics`."""
     subject = episode.subject
-    what = f"the expression {subject.regex}" if subject.regex is not None else "a member's pattern"
+    member = next(iter(episode.facts.get("who", ())), None)
+    its = "a member" if member is None else whom(member)
+    what = f"the expression {subject.regex}" if subject.regex is not None else f"the pattern of {its}"
     does = tense(episode, "come and go", "came and went")
     topics = some(subject.topics or ())
     sentence = f"Topics that match {what} {does}, {times(episode)}: {topics}. Each time the group rebalances."
@@ -113,17 +129,22 @@ def flapping_topics(episode: Episode) -> Words:
 
 def assignor_flip(episode: Episode) -> Words:
     """Return the words of `assignor_flip`."""
+    is_connect = episode.kind == CONNECT
     what = {
-        "classic": "The assignor of the classic group",
+        "classic": "The protocol of the Connect cluster" if is_connect else "The assignor of the classic group",
         "server": "The assignor that most members ask for",
         "conversion": "The type of the group",
     }[episode.probable_cause or "classic"]
     does = tense(episode, "changes back and forth", "changed back and forth")
     names = episode.subject.what
-    sentence = f"{what} {does}, {times(episode)}, between {names}: the members are configured in different ways."
+    members = f"{KINDS[episode.kind].member}s"
+    sentence = f"{what} {does}, {times(episode)}, between {names}: the {members} are configured in different ways."
+    asked = [f"{value} by {some(list(dict.fromkeys(map(whom, who))))}" for value, who in episode.facts.get("by", ())]
+    if asked:
+        sentence += f" Last asked for: {'; '.join(asked)}."
     setting = {"server": "group.remote.assignor", "conversion": "group.protocol"}
-    same = setting.get(episode.probable_cause or "", "partition.assignment.strategy")
-    return sentence, f"Give all members the same {same}; finish the deployment that changes it, or take it back."
+    same = setting.get(episode.probable_cause or "", "connect.protocol" if is_connect else _STRATEGY)
+    return sentence, f"Give all {members} the same {same}; finish the deployment that changes it, or take it back."
 
 
 def two_applications(episode: Episode) -> Words:

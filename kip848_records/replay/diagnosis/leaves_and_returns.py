@@ -56,7 +56,7 @@ def returning(history: GroupHistory, stays: Sequence[Stay], at_once: int | None)
             last.incarnation,
             probable_cause=_cause(history, stays, span),
             members=frozenset({stay.member_id for stay in stays}),
-            facts={"timeout_ms": last.rebalance_timeout, "group_type": last.group_type},
+            facts={"timeout_ms": last.rebalance_timeout},
         )
 
 

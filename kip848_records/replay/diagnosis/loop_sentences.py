@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.kinds import CLASSIC, CONNECT, SHARE, STREAMS
 from kip848_records.replay.diagnosis.batches import CAUSE as BATCH
+from kip848_records.replay.diagnosis.client_settings import heartbeats_step, poll_step, restart_step
 from kip848_records.replay.diagnosis.phrases import interval, last_time, number, tense, times, who
 from kip848_records.replay.diagnosis.poll_timeout import NOT, POLL_TIMEOUT, POSSIBLE
 from kip848_records.replay.diagnosis.restart_loop import KILLED, KILLED_OR_ENDED
@@ -14,10 +16,6 @@ if TYPE_CHECKING:
     from kip848_records.replay.diagnosis.episodes import Episode
     from kip848_records.replay.diagnosis.phrases import Words
 
-_POLL_STEP: Final = (
-    "Java: lower max.poll.records, raise max.poll.interval.ms, or call pause() and process in another thread. "
-    "librdkafka: raise max.poll.interval.ms."
-)
 _POLL: Final = "max.poll.interval.ms"
 _SHARED: Final = "Look at what all of them share: memory and CPU limits, a record that none can process, the network."
 _STORM_STEPS: Final = {
@@ -37,23 +35,19 @@ def restart_loop(episode: Episode) -> Words:
         does = tense(episode, "do not stay", "did not stay")
     else:
         name, does = who(subject), tense(episode, "does not stay", "did not stay")
+    closed = "was stopped" if episode.kind == CONNECT else "closed its consumer"
     why = {
         POLL_TIMEOUT: f"Its {_POLL} passed, or it restarts at that period: the log cannot tell.",
         KILLED: "It was killed or it crashed: the next one joined while it was still a member.",
-        KILLED_OR_ENDED: "It was killed, it crashed, or it closed its consumer while the next one joined: the log "
-        "cannot tell.",
-    }.get(cause or "", "It closed its consumer, or it died and its session expired before the next one joined.")
+        KILLED_OR_ENDED: f"It was killed, it crashed, or it {closed} while the next one joined: the log cannot tell.",
+    }.get(cause or "", f"It {closed}, or it died and its session expired before the next one joined.")
     after = f"after about {duration_text(episode.usual_stay_ms)}"
     after += ", its session timeout included" if cause == KILLED else ""
     gone = "a process was gone" if cause == KILLED else "a process left"
     sentence = (
         f"{name} {does}: {times(episode)} {gone} {after}, and the next joined about every {interval(episode)}. {why}"
     )
-    step = (
-        f"Read its log at {last_time(episode)} and the exit code of the container: 137 means killed (SIGKILL), often "
-        "for lack of memory. A liveness probe that is shorter than a batch kills processes that work well."
-    )
-    return sentence, _POLL_STEP if cause == POLL_TIMEOUT else step
+    return sentence, poll_step(episode) if cause == POLL_TIMEOUT else restart_step(episode, last_time(episode))
 
 
 def _batch(episode: Episode) -> Words:
@@ -70,21 +64,21 @@ def leaves_and_returns(episode: Episode) -> Words:
     """Return the words of `leaves_and_returns`."""
     poll = f"{_POLL} ({duration_text(episode.facts.get('timeout_ms'))})"
     lost = "heartbeats are lost (garbage collection, CPU, network)"
-    kind = episode.facts.get("group_type", "consumer")
-    unknown = "Its group has no poll timeout" if kind == "share" else f"The log does not show its {_POLL}"
+    kind = episode.kind
+    unknown = "Its group has no poll timeout" if kind == SHARE else f"The log does not show its {_POLL}"
+    leaves = "it unsubscribes" if kind != STREAMS else "its thread joins anew"
     why = {
         POLL_TIMEOUT: f"Each stay lasts about as long as its {poll}: a batch takes longer than that.",
         POSSIBLE: f"Nearly all stays are longer than its {poll}: some batches take longer, or {lost}.",
-        NOT: f"Its stays are shorter than its {poll}, so no slow batch explains it: {lost}, or it unsubscribes.",
-    }.get(episode.probable_cause or "", f"{unknown}: {lost}, or it unsubscribes.")
+        NOT: f"Its stays are shorter than its {poll}, so no slow batch explains it: {lost}, or {leaves}.",
+    }.get(episode.probable_cause or "", f"{unknown}: {lost}, or {leaves}.")
     does = tense(episode, "leaves and joins again", "left and joined again")
     name = who(episode.subject)
     sentence = f"{name} {does}, {times(episode)}, under the same member id: its process lives. {why}"
-    step = (
-        f"Look at its CPU limits and garbage collection at {last_time(episode)}, and for unsubscribe() in its code. "
-        f"The broker's group.{kind}.session.timeout.ms says for how long heartbeats may be missing."
-    )
-    return sentence, _POLL_STEP if episode.probable_cause in {POLL_TIMEOUT, POSSIBLE} else step
+    if episode.probable_cause in {POLL_TIMEOUT, POSSIBLE}:
+        return sentence, poll_step(episode)
+    session = f"The broker's group.{kind}.session.timeout.ms says for how long heartbeats may be missing."
+    return sentence, f"{heartbeats_step(episode, last_time(episode))} {session}"
 
 
 def static_member_flaps(episode: Episode) -> Words:
@@ -97,16 +91,16 @@ def static_member_flaps(episode: Episode) -> Words:
     sentence = f"{who(episode.subject)} {does}, {times(episode)}, about every {interval(episode)}. {why}"
     step = (
         f"Read its log at {last_time(episode)} for why it ends. While it is away its partitions are not read: "
-        f"{_session(episode.facts.get('group_type', 'classic'))} should be just longer than a restart."
+        f"{_session(episode.kind)} should be just longer than a restart."
     )
-    return sentence, _POLL_STEP if episode.probable_cause == POLL_TIMEOUT else step
+    return sentence, poll_step(episode) if episode.probable_cause == POLL_TIMEOUT else step
 
 
-def _session(group_type: str) -> str:
+def _session(kind: str) -> str:
     """Return the setting of a member's session: clients set it in classic groups only."""
-    if group_type == "classic":
+    if kind in {CLASSIC, CONNECT}:
         return "its session.timeout.ms"
-    name = f"{group_type}.session.timeout.ms"
+    name = f"{kind}.session.timeout.ms"
     return f"the group's {name} (or the broker's group.{name})"
 
 

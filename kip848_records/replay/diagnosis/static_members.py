@@ -83,5 +83,5 @@ def _episode(instance_id: str, ended: Sequence[Stay], span: Span, history: Group
         probable_cause=cause,
         members=frozenset(stay.member_id for stay in ended),
         usual_stay_ms=int(median(measured)) if measured else None,
-        facts={"is_classic": is_classic, "group_type": ended[-1].group_type},
+        facts={"is_classic": is_classic},
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CLASSIC
+from kip848_records.replay.diagnosis.episodes import Subject
 from kip848_records.replay.diagnosis.limits import SECOND
 from kip848_records.replay.group.known_history import SEEN
 
@@ -75,6 +76,11 @@ class Stay:
     def name(self) -> tuple[str | None, str | None]:
         """The client id and the host, as logged."""
         return self.client_id, self.host
+
+    @property
+    def subject(self) -> Subject:
+        """Who it is, for a sentence."""
+        return Subject(client_id=self.client_id, client_host=self.host, instance_id=self.instance_id)
 
     @property
     def has_ended(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.diagnosis.episodes import Episode, Subject
 from kip848_records.replay.diagnosis.holdings import Sweep, holdings, key_of
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
+    from kip848_records.replay.diagnosis.holdings import Holding
 
 SPARES: Final = "spares"
 NO_TOPIC: Final = "no_topic"
@@ -36,9 +37,7 @@ def without_partitions(history: GroupHistory) -> Iterator[Episode]:
         lambda sweep, _: any(sweep.idle[key] > 0 and sweep.has_holder(key) for key in keys), [None]
     )[None]
     for each in long_ones(bridged(spares, limits.spares_bridge), limits.spares_for, history.captured_at):
-        members = {holding.stay.member_id for holding in idle if _overlaps(holding.begin, holding.end, each)}
-        subject = Subject(members=_most_at_once(idle, each))
-        yield _episode(SPARES, INFO, subject, len(members), each, limits.spares_for, history)
+        yield _episode(SPARES, INFO, Subject(), idle, each, limits.spares_for, history)
     nothing = Sweep(found, 0).intervals(lambda sweep, key: sweep.idle[key] > 0 and not sweep.has_holder(key), keys)
     unheld = Sweep(found, 0).intervals(lambda sweep, key: not sweep.has_holder(key), keys)
     for key, intervals in nothing.items():
@@ -46,9 +45,8 @@ def without_partitions(history: GroupHistory) -> Iterator[Episode]:
         for each in long_ones(bridges, limits.no_topic_for, history.captured_at):
             topics, regex = key
             those = [holding for holding in idle if key_of(holding.stay) == key]
-            subject = Subject(topics=topics or None, regex=regex, members=_most_at_once(those, each))
-            count = len({holding.stay.member_id for holding in those if _overlaps(holding.begin, holding.end, each)})
-            episode = _episode(NO_TOPIC, WARNING, subject, count, each, limits.no_topic_for, history)
+            subject = Subject(topics=topics or None, regex=regex)
+            episode = _episode(NO_TOPIC, WARNING, subject, those, each, limits.no_topic_for, history)
             episode.probable_cause = _why(regex, history)
             yield episode
 
@@ -71,13 +69,12 @@ def _overlaps(begin: int, end: int | None, each: Interval) -> bool:
     return (end is None or end > each.begin) and (each.end is None or begin < each.end)
 
 
-def _most_at_once(idle: list[Any], each: Interval) -> int:
+def _most_at_once(idle: Iterable[Holding], each: Interval) -> int:
     steps = []
     for holding in idle:
-        if _overlaps(holding.begin, holding.end, each):
-            steps.append((max(holding.begin, each.begin), 1))
-            if holding.end is not None:
-                steps.append((holding.end, -1))
+        steps.append((max(holding.begin, each.begin), 1))
+        if holding.end is not None:
+            steps.append((holding.end, -1))
     count = most = 0
     for _, by in sorted(steps):
         count += by
@@ -86,14 +83,23 @@ def _most_at_once(idle: list[Any], each: Interval) -> int:
 
 
 def _episode(  # noqa: PLR0913, PLR0917
-    pattern: str, severity: str, subject: Subject, count: int, each: Interval, needed: int, history: GroupHistory
+    pattern: str,
+    severity: str,
+    subject: Subject,
+    idle: Iterable[Holding],
+    each: Interval,
+    needed: int,
+    history: GroupHistory,
 ) -> Episode:
     last = history.captured_at if each.end is None else each.end
+    those = [holding for holding in idle if _overlaps(holding.begin, holding.end, each)]
+    those.sort(key=lambda holding: (holding.end is not None, -(holding.end or 0), holding.begin))
+    clients = sorted({holding.stay.client_id for holding in those if holding.stay.client_id is not None})
     return Episode(
         pattern,
         severity,
-        subject,
-        count,
+        subject._replace(members=_most_at_once(those, each), clients=tuple(clients[:20])),
+        len({holding.stay.member_id for holding in those}),
         each.begin,
         last,
         each.begin + needed,
@@ -101,4 +107,5 @@ def _episode(  # noqa: PLR0913, PLR0917
         history.newest_incarnation,
         evidence=() if each.offset is None else (each.offset,),
         members=frozenset(),
+        facts={"who": [holding.stay.subject for holding in those]},
     )

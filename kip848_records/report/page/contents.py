@@ -139,9 +139,9 @@ def _groups(tables: Tables, cluster: str) -> list[Fields]:
 
 
 def _upgrade(group: Fields) -> list[str]:
-    """Return sentences about the upgrade of a classic group to the consumer protocol; none for other groups."""
+    """Return sentences about the upgrade of a classic group of consumers to their protocol; none for other groups."""
     upgradable, reason = group.pop("upgradable"), group.pop("upgradable_reason")
-    if group["group_type"] != CLASSIC or group["health"] == "deleted":
+    if group["kind"] != CLASSIC or group["health"] == "deleted":
         return []
     return [upgrade_text(upgradable, group["members"]), *upgrade_reasons(reason)]
 

@@ -152,10 +152,37 @@ def said(pattern, subject=None, **more):
 
 
 def test_a_session_is_set_where_its_group_type_has_it():
-    of = {kind: said("static_member_flaps", facts={"group_type": kind}).next_step for kind in ("classic", "consumer")}
+    of = {kind: said("static_member_flaps", kind=kind).next_step for kind in ("classic", "consumer")}
     assert "its session.timeout.ms" in of["classic"]
     assert "the group's consumer.session.timeout.ms (or the broker's group.consumer" in of["consumer"]
-    assert "group.share.session" in said("leaves_and_returns", facts={"group_type": "share"}).next_step
+    assert "group.share.session" in said("leaves_and_returns", kind="share").next_step
+
+
+@pytest.mark.parametrize(
+    ("kind", "client_id", "setting"),
+    [
+        ("consumer", "app", "raise max.poll.interval.ms"),
+        ("streams", "app", "raise main.consumer.max.poll.interval.ms"),
+        ("classic", "app-4c7f-StreamThread-1-consumer", "raise main.consumer.max.poll.interval.ms"),
+        ("classic", "connector-consumer-orders-3", "raise consumer.override.max.poll.interval.ms"),
+    ],
+)
+@pytest.mark.parametrize("pattern", ["restart_loop", "leaves_and_returns", "static_member_flaps"])
+def test_a_missed_poll_is_mended_where_the_client_has_the_setting(pattern, kind, client_id, setting):
+    row = said(pattern, Subject(client_id=client_id), kind=kind, probable_cause="poll_timeout")
+    assert setting in row.next_step
+
+
+def test_what_streams_and_connect_have_for_the_other_settings_of_a_consumer():
+    slow = {"revoke_ms": 20_000, "others_ms": 1000}
+    assert "to give up tasks" in said("slow_by_habit", facts=slow, kind="streams").sentence
+    assert "onPartitionsRevoked" not in said("slow_by_habit", facts=slow, kind="streams").next_step
+    sinks = Subject(clients=("connector-consumer-orders-3",), members=1)
+    assert "tasks.max" in said("spares", sinks, kind="consumer").next_step
+    assert "rebalance.timeout.ms" in said("restart_loop", kind="connect").next_step
+    assert "closed its consumer" not in said("restart_loop", kind="connect").sentence
+    assert "connect.protocol" in said("assignor_flip", probable_cause="classic", kind="connect").next_step
+    assert "had no worker" in said("everybody_left", kind="connect").sentence
 
 
 @pytest.mark.parametrize(
@@ -165,14 +192,19 @@ def test_a_session_is_set_where_its_group_type_has_it():
         (said("everybody_left", subject=Subject(instance_id="i")), "was instance id i (a client"),
         (said("everybody_left"), "for 1 h. The last"),
         (said("everybody_left", facts={"is_longest": True}), "for 1 h, longer than before."),
-        (said("leaves_and_returns", facts={"group_type": "share"}), "has no poll timeout"),
-        (said("leaves_and_returns", facts={"group_type": "consumer"}), "does not show its max.poll"),
+        (said("leaves_and_returns", kind="share"), "has no poll timeout"),
+        (said("leaves_and_returns", kind="consumer"), "does not show its max.poll"),
         (said("static_member_flaps", probable_cause="poll_timeout"), "cannot tell"),
         (said("storm", Subject(members=0), probable_cause="rejoined"), "joined again 5 times in 1 h without leaving."),
         (said("storm", Subject(members=1)), "under 1 name."),
         (said("two_applications", ended_at=ms(90)), "used one group id, and shared no topic"),
         (said("leaves_and_returns", count=1), "1 time in 1 h"),
         (said("flapping_topics", Subject(topics=tuple("abcdefg"))), "a, b, c, d, e and 2 more."),
+        (said("flapping_topics", facts={"who": [Subject(client_id="it")]}), "match the pattern of it come and go"),
+        (said("spares", facts={"who": [Subject(client_id=each) for each in "aabcd"]}), "3 members (a, b, c) have"),
+        (said("spares", Subject(members=7), facts={"who": map(Subject, "abcde")}), "(a, b, c and 2 more) have"),
+        (said("no_topic", facts={"who": [Subject(client_id="it")] * 3}), "3 members (it) with a subscription"),
+        (said("assignor_flip", facts={"by": [("range", [Subject("a")])]}), "asked for: range by a."),
         (said("task_restarts", Subject(what="a, b, c, d, e, f", members=30)), "a, b, c, d, e and 25 more."),
     ],
 )

@@ -111,6 +111,7 @@ def test_spares():
     (spares,) = told(group(working, idle, until=260, owned=of_each))
     assert (spares.pattern, spares.severity, spares.subject.members) == ("spares", "info", 1)
     assert (spares.first_seen, spares.recognized_at) == (ms(11), ms(251))
+    assert words(spares)[0].startswith("1 member (app @ 10.0.0.2) has had no partition")
 
 
 def test_a_topic_that_is_not_there():
@@ -119,7 +120,8 @@ def test_a_topic_that_is_not_there():
     assert not patterns(group(*rows, until=9, owned=of_each))
     (episode,) = told(group(*rows, until=12, owned=of_each))
     assert (episode.pattern, episode.severity, episode.subject.topics) == ("no_topic", "warning", ("odrers",))
-    assert episode.subject.members == 2
+    assert (episode.subject.members, episode.subject.clients) == (2, ("app",))
+    assert words(episode)[0].startswith("2 members (app @ 10.0.0.0, app @ 10.0.0.1) with a subscription to odrers")
     working = stay("app", 0, topics=("odrers", "orders"))
     assert not patterns(group(*rows, working, until=12, owned=[*of_each, owned(working, 0, None, is_idle=False)]))
 
@@ -206,6 +208,7 @@ def test_votes_for_a_server_assignor():
         stay("more", 60 + 20 * n, 70 + 20 * n, server_assignor="ab"[n % 2], client_host=f"/9{n}") for n in range(6)
     ]
     (episode,) = [each for each in told(group(*fixed, *extra, until=200)) if each.pattern == "assignor_flip"]
+    assert "Last asked for: a by app-0x @ 0; b by app-1x @ 1, more @ 95." in words(episode)[0]
     assert (episode.probable_cause, episode.subject.what, episode.count) == ("server", "a, b", 4)
 
 
@@ -252,6 +255,16 @@ def test_a_conversion_ends_no_stay():
     history = group(before, behind, until=90)
     (whole,) = history.stays
     assert (whole.joined_at, whole.left_at, whole.is_measured) == (0, ms(62), True)
+
+
+def test_the_kind_of_a_group_is_that_of_the_time():
+    before = stay("app", 10, 60, group_type="classic", left_how="upgraded", member_id="same")
+    behind = stay("app", 60, None, joined_how="upgraded", member_id="same")
+    upgrade = SimpleNamespace(at=ms(60), offset=ms(60), direction="upgrade", to_type="consumer")
+    history = group(before, behind, until=90, migrations=[upgrade])
+    assert [history.kind_at(ms(at)) for at in (0, 59, 60, 90)] == ["classic", "classic", "consumer", "consumer"]
+    workers = [generation(1, 0, "sessioned")._replace(protocol_type="connect")]
+    assert group(stay("w", 0, group_type="classic"), until=90, generations=workers).kind_at(0) == "connect"
 
 
 def outlines(number, shared_host=None, at=100.0):
