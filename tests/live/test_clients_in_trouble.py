@@ -12,12 +12,14 @@ from tests.replay.diagnosis.test_brokers import told
 
 pytestmark = pytest.mark.slow
 EXPECTED = {
-    "crashes-classic": ("restart_loop", {"killed_or_ended"}, "billing-worker", {KILLS - 1}),
-    "crashes-consumer": ("restart_loop", {"killed_or_ended"}, "billing-worker", {KILLS - 1}),
+    "crashes-classic": ("restart_loop", {"killed_or_ended", "ended"}, "billing-worker", {KILLS - 1}),
+    "crashes-consumer": ("restart_loop", {"killed_or_ended", "ended"}, "billing-worker", {KILLS - 1}),
     "polls-classic": ("restart_loop", {"poll_timeout"}, "slow-classic", range(6, 10)),
     "polls-consumer": ("leaves_and_returns", {"poll_timeout"}, "slow-consumer", range(5, 9)),
 }
-"""The first process that was killed followed no other. A busy machine misses fewer polls in the same time."""
+"""The first process that was killed followed no other. On a busy machine fewer polls are missed in the same time, and a
+killed process may be gone before the next one has started: the log does not show then that it was killed.
+"""
 
 
 @pytest.fixture(scope="module")
