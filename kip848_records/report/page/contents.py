@@ -35,6 +35,7 @@ INTERVALS_DRAWN: Final = 300_000
 MEMBERS_SEARCHED: Final = 50
 """How many members of a group the search knows: first those that are present, then the latest."""
 _SLOWEST: Final = 10
+_NOT_CONSUMED: Final = 10
 _BUCKETS: Final = 120
 _STEPS_S: Final = (1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86_400)
 
@@ -51,8 +52,8 @@ class Contents:
     ``blockers`` (ids of members, the worst first), ``blocker`` (the worst one, and what to do; of stuck groups),
     ``upgrade`` (of classic groups) and ``words``, which the search knows; `counts` counts all by health.
     `histories`: of the first, by cluster, partition and group id, the rows of each of `SECTIONS` by its name, and
-    in ``totals`` how many there are. `slowest`: rows of `slowest.sql`. `begun`: rows of `begun.sql`, spans of
-    `step_s` seconds.
+    in ``totals`` how many there are. `slowest`: rows of `slowest.sql`. `not_consumed`: rows of `not_consumed.sql`.
+    `begun`: rows of `begun.sql`, spans of `step_s` seconds.
     """
 
     location: str
@@ -62,6 +63,7 @@ class Contents:
     counts: Mapping[str, int]
     histories: Mapping[tuple[str, int, str], Fields]
     slowest: Sequence[Fields]
+    not_consumed: Sequence[Fields]
     begun: Sequence[Fields]
     step_s: int
     verdict: Verdict | None = None
@@ -89,6 +91,7 @@ def contents(
     groups.sort(key=_badness)
     step = _step(tables, captured)
     slowest = [row for name in captured for row in _rows(tables, name, "slowest", slowest=_SLOWEST)]
+    silent = [row for name in captured for row in _rows(tables, name, "not_consumed", members=_NOT_CONSUMED)]
     return Contents(
         location=tables.shown,
         captured=captured,
@@ -97,6 +100,7 @@ def contents(
         counts=_counts(tables, captured),
         histories={key: found for name in captured for key, found in _histories(tables, name, groups).items()},
         slowest=sorted(slowest, key=lambda row: -row["duration_ms"])[:_SLOWEST],
+        not_consumed=sorted(silent, key=lambda row: -row["silent_ms"]),
         begun=_begun(tables, captured, step),
         step_s=step,
         verdict=verdict,

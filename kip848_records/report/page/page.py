@@ -22,10 +22,17 @@ from kip848_records.queries.wording import HEALTH, causes_of, causes_text, membe
 from kip848_records.report import words
 from kip848_records.report.migration import COMPARISON_LIMIT
 from kip848_records.report.page.alike import SILENT, alike
-from kip848_records.report.page.phrases import alike_text, blocker_text, clock, failing_text, silent_text
+from kip848_records.report.page.phrases import (
+    alike_text,
+    blocker_text,
+    clock,
+    failing_text,
+    not_consumed_text,
+    silent_text,
+)
 from kip848_records.report.page.sections import SECTIONS
 from kip848_records.report.runbook import entries
-from kip848_records.report.terminal import CLOCK_WENT_BACK, count_text, span_text, time_text
+from kip848_records.report.terminal import CLOCK_WENT_BACK, count_text, ranges_text, span_text, time_text
 from kip848_records.tables.location import is_of_sources, is_schema, place_arguments, place_text
 from kip848_records.text import printable
 
@@ -113,6 +120,8 @@ def _overview(contents: Contents) -> dict[str, Any]:
         "stuck": [_stuck(cluster) for cluster in _clusters(contents)[:_STUCK_SHOWN]],
         "failing": [_failing(group) for group in contents.groups if group["health"] == "failing"][:_SHOWN],
         "slowest": contents.slowest,
+        "not_consumed": [_silent(row) for row in contents.not_consumed[:_SHOWN]],
+        "silent": int(sum({row["cluster"]: row["total"] for row in contents.not_consumed}.values())),
         "storms": _most(contents.groups, lambda group: group["peak_per_hour"] if group["peak_per_hour"] > 1 else 0),
         "idle": _most(contents.groups, lambda group: group["idle_ms"]),
         "verdict": verdict,
@@ -166,6 +175,14 @@ def _since(group: Fields, field: str) -> int | None:
     """Return the ms from a time of a group to the capture; None if one of them is unknown."""
     captured, since = group["captured_ms"], group[field]
     return None if captured is None or since is None else captured - since
+
+
+def _silent(row: Fields) -> Fields:
+    """Return a row of the table of partitions that nobody seems to consume."""
+    least, most = row["least_committed"], row["most_committed"]
+    committed = "nothing" if least is None else f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    places = ranges_text(map(int, row["numbers"].split()))
+    return row | {"because": not_consumed_text(row), "places": places, "committed": committed}
 
 
 def _most(groups: Sequence[Fields], value: Callable[[Fields], int | None]) -> list[Fields]:

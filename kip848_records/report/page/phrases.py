@@ -53,6 +53,18 @@ def failing_text(group: Fields) -> str:
     return f"{what}{times}" + (f": {subject}" if subject else "")
 
 
+def not_consumed_text(row: Fields) -> str:
+    """Return what shows that nobody consumes a partition: orders has read 556 offsets more."""
+    if row["state"] == "blocked_by_transaction":
+        return f"a transaction of producer {row['producer_id']} is open"
+    if row["evidence"] == "member_stopped":
+        return "all partitions of its owner stopped, other members go on"
+    if row["ahead_group"] is None:
+        return "messages wait"
+    up_to = "up to " if row["partitions"] > 1 else ""
+    return f"{row['ahead_group']} has read {up_to}{count_text(row['ahead_by'], 'offset')} more"
+
+
 def alike_text(cluster: Alike) -> str:
     """Return the one blocker of a cluster of groups: client @ 2 hosts, revoking; all wait for orders."""
     if cluster.silent is not None:

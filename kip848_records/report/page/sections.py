@@ -90,6 +90,21 @@ SECTIONS: Final = (
         tables=("task_handover",),
     ),
     Section(
+        "consumption",
+        "owned partitions with commits",
+        500,
+        "CASE state WHEN 'blocked_by_transaction' THEN 0 WHEN 'suspected' THEN 1 WHEN 'progress' THEN 3 ELSE 2 END, "
+        "silent_ms DESC, at_offset, place, member_id, state, evidence, incarnation",
+        tables=("commit_progress",),
+    ),
+    Section(
+        "jumps",
+        "jumps of committed offsets",
+        200,
+        "at_offset DESC, place, kind, incarnation",
+        tables=("commit_jump",),
+    ),
+    Section(
         "topics",
         "topics",
         200,

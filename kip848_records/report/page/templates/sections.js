@@ -136,6 +136,36 @@ const HANDOVER_COLUMNS = [
   { title: "Acquired (UTC)", kind: "time", cell: (row) => clockText(row.acquired_at_ms) },
   { title: "Idle", kind: "number", span: (row) => row.idle_ms, isMinimum: () => true },
 ];
+/** Return one number, or the least and the most of several. */
+const betweenText = (least, most) => least === null ? "" : least === most ? number(least) : `${number(least)} to ${number(most)}`;
+/** Say whether a partition is consumed, as far as its commits show it. */
+function progressText({ state, evidence, silent_ms: silent, ahead_by: by, ahead_group: ahead, producer_id: producer }) {
+  const still = silent === null ? "stands still" : `stands still for ${spanText(silent)}`;
+  if (state === "progress") return "goes on";
+  if (state === "blocked_by_transaction") return `blocked: ${still}, a transaction of producer ${producer} is open`;
+  if (state === "suspected" && evidence === "member_stopped") return `suspected: ${still}, as all partitions of this member; others go on`;
+  if (state === "suspected") return `suspected: ${still}, ${ahead === null ? "and messages wait" : `${ahead} has read ${counted(by, "offset")} more`}`;
+  return { too_short: "too early to say", never_commits: "no commits: the group may keep its offsets elsewhere", no_commit_yet: "nothing committed", unknown: "not known",
+    caught_up: "has read all", committed_beyond_end: "committed beyond the end of the partition" }[state] ?? `${still}: no messages, or not consumed`;
+}
+const consumptionColumns = (group, view) => [
+  { title: "Partitions", isHead: true, kind: "id", cell: (row) => row.units },
+  { title: titled(kindOf(group).member), kind: "client", cell: (row) => view.clients.get(row.member_id) || row.member_id },
+  { title: "Committed", kind: "number", cell: (row) => betweenText(row.least_committed, row.most_committed) },
+  { title: "Progress", kind: "text", cell: (row) => ["suspected", "blocked_by_transaction"].includes(row.state) ? element("span", { class: row.state === "suspected" ? "warn" : "error" }, progressText(row)) : progressText(row) },
+];
+const LOST_BECAUSE = { group_expired: "it expired with the group", group_deleted: "the group was deleted", topic_deleted: "the topic was deleted", expired: "it expired", deleted: "a tool removed it" };
+const JUMPS = { back: "back", ahead: "ahead", lost: "lost", restart_after_loss: "restart after a loss", recreated: "topic created anew", first_commit: "first commit" };
+/** Say what happened to committed offsets: lost, presumably the topic was deleted. */
+const jumpText = (row) => [JUMPS[row.kind] ?? plainly(row.kind), row.kind === "lost" && row.cause && `presumably ${LOST_BECAUSE[row.cause] ?? plainly(row.cause)}`, row.context === "no_members" && "while the group had no members"].filter(Boolean).join(", ");
+const JUMP_COLUMNS = [
+  { title: "At (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.jumped_ms) },
+  { title: "Partitions", kind: "id", cell: (row) => row.units },
+  { title: "What", kind: "text", cell: jumpText },
+  { title: "Before", kind: "number", cell: (row) => betweenText(row.least_before, row.most_before) },
+  { title: "After", kind: "number", cell: (row) => betweenText(row.least_after, row.most_after) },
+  { title: "Offsets", kind: "number", cell: (row) => number(row.amount) },
+];
 const findingColumns = (group) => [
   { title: "Check", isHead: true, cell: (row) => row.expectation },
   { title: "Severity", cell: (row) => element("span", { class: row.severity }, row.severity) },
@@ -179,7 +209,7 @@ function viewOf(group, history) {
       behind: row.behind_since_ms === null || group.captured_ms === null ? null : group.captured_ms - row.behind_since_ms };
   }).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));
   const isCut = history.totals.units > history.units.length;
-  return { ...history, group, members, isBlocker: (row) => rank(row) === 0,
+  return { ...history, group, clients, members, isBlocker: (row) => rank(row) === 0,
     owners: [...owned].map(([member_id, of]) => ({ ...of, member_id, client: clients.get(member_id) })),
     workers: history.workers.map((row) => ({ ...row, has: runsOf(row, owned, isCut) })),
     free: history.tasks.filter((row) => row.status === "open"), moved: history.tasks.filter((row) => row.status !== "open") };
@@ -193,6 +223,9 @@ const SECTIONS = [
   { title: () => "Partitions by state", rows: (_, view) => view.topics, columns: topicColumns },
   { title: (group) => kindOf(group).owned_title, rows: (group, view) => kindOf(group).owned.length ? view.owners : [], columns: ownerColumns },
   { title: () => "Members", rows: (_, view) => view.members, columns: memberColumns, chosen: (_, view) => view.isBlocker, isFolded: (_, view) => view.workers.length > 0 },
+  { title: () => "Committed offsets of what members own", rows: (_, view) => view.consumption, columns: consumptionColumns },
+  { title: () => "Jumps of committed offsets, the latest first", rows: (_, view) => view.jumps, columns: () => JUMP_COLUMNS,
+    note: () => "What jumps prove, and what not: docs/consumption.md" },
   { title: () => "Generations, the latest first", rows: (_, view) => view.generations, columns: generationColumns },
   { title: () => "Rebalances, the latest first", rows: (_, view) => view.rebalances, columns: (group, view) => rebalanceColumns(group, view.migrations.length > 0) },
   { title: () => "Partition handovers, the latest first", rows: (_, view) => view.handovers, columns: () => HANDOVER_COLUMNS, isFolded: () => true },

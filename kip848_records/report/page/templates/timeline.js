@@ -76,6 +76,8 @@ function timelineRows(group, history, end) {
       isOpen: each.outcome === "open", kind: each.outcome === "open" ? "revoking" : "rebalance", words: `Rebalance, ${epochsText(each)}: ${causesText(each.causes, group)}`,
       row: { ...each, at_offset: each.began_offset } })) },
     ...episodeRows(history, end),
+    ...(history.jumps.length ? [{ label: "Offset jumps", isFixed: true, bars: history.jumps.filter((each) => each.jumped_ms !== null).map((each) => ({
+      from: each.jumped_ms, until: each.jumped_ms, isOpen: false, kind: `jump${each.kind === "lost" ? " lost" : ""}`, words: `${each.units}: ${jumpText(each)}`, row: each })) }] : []),
   ];
   const members = new Map();
   const memberOf = ({ incarnation, member_id: member }) => {
