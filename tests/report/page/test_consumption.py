@@ -1,0 +1,62 @@
+"""The page of a broker's log with offset commits: who does not consume, how far commits came, where they jumped."""
+
+import pytest
+
+from kip848_records.report.page.contents import contents
+from kip848_records.report.page.page import page as page_of
+from tests.commits_of_a_broker import SILENCE, audited
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory):
+    return page_of(contents(audited(tmp_path_factory.mktemp("silent"), SILENCE))).html
+
+
+def rows(page, title):
+    """The rows of a section of a group, each as its cells."""
+    found = page.locator(f"#group details:has(h2:has-text('{title}')) tbody tr")
+    return [[cell.inner_text().split("\n")[0] for cell in row.locator("th, td").all()] for row in found.all()]
+
+
+def test_partitions_that_nobody_seems_to_consume(opened, html, photographed):
+    page = opened(html)
+    found = page.locator("section[aria-labelledby=silent] tbody tr").all_inner_texts()
+    assert ["g-pause", "t-orders 3", "g-pause-0", "g-manual has read 556 offsets more", "1 min 50 s", "260"] in [
+        row.split("\t") for row in found
+    ]
+    assert {row.split("\t")[0] for row in found} >= {"g-pause", "g-dead", "g-hang"}
+    photographed(page, "not-consumed")
+    for width in (1280, 760, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_progress_stands_beside_what_members_own(opened, html, photographed):
+    page = opened(html, "#group=g-pause")
+    page.wait_for_selector("#timeline .bar")
+    found = [(row[0], row[2], row[3]) for row in rows(page, "Committed offsets")]
+    assert found[0] == (
+        "t-orders 3",
+        "260",
+        "suspected: stands still for 1 min 50 s, g-manual has read 556 offsets more",
+    )
+    assert {said for _, _, said in found[1:]} == {"goes on"}
+    photographed(page, "progress")
+
+
+def test_jumps_are_on_the_timeline_and_in_a_list(opened, html, photographed):
+    page = opened(html, "#group=g-reset")
+    page.wait_for_selector("#timeline .bar")
+    assert page.locator("#timeline .bar.jump").count() == 2
+    assert [row[1:] for row in rows(page, "Jumps of committed offsets")] == [
+        ["t-pay 2", "back, while the group had no members", "198", "150", "48"],
+        ["t-pay 0-1", "back, while the group had no members", "197 to 202", "0", "399"],
+    ]
+    photographed(page, "jumps")
+
+
+def test_without_commits_there_is_nothing_of_them(opened, made_contents):
+    page = opened(page_of(made_contents({"g": 60})).html, "#group=g")
+    page.wait_for_selector("#timeline .bar")
+    assert page.locator("section[aria-labelledby=silent]").count() == 0
+    assert rows(page, "Committed offsets") == rows(page, "Jumps of committed offsets") == []
