@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 WIDTH: Final = 80
 """The columns of an answer where no terminal says how many it has."""
@@ -24,6 +27,17 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def ranges_text(numbers: Iterable[int | None] | None) -> str:
+    """Return numbers such as partitions, with consecutive ones as ranges: 0-3, 7."""
+    ranges: list[list[int]] = []
+    for number in sorted({number for number in numbers or () if number is not None}):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ranges)
 
 
 def duration_text(millis: int | None) -> str:

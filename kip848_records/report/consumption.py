@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.report.terminal import count_text, lasting_text, ranges_text, time_text, wrapped
-from kip848_records.text import duration_text, printable
+from kip848_records.report.terminal import count_text, lasting_text, time_text, wrapped
+from kip848_records.text import duration_text, printable, ranges_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory
 
+OF_PARTITIONS: Final = ("not_consumed", "blocked_by_transaction", "offsets_lost")
+"""The patterns that count partitions, not how often something happened."""
+
 _ALL: Final = "SELECT * FROM diagnosis"
 
 
@@ -48,6 +51,11 @@ def _when(group: GroupHistory, row: Row) -> str:
     if row.cost_share is not None and row.cost_share >= 0.01:  # noqa: PLR2004 - a percent
         parts.append(f"it cost {row.cost_share:.0%} of the group's work")
     return "; ".join(parts)
+
+
+def counted_text(pattern: str, count: int) -> str:
+    """Return what the `count` of a row of `diagnosis` counts: 8 times, or 4 partitions."""
+    return count_text(count, "partition" if pattern in OF_PARTITIONS else "time")
 
 
 def pattern_text(pattern: str) -> str:

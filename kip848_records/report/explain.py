@@ -27,14 +27,13 @@ from kip848_records.report.terminal import (
     fitted,
     fitted_table,
     ids_text,
-    ranges_text,
     span_text,
     time_text,
     wrapped,
 )
 from kip848_records.report.transactions import transactions_of_group
 from kip848_records.report.wrong import also_wrong, mixed, needed_topics
-from kip848_records.text import printable
+from kip848_records.text import printable, ranges_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -15,12 +15,11 @@ from kip848_records.report.terminal import (
     count_text,
     fitted_table,
     lasting_text,
-    ranges_text,
     span_text,
     time_text,
 )
 from kip848_records.report.units import CONNECTOR, units_text
-from kip848_records.text import duration_text, printable
+from kip848_records.text import duration_text, printable, ranges_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -26,11 +26,11 @@ from kip848_records.report.summary_groups import (
     stuck_groups,
     stuck_list,
 )
-from kip848_records.report.terminal import count_text, ranges_text, span_text
+from kip848_records.report.terminal import count_text, span_text
 from kip848_records.report.transactions import long_transactions
 from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
-from kip848_records.text import WIDTH, printable
+from kip848_records.text import WIDTH, printable, ranges_text
 from kip848_records.times import utc_text
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from kip848_records.report.advice import client_text
 from kip848_records.report.blockers import blocked_groups, incarnation_of
-from kip848_records.report.diagnosis import pattern_text, subject_text
+from kip848_records.report.diagnosis import OF_PARTITIONS, counted_text, pattern_text, subject_text
 from kip848_records.report.sql import query
 from kip848_records.report.terminal import span_text, wrapped_lines
 from kip848_records.text import WIDTH, printable
@@ -133,7 +133,7 @@ def failing_list(failing: Mapping[str, Row], shown: int) -> Iterator[RenderableT
         (
             printable(group_id),
             span_text(row.failing_ms, is_minimum=row.at_least),
-            f"{row.count:,}",
+            counted_text(row.pattern, row.count) if row.pattern in OF_PARTITIONS else f"{row.count:,}",
             pattern_text(row.pattern),
             subject_text(row.subject),
         )

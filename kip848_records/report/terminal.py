@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from kip848_records.text import WIDTH, duration_text, printable
+from kip848_records.text import WIDTH, duration_text, printable, ranges_text
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
@@ -105,17 +105,6 @@ def names_text(names: Sequence[str], shown: int) -> str:
     """Return the first names, and the number of the others."""
     more = len(names) - shown
     return ", ".join(names[:shown]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def ranges_text(numbers: Iterable[int | None] | None) -> str:
-    """Return numbers such as partitions, with consecutive ones as ranges: 0-3, 7."""
-    ranges: list[list[int]] = []
-    for number in sorted({number for number in numbers or () if number is not None}):
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ranges)
 
 
 def wrapped(text: str, label: str = "") -> Text:

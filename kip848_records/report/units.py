@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONNECT, STREAMS
-from kip848_records.report.terminal import ranges_text
+from kip848_records.text import ranges_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.errors import UnexpectedError
 from kip848_records.expectations.results import FAIL, FAULT, PASS, UNKNOWN, WARN
-from kip848_records.report.terminal import count_text, ranges_text
-from kip848_records.text import printable
+from kip848_records.report.terminal import count_text
+from kip848_records.text import printable, ranges_text
 from kip848_records.times import utc_text
 
 if TYPE_CHECKING:

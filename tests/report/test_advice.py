@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from kip848_records.expectations import EXPECTATIONS
+from kip848_records.replay.diagnosis.consumption import NOT_CONSUMED
 from kip848_records.report.advice import PATTERNS, MemberNow, advise, client_text
 
 ROOT = Path(__file__).parent.parent.parent
@@ -152,4 +153,4 @@ def test_ids_are_printed_safely_and_whole():
 def test_the_runbook_has_an_entry_for_each_pattern_and_each_expectation():
     headings = re.findall(r"^### `(\w+)`$", (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(set(headings)) == len(headings)
-    assert {*PATTERNS, *(each.name for each in EXPECTATIONS)} == set(headings)
+    assert {*PATTERNS, NOT_CONSUMED, *(each.name for each in EXPECTATIONS)} == set(headings)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kip848_records.report.terminal import count_text, ids_text, ranges_text, time_text
-from kip848_records.text import duration_text
+from kip848_records.report.terminal import count_text, ids_text, time_text
+from kip848_records.text import duration_text, ranges_text
 
 
 @pytest.mark.parametrize(

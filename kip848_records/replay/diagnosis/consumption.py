@@ -15,6 +15,7 @@ from kip848_records.replay.diagnosis.diagnose import row_of
 from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offsets
 from kip848_records.replay.diagnosis.precedence import explain
 from kip848_records.replay.diagnosis.severity import ERROR, WARNING
+from kip848_records.text import ranges_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -156,4 +157,5 @@ def _topics(rows: Iterable[Row]) -> tuple[str, ...]:
 
 
 def _partitions(rows: Iterable[Row]) -> list[str]:
-    return [f"{row.topic} {row.partition}" for row in sorted(rows, key=lambda row: (row.topic, row.partition))]
+    by_topic = groupby(sorted(rows, key=lambda row: row.topic), key=lambda row: row.topic)
+    return [f"{topic} {ranges_text(row.partition for row in of_topic)}" for topic, of_topic in by_topic]

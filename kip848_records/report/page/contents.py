@@ -16,8 +16,8 @@ from kip848_records.report.diagnosis import pattern_text
 from kip848_records.report.page.alike import SILENT
 from kip848_records.report.page.sections import SECTIONS, relations, sections_with_rows
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
-from kip848_records.report.terminal import ranges_text
 from kip848_records.report.units import CONNECTOR, units_text
+from kip848_records.text import ranges_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

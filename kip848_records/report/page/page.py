@@ -32,9 +32,9 @@ from kip848_records.report.page.phrases import (
 )
 from kip848_records.report.page.sections import SECTIONS
 from kip848_records.report.runbook import entries
-from kip848_records.report.terminal import CLOCK_WENT_BACK, count_text, ranges_text, span_text, time_text
+from kip848_records.report.terminal import CLOCK_WENT_BACK, count_text, span_text, time_text
 from kip848_records.tables.location import is_of_sources, is_schema, place_arguments, place_text
-from kip848_records.text import printable
+from kip848_records.text import printable, ranges_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONNECT, KINDS
 from kip848_records.report.advice import JOIN_LEAVE_STORM, NEXT_ROUND, NOT_READY, WAITING_FOR_ASSIGNMENT, WORKER_DELAY
-from kip848_records.report.diagnosis import pattern_text, subject_text
+from kip848_records.report.diagnosis import counted_text, pattern_text, subject_text
 from kip848_records.report.terminal import count_text, lasting_text, time_text
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def silent_text(partition: int) -> str:
 def failing_text(group: Fields) -> str:
     """Return the worst trouble over time of a group: restart loop, 84 times: app @ host."""
     what, subject = pattern_text(group["pattern"]), subject_text(group["subject"])
-    times = f", {count_text(group['count'], 'time')}" if group["count"] > 1 else ""
+    times = f", {counted_text(group['pattern'], group['count'])}" if group["count"] > 1 else ""
     return f"{what}{times}" + (f": {subject}" if subject else "")
 
 
