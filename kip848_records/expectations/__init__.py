@@ -25,6 +25,7 @@ _NAMES: Final = (
     *("streams_ready", "streams_topology_epoch", "streams_standby", "streams_cold_handover"),
     *("share_initialized", "share_partition_assigned"),
     *("owned_not_consumed", "blocked_by_transaction", "offsets_lost", "hanging_transaction"),
+    *("moved_back", "moved_ahead", "repeat_at_handover"),
     *("group_in_its_partition", "operation_size", "loadable_records", "audit_is_recent"),
 )
 

@@ -19,7 +19,10 @@ from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
 
 OF_KINDS = {case.rule for case in CASES}
 OF_DRAFTS = ("names_or_regex", "assignor_versions")
-OF_COMMITS = ("owned_not_consumed", "blocked_by_transaction", "offsets_lost", "hanging_transaction")
+OF_COMMITS = (
+    *("owned_not_consumed", "blocked_by_transaction", "offsets_lost", "hanging_transaction"),
+    *("moved_back", "moved_ahead", "repeat_at_handover"),
+)
 # What all groups share, and so has one verdict, or what the logs of the cases, without commits, have no other one of.
 SOME_VERDICTS = {
     "audit_is_recent": {PASS},

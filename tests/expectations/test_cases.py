@@ -40,6 +40,7 @@ def test_every_expectation_has_all_three():
             for rule in (
                 *("audit_is_recent", "hanging_transaction"),
                 *("owned_not_consumed", "blocked_by_transaction", "offsets_lost"),
+                *("moved_back", "moved_ahead", "repeat_at_handover"),
             )
             for verdict in (PASS, VIOLATION, UNKNOWN)
         ),

@@ -176,3 +176,85 @@ def test_offsets_that_were_lost_at_once_are_told_once(found):
         "expected the committed offsets of 3 partitions of t to stay, they were removed by a tool",
         "expected the committed offset of t 9 to stay, 260 was removed by a tool",
     ]
+
+
+BACK = LOST | {"kind": "back", "cause": None, "context": "no_members", "after_offset": 60, "amount": 200}
+LATE = {"owner": "member", "member_id": "old", "late_commits": 1, "acquired_offset": 1}
+
+
+@pytest.mark.parametrize(
+    ("columns", "verdicts"),
+    [
+        ({}, [VIOLATION]),
+        ({"context": "same_owner"}, [VIOLATION]),
+        ({"jumped_at": ago(days=1, seconds=1)}, [PASS]),
+        ({"jumped_at": None}, [UNKNOWN]),
+        ({"context": "previous_owner"}, []),  # nobody reads again
+        ({"context": "owner_change", "previous_member_id": "old"}, []),
+        ({"context": "owner_change", "previous_member_id": "other"}, [VIOLATION]),
+        ({"kind": "lost"}, []),
+        ({"kind": "ahead"}, []),
+    ],
+)
+def test_offsets_that_went_back(found, columns, verdicts):
+    said = found("moved_back", commit_jump=[BACK | columns], commit_progress=[OWNED | LATE])
+    assert [verdict for verdict, _ in said] == verdicts
+    if not columns:
+        assert said[0][1] == (
+            "expected committed offsets of t not to go back, that of 3 went from 260 to 60, "
+            "set while the group had no members"
+        )
+
+
+def test_a_reset_of_several_partitions_is_told_once(found):
+    rows = [BACK | {"partition": each, "offset": each, "amount": 200 + each} for each in range(3)]
+    ((_, message),) = found("moved_back", commit_jump=rows)
+    assert message == (
+        "expected committed offsets of t not to go back, those of 3 partitions went back by up to 202 offsets, "
+        "set while the group had no members"
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "verdicts"),
+    [
+        ({}, [VIOLATION]),
+        ({"jumped_at": ago(days=1, seconds=1)}, [PASS]),
+        ({"jumped_at": None}, [UNKNOWN]),
+        ({"kind": "back"}, []),
+    ],
+)
+def test_offsets_that_were_set_ahead(found, columns, verdicts):
+    ahead = BACK | {"kind": "ahead", "after_offset": 460}
+    said = found("moved_ahead", commit_jump=[ahead | columns])
+    assert [verdict for verdict, _ in said] == verdicts
+    if not columns:
+        assert said[0][1] == "expected committed offsets of t not to be set ahead, that of 3 was set from 260 to 460"
+
+
+BEFORE = OWNED | {
+    "member_id": "old",
+    "acquired_offset": 1,
+    "released_offset": 3,
+    "released_at": START,
+    "quiet_ms": 9_000,
+    "member_rhythm_ms": 5_000,
+    "recent_advanced": 20_000,
+    "recent_ms": 60_000,
+}
+
+
+@pytest.mark.parametrize(
+    ("columns", "limits", "verdict"),
+    [
+        ({}, {}, VIOLATION),  # 20,000 offsets a minute, for 7.5 s: at most 2,500
+        ({}, {"max_offsets": 2500.0}, PASS),
+        ({}, {"within": 3599.0}, PASS),
+        ({"recent_ms": None}, {}, UNKNOWN),
+    ],
+)
+def test_a_handover_after_which_messages_are_read_again(found, columns, limits, verdict):
+    ((said, message),) = found("repeat_at_handover", limits, commit_progress=[OWNED, BEFORE | columns])
+    assert said == verdict
+    if verdict == VIOLATION:
+        assert message == "expected at most 1000 offsets of t 3 to be read again, up to 2,500 offsets were, from old"
