@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kip848_records.cli.arguments import Commands
     from kip848_records.expectations.results import Verdict
     from kip848_records.report.changes import Changes
+    from kip848_records.report.headline import Headline
     from kip848_records.report.news import News
     from kip848_records.report.webhook import Webhook
 
@@ -114,7 +115,7 @@ def _run(arguments: Namespace) -> int:
         verdict = check(tables, settings, expectations=expectations, cluster=cluster)
         errors: list[Kip848Error] = [each for result in verdict.results for each in faults(result).values()]
         changes: Mapping[str, Changes] = {}
-        heads: Mapping[str, Sequence[str]] = {}
+        heads: Mapping[str, Headline] = {}
         message = None
         try:
             if METRICS in files or webhooks or any(run.run > 1 for run in tables.chosen_runs(cluster)):
@@ -125,7 +126,7 @@ def _run(arguments: Namespace) -> int:
             raise
         except Exception as error:  # noqa: BLE001 - the results of the check stand
             errors.append(UnexpectedError.of(error, "the comparison with the run before"))
-        errors += write_files(files, tables, verdict, changes)  # before the verdict is printed with the exit code
+        errors += write_files(files, tables, verdict, heads)  # before the verdict is printed with the exit code
     code = _code(verdict, errors, is_too_unknown=_has_too_many_unknown(verdict, arguments.max_unknown))
     told = check_terminal(verdict, width(), is_verbose=arguments.verbose, heads=heads)
     print_parts([Text(check_line(verdict, code))] if arguments.json_line else told)

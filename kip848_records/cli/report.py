@@ -41,6 +41,7 @@ def _run(arguments: Namespace) -> int:
     before_spark.check_outputs({"--out": arguments.out}, () if is_of_tables(arguments) else arguments.sources)
     from kip848_records.check import check
     from kip848_records.config import load_config
+    from kip848_records.report.changes import changes_of_clusters
     from kip848_records.report.page.contents import contents
     from kip848_records.report.page.page import page
     from kip848_records.report.terminal import count_text
@@ -54,7 +55,8 @@ def _run(arguments: Namespace) -> int:
         files = {"expectations": arguments.expectations}
         if not is_of_sources(tables.shown):  # else it is one of the options of the log
             files["config"] = arguments.config
-        found = contents(tables, verdict, cluster=arguments.cluster, files=files)
+        changes = changes_of_clusters(tables, verdict.captured_at, settings)
+        found = contents(tables, verdict, cluster=arguments.cluster, files=files, changes=changes)
         progress.phase("writing the page")
         written = page(found)
         write_file(file, written.html)

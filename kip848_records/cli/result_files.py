@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kip848_records.expectations.results import Verdict
     from kip848_records.queries.tables import Tables
-    from kip848_records.report.changes import Changes
+    from kip848_records.report.headline import Headline
 
 _FORMS: Final = {
     "junit": "JUnit XML",
@@ -63,23 +63,23 @@ def checked_files(arguments: Namespace) -> dict[str, Path]:
 
 
 def write_files(
-    files: Mapping[str, Path], tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]
+    files: Mapping[str, Path], tables: Tables, verdict: Verdict, heads: Mapping[str, Headline]
 ) -> list[Kip848Error]:
     """Write the results; return the errors of files that cannot be written: the others and the verdict stand.
 
     A fault of this package is one of them: an `UnexpectedError`.
 
-    `changes`: since the run before, by cluster; the metrics have them.
+    `heads`: of each cluster, for JSON and metrics.
     """
-    errors = (_error(name, path, tables, verdict, changes) for name, path in files.items())
+    errors = (_error(name, path, tables, verdict, heads) for name, path in files.items())
     return [error for error in errors if error is not None]
 
 
 def _error(
-    name: str, path: Path, tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]
+    name: str, path: Path, tables: Tables, verdict: Verdict, heads: Mapping[str, Headline]
 ) -> Kip848Error | None:
     try:
-        _write(name, path, tables, verdict, changes)
+        _write(name, path, tables, verdict, heads)
     except Kip848Error as error:
         return error
     except Exception as error:  # noqa: BLE001 - the other files are written all the same
@@ -87,7 +87,7 @@ def _error(
     return None
 
 
-def _write(name: str, path: Path, tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]) -> None:
+def _write(name: str, path: Path, tables: Tables, verdict: Verdict, heads: Mapping[str, Headline]) -> None:
     from kip848_records.report.check_json import check_json
     from kip848_records.report.junit import junit
     from kip848_records.report.markdown import markdown
@@ -96,7 +96,9 @@ def _write(name: str, path: Path, tables: Tables, verdict: Verdict, changes: Map
     if name == METRICS:
         from kip848_records.report.metrics import metrics
 
+        changes = {cluster: head.changes for cluster, head in heads.items() if head.changes is not None}
         write_file(path, metrics(tables, verdict, changes), is_replaced=True)
-        return
-    form = {"junit": junit, "sarif": sarif, "json": check_json, "markdown": markdown}[name]
-    write_file(path, form(verdict))
+    elif name == "json":
+        write_file(path, check_json(verdict, heads))
+    else:
+        write_file(path, {"junit": junit, "sarif": sarif, "markdown": markdown}[name](verdict))

@@ -12,11 +12,17 @@ from kip848_records.expectations.results import FAIL, FAULT, UNKNOWN, WARN
 from kip848_records.report.words import checked, faults, overall, violated
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kip848_records.expectations.results import Result, Verdict
+    from kip848_records.report.headline import Headline
 
 
-def check_json(verdict: Verdict) -> str:
+def check_json(verdict: Verdict, heads: Mapping[str, Headline] | None = None) -> str:
     """Return one JSON object in ASCII; a JSON parser restores ids exactly, whatever they contain.
+
+    `clusters`: by cluster, the number of groups by health, and what changed since the run before, as the lines of
+    `check` have them.
 
     `status` is the worst of all expectations. Times are ISO 8601, UTC. `checked`, `passed`, `errors`, `warnings`,
     `violations_total` and `unknown_total` count all checked items; `violations` and `unknown` list the first of them.
@@ -26,6 +32,7 @@ def check_json(verdict: Verdict) -> str:
         "version": __version__,
         "tables": verdict.tables,
         **_captures(verdict),
+        "clusters": {cluster: head.for_json() for cluster, head in (heads or {}).items()},
         "status": overall(verdict),
         "expectations": [_expectation(result) for result in verdict.results],
     }

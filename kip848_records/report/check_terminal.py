@@ -12,9 +12,10 @@ from kip848_records.report.words import SAID, captures, checked, counts, faults,
 from kip848_records.text import WIDTH, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from kip848_records.expectations.results import Finding, Result, Verdict
+    from kip848_records.report.headline import Headline
 
 _SHOWN: Final = 10
 _UNKNOWN_SHOWN: Final = 3
@@ -28,15 +29,15 @@ def check_terminal(
     width: int = WIDTH,
     *,
     is_verbose: bool = False,
-    heads: Mapping[str, Sequence[str]] | None = None,
+    heads: Mapping[str, Headline] | None = None,
 ) -> Iterator[Text]:
     """Yield the lines, at most `width` characters long unless an id alone is longer; the last one is the verdict.
 
-    `heads`: by cluster, the lines of `headline.headlines`. `is_verbose`: each expectation that passed has a line, with
+    `heads`: those of `headline.headlines`. `is_verbose`: each expectation that passed has a line, with
     how much it checked, and each with unknown results says why.
     """
     several = len(verdict.captured_at) > 1
-    for capture in captures(verdict, heads):
+    for capture in captures(verdict, {cluster: head.lines for cluster, head in (heads or {}).items()}):
         yield from _wrapped(printable(capture), width)
     passed = [result for result in verdict.results if result.status == PASS]
     folded = [] if is_verbose else _folded(verdict)

@@ -1,9 +1,9 @@
-"""How many groups have which health, and what changed since the run before: lines of the summary and of a check."""
+"""How many groups have which health, and what changed since the run before, for the summary, a check and the page."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.queries.wording import HEALTH
 from kip848_records.report.sql import query
@@ -16,15 +16,39 @@ if TYPE_CHECKING:
     from kip848_records.report.changes import Changes
 
 
-def headlines(tables: Tables, clusters: Iterable[str], changes: Mapping[str, Changes]) -> Mapping[str, Sequence[str]]:
-    """Return the lines about each cluster, by its name. `changes`: since the run before, of clusters that have one."""
-    found = {}
-    for cluster in clusters:
-        counts = group_counts(tables, cluster)
-        stuck = f"{counts['stuck']:,} of {count_text(counts.total(), 'group')} stuck"
-        news = since_text("Since the run before", changes[cluster]) if cluster in changes else ()
-        found[cluster] = [" · ".join([stuck, *others_text(counts)]), *news]
-    return found
+SINCE: Final = "Since the run before"
+
+
+class Headline(NamedTuple):
+    """What a check says of a cluster before its expectations: groups by health, and changes since the run before.
+
+    `changes`: None if they were not looked for.
+    """
+
+    counts: Counter[str]
+    changes: Changes | None = None
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The headline for people."""
+        stuck = f"{self.counts['stuck']:,} of {count_text(self.counts.total(), 'group')} stuck"
+        return [" · ".join([stuck, *others_text(self.counts)]), *self.news]
+
+    @property
+    def news(self) -> Sequence[str]:
+        """The lines about the changes; none if no run came before."""
+        return [] if self.changes is None else list(since_text(SINCE, self.changes))
+
+    def for_json(self) -> dict[str, object]:
+        """Return the headline for programs: numbers of groups and of troubles; null if no run came before."""
+        is_known = self.changes is not None and not self.changes.is_first
+        counted = {what: len(of) for what, of in vars(self.changes).items() if what != "is_first"} if is_known else None
+        return {"groups": {health: self.counts[health] for health in HEALTH}, "since_last_run": counted}
+
+
+def headlines(tables: Tables, clusters: Iterable[str], changes: Mapping[str, Changes]) -> Mapping[str, Headline]:
+    """Return the headline of each cluster, by its name. `changes`: since the run before, of clusters that have one."""
+    return {cluster: Headline(group_counts(tables, cluster), changes.get(cluster)) for cluster in clusters}
 
 
 def group_counts(tables: Tables, cluster: str) -> Counter[str]:

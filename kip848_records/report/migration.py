@@ -23,11 +23,12 @@ _PAGE: Final = "docs/groups/migration.md"
 
 def conversions(group: GroupHistory) -> Iterator[Text]:
     """Yield a table with a row for each change of the group's protocol; nothing for a group that kept its protocol."""
-    rows = group.rows("migrations")
+    rows = sorted(group.rows("migrations"), key=lambda row: (row.at_ms or 0, row.at_offset))
     if not rows:
         return
     total = rows[0].total
-    yield Text(f"\nChanges of the protocol{f', the last {len(rows)} of {total:,}' if total > len(rows) else ''}:")
+    cut = f", the {len(rows)} of {total:,} that mixed protocols for longest" if total > len(rows) else ""
+    yield Text(f"\nChanges of the protocol{cut}:")
     cells = [
         (
             time_text(row.at_ms),
@@ -38,7 +39,7 @@ def conversions(group: GroupHistory) -> Iterator[Text]:
             row.converted,
             _mixed_until(row),
         )
-        for row in reversed(rows)
+        for row in rows
     ]
     titles = ("at", "change", "from", "to", "epoch or generation", "members converted", "both protocols until")
     yield from fitted_table(*titles, rows=cells, right=titles[4:6])
@@ -53,10 +54,12 @@ def _mixed_until(row: Row) -> str:
 def before_and_after(group: GroupHistory) -> Iterator[Text]:
     """Yield a table with a row for each period of one protocol; nothing for a group that kept its protocol."""
     rows = group.rows("before_and_after") if len(group.rows("protocols")) > 1 else []
+    rows = sorted(rows, key=lambda row: (row.from_ms or 0, row.from_offset))
     if not rows:
         return
     total = rows[0].total
-    yield Text(f"\nBefore and after{f', the last {len(rows)} of {total:,} periods' if total > len(rows) else ''}:")
+    cut = f", the {len(rows)} of {total:,} periods with most time without an owner" if total > len(rows) else ""
+    yield Text(f"\nBefore and after{cut}:")
     cells = [
         (
             row.protocol,
@@ -69,7 +72,7 @@ def before_and_after(group: GroupHistory) -> Iterator[Text]:
             _counted(row, row.partitions_stopped),
             span_text(row.unowned_min_partition_ms, is_minimum=True),
         )
-        for row in reversed(rows)
+        for row in rows
     ]
     titles = (
         "protocol",
@@ -109,6 +112,6 @@ def _stops(rows: Sequence[Row]) -> Iterator[Text]:
                 for each in (row.stop_max_p50_ms, row.stop_max_p95_ms)
             ),
         )
-        for row in reversed(rows)
+        for row in rows
     ]
     yield from fitted_table("protocol", "from", "stops", "median", "p95", rows=cells, right=("stops", "median", "p95"))

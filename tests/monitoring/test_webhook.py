@@ -396,6 +396,25 @@ def test_a_check_begins_with_how_the_groups_are_and_what_changed(checked):
     ]
 
 
+def test_the_page_and_the_json_of_a_check_say_what_changed(checked, tmp_path):
+    json_file, page = tmp_path / "check.json", tmp_path / "page.html"
+    checked(
+        NEW,
+        WELL,
+        with_states("new", Stable=600),
+        troubles=[trouble("new", 40)],
+        on=LOOPS,
+        more=["--json", str(json_file)],
+    )
+    (cluster,) = json.loads(json_file.read_text())["clusters"].values()
+    assert (cluster["groups"]["stuck"], cluster["groups"]["healthy"]) == (1, 1)
+    changed = cluster["since_last_run"]
+    assert (changed["newly_overdue"], changed["began"], changed["ended"]) == (1, 1, 0)
+    config = ["--config", str(tmp_path / "audit.toml"), "--quiet"]
+    assert main(["report", str(tmp_path / "out"), "--out", str(page), *config]) == 0
+    assert "<p>Since the run before: 1 newly overdue, 1 recovered.</p>" in page.read_text(encoding="utf-8")
+
+
 def test_a_check_of_the_first_audit_has_no_run_before(checked):
     _, out, _ = checked(WELL, audits=1)
     assert out.splitlines()[1:3] == ["0 of 1 group stuck · 1 healthy", ""]

@@ -38,7 +38,7 @@ def test_what_limits_ages_is_said():
 
 def test_what_is_said_of_the_whole():
     document = json.loads(check_json(ALL))
-    assert list(document) == ["version", "tables", *CAPTURE, "status", "expectations"]
+    assert list(document) == ["version", "tables", *CAPTURE, "clusters", "status", "expectations"]
     assert document["version"] == __version__
     assert document["tables"] == "out/tables"
     assert document["captured_at"] == {"demo": "2026-11-21T08:18:46.358+00:00"}

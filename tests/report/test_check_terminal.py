@@ -1,10 +1,15 @@
 """A verdict in a terminal."""
 
+import json
+from collections import Counter
 from dataclasses import replace
 
 from hypothesis import given
 
+from kip848_records.report.changes import Changed, Changes
+from kip848_records.report.check_json import check_json
 from kip848_records.report.check_terminal import check_terminal
+from kip848_records.report.headline import Headline
 from kip848_records.text import printable
 from tests.report.verdicts import ALL, CAPTURED, MEMBER, NOWHERE, STUCK, finding, result, verdict, verdicts
 
@@ -33,19 +38,22 @@ def test_what_is_worst_comes_first_and_what_passed_is_one_line():
 
 def test_how_the_groups_are_stands_behind_the_time_of_their_cluster():
     made = verdict(captured_at={"east": CAPTURED, "west": CAPTURED})
-    heads = {
-        "east": ["1 of 2 groups stuck", "Since the run before: " + 9 * "1 began, "],
-        "west": ["0 of 1 group stuck"],
-    }
-    assert printed(made, heads=heads)[:7] == [
+    overdue = {"newly_overdue": [Changed("g", 1)] * 2, "unknown": [], "recovered": [Changed("h", None)]}
+    changes = Changes(is_first=False, **overdue, began=[], ended=[], passed=[])
+    heads = {"east": Headline(Counter(stuck=1, healthy=1), changes), "west": Headline(Counter(healthy=1))}
+    assert printed(made, heads=heads)[:6] == [
         "Cluster east, captured at 2026-11-21 08:18:46 UTC",
-        "1 of 2 groups stuck",
-        "Since the run before: 1 began, 1 began, 1 began, 1 began, 1 began, 1 began, 1",
-        "  began, 1 began, 1 began,",
+        "1 of 2 groups stuck · 1 healthy",
+        "Since the run before: 2 newly overdue, 1 recovered",
         "Cluster west, captured at 2026-11-21 08:18:46 UTC",
-        "0 of 1 group stuck",
+        "0 of 1 group stuck · 1 healthy",
         "",
     ]
+    assert json.loads(check_json(made, heads))["clusters"]["west"]["since_last_run"] is None
+    east = json.loads(check_json(made, heads))["clusters"]["east"]
+    assert (east["groups"]["stuck"], east["groups"]["failing"]) == (1, 0)
+    assert east["since_last_run"] == {"newly_overdue": 2, "unknown": 0, "recovered": 1, "began": 0, "ended": 0,
+                                      "passed": 0}  # fmt: skip
 
 
 def test_the_more_errors_the_sooner():

@@ -1,16 +1,18 @@
 """What `kip848 explain` says of a group before and after its conversion, by tables without a log."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from rich.console import Console
 
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.group_history import GroupHistory
-from kip848_records.report.migration import before_and_after
+from kip848_records.report.migration import before_and_after, conversions
+from kip848_records.report.terminal import time_text
 from tests import made_tables
 from tests.report.fitted import entries
 
 EARLY, LATE, CAPTURED = (datetime(2026, 1, 2, hour, tzinfo=UTC) for hour in (1, 2, 3))
+TITLE = "Before and after, the 20 of 22 periods with most time without an owner:"
 CLASSIC = {"group_id": "g", "protocol": "classic", "from_at": EARLY, "observed_ms": 3_600_000, "rebalances": 7}
 CONSUMER = {"group_id": "g", "protocol": "consumer", "from_at": LATE, "from_offset": 9, "rebalances": 2}
 
@@ -63,5 +65,27 @@ def test_the_stop_of_consumption_is_called_an_estimate(tmp_path):
 
 
 def test_it_says_that_periods_are_cut(tmp_path):
-    text = text_of(tmp_path, [CLASSIC | {"from_offset": nth} for nth in range(21)])
-    assert "Before and after, the last 20 of 21 periods:" in text
+    periods = [
+        CLASSIC | {"from_at": EARLY + timedelta(0, nth), "from_offset": nth, "unowned_min_partition_ms": 1000 * nth}
+        for nth in range(22, 0, -1)
+    ]
+    rows = entries(text_of(tmp_path, periods), TITLE)
+    waits = [row.split("≥ ")[-1] for row in rows]
+    assert waits == [f"{nth} s" for nth in range(3, 23)], "those that cost most, in the order of their times"
+
+
+def test_the_changes_that_mixed_protocols_for_longest_are_kept(tmp_path):
+    hours = [EARLY + timedelta(hours=nth) for nth in range(22)]
+    rows = [
+        {"group_id": "g", "offset": nth, "at": at, "direction": "upgrade", "from_type": "classic", "epoch": nth,
+         "to_type": "consumer", "converted": 1, "mixed_until": at + timedelta(minutes=60 - nth) if nth else None}
+        for nth, at in enumerate(hours)
+    ]  # fmt: skip
+    made_tables.write(tmp_path, "made", audit_runs=[{"run": 1, "captured_at": CAPTURED}],
+                      group_state=[{"group_id": "g", "state": "Stable"}], group_migration=rows,
+                      group_state_timeline=[{"group_id": "g", "state": "Stable", "from_at": EARLY}])  # fmt: skip
+    parts = conversions(GroupHistory(DuckTables(str(tmp_path)), "g", "made"))
+    title, table = "".join(part.plain for part in parts).strip().split(":", 1)
+    assert title == "Changes of the protocol, the 20 of 22 that mixed protocols for longest"
+    shown = [hour for hour in range(22) if time_text(hours[hour].timestamp() * 1000) in table.replace("until ", "")]
+    assert shown == list(range(20)), "the one that still mixes them, then the longest"

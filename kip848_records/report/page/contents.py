@@ -13,6 +13,7 @@ from kip848_records.queries.wording import member_state_text
 from kip848_records.report.advice import PATTERNS, WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import GroupIncarnation, blocked_groups
 from kip848_records.report.diagnosis import pattern_text
+from kip848_records.report.headline import SINCE, since_text
 from kip848_records.report.page.alike import SILENT
 from kip848_records.report.page.sections import SECTIONS, relations, sections_with_rows
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kip848_records.expectations.results import CaptureLimits, Verdict
     from kip848_records.queries.tables import Tables
     from kip848_records.report.blockers import Blocked
+    from kip848_records.report.changes import Changes
 
 GROUPS_LISTED: Final = 20_000
 """How many groups of each cluster the page lists."""
@@ -53,7 +55,7 @@ class Contents:
     ``upgrade`` (of classic groups) and ``words``, which the search knows; `counts` counts all by health.
     `histories`: of the first, by cluster, partition and group id, the rows of each of `SECTIONS` by its name, and
     in ``totals`` how many there are. `slowest`: rows of `slowest.sql`. `not_consumed`: rows of `not_consumed.sql`.
-    `begun`: rows of `begun.sql`, spans of `step_s` seconds.
+    `begun`: rows of `begun.sql`, spans of `step_s` seconds. `news`: lines about what changed since the run before.
     """
 
     location: str
@@ -69,6 +71,7 @@ class Contents:
     verdict: Verdict | None = None
     only: str | None = None
     files: Mapping[str, str | None] = field(default_factory=dict)
+    news: Sequence[str] = ()
 
 
 def contents(
@@ -77,10 +80,12 @@ def contents(
     *,
     cluster: str | None = None,
     files: Mapping[str, str | None] | None = None,
+    changes: Mapping[str, Changes] | None = None,
 ) -> Contents:
     """Read what the page says of one cluster, or of all that the tables have.
 
     `verdict`: what `kip848 check` found in these tables. `files`: what it was given, by the names of its options.
+    `changes`: since the run before, by cluster.
     Raises InputError as `Tables.chosen_runs` does.
     """
     runs = tables.chosen_runs(cluster)
@@ -106,6 +111,11 @@ def contents(
         verdict=verdict,
         only=cluster,
         files=files or {},
+        news=[
+            f"{f'Cluster {name}: ' if len(captured) > 1 else ''}{line}"
+            for name, each in (changes or {}).items()
+            for line in since_text(SINCE, each)
+        ],
     )
 
 

@@ -111,6 +111,7 @@ def _overview(contents: Contents) -> dict[str, Any]:
         "place": place_text(contents.location),
         "commands": commands(contents),
         "captured": contents.captured,
+        "news": contents.news,
         "limits": [line for each in contents.limits.values() for line in words.limits_text(each)],
         "several": several,
         "counts": contents.counts,

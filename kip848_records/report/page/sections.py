@@ -112,9 +112,20 @@ SECTIONS: Final = (
         tables=("share_partition_state",),
     ),
     Section(
-        "migrations", "changes of the protocol", 20, "at_offset DESC, incarnation DESC", tables=("group_migration",)
+        "migrations",
+        "changes of the protocol",
+        20,
+        "CASE WHEN direction = 'upgrade' AND mixed_until_ms IS NULL THEN 0 ELSE 1 END, "
+        "coalesce(mixed_until_ms - at_ms, 0) DESC, at_offset DESC, incarnation DESC",
+        tables=("group_migration",),
     ),
-    Section("periods", "periods", 20, "at_offset DESC, incarnation DESC, protocol", tables=("protocol_comparison",)),
+    Section(
+        "periods",
+        "periods",
+        20,
+        "coalesce(unowned_min_partition_ms, 0) DESC, at_offset DESC, incarnation DESC, protocol",
+        tables=("protocol_comparison",),
+    ),
 )
 """The sections, in the order in which the page names those of which it has only a part."""
 

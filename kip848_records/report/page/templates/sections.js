@@ -195,6 +195,8 @@ function runsOf(worker, owned, isCut) {
   return { connectors: count(has?.connectors ?? 0), tasks: count(has?.tasks ?? 0), words: has?.roles.get(null)?.join("; ") ?? (isCut ? "" : "nothing") };
 }
 
+const latestFirst = (rows) => [...rows].sort((a, b) => b.at_offset - a.at_offset);
+
 /** Return what a group's page shows of its history: members as they are now, and units with and without an owner. */
 function viewOf(group, history) {
   const now = new Map(history.intervals.filter((each) => each.to_ms === null).map((each) => [`${each.incarnation} ${each.member_id}`, each]));
@@ -211,6 +213,7 @@ function viewOf(group, history) {
   const isCut = history.totals.units > history.units.length;
   return { ...history, group, clients, members, isBlocker: (row) => rank(row) === 0,
     owners: [...owned].map(([member_id, of]) => ({ ...of, member_id, client: clients.get(member_id) })),
+    migrations: latestFirst(history.migrations), periods: latestFirst(history.periods),
     workers: history.workers.map((row) => ({ ...row, has: runsOf(row, owned, isCut) })),
     free: history.tasks.filter((row) => row.status === "open"), moved: history.tasks.filter((row) => row.status !== "open") };
 }
