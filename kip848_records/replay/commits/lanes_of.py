@@ -46,10 +46,14 @@ class LanesOf:
         lanes.grow(len(self.row_of_lane))
 
     def _without_owner(self, lane_of_row: Ints) -> None:
-        """Give the commits that no member's stay has a lane for each partition, incarnation and kind of owner."""
+        """Give the commits that no member's stay has a lane for each partition, incarnation and kind of owner.
+
+        A tombstone that removes nothing gets none.
+        """
         chunk, order = self.chunk, self.chunk.order
         is_carried = (chunk.what[order] == CARRIED_LANE) & (chunk.member[order] < 0)
-        is_commit = chunk.k_is_commit & (chunk.k_owner != MEMBER)
+        removes = (chunk.k_event >= 0) & chunk.k_is_value[chunk.k_event] if len(order) else chunk.k_is_value
+        is_commit = chunk.k_is_commit & (chunk.k_is_value | removes) & (chunk.k_owner != MEMBER)
         places = np.flatnonzero(is_carried | is_commit)
         rows = order[places]
         # A carried lane has its own incarnation and owner; `phase` has the owner.

@@ -40,3 +40,13 @@ def test_the_first_commit_of_an_owner_comes_after_a_removal(monkeypatch, rows):
     log += [row(COMMIT, at, committed=committed) for at, committed in ((1, 10), (3, None), (4, 20), (5, 8))]
     expected = {3: ("lost", "owner_change"), 4: ("restart_after_loss", "owner_change"), 5: ("back", "same_owner")}
     assert jumps(log) == expected
+
+
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_a_tombstone_that_removes_nothing_is_no_row(monkeypatch, rows):
+    monkeypatch.setattr(progress, "ROWS_OF_A_CHUNK", rows)
+    log = [row(COMMIT, 1, committed=None), row(COMMIT, 2, committed=None, topic="other"), row(COMMIT, 3, committed=5)]
+    batches = pa.Table.from_pylist(log, COMMIT_ROWS).to_batches(max_chunksize=1)
+    found = progress.commit_batches(inputs_of({0: 0}, None), {}.get, batches)
+    progressed = [each for kind, batch in found if kind.__name__ == "FoundProgress" for each in batch.to_pylist()]
+    assert [(each["topic"], each["commits"], each["removed"]) for each in progressed] == [("t", 1, 0)]
