@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 from kip848_records.tables.errors import TablesError
 from kip848_records.text import printable
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from kip848_records.pipeline.options import AuditOptions
     from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
+
+_UNITS_MS: Final = {"s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse has no public name for it
 """The object to which a command adds its parser."""
@@ -113,7 +115,7 @@ def check_source(arguments: argparse.Namespace) -> None:
 
 
 def add_capture(command: Parser) -> None:
-    """Add the options with more facts about a log: its `topics`, `captured_at`, and a `config` for the diagnosis."""
+    """Add the options with more facts about a log: its `topics`, `captured_at`, `offsets_retention` and `config`."""
     command.add_argument(
         "--topics", type=given_path, metavar="FILE", help='topic names, as JSON: {"<topic id>": "<name>", ...}'
     )
@@ -122,6 +124,13 @@ def add_capture(command: Parser) -> None:
         type=zoned_time,
         metavar="TIME",
         help="when the log was copied, ISO 8601, UTC if it has no zone (default: the newest time in the log)",
+    )
+    command.add_argument(
+        "--offsets-retention",
+        type=duration_ms,
+        metavar="TIME",
+        help="with offset commits: how long the brokers keep offsets that nobody commits again, such as 7d or 10080min "
+        "(default: what the broker of a live topic says, else 7d)",
     )
     command.add_argument(
         "--config",
@@ -151,6 +160,7 @@ def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> Audi
         captured_at=arguments.captured_at,
         kafka_config=arguments.kafka_config,
         limits=_limits(arguments.config),
+        offsets_retention_ms=arguments.offsets_retention,
     )
 
 
@@ -240,6 +250,14 @@ def zoned_time(text: str) -> datetime:
         message = f"{text!r} is not a time such as 2026-11-21T08:00:00Z"
         raise argparse.ArgumentTypeError(message) from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def duration_ms(text: str) -> int:
+    """Return a duration in ms. It has a unit: a bare number is one of minutes for Kafka, and of seconds for others."""
+    if (found := re.fullmatch(r"([0-9]{1,9})(s|min|h|d)", text)) and int(found[1]):
+        return int(found[1]) * _UNITS_MS[found[2]]
+    message = f"{text!r} is not a time such as 7d, 36h, 10080min or 60s"
+    raise argparse.ArgumentTypeError(message)
 
 
 def key_type(text: str) -> int:

@@ -51,6 +51,7 @@ _WORDS: Final[Mapping[str, Callable[[Any], str]]] = {
     "dialect": str,
     "topics": _absolute,
     "captured_at": lambda time: time.isoformat(),
+    "offsets_retention": lambda ms: f"{ms // 1000}s",
     "kafka_config": _absolute,
     "config": _absolute,
 }

@@ -43,6 +43,8 @@ def check_log(arguments: Namespace, outputs: Mapping[str, str | None]) -> None:
         from kip848_records.pipeline.names import read_topics_file
 
         read_topics_file(arguments.topics)
+    if getattr(arguments, "offsets_retention", None) is not None and not _reads_commits(arguments):
+        raise InputError("--offsets-retention is about offset commits", "pass --offset-commits too, or omit it")
     if arguments.kafka_config is not None:
         read_client_settings(arguments.kafka_config)
     if getattr(arguments, "config", None) is not None:
@@ -52,6 +54,10 @@ def check_log(arguments: Namespace, outputs: Mapping[str, str | None]) -> None:
     copies = [source for source in arguments.sources if not is_topic(source)]
     check_outputs(outputs, copies)
     _check_copies(copies, arguments.format)
+
+
+def _reads_commits(arguments: Namespace) -> bool:
+    return bool(arguments.offset_commits or getattr(arguments, "needs_commits", False))
 
 
 def check_topics(arguments: Namespace) -> None:

@@ -131,6 +131,7 @@ def log_facts(log: LogTable, knowledge: Knowledge) -> LogFacts:
             offset_commits=info.offset_commits,
             newest={row.partition: row.newest_ms for row in log.ask(_NEWEST) if row.newest_ms is not None},
             limits=info.limits,
+            offsets_retention_ms=info.offsets_retention_ms,
         ),
         counts=counts,
         copies=coverage.copies,

@@ -19,9 +19,9 @@ class RunInfo:
     `captured_ms`: when the log was copied, as the user named it, or when the run read the topic; None for a copy of
     which no time was named: the newest time in the log stands for it. `dialect` may be `auto` for a copy: then its
     records decide. `names`: (topic id, topic, source) that are in no record. `limits`: those of the diagnosis that are
-    not the defaults. `kept_since_ms`: retention removed rows
-    that had ended before. `is_pruning`: the run only did that, without a read. `record_tables`: decoded records get
-    their own tables.
+    not the defaults. `kept_since_ms`: retention removed rows that had ended before. `is_pruning`: the run only did
+    that, without a read. `record_tables`: decoded records get their own tables. `offsets_retention_ms`: how long
+    brokers keep offsets that nobody commits again; None: nobody said.
     """
 
     run: int
@@ -39,12 +39,13 @@ class RunInfo:
     record_tables: bool = False
     names: tuple[tuple[str, str, str], ...] = ()
     limits: tuple[ChangedLimit, ...] = ()
+    offsets_retention_ms: int | None = None
 
     @classmethod
     def of(cls, run: int, known: Mapping[str, Any]) -> RunInfo:
         """Return the run of a row of the log, by its column `run_info`."""
-        names = tuple((each["topic_id"], each["topic"], each["source"]) for each in known["names"] or ())
-        limits = tuple(ChangedLimit(**each) for each in known["limits"] or ())
+        names = tuple((each["topic_id"], each["topic"], each["source"]) for each in known.get("names") or ())
+        limits = tuple(ChangedLimit(**each) for each in known.get("limits") or ())
         return cls(run=run, **{**known, "sources": tuple(known["sources"]), "names": names, "limits": limits})
 
 

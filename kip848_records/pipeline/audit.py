@@ -144,6 +144,7 @@ def _copy_info(log: LogTable, before: Knowledge, options: AuditOptions) -> RunIn
         record_tables=options.record_tables,
         names=names,
         limits=options.limits,
+        offsets_retention_ms=options.offsets_retention_ms,
     )
 
 

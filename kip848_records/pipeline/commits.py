@@ -56,6 +56,9 @@ _AGE: Final = (
 _SHORTEST_MS: Final = 10_000
 """For partitions that moved later than that nobody asks who is ahead: groups that go on overtake each other."""
 
+_TOGETHER_MS: Final = 10_000
+"""In how much time the coordinators of all partitions remove the offsets of a deleted topic."""
+
 _TOMBSTONES: Final = f"""
 SELECT log.partition, log.group_id, log.timestamp FROM {{records}} AS log
 WHERE {IS_RECORD} AND {key_of_types(_GROUP_TYPES)} AND log.value IS NULL
@@ -131,7 +134,7 @@ class Commits:
             found["commit_progress"] = self._with_ahead(progress)
         if jumps is not None:
             records = self.facts.replayable(engine, self.log.group_records())
-            found["commit_jump"] = _with_causes(engine, engine.relation(jumps), records)
+            found["commit_jump"] = _with_causes(engine, engine.relation(jumps), records, inputs.offsets_retention_ms)
         if self.pending is not None:
             opened = open_transactions(engine, self.log.records(), self.pending, inputs)
             found["open_transaction"] = engine.stage(opened, "open-transaction")
@@ -187,9 +190,10 @@ def consumption_stops(engine: Engine, stopped: Relation, stops: Relation, stays:
     return engine.sql(rendered("pipeline/sql/consumption_stops.sql"), stopped=stopped, stops=stops, stays=stays)
 
 
-def _with_causes(engine: Engine, jumps: Relation, records: Relation) -> Rows:
+def _with_causes(engine: Engine, jumps: Relation, records: Relation, retention_ms: int | None) -> Rows:
+    retention_ms = OFFSETS_RETENTION_MS if retention_ms is None else retention_ms
     judged = engine.sql(
-        rendered("pipeline/sql/judged_jumps.sql", is_old=f"({_AGE} >= {OFFSETS_RETENTION_MS})"),
+        rendered("pipeline/sql/judged_jumps.sql", is_old=f"({_AGE} >= {retention_ms})", together_ms=_TOGETHER_MS),
         jumps=jumps,
         tombstones=engine.sql(_TOMBSTONES, records=records),
     )

@@ -103,6 +103,7 @@ def _run_options(options: AuditOptions) -> RunOptions:
         record_tables=options.record_tables,
         names=options.topics or {},
         limits=options.limits,
+        offsets_retention_ms=options.offsets_retention_ms,
     )
 
 

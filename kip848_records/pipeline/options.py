@@ -29,7 +29,8 @@ class AuditOptions:
     records is no error. `kafka_config`: the file with the client's settings for a live topic. `checkpoint`: a folder;
     the topic is then read as a stream. `scratch`: a folder for intermediate files, which tables in a catalog need, and
     which no other audit uses at the same time. `limits`: those of the diagnosis that are not the defaults, from
-    `config.load_limits`.
+    `config.load_limits`. `offsets_retention_ms`: how long brokers keep offsets that nobody commits again; None: what
+    the broker of a live topic says.
     """
 
     sources: tuple[str, ...]
@@ -46,6 +47,7 @@ class AuditOptions:
     checkpoint: str | None = None
     scratch: str | None = None
     limits: tuple[ChangedLimit, ...] = ()
+    offsets_retention_ms: int | None = None
 
     @property
     def work_folder(self) -> str:

@@ -262,6 +262,7 @@ def _run_row(
         "is_copy": run.is_copy,
         "is_archived": facts.is_archived,
         "diagnosis_limits": [each._asdict() for each in run.limits] or None,
+        "offsets_retention_ms": run.offsets_retention_ms,
         "partitions": [
             {
                 name: getattr(read, name)

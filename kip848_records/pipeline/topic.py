@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The dialect of a run's records, and what the user says: the time of the copy, names of topics by id, limits."""
+    """The dialect of a run's records, and what the user says: the time of the copy, names of topics by id, limits.
+
+    `offsets_retention_ms`: None: what the broker says.
+    """
 
     dialect: str
     offset_commits: bool
@@ -48,6 +51,7 @@ class RunOptions:
     record_tables: bool
     names: Mapping[str, str]
     limits: tuple[ChangedLimit, ...] = ()
+    offsets_retention_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -256,6 +260,7 @@ def _run_info(run: TopicRun, staged: TopicRows, captured_at: Iterable[int | None
         kept_since_ms=last.kept_since_ms if last else None,
         names=tuple(name for name in names if name not in known),
         limits=options.limits,
+        offsets_retention_ms=_first(options.offsets_retention_ms, run.ends.offsets_retention_ms),
     )
 
 
@@ -274,6 +279,10 @@ def _dialect(run: TopicRun, rows: DataFrame | None) -> str:
     if asked != AUTO:
         return asked
     return KAFKA.name if rows is None else choose_dialect(run.log.engine, rows).name
+
+
+def _first(*values: int | None) -> int | None:
+    return next((value for value in values if value is not None), None)
 
 
 def _newest(times: Iterable[int | None]) -> int | None:

@@ -44,7 +44,8 @@ class ReplayInputs:
     it, if their partition has no time of its own. `partitions`: the coverage of each; the history of a missing one
     never counts as complete. `newest`: of each partition, the time of its newest record of any group, in ms since 1970.
     `offset_commits`: the log has offset commits, which rebalances are compared with. `limits`: those of the diagnosis
-    that are not the defaults.
+    that are not the defaults. `offsets_retention_ms`: how long brokers keep offsets that nobody commits again; None:
+    nobody said.
     """
 
     dialect: str
@@ -53,6 +54,7 @@ class ReplayInputs:
     offset_commits: bool = False
     newest: Mapping[int, int] = field(default_factory=dict)
     limits: Sequence[ChangedLimit] = ()
+    offsets_retention_ms: int | None = None
 
     def captured_at_of(self, partition: int) -> int | None:
         """Return the time to which the age of what is open in a partition is measured, in ms since 1970.

@@ -71,6 +71,12 @@ AUDIT_RUNS: Final = TableSpec(
             "the defaults",
         ),
         Column(
+            "offsets_retention_ms",
+            BIGINT,
+            "How long brokers keep offsets that nobody commits again, in ms: --offsets-retention, or the setting of "
+            "a broker; null: nobody said, so the causes of lost offsets assume 7 days",
+        ),
+        Column(
             "partitions",
             _PARTITIONS,
             "The range read of each partition of a live topic, and up to when it is known; else null",

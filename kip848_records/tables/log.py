@@ -33,6 +33,7 @@ RUN_INFO: Final = struct_of(
     record_tables=BOOLEAN,
     names=list_of(struct_of(topic_id=STRING, topic=STRING, source=STRING)),
     limits=CHANGED_LIMITS,
+    offsets_retention_ms=BIGINT,
 )
 """The facts about a run: see `log.runs.RunInfo`."""
 

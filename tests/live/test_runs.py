@@ -94,6 +94,14 @@ def test_each_run_has_its_own_limits_of_the_diagnosis(spark, log, ends, once, tm
     assert [row["diagnosis_limits"] for row in runs] == [None, [off._asdict()], None]
 
 
+def test_a_broker_says_how_long_it_keeps_offsets_unless_the_user_does(spark, log, ends, tmp_path):
+    topic = Topic(spark, log, part(ends, 1, 5), offsets_retention_ms=60_000)
+    topic.audit(tmp_path)
+    topic.audit(tmp_path, offsets_retention_ms=5)
+    runs = sorted(table_rows(tmp_path, "audit_runs", "default"), key=lambda row: row["run"])
+    assert [row["offsets_retention_ms"] for row in runs] == [60_000, 5]
+
+
 @pytest.mark.parametrize("minutes", [pytest.param(15, marks=pytest.mark.slow), 16])
 def test_a_slow_rebuild_of_a_topic_advises_retention(log, ends, tmp_path, monkeypatch, minutes):
     """By a clock that stands still but for the time that the writing takes."""

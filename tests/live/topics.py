@@ -39,6 +39,7 @@ class Topic:
     topic_id: str = "AAAAAAAAAAAAAAAAAAAAAQ"
     now_ms: int = START_MS + 2 * DAY_MS + 120_000
     retention_ms: int | None = DAY_MS
+    offsets_retention_ms: int | None = None
     open_after: dict[int, int] = field(default_factory=dict)
     asked: list[dict[int, tuple[int, int]]] = field(default_factory=list)
     name: str = "kafka://localhost:9092/__consumer_offsets"
@@ -46,7 +47,8 @@ class Topic:
     def ends(self) -> Ends:
         offsets = {partition: (self.starts.get(partition, 0), end) for partition, end in self.until.items()}
         marks = {partition: end + self.open_after.get(partition, 0) for partition, (_, end) in offsets.items()}
-        return Ends(self.topic_id, offsets, marks, self.retention_ms, self.names, self.now_ms)
+        named = (self.retention_ms, self.names, self.now_ms, self.offsets_retention_ms)
+        return Ends(self.topic_id, offsets, marks, *named)
 
     def read(self, ranges):
         self.asked.append(dict(ranges))

@@ -84,6 +84,7 @@ def test_what_the_cluster_says(spark, broker, topic):
     assert ends.offsets == there
     assert ends.high_watermarks == {partition: end for partition, (_, end) in there.items()}
     assert ends.delete_retention_ms == 86_400_000
+    assert ends.offsets_retention_ms == 7 * 86_400_000
     described = broker.admin.describe_topics(TopicCollection([OFFSETS, SUBJECT]))
     # librdkafka prints them as plain base64, Kafka as base64url.
     to_url = str.maketrans("+/", "-_")

@@ -159,7 +159,7 @@ def test_the_user_may_not_describe_the_topic(spark, broker):
 def test_settings_of_the_topic_that_the_user_may_not_see(spark, broker):
     topic = topic_at(broker.scram, client(settings.READER, "SASL_PLAINTEXT"))
     ends = look_up(spark, topic, isolation=READ_COMMITTED)
-    assert ends.delete_retention_ms is None
+    assert (ends.delete_retention_ms, ends.offsets_retention_ms) == (None, None)
     assert set(ends.topic_names.values()) == {OFFSETS}
 
 

@@ -1,26 +1,22 @@
 """Topics that were deleted, or created anew, after an offset was committed: no tool can set an offset of theirs back.
 
 When a topic is deleted, the coordinators write a tombstone for each of its keys, in every group. So a key of the topic
-that kept its offset proves that the topic was not deleted then.
+that kept its offset proves that the topic was not deleted then. Why an offset was removed, `commit_jump` knows.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kip848_records.report.offsets.keys import histories
 from kip848_records.report.sql import query
-from kip848_records.specs.commit_progress import OFFSETS_RETENTION_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.offsets.keys import Commit, Key, KeyHistory, Scope
-
-_TOGETHER_MS: Final = 60_000
-"""In how much time the coordinators of all partitions remove the offsets of a deleted topic."""
 
 
 class Gone(NamedTuple):
@@ -43,7 +39,9 @@ def gone(scope: Scope, found: Sequence[KeyHistory]) -> dict[Key, Gone]:
     by_topic: dict[str, list[KeyHistory]] = defaultdict(list)
     for each in histories(scope._replace(group=None, partition=None), topics):
         by_topic[each.key.topic].append(each)
-    evidence = {topic: _Evidence(scope, by_topic[topic]) for topic in topics}
+    deletions = scope.tables.rows(query("topic_deletions"), scope.run.cluster)
+    deleted = {(row.offsets_partition, row.removed_offset) for row in deletions}
+    evidence = {topic: _Evidence(by_topic[topic], deleted) for topic in topics}
     shown = {each.key: evidence[each.key.topic].of(each) for each in found if each.key.topic in topics}
     return {key: each for key, each in shown.items() if each is not None}
 
@@ -56,9 +54,8 @@ def _has_other_id(then: Commit | None, later: Commit | None) -> bool:
 class _Evidence:
     """What the keys of all groups show of one topic."""
 
-    def __init__(self, scope: Scope, found: Sequence[KeyHistory]) -> None:
-        self._scope = scope
-        self._removed = [each for each in found if each.had_offset and each.removed is not None]
+    def __init__(self, found: Sequence[KeyHistory], deleted: Collection[tuple[int, int]]) -> None:
+        self._deleted = deleted
         self._has_survivors = any(each.had_offset and each.removed is None for each in found)
         named = [each.last for each in found if each.last is not None and each.last.topic_id is not None]
         self._newest = max(named, key=lambda commit: commit.at_ms or 0, default=None)
@@ -73,29 +70,7 @@ class _Evidence:
             return Gone(at_ms, is_certain=True, topic_ids=(str(then.topic_id), str(newest.topic_id)))
         if removed is None or then is None or self._has_survivors:
             return None
-        if at_ms is None or then.at_ms is None:
-            return Gone(at_ms, is_certain=False)
-        may_have_expired = at_ms - then.at_ms >= OFFSETS_RETENTION_MS
-        is_certain = not may_have_expired and self._is_deletion(history.key, at_ms)
-        return Gone(at_ms, is_certain=is_certain)
-
-    def _is_deletion(self, key: Key, at_ms: int) -> bool:
-        """Return whether only the deletion of the topic explains a tombstone.
-
-        Other groups lost the topic too, or the group had a member that subscribed to it: then no tool may remove an
-        offset, and none expires.
-        """
-        others = (each.removed.at_ms for each in self._removed if each.key.group_id != key.group_id and each.removed)
-        if any(other is not None and abs(other - at_ms) <= _TOGETHER_MS for other in others):
-            return True
-        rows = self._scope.tables.rows(
-            query("subscribed_members"), self._scope.run.cluster, from_ms=at_ms, until_ms=at_ms
-        )
-        return any(row.group_id == key.group_id and _subscribes(row, key.topic) for row in rows)
-
-
-def _subscribes(row: Row, topic: str) -> bool:
-    return row.regex is not None or topic in (row.topics or ())
+        return Gone(at_ms, is_certain=(history.log_partition, removed.place) in self._deleted)
 
 
 def listed_topics(scope: Scope) -> set[str]:

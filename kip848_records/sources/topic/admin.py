@@ -19,6 +19,8 @@ READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"
 """Isolation levels: they determine the end of a partition, and whether records of aborted transactions are read."""
 
 _RETENTION = "delete.retention.ms"
+_OFFSETS_RETENTION = "offsets.retention.minutes"
+_MINUTE_MS = 60_000
 _CLOSE_WITHIN_S = 5
 # The text form of a topic's listing. A call for each field takes 5 ms per topic, and a cluster may have thousands.
 _LISTING = re.compile(r"\(name=([^,()]+), topicId=([^,()]+), internal=(?:true|false)\)")
@@ -63,20 +65,34 @@ class Admin:
 
     def delete_retention_ms(self, name: str) -> int | None:
         """Return how long a topic keeps its tombstones; None if the user may not see that."""
-        resource = self._common.config.ConfigResource(self._common.config.ConfigResource.Type.TOPIC, name)
-        try:
-            found = self._client.describeConfigs(java_list(self._java, [resource])).all().get().get(resource)
-        except Py4JJavaError as error:
-            if "AuthorizationException" in str(error):
-                return None
-            raise
-        return int(found.get(_RETENTION).value())
+        return self._setting("TOPIC", name, _RETENTION)
+
+    def offsets_retention_ms(self) -> int | None:
+        """Return how long a broker keeps offsets that nobody commits again; None if the user may not see that.
+
+        All brokers should have one setting. The first that is known is asked.
+        """
+        broker = self._client.describeCluster().nodes().get().iterator().next().idString()
+        minutes = self._setting("BROKER", broker, _OFFSETS_RETENTION)
+        return None if minutes is None else minutes * _MINUTE_MS
 
     def topic_names(self) -> dict[str, str]:
         """Return the names of all topics that the user may see, by their ids."""
         with_internal = self._admin.ListTopicsOptions().listInternal(True)  # noqa: FBT003 - Java has no keywords
         listed = self._client.listTopics(with_internal).listings().get().toString()
         return {topic_id: name for name, topic_id in _LISTING.findall(listed)}
+
+    def _setting(self, kind: str, name: str, setting: str) -> int | None:
+        """Return a setting of a topic or broker; None if the user may not see it."""
+        of_kind = getattr(self._common.config.ConfigResource.Type, kind)
+        resource = self._common.config.ConfigResource(of_kind, name)
+        try:
+            found = self._client.describeConfigs(java_list(self._java, [resource])).all().get().get(resource)
+        except Py4JJavaError as error:
+            if "AuthorizationException" in str(error):
+                return None
+            raise
+        return int(found.get(setting).value())
 
     def _offsets(self, name: str, partitions: Iterable[int], spec: Any, isolation: str) -> dict[int, int]:  # noqa: ANN401
         places = {partition: self._common.TopicPartition(name, partition) for partition in partitions}

@@ -28,7 +28,8 @@ class Ends:
     begins. `high_watermarks`: by partition, always the end offset, requested before that: if the last stable offset is
     below it, a transaction is open. `delete_retention_ms`: how long the topic keeps tombstones; None if the user may
     not see its settings. `topic_names`: by topic id, of all topics that the user may see. `at_ms`: the driver's clock
-    just before the request for the offsets, ms since 1970.
+    just before the request for the offsets, ms since 1970. `offsets_retention_ms`: how long a broker keeps offsets that
+    nobody commits again; None if the user may not see its settings.
     """
 
     topic_id: str
@@ -37,6 +38,7 @@ class Ends:
     delete_retention_ms: int | None
     topic_names: Mapping[str, str]
     at_ms: int
+    offsets_retention_ms: int | None = None
 
     def is_end(self, partition: int, offset: int) -> bool:
         """Return whether an offset is the partition's end: nothing that was written before `at_ms` is behind it."""
@@ -69,4 +71,5 @@ def look_up(spark: SparkSession, topic: Topic, *, isolation: str) -> Ends:
             delete_retention_ms=admin.delete_retention_ms(topic.name),
             topic_names=admin.topic_names(),
             at_ms=at_ms,
+            offsets_retention_ms=admin.offsets_retention_ms(),
         )
