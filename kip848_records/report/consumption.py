@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.report.terminal import count_text, lasting_text, time_text, wrapped
-from kip848_records.text import duration_text, printable, ranges_text
+from kip848_records.report.terminal import count_text, lasting_text, time_text, wrapped, wrapped_lines
+from kip848_records.text import WIDTH, duration_text, printable, ranges_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,6 +26,8 @@ _CAUSES: Final = {
     "expired": "it expired",
     "deleted": "a tool removed it",
 }
+_STANDS_STILL: Final = frozenset({"stopped_alone", "all_stopped", "idle_or_not_consumed"})
+_STATES: Final = {"caught_up": "; all is read", "committed_beyond_end": "; that is beyond the end of the partition"}
 _NOTHING_FOLLOWS: Final = "nothing follows from it"
 
 
@@ -47,7 +49,8 @@ def committed_by_members(group: GroupHistory, incarnation: Incarnation, clients:
         for row in partitions:
             place = f"{printable(row.topic)} {row.topic_partition}"
             lasts = lasting_text(group.ago(row.since_ms, incarnation.partition), is_minimum=row.is_minimum)
-            yield Text(f"    {place}: {_committed(row)}{f',{lasts}' if lasts else ''}")
+            said = f"{place}: {_committed(row)}{f',{lasts}' if lasts else ''}{_state(row)}"
+            yield Text("\n".join(wrapped_lines(said, WIDTH, "    ", "      ")))
         if partitions[0].has > len(partitions):
             yield Text(f"    and {count_text(partitions[0].has - len(partitions), 'more partition')}")
     if rows[0].owners > shown:
@@ -77,6 +80,22 @@ def _committed(row: Row) -> str:
     if row.committed is None:
         return "no commit in this log" if row.is_unknown else "nothing committed"
     return f"committed {row.committed}{' was removed' if row.is_removed else ''}"
+
+
+def _state(row: Row) -> str:
+    """Return what the commits show of an owned partition; nothing if they go on, or if it is too early to say."""
+    if row.state == "blocked_by_transaction":
+        return f"; blocked: the transaction of producer {row.producer_id} is open"
+    if row.evidence == "member_stopped":
+        return "; suspected: all partitions of this member stopped, others go on"
+    waits = (
+        f"{printable(row.ahead_group)} has read {count_text(row.ahead_by, 'offset')} more" if row.ahead_group else ""
+    )
+    if row.state == "suspected":
+        return f"; suspected: {waits or 'messages wait'}"
+    if waits:
+        return f"; {waits}"
+    return "; no messages, or not consumed" if row.state in _STANDS_STILL else _STATES.get(row.state, "")
 
 
 def _jump(row: Row) -> str:

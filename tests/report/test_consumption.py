@@ -14,6 +14,8 @@ from kip848_records.report.consumption import committed_by_members, jumps
 from kip848_records.report.explain import explain
 from kip848_records.report.group_history import GroupHistory
 from tests import made_tables
+from tests.commits_of_a_broker import SILENCE
+from tests.commits_of_a_broker import audited as audited_with
 from tests.progress import Watcher
 from tests.report.test_widths import too_wide
 
@@ -43,6 +45,12 @@ def tables(capture, tmp_path_factory):
     return audited(capture, tmp_path_factory.mktemp("tables"), offset_commits=True)
 
 
+@pytest.fixture(scope="module")
+def silent(tmp_path_factory):
+    """The tables of an audit for which 20 s without an advance are long."""
+    return audited_with(tmp_path_factory.mktemp("silent"), SILENCE)
+
+
 def explained(tables, group):
     return "\n".join(part.plain for part in explain(GroupHistory(tables, group, "c")))
 
@@ -65,7 +73,25 @@ def test_who_stands_still_longest_comes_first(tables):
     said = explained(tables, "g-pause").partition("\nCommitted offsets of what members own")[2].split("\n")
     assert said[0] == ", those that stand still longest first:"
     assert said[1] == "  wM5oRY3aQ8GxGv/LsE8JSQ (g-pause-0 @ 127.0.0.1): 3 partitions"
-    assert said[2:4] == ["    t-orders 3: committed 260, for 1 min 50 s", "    t-orders 4: committed 819, for 710 ms"]
+    assert said[2:5] == [
+        "    t-orders 3: committed 260, for 1 min 50 s; g-manual has read 556 offsets",
+        "      more",
+        "    t-orders 4: committed 819, for 710 ms",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [
+        ("g-pause", "t-orders 3: committed 260, for 1 min 50 s; suspected: g-manual has read 556 offsets more"),
+        ("g-hang", "; blocked: the transaction of producer 2 is open"),
+        ("g-skew", "; no messages, or not consumed"),
+        ("g-dead", "; suspected: g-manual has read"),
+    ],
+)
+def test_what_the_commits_show_of_a_partition(silent, group, said):
+    """The messages of g-skew's partition stopped: nothing shows whether some wait."""
+    assert said in " ".join(explained(silent, group).split())
 
 
 JUMPS = {

@@ -1,7 +1,8 @@
 -- What each present member owns, with the committed offset and since when it stands still, in ms since 1970: 5
 -- partitions of each of the 10 members, those that stand still longest first. is_minimum: it may stand still for
 -- longer. is_removed: the committed offset was removed. is_unknown: the log does not show whether there is one, if
--- committed is null. has: partitions of the member. owners: members that own any.
+-- committed is null. has: partitions of the member. owners: members that own any. state, evidence, ahead_by, ahead_group,
+-- producer_id: those of consumption_now.
 WITH jumps AS (
     SELECT
         incarnation, offsets_partition, topic, partition, member_id, max(jumped_at) AS jumped_at,
@@ -20,8 +21,13 @@ WITH jumps AS (
         AND (stay.start_offset IS NOT NULL OR stay.history IN ('left_censored', 'censored')) AS is_minimum,
         stay.removed > 0
         AND (stay.last_commit_at IS NULL OR coalesce(jumps.lost_at >= stay.last_commit_at, false)) AS is_removed,
-        stay.history IN ('left_censored', 'censored') AS is_unknown
+        stay.history IN ('left_censored', 'censored') AS is_unknown,
+        now.state, now.evidence, now.ahead_by, now.ahead_group, now.producer_id
     FROM commit_progress AS stay
+    LEFT JOIN consumption_now AS now
+        ON now.group_id = stay.group_id AND now.incarnation = stay.incarnation AND now.topic = stay.topic
+        AND now.partition = stay.partition AND now.member_id = stay.member_id
+        AND now.offsets_partition = stay.offsets_partition AND now.acquired_offset = stay.acquired_offset
     LEFT JOIN jumps
         ON jumps.incarnation = stay.incarnation AND jumps.offsets_partition = stay.offsets_partition
         AND jumps.topic = stay.topic AND jumps.partition = stay.partition AND jumps.member_id = stay.member_id
@@ -43,7 +49,8 @@ WITH jumps AS (
     FROM ranked
 )
 SELECT
-    member_id, topic, topic_partition, committed, since_ms, is_minimum, is_removed, is_unknown, has, owners
+    member_id, topic, topic_partition, committed, since_ms, is_minimum, is_removed, is_unknown, has, owners, state, evidence, ahead_by,
+    ahead_group, producer_id
 FROM counted
 WHERE nth <= 5 AND nth_member <= 10
 ORDER BY nth_member, nth
