@@ -85,6 +85,12 @@ METRICS: Final[Mapping[str, MetricSpec]] = {
     "kip848_open_transaction_seconds": MetricSpec(
         "gauge", ("cluster",), "For how long the oldest of these transactions had been open at the capture, at least."
     ),
+    "kip848_owned_partitions": MetricSpec(
+        "gauge",
+        ("cluster", "state"),
+        "Partitions with an owner, by the state of consumption_now: progress, suspected, blocked_by_transaction and "
+        "others. Only with --offset-commits.",
+    ),
     "kip848_expectation_results": MetricSpec(
         "gauge",
         ("cluster", "expectation", "result"),
@@ -162,7 +168,7 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
         labels = (cluster, row.group_id, row.pattern, row.severity)
         add("kip848_trouble_seconds", labels, round(row.longest_ms / 1000, 3))
     if run.offset_commits:
-        _add_transactions(add, tables, cluster)
+        _add_commits(add, tables, cluster)
     if captured is not None:
         add("kip848_audit_captured_timestamp_seconds", (cluster,), captured)
     if changes is not None and not changes.is_first:
@@ -170,12 +176,14 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
         add("kip848_recovered_groups", (cluster,), len(changes.recovered))
 
 
-def _add_transactions(add: Any, tables: Tables, cluster: str) -> None:  # noqa: ANN401 - as above
+def _add_commits(add: Any, tables: Tables, cluster: str) -> None:  # noqa: ANN401 - as above
     rows = {row.status: row for row in tables.rows(query("open_transactions"), cluster)}
     for status in ("open", "unknown", "unnamed"):
         add("kip848_open_transactions", (cluster, status), rows[status].transactions if status in rows else 0)
     oldest_ms = max((row.oldest_ms for row in rows.values() if row.oldest_ms is not None), default=0)
     add("kip848_open_transaction_seconds", (cluster,), round(oldest_ms / 1000, 3))
+    for row in tables.rows(query("owned_partitions"), cluster):
+        add("kip848_owned_partitions", (cluster, row.state), row.partitions)
 
 
 def _add_rebalances(add: Any, tables: Tables, cluster: str) -> None:  # noqa: ANN401 - as above

@@ -94,6 +94,12 @@ def write_tables(folder, *runs):
     trouble |= {"pattern": "restart_loop", "severity": "error", "first_seen": ago(hours=2)}
     rows = [trouble, trouble | {"severity": "warning", "first_seen": ago(hours=4)}, trouble | {"is_present": False}]
     tables |= {"diagnosis": [*rows, trouble | {"group_id": HOSTILE[0], "pattern": "storm", "severity": "info"}]}
+    stay = {"group_id": "fine", "topic": "t", "owner": "member", "member_id": "m", "advances": 9, "commits": 9}
+    # The partition of the log was read last by the first audit.
+    stay |= {"acquired_at": ago(hours=9), "history": "right_censored", "last_advance_at": ago(hours=1, seconds=1)}
+    stay |= {"offsets_partition": 1}
+    stands = {"last_advance_at": ago(hours=2), "behind_since": ago(hours=2), "ahead_by": 9, "ahead_group": "well"}
+    tables |= {"commit_progress": [stay | {"partition": each} | (stands if each < 2 else {}) for each in range(5)]}
     made_tables.write(folder, CLUSTER, audit_runs=runs, **tables)
 
 
@@ -222,6 +228,11 @@ def test_a_group_that_fails_over_time_has_one_series_a_pattern(monitored):
     labels = {name: row["metric"][name] for name in ("group", "pattern", "severity")}
     assert labels == {"group": "fine", "pattern": "restart_loop", "severity": "error"}
     assert row["value"][1] == "14400"
+
+
+def test_owned_partitions_count_by_what_their_commits_show(monitored):
+    counts = {row["metric"]["state"]: int(row["value"][1]) for row in monitored.ask("kip848_owned_partitions")}
+    assert counts == {"progress": 3, "suspected": 2, "blocked_by_transaction": 0}
 
 
 def test_each_group_counts_once(monitored):
